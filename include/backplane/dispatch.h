@@ -80,7 +80,7 @@ typedef struct bp_plan_info {
     const char *reason;  /* why it was chosen: "preferred by blas.preferred (environment)", "lowest estimated time" */
     uint32_t properties; /* BP_PROPERTY_ mask */
     int threads;
-    double cost_ns;    /* estimated time of a run in ns */
+    double cost_ns;    /* expected time of a run in ns, see bp_candidate_info */
     int alignment;     /* in bytes; every address passed to bp_execute() must be a multiple of it */
     uint64_t runs;     /* runs by one-shot calls; counted without a lock, so simultaneous runs may be missed */
     char problem[256]; /* description: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
@@ -122,6 +122,16 @@ BP_API bp_status bp_plan_cache_at(int index, bp_plan **plan);
 /* All candidates for one call with their verdicts, from the same code that chooses for the call itself. */
 typedef struct bp_explanation bp_explanation;
 
+/* The source of a candidate's time. */
+typedef enum bp_time_source {
+    BP_TIME_ESTIMATED,    /* the provider's formula, with constants that were not measured on this machine */
+    BP_TIME_INTERPOLATED, /* from times measured on this machine at other sizes or layouts */
+    BP_TIME_MEASURED      /* measured on this machine at these sizes */
+} bp_time_source;
+
+/* Returns "estimated", "interpolated" or "measured"; "" for an invalid value. Static storage. */
+BP_API const char *bp_time_source_name(bp_time_source source);
+
 typedef struct bp_candidate_info {
     size_t struct_size; /* set by the caller: sizeof(bp_candidate_info) */
     const char *library;
@@ -133,8 +143,9 @@ typedef struct bp_candidate_info {
     const char *algorithm;
     uint32_t properties; /* BP_PROPERTY_ mask */
     int threads;
-    double cost_ns; /* estimated time in ns */
-    int chosen;     /* 1: the call would run this candidate */
+    double cost_ns;             /* expected time in ns */
+    int chosen;                 /* 1: the call would run this candidate */
+    bp_time_source time_source; /* of cost_ns */
 } bp_candidate_info;
 
 /* Fills *info with candidate `index` (0, 1, ...) and returns 1. Returns 0 past the end. All strings of an explanation

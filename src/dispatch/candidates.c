@@ -18,6 +18,7 @@ static struct {
     int count;
     bool with_libraries;
     const bp_library_info **entries; /* the library list that it was made from */
+    int calibration;                 /* the setting's value that its times follow */
     struct retired {
         struct retired *next;
         bp__candidate **list;
@@ -151,7 +152,19 @@ static bp_status publish(bp__candidate **list, int count, bool with_libraries, c
     state.count = count;
     state.with_libraries = with_libraries;
     state.entries = entries;
+    state.calibration = 0;
     return BP_OK;
+}
+
+/* Gives the candidates their measured times, if the thread's settings want more of them than there are. */
+static bp_status calibrate(void) {
+    enum { OFF, READ, AUTO };
+    const int wanted = bp__setting_int(BP_SET_deterministic) ? OFF : (int)bp__setting_int(BP_SET_calibration);
+    if (!state.with_libraries || wanted <= state.calibration) {
+        return BP_OK;
+    }
+    state.calibration = wanted;
+    return bp__calibrate_first(state.list, state.count, wanted == AUTO);
 }
 
 static bp_status rebuild(bool with_libraries, const bp_library_info **entries, int entry_count,
@@ -190,8 +203,18 @@ bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count)
     if (!state.list || (need_libraries && (!state.with_libraries || state.entries != entries))) {
         status = rebuild(need_libraries, entries, entry_count, modules, module_count);
     }
+    if (status == BP_OK) {
+        status = calibrate();
+    }
     *list = state.list;
     *count = state.count;
+    pthread_mutex_unlock(&bp__candidates_mutex);
+    return status;
+}
+
+bp_status bp__candidates_measure(const bp__calibration_request *request) {
+    pthread_mutex_lock(&bp__candidates_mutex);
+    bp_status status = bp__calibrate(state.list, state.count, request);
     pthread_mutex_unlock(&bp__candidates_mutex);
     return status;
 }
@@ -249,6 +272,7 @@ void bp__candidates_reset(void) {
         if (c->instance) {
             c->provider->close(c->instance);
         }
+        bp__calibration_free((bp__calibration *)(uintptr_t)atomic_load(&c->calibration));
         bp__free(c);
     }
     while (state.retired) {
@@ -257,6 +281,7 @@ void bp__candidates_reset(void) {
         bp__free(node->list);
         bp__free(node);
     }
+    bp__calibrate_reset();
     bp__free(state.list);
     memset(&state, 0, sizeof state);
 }

@@ -210,17 +210,17 @@ static void estimate(bp_offers *self, const bp_verdict *verdict, const void *fou
     take_verdict(&own, verdict);
     for (int i = 0; i < p->count && own.reason == BP_REASON_ACCEPTED; i++) {
         if (bp__text_equal(p->offers[i].verdict.algorithm, own.algorithm)) {
-            p->offers[i].order = own.cost_ns;
+            p->offers[i].estimate_ns = own.cost_ns;
         }
     }
 }
 
-static void set_order(bp__choice *choice, int first) {
+static void set_estimates(bp__choice *choice, int first) {
     bp__offer *offers = choice->offers + first;
-    int count = choice->count - first;
+    const int count = choice->count - first;
     bool accepted = false;
     for (int i = 0; i < count; i++) {
-        offers[i].order = offers[i].verdict.cost_ns;
+        offers[i].estimate_ns = offers[i].verdict.cost_ns;
         accepted |= offers[i].verdict.reason == BP_REASON_ACCEPTED;
     }
     if (accepted && choice->asked.policy.deterministic == 2) {
@@ -241,52 +241,11 @@ static bp_status evaluate_all(bp__choice *choice, bool need_libraries) {
     for (int i = 0; i < count && !choice->found.failed; i++) {
         int first = choice->count;
         evaluate(choice, candidates[i], exclude);
-        set_order(choice, first);
+        set_estimates(choice, first);
     }
+    bp__predict(choice);
     return choice->found.failed ? bp__fail_memory((size_t)count * sizeof(bp__offer), "the candidates of a choice")
                                 : BP_OK;
-}
-
-/* ---- Failures ---- */
-
-/* Limit of failed algorithms of one candidate; the candidate is given up after that. Without it, a provider that
- * violates the interface and offers new algorithms each time would be tried for ever. */
-#define MOST_TRIES 16
-
-bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
-                           bp_status status, const char *sentence) {
-    /* if memory is short or the library cannot run this algorithm, another one may succeed */
-    bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
-    int tries = 0;
-    for (int i = 0; i < failures->count; i++) {
-        tries += failures->list[i].candidate == candidate;
-    }
-    whole = whole || tries >= MOST_TRIES;
-    bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
-    if (!grown) {
-        return bp__fail_memory(sizeof *grown, "the list of failures");
-    }
-    failures->list = grown;
-    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
-    bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
-    return BP_OK;
-}
-
-void bp__failures_free(bp__failures *failures) {
-    bp__free(failures->list);
-    bp__text_free(&failures->text);
-    *failures = (bp__failures){0};
-}
-
-static void mark_failed(bp__choice *choice, const bp__failures *failures) {
-    for (int f = 0; failures && f < failures->count; f++) {
-        const bp__failed *failed = &failures->list[f];
-        for (int i = 0; i < choice->count; i++) {
-            bp__offer *o = &choice->offers[i];
-            o->failed |= o->candidate == failed->candidate &&
-                         (!failed->algorithm || bp__text_equal(o->verdict.algorithm, failed->algorithm));
-        }
-    }
 }
 
 /* ---- Selection ---- */
@@ -332,19 +291,19 @@ static int best_match(const bp__choice *choice, const char *name) {
     return best;
 }
 
+#define MEASURED_TEXT "lowest time of %d candidates that accept, by measurements on this machine"
+#define ESTIMATED_TEXT "lowest estimated time of %d candidates that accept, not measured here"
+
 static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
-    choice->chosen = cheapest(choice, NULL, 0);
-    if (choice->chosen < 0) {
-        return;
-    }
     int open = 0;
+    choice->chosen = cheapest(choice, NULL, 0);
     for (int i = 0; i < choice->count; i++) {
         open += is_usable(&choice->offers[i]);
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
-    } else {
-        bp__text_addf(&choice->decision, "lowest estimated time of %d candidates that accept", open);
+    } else if (open > 1) {
+        bp__text_addf(&choice->decision, choice->predicted ? MEASURED_TEXT : ESTIMATED_TEXT, open);
         if (problem->policy.deterministic == 2) {
             bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
         }
@@ -531,7 +490,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     bool early = false;
     if (!all && *preferred) {
         BP__TRY(evaluate_all(choice, false));
-        mark_failed(choice, failures);
+        bp__failures_mark(failures, choice);
         int wanted = best_match(choice, preferred);
         const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
         early = offer && !offer->candidate->library && is_usable(offer) &&
@@ -539,7 +498,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     }
     if (!early) {
         BP__TRY(evaluate_all(choice, true));
-        mark_failed(choice, failures);
+        bp__failures_mark(failures, choice);
     }
     decide(choice, asked);
     if (!early) {

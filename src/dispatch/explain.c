@@ -13,6 +13,11 @@ struct bp_explanation {
     int part_count;
 };
 
+const char *bp_time_source_name(bp_time_source source) {
+    static const char *const names[] = {"estimated", "interpolated", "measured"};
+    return source >= 0 && source < BP__COUNT(names) ? names[source] : "";
+}
+
 static const char *text_of(const bp_verdict *v) {
     return v->text[0] || v->reason == BP_REASON_ACCEPTED ? v->text : bp_reason_text(v->reason);
 }
@@ -21,8 +26,9 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
     if (!explanation || !bp__struct_usable(info) || index < 0 || index >= explanation->choice.count) {
         return 0;
     }
-    const bp__candidate *candidate = explanation->choice.offers[index].candidate;
-    const bp_verdict *v = &explanation->choice.offers[index].verdict;
+    const bp__offer *offer = &explanation->choice.offers[index];
+    const bp__candidate *candidate = offer->candidate;
+    const bp_verdict *v = &offer->verdict;
     bp_candidate_info own = {
         .library = bp__candidate_id(candidate),
         .provider = candidate->provider->name,
@@ -33,8 +39,9 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .algorithm = v->algorithm,
         .properties = v->properties,
         .threads = v->threads,
-        .cost_ns = v->cost_ns,
+        .cost_ns = explanation->choice.predicted ? offer->predicted_ns : v->cost_ns,
         .chosen = index == explanation->choice.chosen,
+        .time_source = explanation->choice.predicted ? (bp_time_source)offer->accuracy : BP_TIME_ESTIMATED,
     };
     bp__struct_write(info, &own, sizeof own);
     return 1;
@@ -89,11 +96,12 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
         return;
     }
     if (c->threads > 0) {
-        bp__text_addf(out, "%s, %d thread%s, about ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
+        bp__text_addf(out, "%s, %d thread%s, ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
     } else {
-        bp__text_addf(out, "%s, library's own threads, about ", c->algorithm);
+        bp__text_addf(out, "%s, library's own threads, ", c->algorithm);
     }
-    bp__text_addf(out, "%s; %s%s%s\n", bp__duration(c->cost_ns, time, sizeof time),
+    bp__text_addf(out, "%s %s; %s%s%s\n", bp_time_source_name(c->time_source),
+                  bp__duration(c->cost_ns, time, sizeof time),
                   bp_properties_text(c->properties, properties, sizeof properties), *c->text ? "; " : "", c->text);
 }
 
@@ -182,6 +190,7 @@ static void add_candidate_json(bp__json *json, const bp_candidate_info *c) {
     bp__json_text(json, "algorithm", c->algorithm);
     bp__json_int(json, "threads", c->threads);
     bp__json_number(json, "cost_ns", c->cost_ns);
+    bp__json_text(json, "time_source", bp_time_source_name(c->time_source));
     bp__json_text(json, "properties", bp_properties_text(c->properties, properties, sizeof properties));
     bp__json_close(json, '}');
 }

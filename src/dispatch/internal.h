@@ -9,6 +9,7 @@
 
 #include "backplane/dispatch.h"
 #include "base/base.h"
+#include "calibration/calibration.h"
 #include "settings/internal.h"
 
 #include <pthread.h>
@@ -20,6 +21,7 @@ typedef struct bp__candidate {
     void *instance;                 /* NULL if open() failed or the library's state forbids opening it */
     bp_status status;               /* reason why `instance` is NULL */
     char refusal[256];
+    _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
     struct bp__candidate *next; /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 
@@ -33,6 +35,21 @@ typedef struct bp__candidate {
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
+
+/* ---- Measured times (calibrate.c) ---- */
+typedef struct bp__calibration_request {
+    uint64_t wanted; /* classes to measure if they have no stored times, as bits */
+    double budget_ms;
+    bp__calibration_progress progress; /* may be NULL */
+    void *user;
+} bp__calibration_request;
+
+/* Sets the candidates' times. The caller holds the mutex of the candidates. Errors: BP_E_NO_MEMORY. */
+bp_status bp__calibrate(bp__candidate *const *list, int count, const bp__calibration_request *request);
+/* Loads stored times. If `measure` is true, measures the first classes of candidates that have none. */
+bp_status bp__calibrate_first(bp__candidate *const *list, int count, bool measure);
+bp_status bp__candidates_measure(const bp__calibration_request *request);
+void bp__calibrate_reset(void);
 
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
@@ -123,8 +140,10 @@ void bp__policy_reset(void);
 typedef struct bp__offer {
     bp__candidate *candidate;
     bp_verdict verdict;
-    double order;          /* sort key of accepted offers: the cost, or under deterministic=threads the cost on all
-                            * processors */
+    double order;          /* sort key of accepted offers */
+    double estimate_ns;    /* the provider's; under deterministic=threads that for all processors */
+    double predicted_ns;   /* from measured times */
+    bp__accuracy accuracy; /* of predicted_ns */
     size_t found_at, size; /* range in bp__choice.found: the provider's plan data */
     bool failed;           /* it was chosen before and failed */
 } bp__offer;
@@ -137,9 +156,16 @@ typedef struct bp__choice {
     bp_status status;  /* BP_OK, or why no offer was chosen */
     bp__text decision; /* the reason of the choice, as text */
     bp__text warning;  /* empty, or the warning about a fallback */
+    bool predicted;    /* the candidates are ranked by measured times */
     bp_problem asked;  /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                         * warn_only applies */
 } bp__choice;
+
+/* Returns the provider's least estimate for the problem; -1 if it refuses the problem. */
+double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem);
+
+/* Sets the sort keys of the offers: measured times if all candidates have some, otherwise estimates (predict.c). */
+void bp__predict(bp__choice *choice);
 
 /* ---- Library names in settings (match_library.c) ---- */
 /* Returns how well a user's name matches the candidate: 0 not at all, 1 by family, SONAME or provider, 2 exactly. A
@@ -176,6 +202,8 @@ typedef struct bp__failures {
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
                            bp_status status, const char *sentence);
+/* Marks the offers that have failed; `failures` may be NULL. */
+void bp__failures_mark(const bp__failures *failures, bp__choice *choice);
 void bp__failures_free(bp__failures *failures);
 
 /* Fills a choice for the problem; skips what is in `failures` (may be NULL). If `all` is true, every candidate is
@@ -205,7 +233,9 @@ struct bp_plan {
     atomic_uint_least64_t runs;
     const bp__candidate *candidate;
     bp_verdict verdict;
-    double order_ns; /* the estimate that the choice used; under deterministic=threads, for all processors */
+    double order_ns; /* the estimate; under deterministic=threads, for all processors. Sums of several plans are
+                      * compared, so that measured times, which not all operations have, are not used */
+    double predicted_ns; /* 0 if the choice used estimates */
     bp_problem problem;
     char reason[512];
     char text[256];

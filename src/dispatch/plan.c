@@ -138,7 +138,8 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     const bp__offer *offer = &choice->offers[choice->chosen];
     plan->candidate = offer->candidate;
     plan->verdict = offer->verdict;
-    plan->order_ns = offer->order;
+    plan->order_ns = offer->estimate_ns;
+    plan->predicted_ns = choice->predicted ? offer->predicted_ns : 0;
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
@@ -256,7 +257,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.reason = plan->reason;
     own.properties = plan->verdict.properties;
     own.threads = plan->verdict.threads;
-    own.cost_ns = plan->verdict.cost_ns;
+    own.cost_ns = plan->predicted_ns > 0 ? plan->predicted_ns : plan->verdict.cost_ns;
     own.workspace = plan->prepared->workspace;
     own.packs = plan->verdict.packs;
     own.alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);

@@ -108,6 +108,8 @@ static void resolve_common(bp_policy *policy) {
     policy->deterministic = requested ? 1 : policy->deterministic;
     policy->warn_only = requested && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
     policy->disabled_backends = disabled_backends();
+    /* A measurement may differ from the next one, and another choice has other bits. */
+    policy->measured = bp__setting_int(BP_SET_calibration) != 0 && policy->deterministic == 0;
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);

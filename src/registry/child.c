@@ -40,7 +40,7 @@ enum {
 #endif
 
 typedef struct child {
-    bp__file *file; /* NULL: the slot is free */
+    bp__file *file; /* the probed file; NULL: the slot is free, or the helper measures */
     pid_t process;
     int handle; /* of the process; -1 if the system has none */
     int socket;
@@ -134,18 +134,8 @@ static bool make_sockets(int ends[2]) {
 
 /* Starts the helper in its own process group, so that terminal signals for the host program do not reach it, and with
  * default signal handling. */
-static int spawn(const char *helper, const bp__facts *facts, const char *path, int report, pid_t *process) {
+static int spawn(const char *helper, const char *const *words, int report, pid_t *process) {
     extern char **environ;
-    char kinds[24], milliseconds[24], mebibytes[24];
-    snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
-    snprintf(milliseconds, sizeof milliseconds, "%lld", (long long)bp__setting_int(BP_SET_registry_probe_timeout));
-    snprintf(mebibytes, sizeof mebibytes, "%lld", (long long)bp__probe_memory());
-    const char *words[] = {helper,        path,
-                           facts->base,   facts->prefix,
-                           facts->suffix, facts->cblas_suffix,
-                           kinds,         bp__deepbind() ? "1" : "0",
-                           milliseconds,  mebibytes,
-                           NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -190,28 +180,45 @@ static void let_begin(child *slot) {
     }
 }
 
-/* Returns false if out of memory. A child that cannot be started becomes the file's outcome. */
-static bool start(child *slot, bp__file *file, const char *helper) {
+/* Returns an error number, or 0. */
+static int start(child *slot, const char *helper, const char *const *words, int64_t milliseconds) {
     int ends[2];
     if (!make_sockets(ends)) {
-        return fail_start(file, "no socket could be made");
+        return errno ? errno : EMFILE;
     }
     slot->report = bp__alloc(REPORT_BYTES);
-    int error = slot->report ? spawn(helper, &file->facts, file->path, ends[1], &slot->process) : 0;
+    int error = slot->report ? spawn(helper, words, ends[1], &slot->process) : ENOMEM;
     close(ends[1]);
-    if (!slot->report || error != 0) {
-        char reason[128];
+    if (error != 0) {
         close(ends[0]);
-        bool out_of_memory = !slot->report;
         bp__free(slot->report);
-        return !out_of_memory && fail_start(file, strerror_r(error, reason, sizeof reason));
+        slot->report = NULL;
+        return error;
     }
-    slot->file = file;
     slot->socket = ends[0];
     slot->length = 0;
     slot->started = bp__now_ns();
-    slot->deadline = slot->started + (bp__setting_int(BP_SET_registry_probe_timeout) + OVERTIME) * 1000000;
+    slot->deadline = slot->started + (milliseconds + OVERTIME) * 1000000;
     let_begin(slot);
+    return 0;
+}
+
+/* Returns false if out of memory. A child that cannot be started becomes the file's outcome. */
+static bool start_probe(child *slot, bp__file *file, const char *helper) {
+    const bp__facts *facts = &file->facts;
+    const int64_t most = bp__setting_int(BP_SET_registry_probe_timeout);
+    char kinds[24], milliseconds[24], mebibytes[24], reason[128];
+    snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
+    snprintf(milliseconds, sizeof milliseconds, "%lld", (long long)most);
+    snprintf(mebibytes, sizeof mebibytes, "%lld", (long long)bp__probe_memory());
+    const char *words[] = {helper,        file->path,          facts->base, facts->prefix,
+                           facts->suffix, facts->cblas_suffix, kinds,       bp__deepbind() ? "1" : "0",
+                           milliseconds,  mebibytes,           NULL};
+    int error = start(slot, helper, words, most);
+    if (error != 0) {
+        return error != ENOMEM && fail_start(file, strerror_r(error, reason, sizeof reason));
+    }
+    slot->file = file;
     return true;
 }
 
@@ -253,12 +260,17 @@ static void collect(const child *slot) {
     }
 }
 
-static bool finish(child *slot, bool stuck) {
+/* Ends and collects the helper, and terminates its report. */
+static void finish(const child *slot, bool stuck) {
     if (stuck) {
         end_stuck(slot);
     }
     collect(slot);
     slot->report[slot->length] = 0;
+}
+
+static bool finish_probe(child *slot, bool stuck) {
+    finish(slot, stuck);
     bool done = bp__probe_take_report(&slot->file->facts, slot->report, stuck ? "hung" : "ended early");
     slot->file->facts.probe_ms = (double)(bp__now_ns() - slot->started) / 1e6;
     bp__free(slot->report);
@@ -302,7 +314,7 @@ static bool attend(child *slots, int count) {
         }
         bool closed = ready > 0 && waits[i].revents != 0 && drain(&slots[i]);
         if (closed || bp__now_ns() >= slots[i].deadline) {
-            enough_memory = finish(&slots[i], !closed) && enough_memory;
+            enough_memory = finish_probe(&slots[i], !closed) && enough_memory;
         }
     }
     return enough_memory;
@@ -321,7 +333,7 @@ bp_status bp__probe(bp__file *const *files, int count) {
     while (helper && (running > 0 || (next < count && enough_memory))) {
         for (int i = 0; i < width && next < count && enough_memory; i++) {
             if (!slots[i].file) {
-                enough_memory = start(&slots[i], files[next++], helper);
+                enough_memory = start_probe(&slots[i], files[next++], helper);
             }
         }
         running = 0;
@@ -333,4 +345,33 @@ bp_status bp__probe(bp__file *const *files, int count) {
         }
     }
     return enough_memory ? BP_OK : bp__fail_memory(REPORT_BYTES, "a probe's report");
+}
+
+bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, char **report) {
+    enum { MOST_ARGUMENTS = 64 };
+    child slot = {0};
+    char buffer[PATH_MAX], text[128];
+    const char *words[MOST_ARGUMENTS + 2] = {bp__probe_helper(buffer, sizeof buffer)};
+    *report = NULL;
+    if (!words[0]) {
+        return bp__fail(BP_E_NOT_FOUND, "the helper program backplane-probe is missing");
+    }
+    for (int i = 0; arguments[i] && i < MOST_ARGUMENTS; i++) {
+        words[i + 1] = arguments[i];
+    }
+    int error = start(&slot, words[0], words, milliseconds);
+    if (error != 0) {
+        return error == ENOMEM ? bp__fail_memory(REPORT_BYTES, "a helper's report")
+                               : bp__fail(BP_E_BROKEN, "the helper program backplane-probe cannot be started: %s",
+                                          strerror_r(error, text, sizeof text));
+    }
+    bool closed = false;
+    while (!closed && bp__now_ns() < slot.deadline) {
+        struct pollfd wait = {.fd = slot.socket, .events = POLLIN};
+        const int64_t left = (slot.deadline - bp__now_ns()) / 1000000 + 1;
+        closed = poll(&wait, 1, left < INT_MAX ? (int)left : INT_MAX) > 0 && drain(&slot);
+    }
+    finish(&slot, !closed);
+    *report = slot.report;
+    return BP_OK;
 }

@@ -14,8 +14,9 @@ MAY_INCLUDE = {
     "store": ["base", "settings"],
     "registry": ["base", "settings", "store", "machine"],
     "einsum": ["base", "settings"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "einsum"],
-    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "einsum", "dispatch"],
+    "calibration": ["base", "settings", "store", "machine", "registry"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum"],
+    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"

@@ -59,7 +59,7 @@ def probe_cache(tmp_path_factory):
 @pytest.fixture
 def environment(tmp_path, probe_cache):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache))
+    kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache), BACKPLANE_CALIBRATION="off")
     kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # its libraries are tested like the system's
     return kept
 

@@ -2,6 +2,7 @@
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
+ * With --measure as its first argument it measures the times of a candidate instead (calibration/measure/).
  */
 #include "registry/probe/probe.h"
 
@@ -80,8 +81,7 @@ static void close_files_of_host(void) {
     }
 }
 
-/* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. */
-static int isolate(void) {
+int isolate(void) {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct rlimit none = {0, 0}, some = {MOST_OUTPUT, MOST_OUTPUT};
     setrlimit(RLIMIT_CORE, &none);
@@ -209,6 +209,11 @@ static void work(subject *library, progress *state) {
 }
 
 int main(int count, char **words) {
+    const bool measures = count > 1 && strcmp(words[1], "--measure") == 0;
+    if (measures && fcntl(REPORT_FILE, F_GETFD) >= 0) {
+        close_files_of_host();
+        measure_main(count, words);
+    }
     if (count != WORDS || fcntl(REPORT_FILE, F_GETFD) < 0) {
         static const char text[] = "backplane-probe is started by the Backplane library; do not start it directly.\n";
         return write(STDERR_FILENO, text, sizeof text - 1) < 0 ? 3 : 2;

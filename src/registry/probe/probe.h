@@ -51,6 +51,13 @@ void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);
  * when the child has ended. */
 void start_supervised(int64_t milliseconds, int64_t mebibytes);
 
+/* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. Returns the
+ * file that receives the output, or -1. */
+int isolate(void);
+
+/* Measures the times of a candidate, reports them and ends the process (calibration/measure/measure.c). */
+_Noreturn void measure_main(int count, char **words);
+
 /* Makes the calling process the one that reports. A copy of it made by the library may not report. */
 void become_reporter(void);
 bool may_report(void);

@@ -1,0 +1,62 @@
+/* calibration.h - measures how long candidates take, keeps the times, and predicts those of other sizes.
+ *
+ * The helper program measures one candidate at a time (measure/), over the lattices of classes.h. The times are kept in
+ * a file of the cache directory, so that later processes need no measurement. A record is valid for one state of the
+ * files of library, provider and Backplane, one processor, one set of processors that the process may use, and one set
+ * of variables that steer libraries.
+ */
+#ifndef BP_CALIBRATION_CALIBRATION_H
+#define BP_CALIBRATION_CALIBRATION_H
+
+#include "backplane/library.h"
+#include "base/base.h"
+#include "calibration/classes.h"
+
+/* The times of one candidate. Never changed once it is published. */
+typedef struct bp__calibration bp__calibration;
+
+/* A candidate, as the registry and dispatch know it. */
+typedef struct bp__calibrated {
+    const bp_provider *provider;
+    const bp_library_info *library; /* NULL if the provider needs none */
+    uint64_t classes;               /* bit i: it offers class i */
+    bp__calibration *calibration;   /* set by bp__calibration_load; freed by bp__calibration_free */
+} bp__calibrated;
+
+/* Reads the stored times of each candidate. The first one must be `native`. A candidate without times gets NULL.
+ * Errors: BP_E_NO_MEMORY. */
+bp_status bp__calibration_load(bp__calibrated *candidates, int count);
+
+/* Called before each class of a candidate is measured. Returns whether to go on. */
+typedef bool (*bp__calibration_progress)(void *user, const bp__calibrated *candidate, const char *class);
+
+/* Measures the classes of `wanted` that a candidate offers and that have no record, each for at most `budget_ms`,
+ * stores the times, and loads all again. `progress` may be NULL. Nothing is measured if nothing can be stored. Errors:
+ * BP_E_NO_MEMORY. */
+bp_status bp__calibration_measure(bp__calibrated *candidates, int count, uint64_t wanted, double budget_ms,
+                                  bp__calibration_progress progress, void *user);
+
+void bp__calibration_free(bp__calibration *calibration); /* NULL is allowed */
+
+/* Returns the classes of which the candidate has times, as bits. */
+uint64_t bp__calibration_classes(const bp__calibration *calibration);
+
+/* One product, as far as its time depends on it. */
+typedef struct bp__product_shape {
+    bp_dtype dtype;
+    double m, n, k;
+    uint32_t variants; /* bit i: the variant i */
+    double items, threads;
+} bp__product_shape;
+
+/* Returns the predicted time in nanoseconds. *factors is set to the variants that the prediction accounts for. Returns
+ * 0 if the base class has no times. */
+double bp__calibration_predict(const bp__calibration *calibration, const bp__product_shape *product, uint32_t *factors,
+                               bp__accuracy *accuracy);
+
+/* Returns the ratio of the measured time to the provider's estimate for a class of transforms or linear algebra; 0 if
+ * it was not measured. */
+double bp__calibration_ratio(const bp__calibration *calibration, int class, double size, double items,
+                             bp__accuracy *accuracy);
+
+#endif

@@ -1,0 +1,177 @@
+/* calls.c - makes the calls that are measured. */
+#include "calibration/measure/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Random numbers for all operands. Making them for each point would take longer than the measurement. */
+enum { POOL = 1 << 20 };
+
+static uint64_t random_bits(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Returns POOL numbers in (-1, 1). Other values, such as denormal ones, would change the times. */
+static const void *pool_of(bool wide) {
+    static void *pools[2];
+    void **pool = &pools[wide];
+    uint64_t state = 88172645463325252u;
+    if (!*pool) {
+        *pool = malloc(POOL * (wide ? sizeof(double) : sizeof(float)));
+        if (!*pool) {
+            _Exit(3);
+        }
+        for (int i = 0; i < POOL; i++) {
+            const double value = (double)(int64_t)random_bits(&state) / 9.3e18;
+            if (wide) {
+                ((double *)*pool)[i] = value;
+            } else {
+                ((float *)*pool)[i] = (float)value;
+            }
+        }
+    }
+    return *pool;
+}
+
+static size_t bytes_of(const DLTensor *tensor) {
+    size_t bytes = (size_t)(tensor->dtype.bits / 8);
+    for (int i = 0; i < tensor->ndim; i++) {
+        bytes *= (size_t)tensor->shape[i];
+    }
+    return bytes;
+}
+
+/* Fills memory with numbers of the pool, as often as needed. */
+static void fill(char *block, size_t bytes, bool wide) {
+    const size_t most = POOL * (wide ? sizeof(double) : sizeof(float));
+    for (size_t done = 0; done < bytes; done += most) {
+        memcpy(block + done, pool_of(wide), bytes - done < most ? bytes - done : most);
+    }
+}
+
+static bool is_wide(bp_dtype dtype) {
+    return dtype == BP_F64 || dtype == BP_C128;
+}
+
+/* Adds an operand with a compact tensor of its own. Returns the tensor. */
+static DLTensor *add(call *one, bp_dtype dtype, int ndim, const int64_t *shape, bool input) {
+    DLManagedTensorVersioned **owned = &one->owned[one->count];
+    if (bp_tensor_empty(owned, dtype, ndim, shape, NULL) != BP_OK) {
+        _Exit(3);
+    }
+    DLTensor *tensor = &(*owned)->dl_tensor;
+    one->operands[one->count++] = (bp_operand){tensor->data, 0};
+    if (input) {
+        fill(tensor->data, bytes_of(tensor), is_wide(dtype));
+    } else {
+        memset(tensor->data, 0, bytes_of(tensor)); /* maps the memory before the first run */
+    }
+    return tensor;
+}
+
+/* ---- Products ---- */
+
+/* Describes a matrix or a batch of them in memory of an operand. `step` is the least stride between elements. */
+static void view(bp_view *of, bp_dtype dtype, int64_t items, int64_t rows, int64_t columns, bool transposed,
+                 int64_t step) {
+    const int64_t shape[] = {items, rows, columns};
+    const int64_t strides[] = {rows * columns * step, transposed ? step : columns * step,
+                               transposed ? rows * step : step};
+    const int skipped = items == 1 ? 1 : 0;
+    bp_view_init(of, NULL, dtype, 3 - skipped, shape + skipped, strides + skipped);
+}
+
+static bool make_product(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+                         const bp_options *options) {
+    const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
+    const int64_t items = class->variant == BP__VARIANT_BATCHED ? BP__BATCH_ITEMS : 1;
+    const int64_t step = class->variant == BP__VARIANT_STRIDED ? 2 : 1;
+    bp_view a, b, c;
+    view(&a, class->dtype, items, m, k, class->variant == BP__VARIANT_TRANSPOSED_A, 1);
+    view(&b, class->dtype, items, k, n, class->variant == BP__VARIANT_TRANSPOSED_B, step);
+    view(&c, class->dtype, items, m, n, false, 1);
+    if (bp_matmul_plan(&one->plan, options, &a.tensor, &b.tensor, &c.tensor) != BP_OK) {
+        return false;
+    }
+    add(one, class->dtype, 1, (int64_t[]){items * m * k}, true);
+    add(one, class->dtype, 1, (int64_t[]){items * k * n * step}, true);
+    add(one, class->dtype, 1, (int64_t[]){items * m * n}, false);
+    return true;
+}
+
+/* ---- Transforms ---- */
+
+static bool make_transform(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+                           const bp_options *options) {
+    const bool real = class->variant >= BP__VARIANT_REAL_POWERS;
+    const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
+    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = real ? BP_RFFT : BP_FFT, .ndim = 1};
+    const int64_t in_shape[] = {sizes[1], sizes[0]}, out_shape[] = {sizes[1], real ? sizes[0] / 2 + 1 : sizes[0]};
+    const DLTensor *in = add(one, input, 2, in_shape, true);
+    const DLTensor *out = add(one, class->dtype, 2, out_shape, false);
+    return bp_fft_plan(&one->plan, options, &transform, in, out) == BP_OK;
+}
+
+/* ---- Linear algebra ---- */
+
+/* Makes the matrices well-conditioned and positive definite, so that every operation succeeds. */
+static void strengthen_diagonal(const DLTensor *a) {
+    const int64_t items = a->shape[0], n = a->shape[1];
+    for (int64_t i = 0; i < items * n; i++) {
+        const int64_t at = i / n * n * n + i % n * (n + 1);
+        if (a->dtype.bits == 64) {
+            ((double *)a->data)[at] += (double)(2 * n);
+        } else {
+            ((float *)a->data)[at] += (float)(2 * n);
+        }
+    }
+}
+
+static int words(const char *list) {
+    int count = *list != '\0';
+    for (; *list; list++) {
+        count += *list == ',';
+    }
+    return count;
+}
+
+static bool make_linalg(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+                        const bp_options *options) {
+    enum { RIGHT_SIDES = 4 };
+    bp_linalg_call operation = {.struct_size = sizeof operation, .op = class->op};
+    const int inputs = words(bp_op_inputs(class->op)), all = inputs + words(bp_op_outputs(class->op));
+    const int64_t items = sizes[1], n = sizes[0];
+    for (int i = 0; i < all; i++) {
+        int64_t shape[BP_MAX_NDIM] = {items, n, i == 0 ? n : RIGHT_SIDES};
+        bp_dtype dtype = class->dtype;
+        int ndim = 3;
+        if (i >= inputs && bp_linalg_shape(&operation, i, &dtype, &ndim, shape) != BP_OK) {
+            one->count++; /* this mode has no such output */
+            continue;
+        }
+        operation.operand[i] = add(one, dtype, ndim, shape, i < inputs);
+    }
+    strengthen_diagonal(operation.operand[0]);
+    return bp_linalg_plan(&one->plan, options, &operation) == BP_OK;
+}
+
+bool call_make(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+               const bp_options *options) {
+    *one = (call){0};
+    return class->op == BP_OP_GEMM  ? make_product(one, class, sizes, options)
+           : class->op == BP_OP_FFT ? make_transform(one, class, sizes, options)
+                                    : make_linalg(one, class, sizes, options);
+}
+
+void call_free(call *one) {
+    bp_plan_release(one->plan);
+    for (int i = 0; i < one->count; i++) {
+        if (one->owned[i]) {
+            one->owned[i]->deleter(one->owned[i]);
+        }
+    }
+    *one = (call){0};
+}

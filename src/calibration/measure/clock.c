@@ -1,0 +1,41 @@
+/* clock.c - measures the time of a call.
+ *
+ * The least of several times is taken, because interruptions only add time. Runs of a few nanoseconds are repeated
+ * until they take long enough for the clock. */
+#include "calibration/measure/measure.h"
+
+#include "base/base.h"
+
+enum { CLOCK_NS = 2500 }; /* least time between two readings of the clock, for an error of about 1 % */
+
+static bool run(const call *one, int64_t repeats) {
+    for (int64_t i = 0; i < repeats; i++) {
+        if (bp_execute(one->plan, one->operands, NULL) != BP_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+double call_time(const call *one, double turn_ns) {
+    double least = 0, spent = 0;
+    int64_t repeats = 1;
+    if (!run(one, 1)) { /* the first run of a shape may load or compile code */
+        return 0;
+    }
+    for (int turn = 0; turn < 2 || spent < turn_ns; turn++) {
+        const int64_t begin = bp__now_ns();
+        if (!run(one, repeats)) {
+            return 0;
+        }
+        const double took = (double)(bp__now_ns() - begin), each = took / (double)repeats;
+        spent += took;
+        if (took < CLOCK_NS) {
+            repeats *= took < CLOCK_NS / 4 ? 4 : 2;
+            turn = 0;
+        } else {
+            least = least == 0 || each < least ? each : least;
+        }
+    }
+    return least;
+}

@@ -1,0 +1,241 @@
+/* measure.c - the measuring mode of backplane-probe: measures the times of one candidate and reports them.
+ *
+ * Started by the library only (calibration/run.c):
+ *     backplane-probe --measure PROVIDER CLASSES THREADS TURN_NS BUDGET_MS MILLISECONDS MEBIBYTES [NAME=VALUE ...]
+ * CLASSES are separated by commas. The settings name the only library that this process finds, if the provider needs
+ * one. The report has these lines, with times in nanoseconds, "-" for what was not measured:
+ *     speed.native=T T ...          native at the first points in f64, as the common measure of speed
+ *     CLASS.first=T T ...           the candidate at the first points, for base classes of products
+ *     CLASS.times.POINT=T T ...     the times, or the ratios to estimates, of the lattice's points from POINT on
+ */
+#include "calibration/measure/measure.h"
+
+#include "base/base.h"
+#include "registry/probe/probe.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FIXED_WORDS = 9,
+    LINE = 48,       /* times in one line of the report */
+    SLOW = 3,        /* a library is measured no further if it is this much slower than native at the first points */
+    DOUBTFUL = 4,    /* a time is measured again if it is this much longer than that of a larger size */
+    AGAIN_TURNS = 4, /* times as long as before */
+    REFUSED = 3      /* a class is given up if the candidate refuses the points before this one */
+};
+
+typedef struct task {
+    const bp__class *class;
+    bp_options *candidate, *native;
+    double turn_ns;
+    int64_t deadline;                 /* by the clock of cpu_ns() */
+    double times[BP__LATTICE_POINTS]; /* 0: not measured */
+} task;
+
+/* Returns the time of a point, or its ratio to the estimate; 0 if the candidate refuses it. */
+static double value_at(const bp__class *class, const bp_options *options, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+                       double turn_ns) {
+    call one;
+    double value = 0;
+    if (call_make(&one, class, sizes, options)) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        value = call_time(&one, turn_ns);
+        if (bp__class_has_ratios(class)) {
+            bp_plan_describe(one.plan, &info);
+            value = info.cost_ns > 0 ? value / info.cost_ns : 0;
+        }
+    }
+    call_free(&one);
+    return value;
+}
+
+static void report_times(const char *class, const char *what, int from, const double *times, int count) {
+    char name[96], text[LINE * 16] = "";
+    size_t used = 0;
+    if (from >= 0) {
+        snprintf(name, sizeof name, "%s.%s.%d", class, what, from);
+    } else {
+        snprintf(name, sizeof name, "%s.%s", class, what);
+    }
+    for (int i = 0; i < count && used < sizeof text; i++) {
+        used += (size_t)(times[i] > 0 ? snprintf(text + used, sizeof text - used, "%s%.4g", i ? " " : "", times[i])
+                                      : snprintf(text + used, sizeof text - used, "%s-", i ? " " : ""));
+    }
+    report(name, "%s", text);
+}
+
+static void measure_first(const bp__class *class, const bp_options *options, double turn_ns,
+                          double values[BP__FIRST_POINTS]) {
+    for (int i = 0; i < BP__FIRST_POINTS; i++) {
+        values[i] = value_at(class, options, bp__first_sizes[i], turn_ns);
+    }
+}
+
+/* Compares the candidate with native at the first points. Returns false if it is much slower in the mean, and faster at
+ * one point at most. */
+static bool keeps_up(const task *t) {
+    double own[BP__FIRST_POINTS], native[BP__FIRST_POINTS], sum = 0;
+    int count = 0, faster = 0;
+    measure_first(t->class, t->native, t->turn_ns, native);
+    measure_first(t->class, t->candidate, t->turn_ns, own);
+    for (int i = 0; i < BP__FIRST_POINTS; i++) {
+        if (own[i] > 0 && native[i] > 0) {
+            faster += own[i] < native[i];
+            sum += log(own[i] / native[i]);
+            count++;
+        }
+    }
+    report_times(t->class->name, "first", -1, own, BP__FIRST_POINTS);
+    return faster > 1 || (count > 0 && sum < count * log(SLOW));
+}
+
+/* Returns the time for which this thread has run. The budget is counted in it, so that a measurement on a loaded
+ * machine is not less complete, but takes longer. */
+static int64_t cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool time_left(const task *t) {
+    return cpu_ns() < t->deadline;
+}
+
+static void measure_points(task *t) {
+    int order[BP__LATTICE_POINTS];
+    const int count = bp__lattice_order(t->class->lattice, order);
+    int measured = 0;
+    for (int i = 0; i < count && time_left(t); i++) {
+        int64_t sizes[BP__LATTICE_DIMENSIONS];
+        bp__lattice_sizes(t->class->lattice, order[i], sizes);
+        t->times[order[i]] = value_at(t->class, t->candidate, sizes, t->turn_ns);
+        measured += t->times[order[i]] > 0;
+        if (i == REFUSED && measured == 0) {
+            return; /* the candidate does not offer the operation */
+        }
+    }
+}
+
+/* Returns the least time among the points one knot larger in one dimension; 0 if there are none. */
+static double least_of_larger(const task *t, int point) {
+    const bp__lattice *lattice = t->class->lattice;
+    double least = 0;
+    int stride = 1;
+    for (int d = lattice->dimensions - 1; d >= 0; stride *= lattice->count[d--]) {
+        if (point / stride % lattice->count[d] + 1 < lattice->count[d]) {
+            const double larger = t->times[point + stride];
+            least = larger > 0 && (least == 0 || larger < least) ? larger : least;
+        }
+    }
+    return least;
+}
+
+/* Measures points again that take much longer than larger ones. If that was an interruption, the new time is right; if
+ * not, it is a property of the library. */
+static void measure_doubtful(task *t) {
+    for (int point = 0; point < bp__lattice_points(t->class->lattice) && time_left(t); point++) {
+        const double least = least_of_larger(t, point);
+        if (least > 0 && t->times[point] > DOUBTFUL * least) {
+            int64_t sizes[BP__LATTICE_DIMENSIONS];
+            bp__lattice_sizes(t->class->lattice, point, sizes);
+            const double again = value_at(t->class, t->candidate, sizes, AGAIN_TURNS * t->turn_ns);
+            t->times[point] = again > 0 && again < t->times[point] ? again : t->times[point];
+        }
+    }
+}
+
+static void measure_class(task *t, bool is_native, double budget_ms) {
+    const bool is_base = t->class->op == BP_OP_GEMM && t->class->variant == BP__VARIANT_PLAIN;
+    const int points = bp__lattice_points(t->class->lattice);
+    memset(t->times, 0, sizeof t->times);
+    if (is_base && !keeps_up(t) && !is_native) {
+        return;
+    }
+    t->deadline = cpu_ns() + (int64_t)(budget_ms * 1e6);
+    measure_points(t);
+    if (!bp__class_has_ratios(t->class)) {
+        measure_doubtful(t);
+    }
+    for (int point = 0; point < points; point += LINE) {
+        report_times(t->class->name, "times", point, t->times + point, points - point < LINE ? points - point : LINE);
+    }
+}
+
+static bp_options *options_for(const char *candidate, int threads) {
+    char text[1024];
+    bp_options *options;
+    snprintf(text, sizeof text,
+             "num_threads=%d,blas.preferred=%s,linalg.preferred=%s,fft.preferred=%s,dispatch.fallback=strict", threads,
+             candidate, candidate, candidate);
+    if (bp_options_new(&options, text) != BP_OK) {
+        report("error", "%s", bp_last_error());
+        _exit(1);
+    }
+    return options;
+}
+
+/* Writes the name of the candidate, as for blas.preferred. */
+static void write_candidate(char *name, size_t size, const char *provider) {
+    bp_library_info library = {.struct_size = sizeof library};
+    const bool alone = !bp_library_at(0, &library);
+    snprintf(name, size, "%s%s%s", alone ? "" : library.id, alone ? "" : ":", provider);
+}
+
+static void set_all(char **settings, int count) {
+    for (int i = 0; i < count; i++) {
+        char *value = strchr(settings[i], '=');
+        if (value) {
+            *value = '\0';
+            bp_set(settings[i], value + 1);
+        }
+    }
+}
+
+static void report_speed(double turn_ns) {
+    double times[BP__FIRST_POINTS];
+    bp_options *options = options_for("native", 1);
+    measure_first(&bp__classes[bp__class_find(BP_OP_GEMM, BP_F64, BP__VARIANT_PLAIN)], options, turn_ns, times);
+    report_times("speed", "native", -1, times, BP__FIRST_POINTS);
+    bp_options_release(options);
+}
+
+_Noreturn void measure_main(int count, char **words) {
+    if (count < FIXED_WORDS) {
+        _exit(2);
+    }
+    start_supervised(strtoll(words[7], NULL, 10), strtoll(words[8], NULL, 10));
+    isolate();
+    set_all(words + FIXED_WORDS, count - FIXED_WORDS);
+    bp_set("calibration", "off");
+    bp_set("plan_cache.max_size", "0");
+    bp_set("fft.plan_cache.max_size", "0");
+    char candidate[256];
+    write_candidate(candidate, sizeof candidate, words[2]);
+    const bool is_native = bp__text_equal(candidate, "native");
+    const int threads = (int)strtol(words[4], NULL, 10);
+    const double turn_ns = strtod(words[5], NULL);
+    char *rest = NULL;
+    report_speed(turn_ns);
+    for (char *name = strtok_r(words[3], ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        static task t;
+        const int index = bp__class_named(name);
+        if (index < 0) {
+            continue;
+        }
+        t.class = &bp__classes[index];
+        const int own = t.class->variant == BP__VARIANT_THREADED ? threads : 1;
+        t.candidate = options_for(candidate, own);
+        t.native = options_for("native", own);
+        t.turn_ns = turn_ns;
+        measure_class(&t, is_native, strtod(words[6], NULL));
+        bp_options_release(t.candidate);
+        bp_options_release(t.native);
+    }
+    report("done", "1");
+    _exit(0); /* without running destructors of the library */
+}

@@ -1,0 +1,25 @@
+/* measure.h - declares what the files of the measuring mode of backplane-probe share. */
+#ifndef BP_CALIBRATION_MEASURE_H
+#define BP_CALIBRATION_MEASURE_H
+
+#include "backplane.h"
+#include "calibration/classes.h"
+
+/* A plan for one point, and its operands. */
+typedef struct call {
+    bp_plan *plan;
+    int count;
+    bp_operand operands[BP_LINALG_OPERANDS];
+    DLManagedTensorVersioned *owned[BP_LINALG_OPERANDS];
+} call;
+
+/* Makes the call for one point of a class, under `options`, with operands of random numbers. Returns false if the
+ * candidate refuses it. call_free() is needed in both cases. Exits the process if memory is short. */
+bool call_make(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+               const bp_options *options);
+void call_free(call *one);
+
+/* Returns the least time of a run in nanoseconds, from about `turn_ns` of runs. 0 if a run fails. */
+double call_time(const call *one, double turn_ns);
+
+#endif

@@ -1,0 +1,243 @@
+/* predict.c - replaces estimated times by times that were measured on this machine.
+ *
+ * The estimates of providers come from constants. Measured and estimated times must not be compared with each other, so
+ * the candidates of a choice are ranked by measurements only if there are measurements of all of them.
+ *
+ * A prediction starts from the measured time of the plain product of the same sizes. Variants that were measured too
+ * (transposed, strided, batched, with threads) are factors to it. For a property that was not measured, the factor is
+ * the ratio of the provider's own estimates with and without it.
+ *
+ * For transforms and linear algebra, the ratio of measured times to estimates is known at a few sizes. A prediction is
+ * the estimate times the ratio between them. */
+#include "dispatch/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Collects the least estimated time of a candidate's accepted algorithms; -1 if there are none. */
+typedef struct least {
+    bp_offers base; /* must be first: the provider's interface */
+    double cost_ns;
+} least;
+
+static void note_cost(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    least *l = (least *)self;
+    (void)found, (void)size;
+    if (verdict->reason == BP_REASON_ACCEPTED && (l->cost_ns < 0 || verdict->cost_ns < l->cost_ns)) {
+        l->cost_ns = verdict->cost_ns;
+    }
+}
+
+double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem) {
+    least l = {{note_cost}, -1};
+    candidate->provider->accept(candidate->instance, problem, &l.base);
+    return l.cost_ns;
+}
+
+/* Describes an input by its strides. Returns the variants that it needs, as bits. */
+static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t column, bp__variant transposed) {
+    const bool thin = rows == 1 || columns == 1;
+    const int64_t along = rows == 1 ? column : row; /* the stride of a vector */
+    if (thin) {
+        return along == 1 || along == 0 || (columns == 1 && rows > 1) ? 0 : 1u << BP__VARIANT_STRIDED;
+    }
+    return column == 1 ? 0 : row == 1 ? 1u << transposed : 1u << BP__VARIANT_STRIDED;
+}
+
+/* Describes a product, with C row-major: if C is column-major, its transpose is the product of the transposes. */
+static bp__product_shape product_of(const bp_problem *problem, int threads) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bool swap = g->c_column != 1 && g->c_row == 1 && g->m > 1 && g->n > 1;
+    bp__product_shape product = {
+        .dtype = (bp_dtype)problem->dtype,
+        .m = (double)(swap ? g->n : g->m),
+        .n = (double)(swap ? g->m : g->n),
+        .k = (double)g->k,
+        .items = (double)g->batch,
+        .threads = threads,
+    };
+    product.variants = swap ? variants_of(g->n, g->k, g->b_column, g->b_row, BP__VARIANT_TRANSPOSED_A) |
+                                  variants_of(g->k, g->m, g->a_column, g->a_row, BP__VARIANT_TRANSPOSED_B)
+                            : variants_of(g->m, g->k, g->a_row, g->a_column, BP__VARIANT_TRANSPOSED_A) |
+                                  variants_of(g->k, g->n, g->b_row, g->b_column, BP__VARIANT_TRANSPOSED_B);
+    product.variants |= g->batch > 1 ? 1u << BP__VARIANT_BATCHED : 0;
+    product.variants |= threads > 1 ? 1u << BP__VARIANT_THREADED : 0;
+    return product;
+}
+
+/* Whether the product has a property that no variant describes. */
+static bool is_unusual(const bp_problem *problem) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bool strided = g->c_row != 1 && g->c_column != 1 && g->m > 1 && g->n > 1;
+    return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed;
+}
+
+/* Returns the problem that the base class measures at these sizes. */
+static bp_problem plain_problem(const bp_problem *problem, const bp__product_shape *product) {
+    bp_problem plain = *problem;
+    const int64_t m = (int64_t)product->m, n = (int64_t)product->n, k = (int64_t)product->k;
+    plain.of.gemm = (bp_gemm_problem){
+        .m = m,
+        .n = n,
+        .k = k,
+        .a_row = m > 1 ? k : 0,
+        .a_column = k > 1,
+        .b_row = k > 1 ? n : 0,
+        .b_column = n > 1,
+        .c_row = m > 1 ? n : 0,
+        .c_column = n > 1,
+        .alpha = BP_FACTOR_ONE,
+        .beta = BP_FACTOR_ZERO,
+        .batch = 1,
+    };
+    plain.policy.threads = 1;
+    plain.policy.packed = 0;
+    return plain;
+}
+
+/* Returns the predicted time of the candidate's fastest algorithm; 0 if there is none. `estimate` is the provider's. */
+static double predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
+                      bp__accuracy *accuracy) {
+    const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
+    uint32_t known;
+    const bp__product_shape product = product_of(problem, threads);
+    double time = bp__calibration_predict(calibration, &product, &known, accuracy);
+    if (time > 0 && (known != product.variants || is_unusual(problem))) {
+        /* All of the difference is taken from the estimates, because those of single properties are not known. */
+        const bp_problem plain = plain_problem(problem, &product);
+        const bp__product_shape simple = {product.dtype, product.m, product.n, product.k, 0, 1, 1};
+        const double from = bp__estimate_of(candidate, &plain);
+        time = from > 0 ? bp__calibration_predict(calibration, &simple, &known, accuracy) * estimate / from : 0;
+        *accuracy = BP__INTERPOLATED;
+    }
+    return time;
+}
+
+/* ---- Transforms and linear algebra ---- */
+
+/* Returns the operation whose ratios apply: those of the routines that take most of the time. */
+static bp_op measured_op(bp_op op) {
+    switch (op) {
+    case BP_OP_LU:
+        return BP_OP_LU_FACTOR;
+    case BP_OP_LU_SOLVE:
+    case BP_OP_CHOLESKY_SOLVE:
+    case BP_OP_SOLVE_TRIANGULAR:
+        return BP_OP_SOLVE;
+    case BP_OP_CHOLESKY_INVERSE:
+        return BP_OP_INV;
+    case BP_OP_SLOGDET:
+        return BP_OP_DET;
+    case BP_OP_PINV:
+    case BP_OP_MATRIX_RANK:
+    case BP_OP_COND:
+        return BP_OP_SVD;
+    default:
+        return op;
+    }
+}
+
+/* Returns the kind of a length: a power of two, with prime factors up to 7, or with larger ones. */
+static int kind_of_length(int64_t n) {
+    enum { POWER, FACTORS, PRIMES };
+    int kind = POWER;
+    while (n > 1 && n % 2 == 0) {
+        n /= 2;
+    }
+    for (int64_t factor = 3; factor <= 7; factor += 2) {
+        for (; n > 1 && n % factor == 0; n /= factor) {
+            kind = FACTORS;
+        }
+    }
+    return n > 1 ? PRIMES : kind;
+}
+
+/* Returns the class of a transform or an operation of linear algebra, or -1. Complex matrices have the ratios of real
+ * ones. */
+static int class_of(const bp_problem *problem, double *size, double *items) {
+    if (problem->op == BP_OP_FFT) {
+        const bp_fft_problem *f = &problem->of.fft;
+        int kind = 0;
+        *size = 1;
+        for (int d = 0; d < f->ndim; d++) {
+            const int own = kind_of_length(f->n[d]);
+            kind = own > kind ? own : kind;
+            *size *= (double)f->n[d];
+        }
+        *items = (double)f->batch;
+        return bp__class_find(
+            BP_OP_FFT, (bp_dtype)problem->dtype,
+            (bp__variant)((f->kind == BP_FFT_C2C ? BP__VARIANT_C2C_POWERS : BP__VARIANT_REAL_POWERS) + kind));
+    }
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    *size = sqrt((double)l->m * (double)l->n);
+    *items = (double)l->batch;
+    return bp__class_find(measured_op((bp_op)problem->op), wide ? BP_F64 : BP_F32, BP__VARIANT_PLAIN);
+}
+
+static double predict_by_ratio(const bp__candidate *candidate, const bp_problem *problem, double estimate,
+                               bp__accuracy *accuracy) {
+    double size, items;
+    const int class = class_of(problem, &size, &items);
+    const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
+    return estimate * bp__calibration_ratio(calibration, class, size, items, accuracy);
+}
+
+/* ---- The choice ---- */
+
+static bool is_accepted(const bp__offer *offer) {
+    return offer->verdict.reason == BP_REASON_ACCEPTED;
+}
+
+/* Predicts the times of the offers of one candidate, which are those from `first` to `end`. Its algorithms have the
+ * ratio of their estimates, because what was measured is the one that the provider prefers. */
+static bool predict_offers(bp__choice *choice, int first, int end) {
+    const bp__offer *best = NULL;
+    for (int i = first; i < end; i++) {
+        const bp__offer *o = &choice->offers[i];
+        best = is_accepted(o) && (!best || o->verdict.cost_ns < best->verdict.cost_ns) ? o : best;
+    }
+    if (!best) {
+        return true;
+    }
+    bp__accuracy accuracy;
+    const int threads = best->verdict.threads > 0 ? best->verdict.threads : choice->asked.policy.threads;
+    const double estimate = best->verdict.cost_ns;
+    const double time = choice->asked.op == BP_OP_GEMM
+                            ? predict(best->candidate, &choice->asked, threads, estimate, &accuracy)
+                            : predict_by_ratio(best->candidate, &choice->asked, estimate, &accuracy);
+    for (int i = first; i < end && time > 0; i++) {
+        bp__offer *o = &choice->offers[i];
+        o->predicted_ns = estimate > 0 ? time * o->verdict.cost_ns / estimate : time;
+        o->accuracy = o->verdict.cost_ns > estimate ? BP__INTERPOLATED : accuracy;
+    }
+    return time > 0;
+}
+
+/* Whether the problem has elements and is of an operation that is measured. */
+static bool is_predictable(const bp_problem *problem) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const bp__family *family = bp__family_of(problem);
+    return problem->op == BP_OP_GEMM      ? g->m > 0 && g->n > 0 && g->k > 0 && g->batch > 0
+           : problem->op == BP_OP_FFT     ? problem->of.fft.batch > 0
+           : family == &bp__family_linalg ? l->m > 0 && l->n > 0 && l->batch > 0
+                                          : false;
+}
+
+void bp__predict(bp__choice *choice) {
+    bool complete = choice->asked.policy.measured && is_predictable(&choice->asked);
+    for (int first = 0, end; complete && first < choice->count; first = end) {
+        end = first + 1;
+        while (end < choice->count && choice->offers[end].candidate == choice->offers[first].candidate) {
+            end++;
+        }
+        complete = predict_offers(choice, first, end);
+    }
+    choice->predicted = complete;
+    for (int i = 0; i < choice->count; i++) {
+        bp__offer *o = &choice->offers[i];
+        o->order = complete ? o->predicted_ns : o->estimate_ns;
+    }
+}

@@ -1,0 +1,357 @@
+/* test_choice.c - tests that measured times decide: with a provider whose estimates are wrong, with one that ends its
+ * process, with settings, and with stored times of an earlier process.
+ *
+ * Each process that measures is this program, started again with the name of a step, because a process loads its
+ * provider modules once. */
+#define _GNU_SOURCE
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char program[4096], folder[] = "/tmp/backplane-calibration-XXXXXX";
+
+/* ---- Steps, in processes of their own ---- */
+
+static bp_explanation *explained(int64_t m, int64_t n, int64_t k, const char *settings) {
+    bp_view a, b, c;
+    bp_options *options;
+    bp_explanation *e = NULL;
+    bp_view_matrix(&a, NULL, BP_F64, m, k);
+    bp_view_matrix(&b, NULL, BP_F64, k, n);
+    bp_view_matrix(&c, NULL, BP_F64, m, n);
+    if (bp_options_new(&options, settings) != BP_OK ||
+        bp_matmul_explain(&e, options, &a.tensor, &b.tensor, &c.tensor) != BP_OK) {
+        fprintf(stderr, "%s\n", bp_last_error());
+        exit(1);
+    }
+    bp_options_release(options);
+    return e;
+}
+
+/* Returns whether the candidate is chosen; *source is the source of its time. */
+static bool is_chosen(const bp_explanation *e, const char *library, bp_time_source *source) {
+    bp_candidate_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, library) == 0) {
+            *source = info.time_source;
+            return info.chosen != 0;
+        }
+    }
+    fprintf(stderr, "'%s' is no candidate\n", library);
+    exit(1);
+}
+
+static void expect(bool condition, const char *what) {
+    if (!condition) {
+        fprintf(stderr, "not true: %s\n", what);
+        exit(1);
+    }
+}
+
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 11;
+}
+
+/* The provider is chosen where it is fast and not where it is slow, at sizes that are not measured. */
+static void step_uneven(void) {
+    uint64_t state = 88172645463325252u;
+    for (int i = 0; i < 50; i++) {
+        const int64_t n = 3 + (int64_t)(next_random(&state) % 60), k = 3 + (int64_t)(next_random(&state) % 60);
+        const int64_t slow = 70 + (int64_t)(next_random(&state) % 100), fast = 5 + (int64_t)(next_random(&state) % 10);
+        bp_time_source source;
+        bp_explanation *e = explained(slow, n, k, "num_threads=1");
+        expect(!is_chosen(e, "uneven", &source), "a provider is not chosen where it is slow");
+        expect(source == BP_TIME_INTERPOLATED, "times between measured sizes are interpolated");
+        expect(strstr(bp_explanation_text(e), "interpolated") != NULL, "the text names the source");
+        expect(strstr(bp_explanation_decision(e), "by measurements on this machine") != NULL,
+               "the reason names it too");
+        bp_explanation_release(e);
+        e = explained(fast, n + 30, k + 30, "num_threads=1");
+        expect(is_chosen(e, "uneven", &source), "it is chosen where it is fast");
+        bp_explanation_release(e);
+    }
+}
+
+static void step_measured(void) {
+    bp_time_source source;
+    bp_explanation *e = explained(64, 64, 64, "num_threads=1");
+    expect(!is_chosen(e, "uneven", &source) && source == BP_TIME_MEASURED,
+           "times of measured sizes are called measured");
+    expect(strstr(bp_explanation_json(e), "\"time_source\":\"measured\"") != NULL ||
+               strstr(bp_explanation_json(e), "\"time_source\": \"measured\"") != NULL,
+           "JSON names the source");
+    bp_explanation_release(e);
+}
+
+/* Without measurements the provider's estimate of one nanosecond decides. */
+static void step_estimated(const char *settings) {
+    bp_time_source source;
+    bp_explanation *e = explained(64, 64, 64, settings);
+    expect(is_chosen(e, "uneven", &source) && source == BP_TIME_ESTIMATED, "estimates decide");
+    expect(strstr(bp_explanation_decision(e), "not measured here") != NULL, "the reason says so");
+    bp_explanation_release(e);
+}
+
+static void step_deterministic(void) {
+    bp_time_source source;
+    bp_explanation *e = explained(64, 64, 64, "num_threads=1, deterministic=run");
+    is_chosen(e, "native", &source);
+    expect(source == BP_TIME_ESTIMATED, "repeatable results do not depend on a measurement");
+    bp_explanation_release(e);
+}
+
+/* A plan, and a second one under other settings, are kept apart in the cache. */
+static void step_settings_are_part_of_the_key(void) {
+    static double x[64 * 64], y[64 * 64], z[64 * 64];
+    bp_view a, b, c;
+    bp_scope *scope;
+    bp_view_matrix(&a, x, BP_F64, 64, 64);
+    bp_view_matrix(&b, y, BP_F64, 64, 64);
+    bp_view_matrix(&c, z, BP_F64, 64, 64);
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_set("num_threads", "1");
+    bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+    bp_last_plan(&info);
+    expect(strcmp(info.library, "uneven") != 0 && z[0] == 0, "measured times decide in calls");
+    bp_scope_enter(&scope, "calibration=off");
+    bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+    bp_last_plan(&info);
+    expect(strcmp(info.library, "uneven") == 0 && z[0] == 7, "estimates decide in the scope");
+    bp_scope_leave(&scope);
+    bp_matmul(&a.tensor, &b.tensor, &c.tensor);
+    expect(z[0] == 0, "measured times decide again");
+}
+
+static void step_crashing(void) {
+    bp_time_source source;
+    bp_explanation *e = explained(64, 64, 64, "num_threads=1");
+    is_chosen(e, "native", &source);
+    expect(source == BP_TIME_ESTIMATED, "measured times are not used if those of one candidate are missing");
+    bp_explanation_release(e);
+    e = explained(64, 64, 64, "num_threads=1, dispatch.exclude=crashing");
+    is_chosen(e, "native", &source);
+    expect(source == BP_TIME_MEASURED, "a candidate that is excluded needs no times");
+    bp_explanation_release(e);
+}
+
+static int on_progress(void *user, const char *library, const char *what) {
+    int *count = user;
+    expect(*library && strchr(what, '.') != NULL, "progress names the library and the class");
+    return --*count > 0;
+}
+
+static void step_machine(void) {
+    int left = 3;
+    expect(bp_calibrate(-1, NULL, NULL) == BP_E_ARGUMENT, "a negative time is refused");
+    expect(bp_calibrate(0, on_progress, &left) == BP_OK && left == 0, "the program can stop it");
+    expect(bp_calibrate(1e-9, NULL, NULL) == BP_E_TIMEOUT, "it stops when the time is over");
+}
+
+/* Measures everything, and looks at the times of a transform and a decomposition. */
+static void step_ratios(void) {
+    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV};
+    bp_explanation *e;
+    bp_time_source source;
+    bp_view in, out;
+    expect(bp_calibrate(0, NULL, NULL) == BP_OK, "the whole machine is measured");
+    for (int length = 64; length <= 65; length++) {
+        bp_view_matrix(&in, NULL, BP_C128, 1, length);
+        bp_view_matrix(&out, NULL, BP_C128, 1, length);
+        expect(bp_fft_explain(&e, NULL, &transform, &in.tensor, &out.tensor) == BP_OK, "a transform is explained");
+        expect(is_chosen(e, "native", &source), "the only provider is chosen");
+        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
+        bp_explanation_release(e);
+    }
+    bp_view_matrix(&in, NULL, BP_F32, 8, 8);
+    bp_view_matrix(&out, NULL, BP_F32, 8, 8);
+    inverse.operand[0] = &in.tensor;
+    inverse.operand[1] = &out.tensor;
+    expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
+    expect(is_chosen(e, "native", &source) && source == BP_TIME_MEASURED, "inverses are measured");
+    bp_explanation_release(e);
+}
+
+static const struct step {
+    const char *name;
+    void (*run)(void);
+} steps[] = {
+    {"uneven", step_uneven},
+    {"measured", step_measured},
+    {"deterministic", step_deterministic},
+    {"key", step_settings_are_part_of_the_key},
+    {"crashing", step_crashing},
+    {"machine", step_machine},
+    {"ratios", step_ratios},
+};
+
+static void run_step(const char *name) {
+    if (strcmp(name, "estimated") == 0) {
+        step_estimated("num_threads=1, calibration=off");
+        return;
+    }
+    if (strcmp(name, "unstored") == 0) {
+        step_estimated("num_threads=1");
+        return;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (strcmp(steps[i].name, name) == 0) {
+            steps[i].run();
+            return;
+        }
+    }
+    exit(2);
+}
+
+/* ---- Tests ---- */
+
+static void write_modules(const char *provider, char *path, size_t size) {
+    snprintf(path, size, "%s", program);
+    snprintf(strrchr(path, '/'), 128, "/calibration-%s", provider);
+}
+
+/* Runs a step with these providers and no library. */
+static int run_with(const char *provider, const char *step) {
+    char modules[4200];
+    write_modules(provider, modules, sizeof modules);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("BACKPLANE_PROVIDER_PATH", modules, 1);
+        execl(program, program, step, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void write_store(char *path, size_t size) {
+    snprintf(path, size, "%s/calibration.txt", folder);
+}
+
+/* Returns the number of bytes of the stored times, or -1. */
+static long store_size(void) {
+    char path[128];
+    write_store(path, sizeof path);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        return -1;
+    }
+    fseek(file, 0, SEEK_END);
+    const long size = ftell(file);
+    fclose(file);
+    return size;
+}
+
+static int clear_store(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "mkdir -m 700 %s", folder);
+    return system(command);
+}
+
+static void slow_sizes_are_not_chosen(void **state) {
+    (void)state;
+    assert_int_equal(run_with("uneven", "uneven"), 0);
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    assert_int_equal(run_with("uneven", "key"), 0);
+}
+
+static void stored_times_are_used_again(void **state) {
+    (void)state;
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    const long size = store_size();
+    assert_true(size > 1000);
+    setenv("BACKPLANE_CALIBRATION", "read", 1);
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    setenv("BACKPLANE_CALIBRATION", "auto", 1);
+    assert_int_equal(store_size(), size);
+}
+
+static void nothing_is_measured_if_it_may_not(void **state) {
+    (void)state;
+    assert_int_equal(run_with("uneven", "estimated"), 0);
+    assert_int_equal(run_with("uneven", "deterministic"), 0);
+    setenv("BACKPLANE_CALIBRATION", "read", 1);
+    assert_int_equal(run_with("uneven", "unstored"), 0);
+    setenv("BACKPLANE_CALIBRATION", "auto", 1);
+    setenv("BACKPLANE_REGISTRY_CACHE", "read-only", 1);
+    assert_int_equal(run_with("uneven", "unstored"), 0);
+    unsetenv("BACKPLANE_REGISTRY_CACHE");
+    assert_int_equal(store_size(), -1);
+}
+
+static void stored_times_are_not_used_for_repeatable_results(void **state) {
+    (void)state;
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    assert_int_equal(run_with("uneven", "deterministic"), 0);
+}
+
+static void damaged_times_are_measured_again(void **state) {
+    (void)state;
+    char path[128];
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    const long size = store_size();
+    write_store(path, sizeof path);
+    assert_int_equal(truncate(path, size / 2), 0);
+    assert_int_equal(run_with("uneven", "measured"), 0);
+    assert_true(store_size() > size / 2);
+}
+
+static void a_crash_is_remembered(void **state) {
+    (void)state;
+    assert_int_equal(run_with("crashing", "crashing"), 0);
+    const long size = store_size();
+    assert_true(size > 0);
+    assert_int_equal(run_with("crashing", "crashing"), 0);
+    assert_int_equal(store_size(), size);
+}
+
+static void the_whole_machine_can_be_measured(void **state) {
+    (void)state;
+    assert_int_equal(run_with("uneven", "machine"), 0);
+    assert_int_equal(run_with("uneven", "ratios"), 0);
+}
+
+int main(int count, char **words) {
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    if (count > 1) {
+        run_step(words[1]);
+        return 0;
+    }
+    if (!mkdtemp(folder)) {
+        return 1;
+    }
+    setenv("BACKPLANE_CACHE_DIR", folder, 1);
+    setenv("BACKPLANE_CALIBRATION", "auto", 1);
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(slow_sizes_are_not_chosen, clear_store),
+        cmocka_unit_test_setup(stored_times_are_used_again, clear_store),
+        cmocka_unit_test_setup(nothing_is_measured_if_it_may_not, clear_store),
+        cmocka_unit_test_setup(stored_times_are_not_used_for_repeatable_results, clear_store),
+        cmocka_unit_test_setup(damaged_times_are_measured_again, clear_store),
+        cmocka_unit_test_setup(a_crash_is_remembered, clear_store),
+        cmocka_unit_test_setup(the_whole_machine_can_be_measured, clear_store),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    clear_store(NULL);
+    rmdir(folder);
+    return failed;
+}

@@ -1,0 +1,102 @@
+/* timed_provider.c - a provider for tests of measured times. It estimates that every product takes a nanosecond.
+ *
+ * Products of at least TIMED_SLOW_FROM rows take 0.3 ms, all others nearly nothing. With TIMED_ENDS_AT rows the process
+ * ends. Every element of the result is 7, so that tests know who has run. */
+#include "backplane/provider.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#ifndef TIMED_SLOW_FROM
+#define TIMED_SLOW_FROM INT64_MAX
+#endif
+#ifndef TIMED_ENDS_AT
+#define TIMED_ENDS_AT (-1)
+#endif
+
+typedef struct prepared {
+    bp_prepared base;
+    bp_gemm_problem gemm;
+    int wide;
+} prepared;
+
+static const bp_host *host;
+
+static bp_status open_timed(const bp_host *given, const bp_library_info *library, void **instance) {
+    (void)library;
+    host = given;
+    *instance = &host;
+    return BP_OK;
+}
+
+static void close_timed(void *instance) {
+    (void)instance;
+}
+
+static void wait_ns(int64_t ns) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < ns);
+}
+
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *p = (const prepared *)self;
+    char *c = bp_operand_address(&operands[2]);
+    (void)exec;
+    if (p->gemm.m == TIMED_ENDS_AT) {
+        abort();
+    }
+    if (p->gemm.m >= TIMED_SLOW_FROM) {
+        wait_ns(300000);
+    }
+    if (p->wide) {
+        *(double *)(void *)c = 7;
+    } else {
+        *(float *)(void *)c = 7;
+    }
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    host->release(self);
+}
+
+static void accept_product(void *instance, const bp_problem *problem, bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    (void)instance;
+    if (problem->op != BP_OP_GEMM || (problem->dtype != BP_F32 && problem->dtype != BP_F64)) {
+        verdict.reason = BP_REASON_OP;
+    }
+    verdict.algorithm = "timed";
+    verdict.threads = 1;
+    verdict.cost_ns = 1;
+    offers->add(offers, &verdict, NULL, 0);
+}
+
+static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **made) {
+    (void)instance, (void)verdict, (void)found;
+    prepared *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy},
+                    problem->of.gemm,
+                    problem->dtype == BP_F64};
+    *made = &p->base;
+    return BP_OK;
+}
+
+BP_PROVIDER_DEFINE(timed) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = TIMED_NAME,
+    .version = "1",
+    .description = "times for tests",
+    .open = open_timed,
+    .close = close_timed,
+    .accept = accept_product,
+    .plan = plan,
+};
