@@ -19,7 +19,7 @@ _backplane_options() {
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
-        compare) echo "--repeat --set --bf16 --json" ;;
+        compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
     esac
 }
 
@@ -52,8 +52,7 @@ _backplane() {
     else
         case $command:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
-            explain:2 | eval:2) offers=$_backplane_operations ;;
-            compare:2) offers="matmul" ;;
+            explain:2 | eval:2 | compare:2) offers=$_backplane_operations ;;
             explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
             help:2) offers="list doctor settings get set explain eval compare einsum-path version help" ;;
             eval:* | compare:*)
