@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VECTORS 4    /* per equation */
-#define MOST_ITEMS 8 /* of a batch that are checked */
+#define VECTORS 4                        /* per equation */
+#define LEAST_ITEMS 8                    /* of a batch that are checked */
+#define MOST_ELEMENTS (INT64_C(1) << 22) /* of all checked items of a larger batch */
 #define MOST_FACTORS 5
 
 typedef struct number {
@@ -430,6 +431,15 @@ static bp_status read_operands(call_check *c) {
     return status;
 }
 
+static int64_t affordable_items(const operand *o) {
+    int64_t elements = 1;
+    for (int i = 0; i < o->rank; i++) {
+        elements *= o->tensor->shape[o->tensor->ndim - 1 - i];
+    }
+    int64_t count = MOST_ELEMENTS / (elements > 0 ? elements : 1);
+    return count > LEAST_ITEMS ? count : LEAST_ITEMS;
+}
+
 static bp_status linalg_error(const cli_check *check, const cli_job *job, double *error) {
     const bp_linalg_call *call = &job->words.linalg.call;
     call_check c = {.call = call, .rule = rule_of(call)};
@@ -440,7 +450,8 @@ static bp_status linalg_error(const cli_check *check, const cli_job *job, double
     for (int i = 0; status == BP_OK && i < c.whole->tensor->ndim - c.whole->rank; i++) {
         items *= c.whole->tensor->shape[i];
     }
-    int64_t count = items < MOST_ITEMS ? items : MOST_ITEMS;
+    int64_t count = status == BP_OK ? affordable_items(&c.operands[0]) : 0;
+    count = count < items ? count : items;
     for (int64_t i = 0; status == BP_OK && i < count; i++) {
         status = check_item(&c, reference_pick(i, count, items), error);
     }
