@@ -54,7 +54,7 @@ void cli_command_help(const cli_command *command) {
         line += length + (line[length] == '\n');
     }
     print_options(command);
-    if (command->help) {
+    if (command->help == job_help) {
         print_operations();
     }
 }

@@ -138,7 +138,7 @@ int job_help(const cli_args *args) {
 
 /* ---- Checks ---- */
 
-static void allocate_arrays(cli_job *job, int arrays) {
+void job_allocate(cli_job *job, int arrays) {
     job->input_count = arrays;
     job->input_arrays = cli_allocate((size_t)arrays * sizeof *job->input_arrays);
     job->inputs = cli_allocate((size_t)arrays * sizeof *job->inputs);
@@ -167,7 +167,7 @@ int job_check(cli_job *job) {
         code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to explain", operation->name);
     }
     if (code == CLI_OK) {
-        allocate_arrays(job, arrays);
+        job_allocate(job, arrays);
     }
     return code;
 }

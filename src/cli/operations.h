@@ -165,6 +165,9 @@ int job_read(cli_job *job);
 /* Prints the help of the command, or of the operation that is named. */
 int job_help(const cli_args *args);
 
+/* Allocates the inputs, without data. job_check() does it. */
+void job_allocate(cli_job *job, int arrays);
+
 /* Returns whether the option is one of the operation. */
 bool job_takes(const cli_job *job, const char *option);
 
