@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,32 +41,34 @@ static void catch_interrupts(void) {
     bp_set_interrupt_check(check_interrupt, NULL, NULL);
 }
 
-/* A bar on the last line of the terminal. */
-static void show_progress(const bench_report *report, int done) {
-    if (!isatty(STDERR_FILENO)) {
-        return;
-    }
-    char bar[21], what[64] = "";
-    int full = report->case_count ? done * 20 / report->case_count : 20;
-    for (int i = 0; i < 20; i++) {
-        bar[i] = i < full ? '#' : '.';
-    }
-    bar[20] = 0;
-    if (done < report->case_count) {
-        const bench_case *c = &report->cases[done];
-        snprintf(what, sizeof what, "%s %s n=%lld, %d thread%s", c->operation->name,
-                 bp_dtype_name(bench_dtype(c->operation, c->dtype)), (long long)c->size, c->threads,
-                 c->threads == 1 ? "" : "s");
-    }
-    fprintf(stderr, "\r[%s] %d/%d  %-36.36s", bar, done, report->case_count, what);
-    fflush(stderr);
+/* Returns the columns that a line on standard error may have. */
+static int progress_width(void) {
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known && size.ws_col < 80 ? size.ws_col - 1 : 79;
 }
 
-static void clear_progress(void) {
+/* Replaces the last line of the terminal. */
+static void show_line(const char *text) {
     if (isatty(STDERR_FILENO)) {
-        fprintf(stderr, "\r%76s\r", "");
+        int width = progress_width();
+        fprintf(stderr, "\r%-*.*s%s", width, width, text, text[0] ? "" : "\r");
         fflush(stderr);
     }
+}
+
+/* A bar, and what is measured now. */
+static void show_progress(const bench_report *report, int done) {
+    char line[128], bar[21];
+    const bench_case *c = &report->cases[done];
+    for (int i = 0; i < 20; i++) {
+        bar[i] = i < done * 20 / report->case_count ? '#' : '.';
+    }
+    bar[20] = 0;
+    snprintf(line, sizeof line, "[%s] %d/%d  %s %s n=%lld, %d thread%s", bar, done, report->case_count,
+             c->operation->name, bp_dtype_name(bench_dtype(c->operation, c->dtype)), (long long)c->size, c->threads,
+             c->threads == 1 ? "" : "s");
+    show_line(line);
 }
 
 /* ---- The list of cases ---- */
@@ -109,6 +112,20 @@ static void skip(bench_case *c, const char *why) {
     candidate_text(&c->skipped, cli_format("%s", why));
 }
 
+/* Returns whether inputs and results, which are at most twice as large, fit half of the memory. */
+static bool fits_memory(const bench_case *c) {
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    double bytes = 0;
+    for (int i = 0; i < 3 && c->operation->arrays[i]; i++) {
+        double elements = 1;
+        for (const char *letter = c->operation->arrays[i]; *letter; letter++) {
+            elements *= *letter == 'n' ? (double)c->size : 1;
+        }
+        bytes += 3 * elements * (double)bp_dtype_size(bench_dtype(c->operation, c->dtype));
+    }
+    return bp_machine(&machine) != BP_OK || machine.memory_bytes == 0 || bytes < (double)machine.memory_bytes / 2;
+}
+
 static int run_case(bench_report *report, int index, double deadline) {
     bench_case *c = &report->cases[index];
     c->flops = flops_of(c);
@@ -125,6 +142,10 @@ static int run_case(bench_report *report, int index, double deadline) {
     /* No library reaches 200 operations in a nanosecond on one thread. */
     if (c->flops / 200 / c->threads > limit - now) {
         skip(c, "it would take too long");
+        return CLI_OK;
+    }
+    if (!fits_memory(c)) {
+        skip(c, "it needs too much memory");
         return CLI_OK;
     }
     bool check = c->flops <= CHECKED_FLOPS && c->threads == report->request->threads[0];
@@ -328,7 +349,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
             raise_peak(report, &report->cases[i]);
         }
     }
-    clear_progress();
+    show_line("");
     bp_set_interrupt_check(NULL, NULL, NULL);
     list_libraries(report);
     report->interrupted = bench_interrupted();

@@ -94,7 +94,7 @@ static void add_runner(bench_case *c, runner *r, const cli_candidate *one) {
     c->count++;
 }
 
-/* Fills c->results and `runners`, which have room for all candidates. */
+/* Fills c->results and `runners`, which have space for all candidates. */
 static void add_runners(bench_case *c, runner *runners, const cli_candidates *all, const bench_request *request) {
     c->results = cli_allocate((size_t)(all->count + 1) * sizeof *c->results);
     for (int i = 0; i < all->count; i++) {

@@ -161,12 +161,32 @@ static int read_whole(const char *option, const char *text, int64_t high, int64_
     return CLI_OK;
 }
 
+/* Keeps lists in rising order, as charts need them. Returns CLI_USAGE after a message if a number is there already. */
+static int insert(const char *option, int64_t *list, int *count, int64_t value) {
+    int at = *count;
+    for (int i = 0; i < *count; i++) {
+        if (list[i] == value) {
+            return cli_fail(CLI_USAGE, "--%s has %lld twice", option, (long long)value);
+        }
+    }
+    for (; at > 0 && list[at - 1] > value; at--) {
+        list[at] = list[at - 1];
+    }
+    list[at] = value;
+    ++*count;
+    return CLI_OK;
+}
+
 static int take_size(bench_request *request, const char *text) {
-    return read_whole("sizes", text, BENCH_MOST_SIZE, &request->sizes[request->size_count++]);
+    int64_t value = 0;
+    int code = read_whole("sizes", text, BENCH_MOST_SIZE, &value);
+    return code == CLI_OK ? insert("sizes", request->sizes, &request->size_count, value) : code;
 }
 
 static int take_threads(bench_request *request, const char *text) {
-    return read_whole("threads", text, 1024, &request->threads[request->thread_count++]);
+    int64_t value = 0;
+    int code = read_whole("threads", text, 1024, &value);
+    return code == CLI_OK ? insert("threads", request->threads, &request->thread_count, value) : code;
 }
 
 static const char *dtype_name_at(void *unused, int index) {
@@ -178,8 +198,14 @@ static const char *dtype_name_at(void *unused, int index) {
 static int take_dtype(bench_request *request, const char *text) {
     const char *name;
     for (int i = 0; (name = dtype_name_at(NULL, i)); i++) {
+        bp_dtype dtype = bp_dtype_from_name(name);
+        for (int k = 0; strcmp(name, text) == 0 && k < request->dtype_count; k++) {
+            if (request->dtypes[k] == dtype) {
+                return cli_fail(CLI_USAGE, "--dtype has %s twice", text);
+            }
+        }
         if (strcmp(name, text) == 0) {
-            request->dtypes[request->dtype_count++] = bp_dtype_from_name(name);
+            request->dtypes[request->dtype_count++] = dtype;
             return CLI_OK;
         }
     }
@@ -196,6 +222,11 @@ static const char *library_name_at(void *unused, int index) {
 static int take_library(bench_request *request, const char *text) {
     const char *name;
     for (int i = 0; (name = library_name_at(NULL, i)); i++) {
+        for (int k = 0; strcmp(name, text) == 0 && k < request->library_count; k++) {
+            if (strcmp(request->libraries[k], text) == 0) {
+                return cli_fail(CLI_USAGE, "--libraries has %s twice", text);
+            }
+        }
         if (strcmp(name, text) == 0) {
             request->libraries[request->library_count++] = name;
             return CLI_OK;

@@ -46,7 +46,7 @@ static void add_row(cli_table *table, const bench_case *c) {
 }
 
 static void print_cases(const bench_report *report) {
-    cli_table *table = cli_table_new("OPERATION|TYPE|>N|>THREADS|CHOICE|>TIME|>IQR|>SPEED|>RATIO|OTHERS");
+    cli_table *table = cli_table_new("OPERATION|TYPE|>N|~THREADS|~CHOICE|>TIME|>IQR|>SPEED|>RATIO|OTHERS");
     const bench_request *q = report->request;
     for (int o = 0; o < q->operation_count; o++) {
         for (int i = 0; i < report->case_count; i++) {
@@ -87,7 +87,7 @@ static void print_errors(const bench_report *report) {
 
 static void print_overheads(const bench_report *report) {
     char one[32], two[32];
-    cli_table *table = cli_table_new("SMALLEST CALL|TYPE|>N|LIBRARY|>ONE-SHOT|>KEPT PLAN");
+    cli_table *table = cli_table_new("SMALLEST CALL|TYPE|>N|~LIBRARY|>ONE-SHOT|>KEPT PLAN");
     for (int i = 0; i < report->overhead_count; i++) {
         const bench_overhead *o = &report->overheads[i];
         cli_cell(table, CLI_STRONG, "%s", o->operation->name);

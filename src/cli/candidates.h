@@ -38,7 +38,7 @@ void cli_rest_ns(double ns); /* sleeps; a signal ends it */
 
 typedef struct samples {
     double *ns; /* of one call */
-    int count, room;
+    int count, capacity;
     double median, fastest, low, high; /* set by samples_summarise(): low and high are the quartiles */
 } samples;
 

@@ -233,9 +233,9 @@ static int64_t height_of(const product *p) {
     return first->adjoint ? first->m.columns : first->m.rows;
 }
 
-/* Returns the residual of left = right, relative to the norms. `room` has five vectors of `most` elements. */
-static double residual(const product *left, const product *right, number *room, int64_t most) {
-    number *v = room, *buffers[2][2] = {{room + most, room + 2 * most}, {room + 3 * most, room + 4 * most}};
+/* Returns the residual of left = right, relative to the norms. `space` has five vectors of `most` elements. */
+static double residual(const product *left, const product *right, number *space, int64_t most) {
+    number *v = space, *buffers[2][2] = {{space + most, space + 2 * most}, {space + 3 * most, space + 4 * most}};
     int64_t width = width_of(left), height = height_of(left);
     long double scale = product_norm(left, width) + product_norm(right, width), worst = 0;
     uint64_t seed = 88172645463325252u;
@@ -375,13 +375,13 @@ static bp_status check_item(const call_check *c, int64_t item, double *error) {
         size_t length = strcspn(at, ","), left = strcspn(at, "=");
         product a = read_side(c, at, left, item), b = read_side(c, at + left + 1, length - left - 1, item);
         int64_t most = longest(&a) > longest(&b) ? longest(&a) : longest(&b);
-        number *room = malloc(5 * (size_t)most * sizeof *room);
-        if (!room) {
+        number *space = malloc(5 * (size_t)most * sizeof *space);
+        if (!space) {
             return BP_E_NO_MEMORY;
         }
-        double found = residual(&a, &b, room, most);
+        double found = residual(&a, &b, space, most);
         *error = found > *error ? found : *error;
-        free(room);
+        free(space);
         at += length + (at[length] == ',');
     }
     return BP_OK;

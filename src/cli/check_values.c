@@ -214,7 +214,7 @@ static bool needs_singular_values(const bp_linalg_call *call) {
            (call->mode == BP_MODE_DEFAULT && call->op == BP_OP_COND);
 }
 
-/* The norm of the call; destroys the matrix if it needs singular values. `values` has room for them. */
+/* The norm of the call; destroys the matrix if it needs singular values. `values` has space for them. */
 static long double norm_of(columns *c, const bp_linalg_call *call, long double *values) {
     if (!needs_singular_values(call)) {
         return call->mode == BP_NORM_P ? sum_norm(c, isinf(call->order), call->order > 0 ? 1 : -1) : frobenius(c);

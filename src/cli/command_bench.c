@@ -77,10 +77,8 @@ static int bench(const cli_args *args) {
     return code;
 }
 
-static int help(const cli_args *args) {
+static void print_operations(void) {
     const bench_operation *operation;
-    (void)args;
-    cli_command_help(cli_command_find("bench"));
     cli_say(CLI_STRONG, "\nOperations\n");
     cli_table *table = cli_table_new("NAME|ARRAYS OF SIZE N|OPERATIONS COUNTED|SIZES");
     for (int i = 0; (operation = bench_operation_at(i)); i++) {
@@ -91,7 +89,6 @@ static int help(const cli_args *args) {
                  (long long)operation->sizes[1], (long long)operation->sizes[2], (long long)operation->sizes[3]);
     }
     cli_table_end(table);
-    return CLI_OK;
 }
 
 static const cli_option options[] = {
@@ -118,5 +115,5 @@ const cli_command command_bench = {
     .most = BENCH_MOST_LIST,
     .options = options,
     .run = bench,
-    .help = help,
+    .appendix = print_operations,
 };

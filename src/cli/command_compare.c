@@ -13,7 +13,7 @@ static void print_table(const comparison *c) {
     char time[32];
     cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|~ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
     for (int i = 0; i < c->candidates.count; i++) {
-        const contestant *one = &c->contestants[i];
+        const timed_candidate *one = &c->timed[i];
         const cli_candidate *is = one->candidate;
         bool ran = one->times.count > 0;
         cli_cell(table, CLI_STRONG, "%s", is->library);
@@ -52,7 +52,7 @@ static void print_notes(const comparison *c) {
     free(elements);
 }
 
-static void contestant_json(const comparison *c, const contestant *one) {
+static void candidate_json(const comparison *c, const timed_candidate *one) {
     bool ran = one->times.count > 0;
     const cli_candidate *is = one->candidate;
     json_open(NULL, '{');
@@ -86,7 +86,7 @@ static void print_json(const comparison *c) {
     json_number("error_bound", c->check.bound);
     json_open("libraries", '[');
     for (int i = 0; i < c->candidates.count; i++) {
-        contestant_json(c, &c->contestants[i]);
+        candidate_json(c, &c->timed[i]);
     }
     json_close();
     json_close();
@@ -95,7 +95,7 @@ static void print_json(const comparison *c) {
 static int check_results(const comparison *c) {
     int code = CLI_LIBRARY;
     for (int i = 0; i < c->candidates.count; i++) {
-        const contestant *one = &c->contestants[i];
+        const timed_candidate *one = &c->timed[i];
         if (one->wrong) {
             return cli_fail(CLI_FINDING,
                             "%s (provider %s) gave a wrong result: its error is %.1e; rounding explains at most %.1e",

@@ -54,8 +54,11 @@ void cli_command_help(const cli_command *command) {
         line += length + (line[length] == '\n');
     }
     print_options(command);
-    if (command->help == job_help) {
+    if (command->help) {
         print_operations();
+    }
+    if (command->appendix) {
+        command->appendix();
     }
 }
 

@@ -39,7 +39,7 @@ static int keep_old_c(comparison *c) {
     return CLI_OK;
 }
 
-static bp_status call(comparison *c, const contestant *one, int times, double *elapsed) {
+static bp_status call(comparison *c, const timed_candidate *one, int times, double *elapsed) {
     bp_status status = BP_OK;
     c->job.options = one->candidate->options;
     double start = cli_now_ns();
@@ -51,7 +51,7 @@ static bp_status call(comparison *c, const contestant *one, int times, double *e
     return status;
 }
 
-static void drop_out(contestant *one, bp_status status) {
+static void drop_out(timed_candidate *one, bp_status status) {
     one->candidate->accepted = false;
     one->times.count = 0;
     candidate_text(&one->candidate->why,
@@ -59,7 +59,7 @@ static void drop_out(contestant *one, bp_status status) {
 }
 
 /* Makes the first call, which loads the library and starts its threads, and checks its result. */
-static int warm_up(comparison *c, contestant *one) {
+static int warm_up(comparison *c, timed_candidate *one) {
     double elapsed;
     reset_results(c, true);
     bp_status status = call(c, one, 1, &elapsed);
@@ -82,7 +82,7 @@ static int warm_up(comparison *c, contestant *one) {
     return CLI_OK;
 }
 
-static void take_sample(comparison *c, contestant *one) {
+static void take_sample(comparison *c, timed_candidate *one) {
     double elapsed;
     if (one->spent > LIBRARY_NS && one->times.count >= LEAST_SAMPLES) {
         return;
@@ -99,7 +99,7 @@ static void take_sample(comparison *c, contestant *one) {
 
 /* Takes samples of one candidate until it has `until`. Waits for idle threads to sleep first, then wakes its own with
  * one call. */
-static void take_turn(comparison *c, contestant *one, int until) {
+static void take_turn(comparison *c, timed_candidate *one, int until) {
     double elapsed;
     if (c->threaded) {
         cli_rest_ns(PAUSE_NS);
@@ -116,13 +116,13 @@ static void take_turn(comparison *c, contestant *one, int until) {
 static void take_turns(comparison *c) {
     for (int turn = 1; turn <= TURNS; turn++) {
         for (int i = 0; i < c->candidates.count; i++) {
-            if (c->contestants[i].candidate->accepted) {
-                take_turn(c, &c->contestants[i], (c->repeat * turn + TURNS - 1) / TURNS);
+            if (c->timed[i].candidate->accepted) {
+                take_turn(c, &c->timed[i], (c->repeat * turn + TURNS - 1) / TURNS);
             }
         }
     }
     for (int i = 0; i < c->candidates.count; i++) {
-        contestant *one = &c->contestants[i];
+        timed_candidate *one = &c->timed[i];
         samples_summarise(&one->times);
         one->spread = one->times.count ? (one->times.high - one->times.low) / one->times.median : 0;
     }
@@ -137,12 +137,12 @@ int comparison_run(comparison *c, int repeat) {
     if (c->candidates.count == 0) {
         return cli_fail(CLI_LIBRARY, "no library runs %s", bp_explanation_problem(c->candidates.explanation));
     }
-    c->contestants = cli_allocate((size_t)c->candidates.count * sizeof *c->contestants);
+    c->timed = cli_allocate((size_t)c->candidates.count * sizeof *c->timed);
     bp_status status = c->job.operation->measured->check(&c->check, &c->job);
     code = status == BP_OK ? keep_old_c(c) : cli_fail_status(status);
     for (int i = 0; code == CLI_OK && i < c->candidates.count; i++) {
-        c->contestants[i].candidate = &c->candidates.list[i];
-        code = c->candidates.list[i].accepted ? warm_up(c, &c->contestants[i]) : CLI_OK;
+        c->timed[i].candidate = &c->candidates.list[i];
+        code = c->candidates.list[i].accepted ? warm_up(c, &c->timed[i]) : CLI_OK;
     }
     if (code == CLI_OK) {
         take_turns(c);
@@ -151,10 +151,10 @@ int comparison_run(comparison *c, int repeat) {
 }
 
 void comparison_free(comparison *c) {
-    for (int i = 0; c->contestants && i < c->candidates.count; i++) {
-        free(c->contestants[i].times.ns);
+    for (int i = 0; c->timed && i < c->candidates.count; i++) {
+        free(c->timed[i].times.ns);
     }
-    free(c->contestants);
+    free(c->timed);
     candidates_free(&c->candidates);
     check_free(&c->check);
     npy_free(&c->old_c);

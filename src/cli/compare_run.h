@@ -4,20 +4,20 @@
 
 #include "candidates.h"
 
-typedef struct contestant {
+typedef struct timed_candidate {
     cli_candidate *candidate;
     samples times;
     int calls; /* in one sample, so that it lasts long enough for the clock */
     double spent;
     double spread, error;
     bool wrong;
-} contestant;
+} timed_candidate;
 
 typedef struct comparison {
     cli_job job;
     bp_scope *scope; /* of the --set options */
     cli_candidates candidates;
-    contestant *contestants;
+    timed_candidate *timed;
     cli_check check;
     npy_array old_c; /* a copy, because gemm overwrites it */
     int repeat;

@@ -97,7 +97,7 @@ static bool write_all(int file, const void *bytes, size_t size) {
     return true;
 }
 
-#define HEADER_ROOM (BP_MAX_NDIM * 24 + 256) /* 64 sizes of at most 19 digits, and the keys */
+#define HEADER_SPACE (BP_MAX_NDIM * 24 + 256) /* 64 sizes of at most 19 digits, and the keys */
 
 /* The bytes of a file, in two pieces. */
 typedef struct content {
@@ -109,15 +109,15 @@ static bool write_content(int file, const content *bytes) {
     return write_all(file, bytes->head, bytes->head_size) && write_all(file, bytes->body, bytes->body_size);
 }
 
-static content content_of(const npy_array *array, char header[HEADER_ROOM]) {
+static content content_of(const npy_array *array, char header[HEADER_SPACE]) {
     return (content){.head = header,
-                     .head_size = format_header(&array->header, header, HEADER_ROOM),
+                     .head_size = format_header(&array->header, header, HEADER_SPACE),
                      .body = array->data,
                      .body_size = array->header.size};
 }
 
 bool npy_write_file(int file, const npy_array *array) {
-    char header[HEADER_ROOM];
+    char header[HEADER_SPACE];
     content bytes = content_of(array, header);
     return write_content(file, &bytes);
 }
@@ -251,7 +251,7 @@ static bp_status write_target(const char *path, const content *bytes, npy_error 
 }
 
 bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {
-    char header[HEADER_ROOM];
+    char header[HEADER_SPACE];
     content bytes = content_of(array, header);
     return write_target(path, &bytes, error);
 }

@@ -15,9 +15,9 @@ void cli_rest_ns(double ns) {
 }
 
 void samples_add(samples *s, double ns) {
-    if (s->count == s->room) {
-        s->room = s->room ? 2 * s->room : 16;
-        s->ns = cli_grow(s->ns, (size_t)s->room * sizeof *s->ns);
+    if (s->count == s->capacity) {
+        s->capacity = s->capacity ? 2 * s->capacity : 16;
+        s->ns = cli_grow(s->ns, (size_t)s->capacity * sizeof *s->ns);
     }
     s->ns[s->count++] = ns;
 }
