@@ -114,8 +114,8 @@ static bp_status warm_up(runner *r, cli_job *job, const cli_check *check, bench_
     job->options = r->options;
     bp_status status = job->operation->measured->plan(job, &r->plan, r->operands, &count);
     job->options = NULL;
-    for (int i = 0; status == BP_OK && check && i < job->result_count; i++) {
-        memset(job->result_arrays[i].data, 0xff, job->result_arrays[i].header.size);
+    if (status == BP_OK && check) {
+        job_fill_nan(job);
     }
     status = status == BP_OK ? time_calls(r, 1, &ns) : status;
     if (status == BP_OK && check) {

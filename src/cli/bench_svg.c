@@ -98,8 +98,12 @@ typedef struct axis {
     double top, bottom;   /* of the plot */
 } axis;
 
+static double place_log(const axis *a, double logarithm) {
+    return a->start + a->length * (logarithm - a->low) / (a->high - a->low);
+}
+
 static double place(const axis *a, double value) {
-    return a->start + a->length * (log10(value) - a->low) / (a->high - a->low);
+    return place_log(a, log10(value));
 }
 
 static axis make_axis(double least, double most, double margin, double start, double length, double bottom) {
@@ -197,18 +201,18 @@ static void draw_line(bp__text *out, const svg_series *s, const axis *x, const a
     bp__text_add(out, s->count == 1 ? "h0.1\"/>" : "\"/>");
 }
 
-/* Clips at the left and lower edge of the plot. */
+/* Clips at the left and lower edge of the plot. In logarithms the slope is the line y = x + slope. */
 static void draw_roof(bp__text *out, const svg_chart *c, const axis *x, const axis *y) {
-    double left = pow(10, x->low), right = pow(10, x->high), bottom = pow(10, y->low);
-    double knee = c->slope > 0 ? c->roof / c->slope : left, top = place(y, c->roof);
+    double roof = log10(c->roof), slope = c->slope > 0 ? log10(c->slope) : 0;
+    double left = fmax(x->low, y->low - slope), knee = roof - slope;
     bp__text_add(out, "<path class=\"roof\" d=\"");
     if (c->slope > 0 && knee > left) {
-        double from = fmax(left, bottom / c->slope);
-        bp__text_addf(out, "M%.1f %.1fL%.1f %.1f", place(x, from), place(y, from * c->slope), place(x, knee), top);
+        bp__text_addf(out, "M%.1f %.1fL%.1f %.1f", place_log(x, left), place_log(y, left + slope), place_log(x, knee),
+                      place_log(y, roof));
     } else {
-        bp__text_addf(out, "M%.1f %.1f", place(x, left), top);
+        bp__text_addf(out, "M%.1f %.1f", x->start, place_log(y, roof));
     }
-    bp__text_addf(out, "H%.1f\"/>", place(x, right));
+    bp__text_addf(out, "H%d\"/>", WIDTH - RIGHT);
 }
 
 static void draw_series(bp__text *out, const svg_chart *c, const axis *x, const axis *y) {

@@ -103,7 +103,12 @@ static int check_results(const comparison *c) {
         }
         code = one->times.count > 0 ? CLI_OK : code;
     }
-    return code == CLI_OK ? CLI_OK : cli_fail(CLI_LIBRARY, "no library can run this operation");
+    if (code == CLI_OK) {
+        return CLI_OK;
+    }
+    /* A matrix that is singular fails on every library, with the exit code of that failure. */
+    return c->failure == BP_OK ? cli_fail(CLI_LIBRARY, "no library can run this operation")
+                               : cli_fail(cli_exit_of(c->failure), "every library failed; REASON says why");
 }
 
 static int enter_settings(comparison *c, const cli_args *args) {

@@ -16,14 +16,10 @@ static bool has_old_c(const cli_job *job) {
     return job->operation->measured->check == check_product && job->words.product.old_c;
 }
 
-/* Fills the results with NaN, so that an unwritten element is an error. Restores an old C. */
-static void reset_results(comparison *c, bool with_nan) {
+/* Restores an old C, which gemm has overwritten. */
+static void restore_old_c(comparison *c) {
     if (has_old_c(&c->job)) {
         memcpy(c->job.result_arrays[0].data, c->old_c.data, c->old_c.header.size);
-        return;
-    }
-    for (int i = 0; with_nan && i < c->job.result_count; i++) {
-        memset(c->job.result_arrays[i].data, 0xff, c->job.result_arrays[i].header.size);
     }
 }
 
@@ -51,7 +47,8 @@ static bp_status call(comparison *c, const timed_candidate *one, int times, doub
     return status;
 }
 
-static void drop_out(timed_candidate *one, bp_status status) {
+static void drop_out(comparison *c, timed_candidate *one, bp_status status) {
+    c->failure = status;
     one->candidate->accepted = false;
     one->times.count = 0;
     candidate_text(&one->candidate->why,
@@ -61,10 +58,11 @@ static void drop_out(timed_candidate *one, bp_status status) {
 /* Makes the first call, which loads the library and starts its threads, and checks its result. */
 static int warm_up(comparison *c, timed_candidate *one) {
     double elapsed;
-    reset_results(c, true);
+    job_fill_nan(&c->job);
+    restore_old_c(c);
     bp_status status = call(c, one, 1, &elapsed);
     if (status != BP_OK) {
-        drop_out(one, status);
+        drop_out(c, one, status);
         return CLI_OK;
     }
     bp_plan_info plan = {.struct_size = sizeof plan};
@@ -87,10 +85,10 @@ static void take_sample(comparison *c, timed_candidate *one) {
     if (one->spent > LIBRARY_NS && one->times.count >= LEAST_SAMPLES) {
         return;
     }
-    reset_results(c, false);
+    restore_old_c(c);
     bp_status status = call(c, one, one->calls, &elapsed);
     if (status != BP_OK) {
-        drop_out(one, status);
+        drop_out(c, one, status);
         return;
     }
     one->spent += elapsed;
@@ -106,7 +104,7 @@ static void take_turn(comparison *c, timed_candidate *one, int until) {
     }
     bp_status status = call(c, one, 1, &elapsed);
     if (status != BP_OK) {
-        drop_out(one, status);
+        drop_out(c, one, status);
     }
     for (int i = one->times.count; one->candidate->accepted && i < until; i++) {
         take_sample(c, one);

@@ -21,7 +21,8 @@ typedef struct comparison {
     cli_check check;
     npy_array old_c; /* a copy, because gemm overwrites it */
     int repeat;
-    bool threaded; /* a candidate uses more than one thread */
+    bp_status failure; /* of the last candidate that failed */
+    bool threaded;     /* a candidate uses more than one thread */
 } comparison;
 
 /* Compares the candidates of c->job, whose inputs are read and whose results are made. Returns CLI_OK, or an exit code

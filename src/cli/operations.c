@@ -214,6 +214,15 @@ int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t 
                     : operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
 }
 
+void job_fill_nan(cli_job *job) {
+    for (int i = 0; i < job->result_count; i++) {
+        npy_array *array = &job->result_arrays[i];
+        if (array->data) { /* the call may leave out results */
+            memset(array->data, 0xff, array->header.size);
+        }
+    }
+}
+
 int job_prepare(cli_job *job) {
     job->result_count = job->operation->results;
     return job->operation->prepare(job);

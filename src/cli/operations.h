@@ -177,6 +177,9 @@ int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t 
 /* Calls prepare(). The inputs must be there. */
 int job_prepare(cli_job *job);
 
+/* Fills the results with NaN, and integers with -1, so that an unwritten element is an error. */
+void job_fill_nan(cli_job *job);
+
 void job_free(cli_job *job);
 
 /* Fills the operands of a plan with the inputs, then the results. Returns how many they are. */
