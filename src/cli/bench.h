@@ -70,7 +70,11 @@ typedef struct bench_case {
     int count;
     int chosen, best; /* indices of results; -1 if there is none */
     double ratio;     /* time of the choice / time of the best */
+    double chain;     /* the longer time of bench_chain() before and after it; 0 if it was skipped */
+    double slowdown;  /* chain / the least one of all cases */
 } bench_case;
+
+#define BENCH_SLOW 1.1 /* a slowdown above it is reported */
 
 /* The time of the smallest call. */
 typedef struct bench_overhead {
@@ -123,6 +127,7 @@ const char *bench_unit(const bench_operation *operation);
 typedef struct bench_score {
     double mean, worst;
     int count;
+    int slow; /* cases during which the processor was slower than BENCH_SLOW times its best */
 } bench_score;
 bench_score bench_score_of(const bench_report *report);
 /* Returns the index of a library in report->libraries, -1 if it is not there. */
@@ -149,6 +154,10 @@ int bench_case_run(bench_case *c, const bench_request *request, double deadline,
 
 /* Measures the smallest call of an operation. *measured is false if there is no library for it. */
 int bench_overhead_run(bench_overhead *o, const bench_operation *operation, bp_dtype dtype, bool *measured);
+
+/* Returns the time of a chain of dependent multiplications, in ns: it is longer if the processor's clock is lower, or
+ * if another machine shares its core. Interruptions are left out. */
+double bench_chain(void);
 
 /* Measures the memory bandwidth in GB/s, in about that time: a[i] = b[i] + x * c[i] on arrays that exceed the caches. 0
  * if there is no memory. */

@@ -280,7 +280,11 @@ static void result_row(bp__text *out, const bench_case *c, const bench_result *r
     cell(out, "n", ran ? "%.3g %s" : "-", r->speed, bench_unit(c->operation));
     double ratio = ran && fastest > 0 ? r->times.median / fastest : 0;
     cell(out, ratio > 0 ? ratio_kind(ratio) : "n", ratio > 0 ? "%.2f" : "-", ratio);
-    cell(out, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
+    if (ran && c->slowdown > BENCH_SLOW) {
+        cell(out, "wide", "%sprocessor %.2f times slower", r->wrong ? "wrong result; " : "", c->slowdown);
+    } else {
+        cell(out, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
+    }
     bp__text_add(out, "</tr>\n");
 }
 
@@ -347,7 +351,9 @@ static void add_versions(bp__text *out, const bench_report *report) {
     table_end(out);
     bp__text_add(out, "<p class=\"soft\">Each library runs kept plans. Their samples alternate, so that a slow spell "
                       "of the machine affects all of them. IQR is the interquartile range of the samples, relative to "
-                      "the median. Differences below the spread mean nothing.</p></main></body></html>\n");
+                      "the median. Differences below the spread mean nothing. A remark tells that the processor "
+                      "ran slower during a case than at its best; ratios of such a case are still of the same "
+                      "moments.</p></main></body></html>\n");
 }
 
 int bench_write_html(const bench_report *report, const char *path) {

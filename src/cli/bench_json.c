@@ -96,6 +96,7 @@ static void case_json(const bench_case *c) {
     json_text("chosen", c->chosen >= 0 ? c->results[c->chosen].library : NULL);
     json_text("best", c->best >= 0 ? c->results[c->best].library : NULL);
     json_number("ratio", known(c->ratio));
+    json_number("slowdown", known(c->slowdown));
     json_text("error_text", c->error_text);
     json_number("error_bound", known(c->error_bound));
     json_open("results", '[');

@@ -149,7 +149,9 @@ static int run_case(bench_report *report, int index, double deadline) {
         return CLI_OK;
     }
     bool check = c->flops <= CHECKED_FLOPS && c->threads == report->request->threads[0];
+    double chain = bench_chain();
     int code = bench_case_run(c, report->request, limit, check);
+    c->chain = fmax(chain, bench_chain());
     if (code == CLI_OK && c->chosen < 0 && c->count == 0) {
         skip(c, "no library runs it");
     }
@@ -310,13 +312,26 @@ double bench_peak_of(const bench_report *report, bp_dtype dtype, int threads) {
     return 0;
 }
 
+/* Compares the speed of the processor during each case with its best. */
+static void find_slow_spells(bench_report *report) {
+    double least = HUGE_VAL;
+    for (int i = 0; i < report->case_count; i++) {
+        double chain = report->cases[i].chain;
+        least = chain > 0 ? fmin(least, chain) : least;
+    }
+    for (int i = 0; i < report->case_count; i++) {
+        report->cases[i].slowdown = report->cases[i].chain / least;
+    }
+}
+
 bench_score bench_score_of(const bench_report *report) {
-    bench_score score = {0, 0, 0};
+    bench_score score = {0, 0, 0, 0};
     for (int i = 0; i < report->case_count; i++) {
         double ratio = report->cases[i].ratio;
         score.mean += ratio > 0 ? log(ratio) : 0;
         score.count += ratio > 0;
         score.worst = fmax(score.worst, ratio);
+        score.slow += report->cases[i].slowdown > BENCH_SLOW;
     }
     score.mean = score.count ? exp(score.mean / score.count) : 0;
     return score;
@@ -352,6 +367,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
     show_line("");
     bp_set_interrupt_check(NULL, NULL, NULL);
     list_libraries(report);
+    find_slow_spells(report);
     report->interrupted = bench_interrupted();
     report->elapsed = (cli_now_ns() - start) / 1e9;
     return code;

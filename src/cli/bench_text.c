@@ -133,6 +133,14 @@ static void print_score(const bench_report *report) {
                    score.mean, score.worst, score.count, report->elapsed, report->interrupted ? "; interrupted" : "");
     cli_paragraph(0, text);
     free(text);
+    if (score.slow > 0) {
+        text =
+            cli_format("%d of the cases were measured while the processor ran more than %.1f times slower than at its "
+                       "best. Their times are too long, but their ratios are of the same moments.",
+                       score.slow, BENCH_SLOW);
+        cli_paragraph(0, text);
+        free(text);
+    }
 }
 
 void bench_print_text(const bench_report *report) {

@@ -27,6 +27,7 @@ CASE = {
     "chosen",
     "best",
     "ratio",
+    "slowdown",
     "error_text",
     "error_bound",
     "results",
@@ -145,12 +146,13 @@ def check_case(case):
         check_result(case, result)
     times = {r["library"]: r["median_ns"] for r in case["results"] if r["samples"]}
     if case["skipped"]:
-        assert not case["results"] and case["ratio"] is None
+        assert not case["results"] and case["ratio"] is None and case["slowdown"] is None
         return
     assert case["problem"] and case["bytes"] > 0 and case["flops"] > 0
     assert case["best"] == min(times, key=times.get)
     assert [r["library"] for r in case["results"] if r["chosen"]] == [case["chosen"]]
     assert math.isclose(case["ratio"], times[case["chosen"]] / times[case["best"]], rel_tol=1e-6) and case["ratio"] >= 1
+    assert case["slowdown"] >= 1
 
 
 def test_json(bench, backplane):
@@ -160,6 +162,7 @@ def test_json(bench, backplane):
     facts = done.json
     assert set(facts) == SCHEMA
     assert facts["schema"] == "backplane-bench" and facts["schema_version"] == 1 and facts["interrupted"] is False
+    assert min(case["slowdown"] for case in facts["cases"] if not case["skipped"]) == 1
     assert facts["version"] == backplane("version", "--json").json["version"]
     cases = facts["cases"]
     assert [(c["size"], c["operation"]) for c in cases if c["dtype"] in ("f32", "c64")] == [(s, n) for s in (4, 12) for n in names]
@@ -240,7 +243,7 @@ def test_settings_apply(bench):
 def test_text(bench):
     done = bench("matmul", "fft", "--sizes", "4", "--dtype", "f32", *QUICK)
     assert done.code == 0 and done.err == "", done
-    table, score, errors, overheads, machine = done.out.split("\n\n")
+    table, score, errors, overheads, machine = done.out.split("\n\n")[:5]
     assert table.splitlines()[0].split() == "OPERATION TYPE N THREADS CHOICE TIME IQR SPEED RATIO OTHERS".split()
     assert [line.split()[:4] for line in table.splitlines()[1:]] == [["matmul", "f32", "4", "1"], ["fft", "c64", "4", "1"]]
     assert "geometric mean" in score and "native" in errors
