@@ -135,9 +135,9 @@ static void print_score(const bench_report *report) {
     free(text);
     if (score.slow > 0) {
         text =
-            cli_format("%d of the cases were measured while the processor ran more than %.1f times slower than at its "
-                       "best. Their times are too long, but their ratios are of the same moments.",
-                       score.slow, BENCH_SLOW);
+            cli_format("%d of %d cases ran while the processor was more than %.1f times slower than at its best. Their "
+                       "times are too long; their ratios are of the same moments.",
+                       score.slow, score.count, BENCH_SLOW);
         cli_paragraph(0, text);
         free(text);
     }
