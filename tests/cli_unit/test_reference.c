@@ -17,7 +17,8 @@ static void make(bp_dtype dtype, void *a, void *b, void *out, int64_t m, int64_t
     assert_int_equal(bp_view_matrix(&views[0], a, dtype, m, k), BP_OK);
     assert_int_equal(bp_view_matrix(&views[1], b, dtype, k, n), BP_OK);
     assert_int_equal(bp_view_matrix(&views[2], out, dtype, m, n), BP_OK);
-    assert_int_equal(reference_product(&made, &views[0].tensor, false, &views[1].tensor, false, &views[2].tensor), BP_OK);
+    assert_int_equal(reference_product(&made, &views[0].tensor, false, &views[1].tensor, false, &views[2].tensor),
+                     BP_OK);
 }
 
 /* A sum that float64 gets wrong in every order: 1e16 + 1 - 1e16, and products whose rounding errors matter. */
