@@ -19,7 +19,8 @@ _backplane_options() {
         explain) echo "--set --json $_backplane_own_options" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
-        compare) echo "--repeat --set --bf16 --json" ;;
+        bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
+        compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
     esac
 }
 
@@ -30,15 +31,18 @@ _backplane_operations="matmul gemm einsum
     svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
     vector_norm vecdot multi_dot matrix_power"
 
+_backplane_bench_operations="matmul fft solve cholesky qr eigh svd einsum
+    rfft fft2 inv lu_factor det eigvalsh eig svdvals multi_dot vecdot vector_norm"
+
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare einsum-path version help --help --version"
+        offers="list doctor settings get set explain eval compare bench einsum-path version help --help --version"
     elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
-    elif [[ $before == --output || $before == -o ]]; then
+    elif [[ $before == --output || $before == -o || $before == --html ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
     elif [[ $before == --norm ]]; then
@@ -52,10 +56,10 @@ _backplane() {
     else
         case $command:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
-            explain:2 | eval:2) offers=$_backplane_operations ;;
-            compare:2) offers="matmul" ;;
+            bench:*) offers=$_backplane_bench_operations ;;
+            explain:2 | eval:2 | compare:2) offers=$_backplane_operations ;;
             explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
-            help:2) offers="list doctor settings get set explain eval compare einsum-path version help" ;;
+            help:2) offers="list doctor settings get set explain eval compare bench einsum-path version help" ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null

@@ -20,7 +20,7 @@
  * exit code of each status of the library. */
 #define CLI_EXIT_MAP(X)                                                                                                \
     X(0, OK, "success; doctor found nothing above a note")                                                             \
-    X(1, FINDING, "check failed: doctor reported a warning or an error, or compare found a wrong result")              \
+    X(1, FINDING, "check failed: doctor reported a warning or an error, or compare or bench found a wrong result")     \
     X(2, USAGE, "wrong usage: unknown command, option, setting or value")                                              \
     X(3, INPUT, "input not accepted: a damaged file, or shapes or types that do not fit")                              \
     X(4, LIBRARY, "no library or provider can run the operation")                                                      \
@@ -65,6 +65,7 @@ typedef struct cli_command {
     const cli_option *options;
     int (*run)(const cli_args *args);
     int (*help)(const cli_args *args); /* --help of a command that takes an operation; else NULL */
+    void (*appendix)(void);            /* prints what follows the options in --help; NULL for nothing */
 } cli_command;
 
 const cli_command *cli_command_at(int index); /* NULL past the end */

@@ -1,71 +1,92 @@
-/* command_compare.c - `backplane compare`: runs one product on every candidate and shows time, error and the choice. */
+/* command_compare.c - `backplane compare`: runs an operation on every candidate and shows time, error and the choice.
+ */
 #include "compare_run.h"
-#include "operands.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+static bool is_checked(const comparison *c) {
+    return isfinite(c->check.bound);
+}
 
 static void print_table(const comparison *c) {
     char time[32];
     cli_table *table = cli_table_new("LIBRARY|PROVIDER|~VERSION|~ALGORITHM|>THREADS|>TIME|>IQR|>ERROR|CHOSEN|REASON");
-    for (int i = 0; i < c->count; i++) {
-        const candidate *one = &c->candidates[i];
-        bool ran = one->samples > 0;
-        cli_cell(table, CLI_STRONG, "%s", one->library);
-        cli_cell(table, CLI_PLAIN, "%s", one->provider);
-        cli_cell(table, CLI_PLAIN, "%s", one->version[0] ? one->version : "-");
-        cli_cell(table, CLI_PLAIN, "%s", one->algorithm[0] ? one->algorithm : "-");
-        cli_cell(table, CLI_PLAIN, ran ? "%d" : "-", one->threads);
-        cli_cell(table, CLI_PLAIN, "%s", ran ? bp__duration(one->median, time, sizeof time) : "-");
+    for (int i = 0; i < c->candidates.count; i++) {
+        const timed_candidate *one = &c->timed[i];
+        const cli_candidate *is = one->candidate;
+        bool ran = one->times.count > 0;
+        cli_cell(table, CLI_STRONG, "%s", is->library);
+        cli_cell(table, CLI_PLAIN, "%s", is->provider);
+        cli_cell(table, CLI_PLAIN, "%s", is->version[0] ? is->version : "-");
+        cli_cell(table, CLI_PLAIN, "%s", is->algorithm[0] ? is->algorithm : "-");
+        cli_cell(table, CLI_PLAIN, ran ? "%d" : "-", is->threads);
+        cli_cell(table, CLI_PLAIN, "%s", ran ? bp__duration(one->times.median, time, sizeof time) : "-");
         cli_cell(table, CLI_PLAIN, ran ? "%.0f %%" : "-", 100 * one->spread);
-        cli_cell(table, one->wrong ? CLI_BAD : CLI_PLAIN, ran ? "%.1e" : "-", one->error);
-        cli_cell(table, one->chosen ? CLI_GOOD : CLI_PLAIN, "%s", one->chosen ? "yes" : "no");
-        cli_cell(table, CLI_PLAIN, "%s", one->why);
+        cli_cell(table, one->wrong ? CLI_BAD : CLI_PLAIN, ran && is_checked(c) ? "%.1e" : "-", one->error);
+        cli_cell(table, is->chosen ? CLI_GOOD : CLI_PLAIN, "%s", is->chosen ? "yes" : "no");
+        cli_cell(table, CLI_PLAIN, "%s", is->why);
     }
     cli_table_end(table);
 }
 
+/* " over 200 of 360000 elements" */
+static char *elements_text(const comparison *c) {
+    const reference *values = &c->check.values;
+    return values->values
+               ? cli_format(", over %lld of %lld elements", (long long)values->count, (long long)values->total)
+               : cli_format("%s", "");
+}
+
 static void print_notes(const comparison *c) {
-    char text[768];
-    snprintf(text, sizeof text,
-             "%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. ERROR: largest "
-             "|C - reference| / (|A| |B|) over %lld of %lld elements; the reference sums float64 products in twice "
-             "float64's precision. A correct sum stays below %.1e.",
-             bp_explanation_problem(c->explanation), c->repeat, (long long)c->reference.count,
-             (long long)c->reference.total, c->bound);
+    char *elements = elements_text(c);
+    char *error = is_checked(c) ? cli_format("ERROR: %s%s. That of a correct result is below %.1e.", c->check.text,
+                                             elements, c->check.bound)
+                                : cli_format("%s", "The results are not checked: there is no reference of this size.");
+    char *text = cli_format("%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. %s",
+                            bp_explanation_problem(c->candidates.explanation), c->repeat, error);
     putchar('\n');
     cli_paragraph(0, text);
+    free(text);
+    free(error);
+    free(elements);
+}
+
+static void candidate_json(const comparison *c, const timed_candidate *one) {
+    bool ran = one->times.count > 0;
+    const cli_candidate *is = one->candidate;
+    json_open(NULL, '{');
+    json_text("library", is->library);
+    json_text("provider", is->provider);
+    json_text("version", is->version);
+    json_text("algorithm", is->algorithm);
+    json_bool("ran", ran);
+    json_int("threads", is->threads);
+    json_number("time_ns", ran ? one->times.median : NAN);
+    json_number("fastest_ns", ran ? one->times.fastest : NAN);
+    json_number("spread", ran ? one->spread : NAN);
+    json_int("samples", one->times.count);
+    json_number("error", ran && is_checked(c) ? one->error : NAN);
+    json_bool("wrong", one->wrong);
+    json_bool("chosen", is->chosen);
+    json_text("why", is->why);
+    json_close();
 }
 
 static void print_json(const comparison *c) {
+    const reference *values = &c->check.values;
     json_open(NULL, '{');
-    json_text("problem", bp_explanation_problem(c->explanation));
-    json_text("decision", bp_explanation_decision(c->explanation));
+    json_text("operation", c->job.operation->name);
+    json_text("problem", bp_explanation_problem(c->candidates.explanation));
+    json_text("decision", bp_explanation_decision(c->candidates.explanation));
     json_int("repeat", c->repeat);
-    json_int("elements", c->reference.total);
-    json_int("elements_checked", c->reference.count);
-    json_number("error_bound", c->bound);
+    json_text("error_text", is_checked(c) ? c->check.text : NULL);
+    json_int("elements", values->total);
+    json_int("elements_checked", values->count);
+    json_number("error_bound", c->check.bound);
     json_open("libraries", '[');
-    for (int i = 0; i < c->count; i++) {
-        const candidate *one = &c->candidates[i];
-        bool ran = one->samples > 0;
-        json_open(NULL, '{');
-        json_text("library", one->library);
-        json_text("provider", one->provider);
-        json_text("version", one->version);
-        json_text("algorithm", one->algorithm);
-        json_bool("ran", ran);
-        json_int("threads", one->threads);
-        json_number("time_ns", ran ? one->median : NAN);
-        json_number("fastest_ns", ran ? one->fastest : NAN);
-        json_number("spread", ran ? one->spread : NAN);
-        json_int("samples", one->samples);
-        json_number("error", ran ? one->error : NAN);
-        json_bool("wrong", one->wrong);
-        json_bool("chosen", one->chosen);
-        json_text("why", one->why);
-        json_close();
+    for (int i = 0; i < c->candidates.count; i++) {
+        candidate_json(c, &c->timed[i]);
     }
     json_close();
     json_close();
@@ -73,22 +94,38 @@ static void print_json(const comparison *c) {
 
 static int check_results(const comparison *c) {
     int code = CLI_LIBRARY;
-    for (int i = 0; i < c->count; i++) {
-        const candidate *one = &c->candidates[i];
+    for (int i = 0; i < c->candidates.count; i++) {
+        const timed_candidate *one = &c->timed[i];
         if (one->wrong) {
             return cli_fail(CLI_FINDING,
                             "%s (provider %s) gave a wrong result: its error is %.1e; rounding explains at most %.1e",
-                            one->library, one->provider, one->error, c->bound);
+                            one->candidate->library, one->candidate->provider, one->error, c->check.bound);
         }
-        code = one->samples > 0 ? CLI_OK : code;
+        code = one->times.count > 0 ? CLI_OK : code;
     }
-    return code == CLI_OK ? CLI_OK : cli_fail(CLI_LIBRARY, "no library can run this product");
+    if (code == CLI_OK) {
+        return CLI_OK;
+    }
+    /* A matrix that is singular fails on every library, with the exit code of that failure. */
+    return c->failure == BP_OK ? cli_fail(CLI_LIBRARY, "no library can run this operation")
+                               : cli_fail(cli_exit_of(c->failure), "every library failed; REASON says why");
 }
 
-static int run(const cli_args *args, comparison *c) {
+static int enter_settings(comparison *c, const cli_args *args) {
+    char *text = cli_options_text(args, NULL);
+    bp_status status = bp_scope_enter(&c->scope, text);
+    free(text);
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+static int run(comparison *c, const cli_args *args) {
     int64_t repeat;
     int code = cli_number(args, "repeat", 1, 10000, 11, &repeat);
-    code = code == CLI_OK ? comparison_run(c, args, (int)repeat) : code;
+    code = code == CLI_OK ? job_check_pipe(&c->job) : code;
+    code = code == CLI_OK ? enter_settings(c, args) : code;
+    code = code == CLI_OK ? job_read(&c->job) : code;
+    code = code == CLI_OK ? job_prepare(&c->job) : code;
+    code = code == CLI_OK ? comparison_run(c, (int)repeat) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -101,45 +138,41 @@ static int run(const cli_args *args, comparison *c) {
     return check_results(c);
 }
 
-/* The operations that are compared. */
-static const char *operation_at(void *unused, int index) {
-    (void)unused;
-    return index == 0 ? "matmul" : NULL;
-}
-
 static int compare(const cli_args *args) {
-    if (strcmp(args->operands[0], "matmul") != 0) {
-        const char *near = cli_suggest(args->operands[0], "", operation_at, NULL);
-        return cli_fail(CLI_USAGE, "operation is '%s'%s", args->operands[0], near[0] ? near : "; it must be matmul");
+    comparison c = {.job = {.args = args}};
+    int code = job_operation(&c.job);
+    code = code == CLI_OK ? job_check(&c.job) : code;
+    if (code == CLI_OK && !c.job.operation->measured) {
+        code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to compare", c.job.operation->name);
     }
-    if (args->count != 3) {
-        return cli_fail(CLI_USAGE, "matmul: %d array%s given; it takes A.npy B.npy", args->count - 1,
-                        args->count == 2 ? "" : "s");
-    }
-    unsigned flags = cli_has(args, "bf16") ? NPY_BF16 : 0;
-    comparison c = {.count = 0};
-    int code = operand_read(args->operands[1], flags, &c.array_a, &c.a);
-    code = code == CLI_OK ? operand_read(args->operands[2], flags, &c.array_b, &c.b) : code;
-    code = code == CLI_OK ? run(args, &c) : code;
+    code = code == CLI_OK ? run(&c, args) : code;
     comparison_free(&c);
     return code;
 }
 
 static const cli_option options[] = {
-    {"repeat", 'n', "N", "Samples per candidate, default 11; slow products get fewer."},
+    {"repeat", 'n', "N", "Samples per candidate, default 11; slow operations get fewer."},
     CLI_OPTION_SET,
     {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
     CLI_OPTION_JSON,
+    OPTIONS_PRODUCTS,
+    OPTIONS_SEARCH,
+    OPTIONS_FFT,
+    OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_compare = {
     .name = "compare",
-    .summary = "Run one product on every candidate: time, error, which one is chosen and why.",
-    .operands = "matmul A.npy B.npy",
-    .details = "\nmatmul is the one operation that is compared. Exit code 1: a library gave a wrong result.",
+    .summary = "Run an operation on every candidate: time, error, which one is chosen and why.",
+    .operands = "OPERATION [EXPRESSION] A.npy [B.npy ...]",
+    .details =
+        "\nTakes the operations of eval, with the same arrays and options. Results are checked against a reference "
+        "or by the equations that they must satisfy. Exit code 1: a library gave a wrong result. `backplane "
+        "compare OPERATION --help` shows the options of one operation.",
     .least = 1,
-    .most = 3,
+    .most = JOB_MANY,
     .options = options,
     .run = compare,
+    .help = job_help,
 };

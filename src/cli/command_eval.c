@@ -1,9 +1,8 @@
 /* command_eval.c - `backplane eval`: runs an operation on arrays in .npy files. operations.c lists the operations. */
-#include "operations.h"
+#include "candidates.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Output files of the results, in order: one for each -o, or several in one -o, separated by commas. */
 typedef struct targets {
@@ -14,14 +13,6 @@ typedef struct targets {
 
 static bool is_pipe(const char *path) {
     return path && path[0] == '-' && !path[1];
-}
-
-static int check_pipe(const cli_job *job) {
-    int from_pipe = 0;
-    for (int i = 0; i < job->input_count; i++) {
-        from_pipe += is_pipe(job->args->operands[job->first + i]);
-    }
-    return from_pipe > 1 ? cli_fail(CLI_USAGE, "two arrays are '-'; standard input gives one array only") : CLI_OK;
 }
 
 /* Copies all paths into one block, each NUL-terminated. Returns the end of the last one. A comma separates paths only
@@ -83,15 +74,6 @@ static int read_targets(const cli_job *job, targets *to) {
                           : check_targets(to);
 }
 
-static int read_inputs(cli_job *job) {
-    unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
-    int code = CLI_OK;
-    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
-        code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);
-    }
-    return code;
-}
-
 /* Checks the number of files again, because options such as --mode change the number of results. */
 static int check_results(const cli_job *job, const targets *to) {
     return to->count <= job->result_count
@@ -114,12 +96,6 @@ static int print_explanation(const cli_job *job, const targets *to) {
     }
     bp_explanation_release(explanation);
     return CLI_OK;
-}
-
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
 static char *append(char *text, const char *separator, char *more) {
@@ -158,9 +134,9 @@ static int compute(cli_job *job, const targets *to) {
             return code;
         }
     }
-    double start = now_ns();
+    double start = cli_now_ns();
     bp_status status = job->operation->run(job);
-    double elapsed = now_ns() - start;
+    double elapsed = cli_now_ns() - start;
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
@@ -180,11 +156,11 @@ static int eval(const cli_args *args) {
     targets to = {.count = 0};
     int code = job_operation(&job);
     code = code == CLI_OK ? job_check(&job) : code;
-    code = code == CLI_OK ? check_pipe(&job) : code;
+    code = code == CLI_OK ? job_check_pipe(&job) : code;
     code = code == CLI_OK ? read_targets(&job, &to) : code;
     job.wanted = to.count;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
-    code = code == CLI_OK ? read_inputs(&job) : code;
+    code = code == CLI_OK ? job_read(&job) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
     code = code == CLI_OK ? check_results(&job, &to) : code;
     code = code == CLI_OK ? compute(&job, &to) : code;

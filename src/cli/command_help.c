@@ -57,6 +57,9 @@ void cli_command_help(const cli_command *command) {
     if (command->help) {
         print_operations();
     }
+    if (command->appendix) {
+        command->appendix();
+    }
 }
 
 static void print_all(void) {

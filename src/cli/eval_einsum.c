@@ -1,4 +1,5 @@
-/* eval_einsum.c - einsum for eval and explain: an expression, and one array for each of its operands. */
+/* eval_einsum.c - einsum for the commands that take an operation: an expression, and one array for each of its
+ * operands. */
 #include "operations.h"
 
 static int prepare(cli_job *job) {
@@ -27,10 +28,17 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
     return bp_einsum_explain(explanation, job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
+static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+    *count = job->input_count < JOB_OPERANDS ? job_operands(job, operands) : 0;
+    return *count ? bp_einsum_plan(made, job->options, &job->words.einsum, &job->results[0].tensor) : BP_E_UNSUPPORTED;
+}
+
+static const cli_measured measured = {"blas.preferred", plan, check_contraction};
+
 static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",
                                           "work",     "seed",     "contraction-path", NULL};
 
 const cli_operation operations_einsum[] = {
-    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true},
+    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured},
     {.name = NULL},
 };

@@ -1,4 +1,4 @@
-/* eval_fft.c - Fourier transforms and shifts of the zero frequency, for eval and explain. */
+/* eval_fft.c - Fourier transforms and shifts of the zero frequency, for the commands that take an operation. */
 #include "operations.h"
 
 #include <string.h>
@@ -68,6 +68,13 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
                           &job->results[0].tensor);
 }
 
+static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+    *count = job_operands(job, operands);
+    return bp_fft_plan(made, job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
+}
+
+static const cli_measured measured = {"fft.preferred", plan, check_transform};
+
 static int prepare_shift(cli_job *job) {
     const bp_view *in = &job->inputs[0];
     int code = read_dims(job, BP_FFT_ALL);
@@ -88,13 +95,13 @@ static const char *const many_options[] = {"s", "dim", "norm", NULL};
 static const char *const shift_options[] = {"dim", NULL};
 
 #define TRANSFORM(number, NAME, text, many)                                                                            \
-    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false},                             \
-        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false},                    \
-        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false},
+    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false, &measured},                  \
+        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false, &measured},         \
+        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false, &measured},
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL},
     {.name = NULL},
 };

@@ -1,5 +1,5 @@
-/* eval_linalg.c - linear algebra by torch.linalg's names, for eval and explain. The library computes shapes and types
- * and checks the arguments. An entry here has the options and the results. */
+/* eval_linalg.c - linear algebra by torch.linalg's names, for the commands that take an operation. The library computes
+ * shapes and types and checks the arguments. An entry here has the options and the results. */
 #include "operations.h"
 
 #include <math.h>
@@ -166,7 +166,18 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
     return bp_linalg_explain(explanation, job->options, &job->words.linalg.call);
 }
 
+static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+    const bp_linalg_call *call = &job->words.linalg.call;
+    *count = count_names(bp_op_inputs(call->op)) + count_names(bp_op_outputs(call->op));
+    for (int i = 0; i < *count; i++) {
+        operands[i] = job_operand(call->operand[i]);
+    }
+    return bp_linalg_plan(made, job->options, call);
+}
+
 /* ---- Entries ---- */
+
+static const cli_measured measured = {"linalg.preferred", plan, check_linalg};
 
 static const char *const takes_upper[] = {"upper", NULL};
 static const char *const takes_right[] = {"right", NULL};
@@ -180,7 +191,7 @@ static const char *const takes_ord[] = {"ord", NULL};
 
 /* clang-format off */
 #define ROW(name, arrays, count, results, number, options) \
-    {name, arrays, count, count, results, number, options, prepare, run, explain, false}
+    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured}
 const cli_operation operations_linalg[] = {
     ROW("inv", "A", 1, 2, BP_OP_INV, NULL),
     ROW("solve", "A B", 2, 2, BP_OP_SOLVE, takes_right),

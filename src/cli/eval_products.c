@@ -1,4 +1,4 @@
-/* eval_products.c - matmul and gemm, for eval and explain. */
+/* eval_products.c - matmul and gemm, for the commands that take an operation. */
 #include "operations.h"
 
 #include <string.h>
@@ -77,10 +77,33 @@ static bp_status explain_gemm(const cli_job *job, bp_explanation **explanation) 
                            &job->inputs[0].tensor, &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
 }
 
+/* An old C is the third operand, so the inputs are the first two arrays only. */
+static void product_operands(const cli_job *job, bp_operand *operands, int *count) {
+    operands[0] = job_operand(&job->inputs[0].tensor);
+    operands[1] = job_operand(&job->inputs[1].tensor);
+    operands[2] = job_operand(&job->results[0].tensor);
+    *count = 3;
+}
+
+static bp_status plan_matmul(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    product_operands(job, operands, count);
+    return bp_matmul_plan(plan, job->options, &job->inputs[0].tensor, &job->inputs[1].tensor, &job->results[0].tensor);
+}
+
+static bp_status plan_gemm(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    const product_words *words = &job->words.product;
+    product_operands(job, operands, count);
+    return bp_gemm_plan(plan, job->options, words->transform_a, words->transform_b, &words->alpha,
+                        &job->inputs[0].tensor, &job->inputs[1].tensor, &words->beta, &job->results[0].tensor);
+}
+
 static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b", NULL};
 
+static const cli_measured matmul = {"blas.preferred", plan_matmul, check_product};
+static const cli_measured gemm = {"blas.preferred", plan_gemm, check_product};
+
 const cli_operation operations_products[] = {
-    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false},
-    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false},
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm},
     {.name = NULL},
 };

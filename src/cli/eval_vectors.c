@@ -1,4 +1,5 @@
-/* eval_vectors.c - vector norms, and products of vectors and of several matrices, for eval and explain. */
+/* eval_vectors.c - vector norms, and products of vectors and of several matrices, for the commands that take an
+ * operation. */
 #include "operations.h"
 
 #include <math.h>
@@ -60,6 +61,11 @@ static bp_status explain_norm(const cli_job *job, bp_explanation **explanation) 
     return bp_linalg_explain(explanation, job->options, &job->words.vector.call);
 }
 
+static bp_status plan_norm(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    *count = job_operands(job, operands);
+    return bp_linalg_plan(plan, job->options, &job->words.vector.call);
+}
+
 /* ---- vecdot ---- */
 
 static int result_like_first(cli_job *job, bp_status status, int ndim, const int64_t *shape) {
@@ -93,6 +99,12 @@ static bp_status explain_dot(const cli_job *job, bp_explanation **explanation) {
                              job->words.vector.dims[0], &job->results[0].tensor);
 }
 
+static bp_status plan_dot(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    *count = job_operands(job, operands);
+    return bp_vecdot_plan(plan, job->options, &job->inputs[0].tensor, &job->inputs[1].tensor, job->words.vector.dims[0],
+                          &job->results[0].tensor);
+}
+
 /* ---- multi_dot ---- */
 
 static int prepare_chain(cli_job *job) {
@@ -108,6 +120,12 @@ static bp_status run_chain(cli_job *job) {
 
 static bp_status explain_chain(const cli_job *job, bp_explanation **explanation) {
     return bp_multi_dot_explain(explanation, job->options, job->input_count, job->tensors, &job->results[0].tensor);
+}
+
+static bp_status plan_chain(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    *count = job->input_count < JOB_OPERANDS ? job_operands(job, operands) : 0;
+    return *count ? bp_multi_dot_plan(plan, job->options, job->input_count, job->tensors, &job->results[0].tensor)
+                  : BP_E_UNSUPPORTED;
 }
 
 /* ---- matrix_power ---- */
@@ -141,10 +159,15 @@ static const char *const norm_options[] = {"ord", "dim", "keepdim", NULL};
 static const char *const dot_options[] = {"dim", NULL};
 static const char *const power_options[] = {"power", NULL};
 
+static const cli_measured norm = {"linalg.preferred", plan_norm, check_norm};
+static const cli_measured dot = {"blas.preferred", plan_dot, check_vecdot};
+static const cli_measured chain = {"blas.preferred", plan_chain, check_contraction};
+static const cli_measured power = {"blas.preferred", NULL, check_contraction}; /* each step has a plan of its own */
+
 const cli_operation operations_vectors[] = {
-    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false},
-    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false},
-    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false},
-    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false},
+    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm},
+    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot},
+    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain},
+    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power},
     {.name = NULL},
 };

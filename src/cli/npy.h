@@ -63,6 +63,9 @@ bp_status npy_check_target(const char *path, npy_error *error);
  * the complete new one. Devices and pipes are written directly; "-" is standard output. */
 bp_status npy_write(const char *path, const npy_array *array, npy_error *error);
 
+/* Writes a text in the same way. */
+bp_status npy_write_text(const char *path, const char *text, size_t length, npy_error *error);
+
 /* Writes the bytes of the file at the current position of `file`. Returns false and errno if it fails. */
 bool npy_write_file(int file, const npy_array *array);
 

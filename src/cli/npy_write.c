@@ -97,10 +97,29 @@ static bool write_all(int file, const void *bytes, size_t size) {
     return true;
 }
 
+#define HEADER_SPACE (BP_MAX_NDIM * 24 + 256) /* 64 sizes of at most 19 digits, and the keys */
+
+/* The bytes of a file, in two pieces. */
+typedef struct content {
+    const void *head, *body;
+    size_t head_size, body_size;
+} content;
+
+static bool write_content(int file, const content *bytes) {
+    return write_all(file, bytes->head, bytes->head_size) && write_all(file, bytes->body, bytes->body_size);
+}
+
+static content content_of(const npy_array *array, char header[HEADER_SPACE]) {
+    return (content){.head = header,
+                     .head_size = format_header(&array->header, header, HEADER_SPACE),
+                     .body = array->data,
+                     .body_size = array->header.size};
+}
+
 bool npy_write_file(int file, const npy_array *array) {
-    char header[BP_MAX_NDIM * 24 + 256]; /* 64 sizes of at most 19 digits, and the keys */
-    size_t length = format_header(&array->header, header, sizeof header);
-    return write_all(file, header, length) && write_all(file, array->data, array->header.size);
+    char header[HEADER_SPACE];
+    content bytes = content_of(array, header);
+    return write_content(file, &bytes);
 }
 
 static bp_status cannot_write(const char *path, npy_error *error) {
@@ -174,15 +193,15 @@ static mode_t wanted_mode(const target *found) {
 }
 
 /* Writes and syncs the temporary file. Closes it in any case. */
-static bool fill(int file, const target *found, const npy_array *array) {
-    bool good = npy_write_file(file, array) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
+static bool fill(int file, const target *found, const content *bytes) {
+    bool good = write_content(file, bytes) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
     int reason = errno;
     good = close(file) == 0 && good;
     errno = good ? errno : reason;
     return good;
 }
 
-static bp_status replace(const char *path, const target *found, const npy_array *array, npy_error *error) {
+static bp_status replace(const char *path, const target *found, const content *bytes, npy_error *error) {
     int length = snprintf(temporary, sizeof temporary, "%s/.backplane-XXXXXX", found->folder);
     if (length < 0 || (size_t)length >= sizeof temporary) {
         return npy_fail(error, BP_E_IO, "%s: the path is too long", path);
@@ -194,7 +213,7 @@ static bp_status replace(const char *path, const target *found, const npy_array 
     temporary_exists = file >= 0;
     if (file < 0) {
         status = cannot_write(path, error);
-    } else if (!fill(file, found, array) || rename(temporary, found->path) != 0) {
+    } else if (!fill(file, found, bytes) || rename(temporary, found->path) != 0) {
         status = cannot_write(path, error);
         unlink(temporary);
     }
@@ -206,8 +225,8 @@ static bp_status replace(const char *path, const target *found, const npy_array 
     return status;
 }
 
-static bp_status write_directly(int file, const char *name, const npy_array *array, npy_error *error) {
-    bool good = file >= 0 && npy_write_file(file, array);
+static bp_status write_directly(int file, const char *name, const content *bytes, npy_error *error) {
+    bool good = file >= 0 && write_content(file, bytes);
     bp_status status = good ? BP_OK : cannot_write(name, error);
     if (file > STDERR_FILENO && close(file) != 0 && good) {
         status = cannot_write(name, error);
@@ -215,9 +234,9 @@ static bp_status write_directly(int file, const char *name, const npy_array *arr
     return status;
 }
 
-bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {
+static bp_status write_target(const char *path, const content *bytes, npy_error *error) {
     if (strcmp(path, "-") == 0) {
-        return write_directly(STDOUT_FILENO, "standard output", array, error);
+        return write_directly(STDOUT_FILENO, "standard output", bytes, error);
     }
     target found;
     bp_status status = find_target(path, &found, error);
@@ -226,7 +245,18 @@ bp_status npy_write(const char *path, const npy_array *array, npy_error *error) 
     }
     /* A rename would replace a device or a pipe by a file. */
     if (found.exists && !S_ISREG(found.mode)) {
-        return write_directly(open(found.path, O_WRONLY | O_CLOEXEC), path, array, error);
+        return write_directly(open(found.path, O_WRONLY | O_CLOEXEC), path, bytes, error);
     }
-    return replace(path, &found, array, error);
+    return replace(path, &found, bytes, error);
+}
+
+bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {
+    char header[HEADER_SPACE];
+    content bytes = content_of(array, header);
+    return write_target(path, &bytes, error);
+}
+
+bp_status npy_write_text(const char *path, const char *text, size_t length, npy_error *error) {
+    content bytes = {.head = text, .head_size = length, .body = "", .body_size = 0};
+    return write_target(path, &bytes, error);
 }

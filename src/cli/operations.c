@@ -99,16 +99,18 @@ static void print_options(const cli_job *job, bool own) {
 static void print_help(const cli_job *job) {
     const cli_operation *operation = job->operation;
     const char *name = operation->name, *command = job->args->command->name, *arrays = operation->arrays;
+    bool writes = strcmp(command, "eval") == 0;
     int word =
         operation->expression ? (int)strcspn(arrays, " ") + 1 : 0; /* the element type is behind the expression */
     cli_say(CLI_STRONG, "Usage\n");
     printf("  backplane %s %s [options] %.*s%s%s%s\n\n  ", command, name, word, arrays, job->dry ? "[DTYPE] " : "",
-           arrays + word, job->dry ? "" : " -o FILE.npy");
-    char *text =
-        job->dry ? cli_format("%s a shape, such as 8x512x64.", operation->most > 1 ? "Each array is" : "A is")
-                 : cli_format("%s an .npy file. %s has %d result%s%s.", operation->most > 1 ? "Each array is" : "A is",
-                              name, operation->results, operation->results > 1 ? "s at most" : "",
-                              operation->results > 1 ? "; give one -o for each, in their order" : "");
+           arrays + word, writes ? " -o FILE.npy" : "");
+    const char *are = operation->most > 1 ? "Each array is" : "A is", *several = operation->results > 1 ? "s" : "";
+    char *text = job->dry  ? cli_format("%s a shape, such as 8x512x64.", are)
+                 : !writes ? cli_format("%s an .npy file.", are)
+                           : cli_format("%s an .npy file. %s has %d result%s%s%s.", are, name, operation->results,
+                                        several, several[0] ? " at most" : "",
+                                        several[0] ? "; give one -o for each, in their order" : "");
     cli_paragraph(2, text);
     free(text);
     if (operation->options) {
@@ -136,7 +138,7 @@ int job_help(const cli_args *args) {
 
 /* ---- Checks ---- */
 
-static void allocate_arrays(cli_job *job, int arrays) {
+void job_allocate(cli_job *job, int arrays) {
     job->input_count = arrays;
     job->input_arrays = cli_allocate((size_t)arrays * sizeof *job->input_arrays);
     job->inputs = cli_allocate((size_t)arrays * sizeof *job->inputs);
@@ -165,7 +167,7 @@ int job_check(cli_job *job) {
         code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to explain", operation->name);
     }
     if (code == CLI_OK) {
-        allocate_arrays(job, arrays);
+        job_allocate(job, arrays);
     }
     return code;
 }
@@ -174,10 +176,51 @@ bool job_takes(const cli_job *job, const char *option) {
     return takes(job->operation, option);
 }
 
+int job_check_pipe(const cli_job *job) {
+    int from_pipe = 0;
+    for (int i = 0; i < job->input_count; i++) {
+        from_pipe += strcmp(job->args->operands[job->first + i], "-") == 0;
+    }
+    return from_pipe > 1 ? cli_fail(CLI_USAGE, "two arrays are '-'; standard input gives one array only") : CLI_OK;
+}
+
+int job_read(cli_job *job) {
+    unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
+    int code = CLI_OK;
+    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
+        code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);
+    }
+    return code;
+}
+
+bp_operand job_operand(const DLTensor *tensor) {
+    return tensor ? (bp_operand){tensor->data, tensor->byte_offset} : (bp_operand){NULL, 0};
+}
+
+int job_operands(const cli_job *job, bp_operand *operands) {
+    int count = 0;
+    for (int i = 0; i < job->input_count; i++) {
+        operands[count++] = job_operand(&job->inputs[i].tensor);
+    }
+    for (int i = 0; i < job->result_count; i++) {
+        operands[count++] = job_operand(&job->results[i].tensor);
+    }
+    return count;
+}
+
 int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     bp_view *view = &job->results[index];
     return job->dry ? operand_view(view, dtype, ndim, shape, false)
                     : operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
+}
+
+void job_fill_nan(cli_job *job) {
+    for (int i = 0; i < job->result_count; i++) {
+        npy_array *array = &job->result_arrays[i];
+        if (array->data) { /* the call may leave out results */
+            memset(array->data, 0xff, array->header.size);
+        }
+    }
 }
 
 int job_prepare(cli_job *job) {

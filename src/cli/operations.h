@@ -1,13 +1,14 @@
-/* operations.h - the operations of the commands eval and explain.
+/* operations.h - the operations of the commands eval, explain, compare and bench.
  *
- * An entry has an operation's name, its arrays and options, and the functions that prepare, run and explain it. The
- * file of its family has the entry. The commands treat all operations alike: eval reads arrays from files, explain
- * makes views without data.
+ * An entry has an operation's name, its arrays and options, and the functions that prepare, run, explain and check it.
+ * The file of its family has the entry. The commands treat all operations alike: eval and compare read arrays from
+ * files, explain makes views without data, bench makes arrays of its own.
  */
 #ifndef BP_CLI_OPERATIONS_H
 #define BP_CLI_OPERATIONS_H
 
 #include "operands.h"
+#include "reference.h"
 #include "search.h"
 
 #include <limits.h>
@@ -67,6 +68,28 @@ typedef struct cli_job {
     } words;
 } cli_job;
 
+/* How the results of one job are checked. */
+typedef struct cli_check cli_check;
+struct cli_check {
+    reference values; /* reference values of the first result; empty if the results are checked without any */
+    /* Computes the error of the job's results. */
+    bp_status (*error)(const cli_check *check, const cli_job *job, double *error);
+    double bound;   /* a larger error is a wrong result; infinity: the results are not checked */
+    char text[192]; /* what the error is */
+};
+
+/* What compare and bench need of an operation that a library runs. */
+typedef struct cli_measured {
+    const char *preferred; /* the setting that prefers a library for it */
+    /* Makes the plan of the job, with the job's options, and its operands (at most JOB_OPERANDS); *count is how many.
+     */
+    bp_status (*plan)(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count);
+    /* Makes the check before the operation has run. check->bound is infinite if there is none for this job. */
+    bp_status (*check)(cli_check *check, const cli_job *job);
+} cli_measured;
+
+#define JOB_OPERANDS 8
+
 struct cli_operation {
     const char *name;           /* NULL ends the list */
     const char *arrays;         /* usage: "A B [C]" */
@@ -79,6 +102,7 @@ struct cli_operation {
     bp_status (*run)(cli_job *job);
     bp_status (*explain)(const cli_job *job, bp_explanation **explanation); /* NULL if no library is used */
     bool expression;                                                        /* an expression is before the arrays */
+    const cli_measured *measured;                                           /* NULL if no library is used */
 };
 
 /* The families; operations.c has the list of them. */
@@ -132,8 +156,17 @@ int job_operation(cli_job *job);
  * CLI_USAGE after a message if they do not fit the operation. */
 int job_check(cli_job *job);
 
-/* Prints the help of explain or eval, or of the operation that is named. */
+/* Checks that at most one array is standard input. */
+int job_check_pipe(const cli_job *job);
+
+/* Reads the arrays from the files that the operands name. */
+int job_read(cli_job *job);
+
+/* Prints the help of the command, or of the operation that is named. */
 int job_help(const cli_args *args);
+
+/* Allocates the inputs, without data. job_check() does it. */
+void job_allocate(cli_job *job, int arrays);
 
 /* Returns whether the option is one of the operation. */
 bool job_takes(const cli_job *job, const char *option);
@@ -144,6 +177,28 @@ int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t 
 /* Calls prepare(). The inputs must be there. */
 int job_prepare(cli_job *job);
 
+/* Fills the results with NaN, and integers with -1, so that an unwritten element is an error. */
+void job_fill_nan(cli_job *job);
+
 void job_free(cli_job *job);
+
+/* Fills the operands of a plan with the inputs, then the results. Returns how many they are. */
+int job_operands(const cli_job *job, bp_operand *operands);
+
+/* The operand of a plan that a tensor is; NULL gives an absent one. */
+bp_operand job_operand(const DLTensor *tensor);
+
+/* Checks of the families (check.c, check_contraction.c, check_fft.c, check_linalg.c, check_values.c). Each makes a
+ * cli_check. */
+bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm */
+bp_status check_vecdot(cli_check *check, const cli_job *job);
+bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
+bp_status check_transform(cli_check *check, const cli_job *job);
+bp_status check_linalg(cli_check *check, const cli_job *job);
+bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
+bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */
+bp_status check_nothing(cli_check *check);                    /* for jobs without a check */
+bp_status check_with_reference(cli_check *check, const cli_job *job, const char *text); /* check->values is made */
+void check_free(cli_check *check);
 
 #endif

@@ -1,4 +1,4 @@
-/* reference.c - computes reference values of a product in twice float64's precision.
+/* reference.c - computes reference values of a product in twice float64's precision, and errors against them.
  *
  * Inputs are converted to float64 without loss. Each product is split into its rounded value and its exact error, and
  * the errors of products and additions are summed separately (Dot2 of Ogita, Rump and Oishi). The error is therefore
@@ -12,20 +12,12 @@
 #include <string.h>
 
 #define MOST_TERMS ((int64_t)1 << 25) /* multiplications of one reference: well under a second */
-#define LEAST_ELEMENTS ((int64_t)256) /* checked at least, even if the sums are long */
-
-/* A tensor converted to compact float64 or complex float64. */
-typedef struct wide {
-    npy_array array;
-    bp_view view;
-    int parts; /* float64 values per element */
-} wide;
 
 static bool is_complex(const DLTensor *tensor) {
     return tensor->dtype.code == kDLComplex;
 }
 
-static bp_status widen(wide *made, const DLTensor *tensor) {
+bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     memset(made, 0, sizeof *made);
     npy_header *header = &made->array.header;
     header->dtype = is_complex(tensor) ? BP_C128 : BP_F64;
@@ -38,7 +30,16 @@ static bp_status widen(wide *made, const DLTensor *tensor) {
     made->parts = is_complex(tensor) ? 2 : 1;
     bp_status status = npy_allocate(&made->array);
     status = status == BP_OK ? npy_view(&made->array, &made->view) : status;
-    return status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
+    status = status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
+    made->data = made->array.data;
+    for (int64_t i = 0; status == BP_OK && conjugate && made->parts == 2 && i < header->count; i++) {
+        ((double *)made->array.data)[2 * i + 1] *= -1;
+    }
+    return status;
+}
+
+void wide_free(wide *made) {
+    npy_free(&made->array);
 }
 
 typedef struct sum {
@@ -64,7 +65,7 @@ typedef struct dot {
 } dot;
 
 static reference_value run_dot(const wide *a, const wide *b, dot at, int64_t terms) {
-    const double *left = a->array.data, *right = b->array.data;
+    const double *left = a->data, *right = b->data;
     sum re = {0, 0, 0}, im = {0, 0, 0};
     for (int64_t p = 0; p < terms; p++, at.a += at.a_step, at.b += at.b_step) {
         const double *x = left + at.a * a->parts, *y = right + at.b * b->parts;
@@ -111,45 +112,67 @@ static dot locate(const DLTensor *a, const DLTensor *b, const DLTensor *out, int
     return at;
 }
 
-/* Returns the index of the `i`-th checked element: every element, or a golden-ratio sequence, which covers a large
- * result evenly and has no period that its sizes could share. */
-static int64_t pick(const reference *made, int64_t i) {
-    if (made->count == made->total) {
+/* A golden-ratio sequence covers a large range evenly and has no period that sizes could share. */
+int64_t reference_pick(int64_t i, int64_t count, int64_t total) {
+    if (count == total) {
         return i;
     }
     double place = (double)i * 0.6180339887498949;
-    int64_t index = (int64_t)((place - floor(place)) * (double)made->total);
-    return index < made->total ? index : made->total - 1;
+    int64_t index = (int64_t)((place - floor(place)) * (double)total);
+    return index < total ? index : total - 1;
 }
 
-static void choose_count(reference *made) {
+static void choose_count(reference *made, int64_t least) {
     int64_t most = made->terms > 0 ? MOST_TERMS / made->terms : MOST_TERMS;
-    most = most > LEAST_ELEMENTS ? most : LEAST_ELEMENTS;
+    most = most > least ? most : least;
     made->count = made->total < most ? made->total : most;
 }
 
-bp_status reference_make(reference *made, const DLTensor *a, const DLTensor *b, const DLTensor *out) {
+bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, int64_t least) {
     memset(made, 0, sizeof *made);
     made->total = 1;
     for (int i = 0; i < out->ndim; i++) {
         made->total *= out->shape[i];
     }
-    made->terms = a->shape[a->ndim - 1];
-    choose_count(made);
-    wide left = {.parts = 0}, right = {.parts = 0};
-    bp_status status = widen(&left, a);
-    status = status == BP_OK ? widen(&right, b) : status;
-    if (status == BP_OK) {
-        made->values = calloc((size_t)made->count + 1, sizeof *made->values);
-        status = made->values ? BP_OK : BP_E_NO_MEMORY;
+    made->terms = terms;
+    choose_count(made, least);
+    made->values = calloc((size_t)made->count + 1, sizeof *made->values);
+    for (int64_t i = 0; made->values && i < made->count; i++) {
+        made->values[i].index = reference_pick(i, made->count, made->total);
     }
+    return made->values ? BP_OK : BP_E_NO_MEMORY;
+}
+
+bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
+                            const DLTensor *out) {
+    wide left = {.parts = 0}, right = {.parts = 0};
+    bp_status status = reference_begin(made, out, a->shape[a->ndim - 1], 256);
+    status = status == BP_OK ? wide_make(&left, a, conjugate_a) : status;
+    status = status == BP_OK ? wide_make(&right, b, conjugate_b) : status;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
-        int64_t index = pick(made, i);
+        int64_t index = made->values[i].index;
         made->values[i] = run_dot(&left, &right, locate(a, b, out, index), made->terms);
         made->values[i].index = index;
     }
-    npy_free(&left.array);
-    npy_free(&right.array);
+    wide_free(&left);
+    wide_free(&right);
+    return status;
+}
+
+bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c) {
+    wide old = {.parts = 0};
+    bool reads = beta.re != 0 || beta.im != 0;
+    bp_status status = reads ? wide_make(&old, c, false) : BP_OK;
+    for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
+        reference_value *value = &made->values[i], was = *value;
+        const double *element = reads ? old.data + value->index * old.parts : (const double[]){0, 0};
+        double imaginary = reads && old.parts == 2 ? element[1] : 0;
+        value->re = alpha.re * was.re - alpha.im * was.im + (beta.re * element[0] - beta.im * imaginary);
+        value->im = alpha.re * was.im + alpha.im * was.re + (beta.re * imaginary + beta.im * element[0]);
+        value->scale =
+            hypot(alpha.re, alpha.im) * was.scale + hypot(beta.re, beta.im) * (fabs(element[0]) + fabs(imaginary));
+    }
+    wide_free(&old);
     return status;
 }
 
@@ -189,13 +212,12 @@ static double difference(double got, double wanted, double largest) {
 
 bp_status reference_error(const reference *made, const DLTensor *result, double *error) {
     wide got;
-    bp_status status = widen(&got, result);
-    const double *data = got.array.data;
+    bp_status status = wide_make(&got, result, false);
     format limits = format_of(bp_dtype_from_dlpack(result->dtype));
     *error = 0;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
         const reference_value *value = &made->values[i];
-        const double *element = data + value->index * got.parts;
+        const double *element = got.data + value->index * got.parts;
         double apart = difference(element[0], value->re, limits.largest);
         if (got.parts == 2) {
             apart = hypot(apart, difference(element[1], value->im, limits.largest));
@@ -206,11 +228,15 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
             *error = relative > *error ? relative : *error;
         }
     }
-    npy_free(&got.array);
+    wide_free(&got);
     return status;
 }
 
 double reference_bound(const reference *made, bp_dtype dtype) {
     format limits = format_of(dtype);
     return 4 * ((double)made->terms + 4) * limits.sum_unit + 2 * limits.unit;
+}
+
+double reference_unit(bp_dtype dtype) {
+    return format_of(dtype).unit;
 }

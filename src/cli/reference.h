@@ -1,4 +1,4 @@
-/* reference.h - computes reference values of a product in twice float64's precision. */
+/* reference.h - reference values of a result, and the error of a result against them. */
 #ifndef BP_CLI_REFERENCE_H
 #define BP_CLI_REFERENCE_H
 
@@ -7,7 +7,7 @@
 typedef struct reference_value {
     int64_t index; /* of the element in the result, row-major */
     double re, im;
-    double scale; /* sum of |a| |b| over the terms; rounding errors are proportional to it */
+    double scale; /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
 } reference_value;
 
 typedef struct reference {
@@ -17,17 +17,42 @@ typedef struct reference {
     int64_t terms; /* per element */
 } reference;
 
-/* Computes the reference. `out` has the shape and dtype of the result. On failure *reference is empty; the status is
- * the library's, or BP_E_NO_MEMORY. */
-bp_status reference_make(reference *made, const DLTensor *a, const DLTensor *b, const DLTensor *out);
+/* A tensor converted to compact row-major float64 or complex float64, without loss. */
+typedef struct wide {
+    npy_array array;
+    bp_view view;
+    const double *data;
+    int parts; /* float64 values per element */
+} wide;
+
+bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate);
+void wide_free(wide *made);
+
+/* Returns the `i`-th of `count` indices that are evenly distributed over 0 ... total-1; `i` itself if they are all. */
+int64_t reference_pick(int64_t i, int64_t count, int64_t total);
+
+/* Chooses the elements of a result that are checked: all, or as many as can be computed in about a second, but not
+ * fewer than `least`. Each takes `terms` multiplications. The caller fills in the values. */
+bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, int64_t least);
+
+/* Computes the reference of op(a) @ op(b), where op() may conjugate, in twice float64's precision. `out` has the shape
+ * and dtype of the result. On failure *reference is empty; the status is the library's, or BP_E_NO_MEMORY. */
+bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
+                            const DLTensor *out);
+
+/* Replaces each value v by alpha v + beta c, where c is the element of the old result; beta 0 does not read it. */
+bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c);
 void reference_free(reference *made);
 
-/* Computes the largest |result - reference| / (|A| |B|) of the checked elements; infinity if only one of the two values
+/* Computes the largest |result - reference| / scale of the checked elements; infinity if only one of the two values
  * is finite.
  */
 bp_status reference_error(const reference *made, const DLTensor *result, double *error);
 
 /* Returns the bound of that error for a correct sum in any order. */
 double reference_bound(const reference *made, bp_dtype dtype);
+
+/* The largest relative error of rounding to the type. */
+double reference_unit(bp_dtype dtype);
 
 #endif

@@ -9,7 +9,7 @@ import pytest
 from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
-COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "einsum-path", "version", "help"]
+COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "bench", "einsum-path", "version", "help"]
 
 
 def test_no_words_show_help(backplane):
@@ -33,7 +33,7 @@ def test_help_of_each_command(backplane, command):
         assert f"--{option['name']}" in done.out and option["help"].split()[0] in done.out
 
 
-@pytest.mark.parametrize("command", ["explain", "eval"])
+@pytest.mark.parametrize("command", ["explain", "eval", "compare"])
 def test_help_of_each_operation(backplane, command):
     facts = backplane("help", "--json").json
     special = {name for operation in facts["operations"] for name in operation["options"]}
@@ -51,7 +51,7 @@ def test_help_of_each_operation(backplane, command):
 
 
 def test_reading_commands_take_json(backplane):
-    reading = {"list", "doctor", "settings", "get", "explain", "compare", "einsum-path", "version", "help"}
+    reading = {"list", "doctor", "settings", "get", "explain", "compare", "bench", "einsum-path", "version", "help"}
     commands = backplane("help", "--json").json["commands"]
     assert {v["name"] for v in commands if any(o["name"] == "json" for o in v["options"])} == reading
 
@@ -72,7 +72,7 @@ def test_reading_commands_take_json(backplane):
         (["explain", "slove", "--help"], "'solve'"),
         (["eval", "egih", "a.npy", "-o", "b.npy"], "'eigh'"),
         (["compare", "matmull", "a.npy", "b.npy"], "'matmul'"),
-        (["compare", "gemm"], "must be matmul"),
+        (["compare", "fftshif", "a.npy"], "'fftshift'"),
         (["explain", "matmul", "f33", "2x2", "2x2"], "'f32'"),
         (["explain", "matmul", "f32", "2x2", "2x2", "--set", "num_thread=1"], "num_threads"),
     ],
@@ -122,7 +122,10 @@ def test_wrong_names_get_suggestions(backplane, words, hint):
         ["explain", "fftshift", "f32", "8"],
         ["explain", "fft", "f32", "8", "--trans-b"],
         ["explain", "matmul", "f32", "2x2", "2x2", "2x2"],
-        ["compare", "gemm", "a.npy", "b.npy"],
+        ["compare", "gemm", "a.npy"],
+        ["compare", "matmul", "a.npy", "b.npy", "--upper"],
+        ["compare", "fftshift", "a.npy"],
+        ["compare", "matmul", "-", "-"],
         ["compare", "matmul", "a.npy", "b.npy", "--repeat", "0"],
         ["compare", "matmul", "a.npy", "b.npy", "--repeat", "x"],
         ["explain", "matmul", "f32", "2x", "2x2"],

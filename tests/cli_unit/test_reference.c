@@ -17,7 +17,8 @@ static void make(bp_dtype dtype, void *a, void *b, void *out, int64_t m, int64_t
     assert_int_equal(bp_view_matrix(&views[0], a, dtype, m, k), BP_OK);
     assert_int_equal(bp_view_matrix(&views[1], b, dtype, k, n), BP_OK);
     assert_int_equal(bp_view_matrix(&views[2], out, dtype, m, n), BP_OK);
-    assert_int_equal(reference_make(&made, &views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
+    assert_int_equal(reference_product(&made, &views[0].tensor, false, &views[1].tensor, false, &views[2].tensor),
+                     BP_OK);
 }
 
 /* A sum that float64 gets wrong in every order: 1e16 + 1 - 1e16, and products whose rounding errors matter. */
@@ -116,7 +117,7 @@ static void batches_are_broadcast(void **state) {
     bp_view_init(&va, a, BP_F64, 4, shape_a, NULL);
     bp_view_init(&vb, b, BP_F64, 3, shape_b, NULL);
     bp_view_init(&vout, out, BP_F64, 4, shape_out, NULL);
-    assert_int_equal(reference_make(&made, &va.tensor, &vb.tensor, &vout.tensor), BP_OK);
+    assert_int_equal(reference_product(&made, &va.tensor, false, &vb.tensor, false, &vout.tensor), BP_OK);
     assert_true(made.count == 24);
     for (int x = 0; x < 24; x++) {
         int batch_a = x / 12, batch_b = x / 4 % 3, row = x / 2 % 2, column = x % 2;

@@ -1,0 +1,119 @@
+/* command_bench.c - `backplane bench`: measures operations on all libraries, and shows the speeds, the choice, errors
+ * and overheads. */
+#include "bench.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns an exit code after a message if a library gave a wrong result, or nothing ran. */
+static int check_results(const bench_report *report) {
+    for (int i = 0; i < report->case_count; i++) {
+        const bench_case *c = &report->cases[i];
+        for (int r = 0; r < c->count; r++) {
+            if (c->results[r].wrong) {
+                return cli_fail(CLI_FINDING, "%s gave a wrong result: %s, error %.1e; rounding explains at most %.1e",
+                                c->results[r].library, c->problem, c->results[r].error, c->error_bound);
+            }
+        }
+    }
+    return report->library_count || report->interrupted ? CLI_OK
+                                                        : cli_fail(CLI_LIBRARY, "no library ran any operation");
+}
+
+/* Ends as a program that Ctrl-C has ended, so that scripts notice it. */
+static void end_by_interrupt(void) {
+    fflush(stdout);
+    signal(SIGINT, SIG_DFL);
+    raise(SIGINT);
+}
+
+static int show(const bench_report *report, const cli_args *args) {
+    const char *path = cli_value(args, "html");
+    int code = path ? bench_write_html(report, path) : CLI_OK;
+    if (cli_has(args, "json")) {
+        bench_print_json(report);
+    } else if (!path || strcmp(path, "-") != 0) {
+        bench_print_text(report);
+    }
+    return code == CLI_OK ? check_results(report) : code;
+}
+
+static int enter_settings(const cli_args *args, bp_scope **scope) {
+    char *text = cli_options_text(args, NULL);
+    bp_status status = bp_scope_enter(scope, text);
+    free(text);
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+/* Finds out before the measurement whether the page can be written. */
+static int check_target(const cli_args *args) {
+    const char *path = cli_value(args, "html");
+    npy_error error;
+    if (path && strcmp(path, "-") == 0 && cli_has(args, "json")) {
+        return cli_fail(CLI_USAGE, "--html - and --json both write to standard output");
+    }
+    bp_status status = path ? npy_check_target(path, &error) : BP_OK;
+    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);
+}
+
+static int bench(const cli_args *args) {
+    bench_request request;
+    bench_report report = {.case_count = 0};
+    bp_scope *scope = NULL;
+    /* Otherwise MKL's idle threads spin for 0.2 s, which takes a core from the next library. */
+    setenv("KMP_BLOCKTIME", "20", 0);
+    int code = bench_request_read(&request, args);
+    code = code == CLI_OK ? check_target(args) : code;
+    code = code == CLI_OK ? enter_settings(args, &scope) : code;
+    code = code == CLI_OK ? bench_measure(&report, &request) : code;
+    code = code == CLI_OK ? show(&report, args) : code;
+    bool interrupted = report.interrupted;
+    bench_report_free(&report);
+    bp_scope_leave(&scope);
+    if (interrupted) {
+        end_by_interrupt();
+    }
+    return code;
+}
+
+static void print_operations(void) {
+    const bench_operation *operation;
+    cli_say(CLI_STRONG, "\nOperations\n");
+    cli_table *table = cli_table_new("NAME|ARRAYS OF SIZE N|OPERATIONS COUNTED|SIZES");
+    for (int i = 0; (operation = bench_operation_at(i)); i++) {
+        cli_cell(table, CLI_PLAIN, "  %s", operation->name);
+        cli_cell(table, CLI_PLAIN, "%s", operation->shapes);
+        cli_cell(table, CLI_PLAIN, "%s", operation->count);
+        cli_cell(table, CLI_PLAIN, "%lld %lld %lld %lld", (long long)operation->sizes[0],
+                 (long long)operation->sizes[1], (long long)operation->sizes[2], (long long)operation->sizes[3]);
+    }
+    cli_table_end(table);
+}
+
+static const cli_option options[] = {
+    {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: those of each operation."},
+    {"dtype", 0, "LIST", "Element types: f32, f64, c64, c128; default f32,f64. Of fft and fft2 f32 means c64."},
+    {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: 1 and all cores."},
+    {"libraries", 0, "LIST", "Ids of libraries to measure, besides the choice. Default: all."},
+    {"seconds", 0, "X", "Time limit; default 60. A call that runs then is finished first."},
+    {"html", 0, "FILE", "Also write a page with charts to this file."},
+    CLI_OPTION_SET,
+    CLI_OPTION_JSON,
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_bench = {
+    .name = "bench",
+    .summary = "Measure operations on all libraries: speed, the choice, errors, overhead.",
+    .operands = "[OPERATION ...]",
+    .details =
+        "\nWithout an operation, the first eight below are measured. Each library runs kept plans in interleaved "
+        "turns, and the choice is compared with the fastest one. Ctrl-C ends the measurement and shows what is "
+        "done. Exit code 1: a library gave a wrong result.",
+    .least = 0,
+    .most = BENCH_MOST_LIST,
+    .options = options,
+    .run = bench,
+    .appendix = print_operations,
+};

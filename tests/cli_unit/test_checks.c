@@ -1,0 +1,277 @@
+/* test_checks.c - tests the checks of compare and bench: for each operation the right result passes, and a result with
+ * one wrong element does not. */
+#include "operations.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS 12
+
+/* The words of `compare`, with a shape for each array. Shapes are filled with random numbers: S makes the matrix
+ * symmetric and positive definite, L lower triangular with a large diagonal. */
+static const char *const cases[][WORDS] = {
+    {"matmul", "7x5", "5x6"},
+    {"matmul", "3x1x4x5", "2x5x2"},
+    {"matmul", "1x1", "1x1"},
+    {"gemm", "5x7", "5x6", "7x6", "--trans-a", "--alpha", "2", "--beta", "-0.5"},
+    {"einsum", "abc,cd,be->ade", "3x4x5", "5x6", "4x2"},
+    {"einsum", "ii->i", "9x9"},
+    {"einsum", "...ij,...jk", "2x3x4", "4x5"},
+    {"einsum", "i,j->ji", "4", "5"},
+    {"einsum", ",ij->", "", "4x5"},
+    {"multi_dot", "4x5", "5x6", "6x2", "2x3"},
+    {"multi_dot", "5", "5x6", "6"},
+    {"matrix_power", "6x6", "--power", "5"},
+    {"matrix_power", "2x3x3", "--power", "3"},
+    {"vecdot", "4x9", "9"},
+    {"vecdot", "4x9", "4x9", "--dim", "0"},
+    {"vector_norm", "4x5x6"},
+    {"vector_norm", "4x5x6", "--ord", "3", "--dim", "0,-1"},
+    {"fft", "3x20"},
+    {"fft", "20", "--n", "31", "--norm", "ortho"},
+    {"ifftn", "4x6x5"},
+    {"rfft2", "8x9"},
+    {"irfft", "3x11", "--n", "15"},
+    {"hfft2", "4x7"},
+    {"inv", "2x6x6"},
+    {"solve", "6x6", "6x2"},
+    {"solve", "3x1x5x5", "4x5x2"},
+    {"solve", "5x5", "5"},
+    {"solve", "6x6", "2x6", "--right"},
+    {"solve_triangular", "6x6 L", "6x2"},
+    {"solve_triangular", "6x6 L", "2x6", "--right", "--unitriangular"},
+    {"cholesky", "6x6 S"},
+    {"cholesky", "6x6 S", "--upper"},
+    {"cholesky_solve", "6x2", "6x6 L"},
+    {"cholesky_inverse", "6x6 L"},
+    {"lu_factor", "7x5"},
+    {"lu_factor", "5x7"},
+    {"lu", "5x7"},
+    {"qr", "8x5"},
+    {"qr", "8x5", "--mode", "complete"},
+    {"qr", "8x5", "--mode", "r"},
+    {"eigh", "6x6 S"},
+    {"eigvalsh", "6x6 S"},
+    {"eig", "6x6"},
+    {"eigvals", "6x6"},
+    {"svd", "7x4"},
+    {"svd", "4x7", "--full-matrices"},
+    {"svdvals", "7x4"},
+    {"lstsq", "9x4", "9x2"},
+    {"pinv", "7x4"},
+    {"det", "6x6"},
+    {"slogdet", "6x6"},
+    {"matrix_rank", "6x4"},
+    {"cond", "6x6"},
+    {"cond", "6x6", "--ord", "nuc"},
+    {"cond", "6x6", "--ord", "-1"},
+    {"matrix_norm", "6x4", "--ord", "2"},
+    {"matrix_norm", "6x4", "--ord", "nuc"},
+    {"matrix_norm", "6x4", "--ord", "-inf"},
+};
+
+static uint64_t seed = 88172645463325252u;
+
+static double next_random(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (double)(int64_t)seed / 9.3e18;
+}
+
+static void fill(npy_array *array, char kind) {
+    const npy_header *h = &array->header;
+    int64_t n = h->ndim ? h->shape[h->ndim - 1] : 1;
+    bool is_complex = h->dtype == BP_C64 || h->dtype == BP_C128, is_double = h->dtype == BP_F64 || h->dtype == BP_C128;
+    for (int64_t i = 0; i < h->count; i++) {
+        int64_t row = i / n, column = i % n, low = row < column ? row : column, high = row + column - low;
+        /* The two numbers of a pair of mirrored elements come from the same formula. */
+        double re = kind == 'S' ? sin((double)(low * 31 + high * 7)) + (row == column ? (double)n : 0) : next_random();
+        double im =
+            kind == 'S' ? (row > column ? 1 : -1) * (row != column) * cos((double)(low + 3 * high)) : next_random();
+        re = kind == 'L' ? (row == column ? 3 + re : row > column ? re : 0) : re;
+        im = kind == 'L' && row <= column ? 0 : im;
+        for (int part = 0; part <= is_complex; part++) {
+            int64_t at = is_complex ? 2 * i + part : i;
+            if (is_double) {
+                ((double *)array->data)[at] = part ? im : re;
+            } else {
+                ((float *)array->data)[at] = (float)(part ? im : re);
+            }
+        }
+    }
+}
+
+/* Prepares the job that the words describe. */
+static void make_job(cli_job *job, cli_args *args, const char *const *words, bp_dtype dtype) {
+    int count = 0;
+    char *copies[WORDS];
+    for (; count < WORDS && words[count]; count++) {
+        copies[count] = (char *)words[count];
+    }
+    assert_int_equal(cli_args_parse(args, cli_command_find("compare"), count, copies), CLI_OK);
+    *job = (cli_job){.args = args};
+    assert_int_equal(job_operation(job), CLI_OK);
+    assert_int_equal(job_check(job), CLI_OK);
+    for (int i = 0; i < job->input_count; i++) {
+        int ndim;
+        int64_t shape[BP_MAX_NDIM];
+        char text[32];
+        const char *word = args->operands[job->first + i];
+        size_t length = strcspn(word, " ");
+        memcpy(text, word, length);
+        text[length] = 0;
+        assert_int_equal(operand_shape(text, &ndim, shape), CLI_OK);
+        assert_int_equal(operand_result(&job->input_arrays[i], &job->inputs[i], dtype, ndim, shape), CLI_OK);
+        fill(&job->input_arrays[i], word[length] ? word[length + 1] : 0);
+    }
+    assert_int_equal(job_prepare(job), CLI_OK);
+}
+
+/* Adds to one element of a result. Returns whether it is one that matters: the sign of a determinant of 1 by 1 and the
+ * zeros of a triangle do, a rank that may be either value does not. */
+static void disturb(npy_array *result, int64_t index) {
+    switch (result->header.dtype) {
+    case BP_I64:
+        ((int64_t *)result->data)[index] += 1;
+        break;
+    case BP_I32:
+        ((int32_t *)result->data)[index] = 1;
+        break;
+    case BP_F32:
+    case BP_C64:
+        ((float *)result->data)[index * (result->header.dtype == BP_C64 ? 2 : 1)] += 0.25F;
+        break;
+    default:
+        ((double *)result->data)[index * (result->header.dtype == BP_C128 ? 2 : 1)] += 0.25;
+    }
+}
+
+static void try_one(const char *const *words, bp_dtype dtype) {
+    cli_args args;
+    cli_job job;
+    cli_check check;
+    double error = -1;
+    make_job(&job, &args, words, dtype);
+    assert_non_null(job.operation->measured);
+    assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
+    assert_int_equal(job.operation->run(&job), BP_OK);
+    assert_int_equal(check.error(&check, &job, &error), BP_OK);
+    if (!(error <= check.bound && isfinite(check.bound))) {
+        fail_msg("%s %s: %s: the error is %g, the bound %g", words[0], words[1], bp_dtype_name(dtype), error,
+                 check.bound);
+    }
+    for (int r = 0; r < job.result_count; r++) {
+        npy_array *array = &job.result_arrays[r];
+        bool first_only = check.values.values && strcmp(words[0], "slogdet") != 0;
+        /* Pivots may be anything that gives the same product, such as 1 for the first row. */
+        bool checked = array->data && !(first_only && r > 0) && array->header.dtype != BP_I32;
+        for (int64_t i = 0; checked && i < array->header.count; i++) {
+            char kept[16];
+            size_t size = bp_dtype_size(array->header.dtype);
+            char *element = (char *)array->data + (size_t)i * size;
+            memcpy(kept, element, size);
+            disturb(array, i);
+            assert_int_equal(check.error(&check, &job, &error), BP_OK);
+            if (!(error > check.bound)) {
+                fail_msg("%s %s: %s: element %lld of result %d is wrong, but the error is %g, the bound %g", words[0],
+                         words[1], bp_dtype_name(dtype), (long long)i, r, error, check.bound);
+            }
+            memcpy(element, kept, size);
+        }
+    }
+    check_free(&check);
+    job_free(&job);
+    cli_args_free(&args);
+}
+
+static bool takes(const char *operation, bp_dtype dtype) {
+    bool is_complex = dtype == BP_C64 || dtype == BP_C128;
+    if (strncmp(operation, "rfft", 4) == 0 || strncmp(operation, "ihfft", 5) == 0) {
+        return !is_complex;
+    }
+    return is_complex || (strncmp(operation, "irfft", 5) != 0 && strncmp(operation, "hfft", 4) != 0);
+}
+
+static void try_all(bp_dtype dtype) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (takes(cases[i][0], dtype)) {
+            try_one(cases[i], dtype);
+        }
+    }
+}
+
+static void wrong_elements_are_found_f32(void **state) {
+    (void)state;
+    try_all(BP_F32);
+}
+
+static void wrong_elements_are_found_f64(void **state) {
+    (void)state;
+    try_all(BP_F64);
+}
+
+static void wrong_elements_are_found_c64(void **state) {
+    (void)state;
+    try_all(BP_C64);
+}
+
+static void wrong_elements_are_found_c128(void **state) {
+    (void)state;
+    try_all(BP_C128);
+}
+
+/* What has no check says so: the bound is infinite. */
+static void some_results_are_not_checked(void **state) {
+    (void)state;
+    static const char *const unchecked[][WORDS] = {{"matrix_power", "3x3 L", "--power", "-2"},
+                                                   {"lstsq", "9x4", "9x2", "--rcond", "0.1"}};
+    for (size_t i = 0; i < sizeof unchecked / sizeof unchecked[0]; i++) {
+        cli_args args;
+        cli_job job;
+        cli_check check;
+        double error;
+        make_job(&job, &args, unchecked[i], BP_F64);
+        assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
+        assert_int_equal(check.error(&check, &job, &error), BP_OK);
+        assert_true(isinf(check.bound));
+        check_free(&check);
+        job_free(&job);
+        cli_args_free(&args);
+    }
+}
+
+/* A large contraction is computed in part. The part is spread over the result, and has its values. */
+static void large_contractions_are_checked_in_part(void **state) {
+    (void)state;
+    static const char *const words[WORDS] = {"einsum", "ij,jk,kl->il", "400x400", "400x400", "400x400"};
+    cli_args args;
+    cli_job job;
+    cli_check check;
+    double error;
+    make_job(&job, &args, words, BP_F32);
+    assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
+    assert_true(check.values.count >= 64 && check.values.count < check.values.total);
+    assert_int_equal(job.operation->run(&job), BP_OK);
+    assert_int_equal(check.error(&check, &job, &error), BP_OK);
+    assert_true(error <= check.bound);
+    check_free(&check);
+    job_free(&job);
+    cli_args_free(&args);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_elements_are_found_f32), cmocka_unit_test(wrong_elements_are_found_f64),
+        cmocka_unit_test(wrong_elements_are_found_c64), cmocka_unit_test(wrong_elements_are_found_c128),
+        cmocka_unit_test(some_results_are_not_checked), cmocka_unit_test(large_contractions_are_checked_in_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
