@@ -7,6 +7,7 @@
 #include "providers/xsmm/xsmm.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 atomic_bool bp__xsmm_ended;
 
@@ -67,6 +68,21 @@ bp_status bp__xsmm_fail_ended(const bp__driver *driver) {
                               driver->library->id);
 }
 
+/* ---- Executable memory ---- */
+
+/* Returns whether this process may make memory executable. If it may not (systemd's MemoryDenyWriteExecute), libxsmm
+ * reports success, and its kernel crashes. */
+static bool may_execute(void) {
+    const size_t size = 4096;
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return false;
+    }
+    bool may = mprotect(page, size, PROT_READ | PROT_EXEC) == 0;
+    munmap(page, size);
+    return may;
+}
+
 /* ---- Kernels ---- */
 
 static bp__xsmm_kernel *dispatch(const void *function, const bp__xsmm_route *r) {
@@ -100,6 +116,10 @@ bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp
     }
     if (atomic_load(&bp__xsmm_ended)) {
         return bp__xsmm_fail_ended(driver);
+    }
+    if (!may_execute()) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' cannot be used: this process may not make memory executable",
+                          library->id);
     }
     if (!may_exist(hash_of(driver, route))) {
         return host->fail(BP_E_UNSUPPORTED,

@@ -58,7 +58,7 @@ typedef BP__XSMM_KERNEL(bp__xsmm_kernel, void);
 #define BP__XSMM_MOST_KERNELS 8192
 
 /* Opens the library if necessary and gets the kernel of a route. Errors: BP_E_UNSUPPORTED if the library generates
- * none, if too many exist, or if the process is ending. */
+ * none, if too many exist, if memory may not be made executable, or if the process is ending. */
 bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp__xsmm_kernel **kernel);
 
 /* Whether the process is ending: libxsmm then unmaps its kernels. */
