@@ -138,13 +138,13 @@ static void test_non_finite_elements_propagate(void **state) {
 
 /* ---- Memory around the operands ---- */
 
-enum { ROOM = 1 << 16, PAGE = 4096 };
+enum { SPACE = 1 << 16, PAGE = 4096 };
 
-/* Returns ROOM bytes between two pages that cannot be read. */
+/* Returns SPACE bytes between two pages that cannot be read. */
 static char *guarded(void) {
-    char *block = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *block = mmap(NULL, SPACE + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(block != MAP_FAILED);
-    assert_int_equal(mprotect(block + PAGE, ROOM, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(mprotect(block + PAGE, SPACE, PROT_READ | PROT_WRITE), 0);
     return block + PAGE;
 }
 
@@ -154,7 +154,7 @@ static void test_kernels_stay_within_operands(void **state) {
     enum { COUNT = sizeof sizes / sizeof *sizes };
     (void)state;
     void *instance = test_open_real();
-    char *rooms[] = {guarded(), guarded(), guarded()};
+    char *spaces[] = {guarded(), guarded(), guarded()};
     for (int i = 0; i < COUNT * COUNT * COUNT * 2; i++) {
         test_product p = {.m = sizes[i % COUNT], .n = sizes[i / COUNT % COUNT], .k = sizes[i / COUNT / COUNT % COUNT]};
         const int64_t size = i % 2 ? 8 : 4, elements[] = {p.m * p.k, p.k * p.n, p.m * p.n};
@@ -165,7 +165,7 @@ static void test_kernels_stay_within_operands(void **state) {
         p.beta = i / 4 % 2;
         void *operands[3];
         for (int x = 0; x < 3; x++) {
-            operands[x] = rooms[x] + (at_end ? ROOM - elements[x] * size : 0);
+            operands[x] = spaces[x] + (at_end ? SPACE - elements[x] * size : 0);
         }
         bp_problem problem = test_problem(&p);
         bp_prepared *prepared;
@@ -174,7 +174,7 @@ static void test_kernels_stay_within_operands(void **state) {
         prepared->destroy(prepared);
     }
     for (int x = 0; x < 3; x++) {
-        munmap(rooms[x] - PAGE, ROOM + 2 * PAGE);
+        munmap(spaces[x] - PAGE, SPACE + 2 * PAGE);
     }
     bp_provider_xsmm.close(instance);
 }
@@ -223,7 +223,7 @@ static void test_distances(void **state) {
 
 /* ---- Guarantees ---- */
 
-/* The same bits at any address, with any number of threads, and at any index of a batch. */
+/* Bitwise equal at any address, with any number of threads, and at any index of a batch. */
 static void test_results_repeat(void **state) {
     static const int64_t shapes[][3] = {{7, 9, 33}, {16, 16, 16}, {31, 5, 64}, {1, 13, 40}, {64, 64, 64}};
     static char first[64 * 64 * 8], again[64 * 64 * 8];
