@@ -33,21 +33,32 @@ static uint64_t hash_of(const bp__driver *driver, const bp__xsmm_route *r) {
     return hash ? hash : 1;
 }
 
-/* Returns whether the kernel exists or may be generated. */
-static bool may_exist(uint64_t hash) {
+/* Returns the slot of a hash, or the free one where it belongs. */
+static _Atomic uint64_t *slot_of(uint64_t hash) {
     for (uint64_t at = hash % SLOTS;; at = (at + 1) % SLOTS) {
         uint64_t seen = atomic_load_explicit(&generated[at], memory_order_relaxed);
-        if (seen == 0 && atomic_load_explicit(&generated_count, memory_order_relaxed) >= BP__XSMM_MOST_KERNELS) {
-            return false;
-        }
-        if (seen == 0 && atomic_compare_exchange_strong(&generated[at], &seen, hash)) {
-            atomic_fetch_add(&generated_count, 1);
-            return true;
-        }
-        if (seen == hash) {
-            return true;
+        if (seen == hash || seen == 0) {
+            return &generated[at];
         }
     }
+}
+
+static bool is_generated(uint64_t hash) {
+    return atomic_load_explicit(slot_of(hash), memory_order_relaxed) == hash;
+}
+
+/* Counts one more kernel, unless another thread has just done so. Returns false if there are too many. */
+static bool count_kernel(uint64_t hash) {
+    while (!is_generated(hash)) {
+        uint64_t free_slot = 0;
+        if (atomic_load(&generated_count) >= BP__XSMM_MOST_KERNELS) {
+            return false;
+        }
+        if (atomic_compare_exchange_strong(slot_of(hash), &free_slot, hash)) {
+            atomic_fetch_add(&generated_count, 1);
+        }
+    }
+    return true;
 }
 
 /* ---- The end of the process ---- */
@@ -99,6 +110,23 @@ static bp__xsmm_kernel *dispatch(const void *function, const bp__xsmm_route *r) 
                                                  &flags, &prefetch);
 }
 
+/* Returns whether a kernel may be requested. One that exists was generated when memory could be made executable. */
+static bp_status permit(const bp__driver *driver, uint64_t hash) {
+    const bp_host *host = driver->host;
+    if (is_generated(hash)) {
+        return BP_OK;
+    }
+    if (!may_execute()) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s' cannot be used: this process may not make memory executable",
+                          driver->library->id);
+    }
+    return count_kernel(hash)
+               ? BP_OK
+               : host->fail(BP_E_UNSUPPORTED,
+                            "library '%s' has generated %d kernels, which is the limit: it never frees one",
+                            driver->library->id, BP__XSMM_MOST_KERNELS);
+}
+
 bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp__xsmm_kernel **kernel) {
     const bp_host *host = driver->host;
     const bp_library_info *library = driver->library;
@@ -117,14 +145,9 @@ bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp
     if (atomic_load(&bp__xsmm_ended)) {
         return bp__xsmm_fail_ended(driver);
     }
-    if (!may_execute()) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' cannot be used: this process may not make memory executable",
-                          library->id);
-    }
-    if (!may_exist(hash_of(driver, route))) {
-        return host->fail(BP_E_UNSUPPORTED,
-                          "library '%s' has generated %d kernels, which is the limit: it never frees one", library->id,
-                          BP__XSMM_MOST_KERNELS);
+    status = permit(driver, hash_of(driver, route));
+    if (status != BP_OK) {
+        return status;
     }
     const bp__thread_setup setup = {.threads = 1, .locks = true};
     int before = bp__driver_begin(driver, &setup);
