@@ -136,6 +136,7 @@ static const struct variable {
     {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "selects the kernels of Arm Performance Libraries", false},
     {"ONEDNN_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
     {"DNNL_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
+    {"LIBXSMM_TARGET", "libxsmm", doctor_kernel_rank, NULL, "selects libxsmm's kernels", false},
     {"FLEXIBLAS", "flexiblas", NULL, NULL, "selects the library behind FlexiBLAS", false},
     {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits the kernels of the native provider and of PyTorch",
      false},
