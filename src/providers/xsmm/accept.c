@@ -1,5 +1,5 @@
 /* accept.c - decides whether libxsmm has a kernel for a product, on how many threads a batch runs, and estimates the
- * time. Pure. */
+ * time. */
 #include "providers/xsmm/xsmm.h"
 
 /* Limit of m*n*k up to which libxsmm prefers its kernels by default: 64x64x64. Larger products need blocking for the
@@ -34,6 +34,11 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__xsmm_judgem
     const char *why = bp__xsmm_route_of(&judgement->route, problem, driver);
     if (why) {
         bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
+        return;
+    }
+    why = bp__xsmm_unavailable(driver, route);
+    if (why) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "%s", why);
         return;
     }
     double alone = bp__xsmm_alone_ns(driver, route);

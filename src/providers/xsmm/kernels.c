@@ -9,7 +9,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#define TEXT_OF(number) #number
+#define NUMBER_TEXT(number) TEXT_OF(number)
+#define ENDED "the process is ending"
+#define NOT_EXECUTABLE "this process may not make memory executable"
+#define TOO_MANY                                                                                                       \
+    "it has generated " NUMBER_TEXT(BP__XSMM_MOST_KERNELS) " kernels, which is the limit: it never frees one"
+
 atomic_bool bp__xsmm_ended;
+static atomic_bool not_executable; /* memory could not be made executable */
 
 /* ---- The number of kernels ---- */
 
@@ -71,12 +79,14 @@ static void note_end(void) {
  * opened. */
 static bool watch_end(void) {
     static atomic_bool watches;
-    return atomic_exchange(&watches, true) || atexit(note_end) == 0;
+    if (!atomic_exchange(&watches, true) && atexit(note_end) != 0) {
+        atomic_store(&watches, false);
+    }
+    return atomic_load(&watches);
 }
 
 bp_status bp__xsmm_fail_ended(const bp__driver *driver) {
-    return driver->host->fail(BP_E_UNSUPPORTED, "library '%s' cannot be used any more, because the process is ending",
-                              driver->library->id);
+    return driver->host->fail(BP_E_UNSUPPORTED, "library '%s': %s", driver->library->id, ENDED);
 }
 
 /* ---- Executable memory ---- */
@@ -91,6 +101,9 @@ static bool may_execute(void) {
     }
     bool may = mprotect(page, size, PROT_READ | PROT_EXEC) == 0;
     munmap(page, size);
+    if (!may) {
+        atomic_store(&not_executable, true);
+    }
     return may;
 }
 
@@ -110,21 +123,21 @@ static bp__xsmm_kernel *dispatch(const void *function, const bp__xsmm_route *r) 
                                                  &flags, &prefetch);
 }
 
-/* Returns whether a kernel may be requested. One that exists was generated when memory could be made executable. */
-static bp_status permit(const bp__driver *driver, uint64_t hash) {
-    const bp_host *host = driver->host;
-    if (is_generated(hash)) {
-        return BP_OK;
+const char *bp__xsmm_unavailable(const bp__driver *driver, const bp__xsmm_route *route) {
+    bool many = atomic_load_explicit(&generated_count, memory_order_relaxed) >= BP__XSMM_MOST_KERNELS;
+    bool denied = atomic_load_explicit(&not_executable, memory_order_relaxed);
+    if (atomic_load_explicit(&bp__xsmm_ended, memory_order_relaxed)) {
+        return ENDED;
     }
-    if (!may_execute()) {
-        return host->fail(BP_E_UNSUPPORTED, "library '%s' cannot be used: this process may not make memory executable",
-                          driver->library->id);
-    }
-    return count_kernel(hash)
-               ? BP_OK
-               : host->fail(BP_E_UNSUPPORTED,
-                            "library '%s' has generated %d kernels, which is the limit: it never frees one",
-                            driver->library->id, BP__XSMM_MOST_KERNELS);
+    return (many || denied) && !is_generated(hash_of(driver, route)) ? denied ? NOT_EXECUTABLE : TOO_MANY : NULL;
+}
+
+/* Returns NULL, or why a kernel must not be requested. One that exists was generated when memory could be made
+ * executable. */
+static const char *why_not(const bp__driver *driver, const bp__xsmm_route *route) {
+    uint64_t hash = hash_of(driver, route);
+    const char *why = bp__xsmm_unavailable(driver, route);
+    return why || is_generated(hash) ? why : !may_execute() ? NOT_EXECUTABLE : !count_kernel(hash) ? TOO_MANY : NULL;
 }
 
 bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp__xsmm_kernel **kernel) {
@@ -142,12 +155,9 @@ bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp
     if (!watch_end()) {
         return host->fail(BP_E_NO_MEMORY, "no memory for an exit handler");
     }
-    if (atomic_load(&bp__xsmm_ended)) {
-        return bp__xsmm_fail_ended(driver);
-    }
-    status = permit(driver, hash_of(driver, route));
-    if (status != BP_OK) {
-        return status;
+    const char *why = why_not(driver, route);
+    if (why) {
+        return host->fail(BP_E_UNSUPPORTED, "library '%s': %s", library->id, why);
     }
     const bp__thread_setup setup = {.threads = 1, .locks = true};
     int before = bp__driver_begin(driver, &setup);

@@ -1,7 +1,7 @@
 /* xsmm.h - declarations that the files of the xsmm provider share: small matrix products on kernels that libxsmm
  * generates at run time.
  *
- * route.c derives the arguments of a kernel from the layout alone. cost.c and accept.c evaluate that. These are pure.
+ * route.c derives the arguments of a kernel from the layout alone. cost.c and accept.c evaluate that.
  * kernels.c gets the kernel when a plan is made, plan.c holds it, run.c calls it. A kernel has no state, so a run makes
  * no other call of the library. The provider's instance is the library's driver.
  */
@@ -60,6 +60,10 @@ typedef BP__XSMM_KERNEL(bp__xsmm_kernel, void);
 /* Opens the library if necessary and gets the kernel of a route. Errors: BP_E_UNSUPPORTED if the library generates
  * none, if too many exist, if memory may not be made executable, or if the process is ending. */
 bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp__xsmm_kernel **kernel);
+
+/* Returns NULL, or why no kernel can be requested for a route, as far as this is known without a request: the text of a
+ * refusal. */
+const char *bp__xsmm_unavailable(const bp__driver *driver, const bp__xsmm_route *route);
 
 /* Whether the process is ending: libxsmm then unmaps its kernels. */
 extern atomic_bool bp__xsmm_ended;
