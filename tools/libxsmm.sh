@@ -11,7 +11,7 @@ for archive in $archives; do
 done
 version=$(sed -n 's/^Version: *//p' /usr/lib/pkgconfig/libxsmm.pc)
 library=$folder/libxsmm.so.$version
-[ "$library" -nt /usr/lib/libxsmm.a ] && exit 0
+[ -e "$library" ] && [ -z "$(find /usr/lib/libxsmm.a -newer "$library")" ] && exit 0
 names=$(mktemp)
 unfinished=$(mktemp "$folder/libxsmm.XXXXXX")
 trap 'rm -f "$names" "$unfinished"' EXIT
