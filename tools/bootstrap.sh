@@ -9,6 +9,7 @@ tools="cmake:cmake ninja:ninja-build make:make cc:gcc c++:g++ pkg-config:pkg-con
 headers="libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv valgrind"
 libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
     libfftw3-double3 libfftw3-single3 libgomp1"
+[ "$(uname -m)" = x86_64 ] && libraries="$libraries libxsmm-dev" # Debian has it for this processor only
 log=build/bootstrap.log
 gave_up=build/bootstrap.gave-up # lists what could not be installed, so that later calls do not try again
 mkdir -p build
@@ -74,9 +75,15 @@ if [ -n "$wanted" ] && [ "$wanted" != "$(cat "$gave_up" 2>/dev/null)" ]; then
     [ -n "$wanted" ] && echo "$wanted" >"$gave_up"
 fi
 
+[ -d .venv/lib ] && command -v cc >/dev/null && tools/libxsmm.sh .venv/lib >>"$log" 2>&1
+
 # Prints what is missing, and the consequences.
 say() { echo "bootstrap: $*" >&2; }
 reported=
+if [ -e /usr/lib/libxsmm.a ] && ! ls .venv/lib/libxsmm.so.* >/dev/null 2>&1; then
+    reported=1
+    say "libxsmm could not be linked into .venv/lib: it is missing for small products"
+fi
 lacking=$(missing_packages $libraries)
 [ -n "$lacking" ] && reported=1 && say "not installed: $(echo $lacking): fewer libraries are found; the built-in 'native' always works"
 lacking=$(missing_packages libcmocka-dev)

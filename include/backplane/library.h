@@ -25,6 +25,7 @@ extern "C" {
 #define BP_LIB_OPENMP 32u
 #define BP_LIB_BUILTIN 64u /* a provider that is part of Backplane; has no file */
 #define BP_LIB_GPU 128u    /* computes on a GPU: needs a device and its driver */
+#define BP_LIB_SMM 256u    /* kernels for small matrix products, generated at run time */
 
 typedef enum bp_library_state {
     BP_LIBRARY_OK,        /* probed, usable */
@@ -67,7 +68,7 @@ typedef enum bp_check {
 typedef struct bp_library_info {
     size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
     const char *id;     /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
-    const char *family; /* "openblas", "blis", "mkl", "netlib", "atlas", "fftw", "onednn", "libgomp", ..., "unknown" */
+    const char *family; /* "openblas", "blis", "mkl", "netlib", "atlas", "fftw", "onednn", "libxsmm", ..., "unknown" */
     unsigned kinds;     /* BP_LIB_ mask */
     bp_library_state state;
     const char *reason;  /* why the state is not OK; "" if it is */

@@ -17,7 +17,7 @@ class Library(NamedTuple):
     """Short, unique, stable between runs: openblas, openblas-openmp, blis, mkl, netlib, ..."""
     family: str
     offers: Tuple[str, ...]
-    """Some of blas, cblas, lapack, fft, dnn, openmp, builtin, gpu."""
+    """Some of blas, cblas, lapack, fft, dnn, openmp, builtin, gpu, smm."""
     state: str
     """ok, facade, broken, untrusted or unprobed."""
     reason: str

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of kernel sets in lower case, by the instruction set that they need: those of OpenBLAS, BLIS, MKL and the
- * native provider. Sets below AVX2 are not distinguished. */
+/* Names of kernel sets in lower case, by the instruction set that they need: those of OpenBLAS, BLIS, MKL,
+ * libxsmm and the native provider. Sets below AVX2 are not distinguished. */
 static const struct {
     bp_capability rank;
     const char *names;
@@ -15,9 +15,10 @@ static const struct {
     {BP_CAPABILITY_DEFAULT,
      " default generic prescott core2 penryn dunnington atom nehalem katmai coppermine northwood banias "
      "athlon opteron opteron_sse3 barcelona bobcat nano sandybridge bulldozer piledriver steamroller "
-     "compatible sse2 sse3 ssse3 sse4_1 sse4_2 avx "},
-    {BP_CAPABILITY_AVX2, " avx2 haswell excavator zen zen2 zen3 "},
-    {BP_CAPABILITY_AVX512, " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids "},
+     "compatible sse2 sse3 ssse3 sse4_1 sse4_2 avx wsm snb "},
+    {BP_CAPABILITY_AVX2, " avx2 haswell excavator zen zen2 zen3 hsw "},
+    {BP_CAPABILITY_AVX512,
+     " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids knm clx cpx "},
 };
 
 /* Returns whether a list of lower-case names, each between spaces, contains `name` in any case. */
@@ -135,6 +136,7 @@ static const struct variable {
     {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "selects the kernels of Arm Performance Libraries", false},
     {"ONEDNN_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
     {"DNNL_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
+    {"LIBXSMM_TARGET", "libxsmm", doctor_kernel_rank, NULL, "selects libxsmm's kernels", false},
     {"FLEXIBLAS", "flexiblas", NULL, NULL, "selects the library behind FlexiBLAS", false},
     {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits the kernels of the native provider and of PyTorch",
      false},

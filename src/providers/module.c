@@ -1,6 +1,6 @@
 /* module.c - lists the providers of the module that drives BLAS and LAPACK libraries, if they are not built in. */
 #include "backplane/provider.h"
 
-extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl;
+extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, bp_provider_xsmm;
 
-BP_PROVIDERS_DEFINE = {&bp_provider_blas, &bp_provider_lapack, &bp_provider_mkl, NULL};
+BP_PROVIDERS_DEFINE = {&bp_provider_blas, &bp_provider_lapack, &bp_provider_mkl, &bp_provider_xsmm, NULL};

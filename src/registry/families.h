@@ -30,6 +30,7 @@ typedef enum bp__answer {
 #define BP__FAMILY_HEAVY 8u     /* takes a second to open: probed only if it could also run */
 #define BP__FAMILY_FORWARDS 32u /* only forwards calls to a library that is chosen when it is loaded */
 #define BP__FAMILY_PARTS 64u    /* opens other files that do the work */
+#define BP__FAMILY_WRAPS 128u   /* its BLAS and LAPACK names call another library: it is not listed as one */
 
 typedef struct bp__family {
     const char *name;

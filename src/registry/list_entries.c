@@ -77,12 +77,18 @@ static bool decide_state(bp__list_entry *entry) {
 static int group_of(const bp__list_entry *entry) {
     int64_t kinds = entry->file->facts.kinds;
     if (entry->state == BP_LIBRARY_UNTRUSTED) {
-        return 6;
+        return 7;
     }
     if (kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
         return 0;
     }
-    return kinds & BP_LIB_LAPACK ? 1 : kinds & BP_LIB_FFT ? 2 : kinds & BP_LIB_DNN ? 3 : kinds & BP_LIB_OPENMP ? 5 : 4;
+    static const unsigned order[] = {0, BP_LIB_LAPACK, BP_LIB_SMM, BP_LIB_FFT, BP_LIB_DNN};
+    for (int i = 1; i < BP__COUNT(order); i++) {
+        if (kinds & order[i]) {
+            return i;
+        }
+    }
+    return kinds & BP_LIB_OPENMP ? 6 : 5;
 }
 
 static int threading_rank(const bp__list_entry *entry) {

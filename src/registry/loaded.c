@@ -28,8 +28,9 @@ static const struct {
     unsigned kinds;
     const char *name;
 } kind_names[] = {
-    {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BLAS | BP_LIB_CBLAS, "blas"}, {BP_LIB_LAPACK, "lapack"}, {BP_LIB_DNN, "dnn"},
-    {BP_LIB_FFT, "fft"},
+    {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BLAS | BP_LIB_CBLAS, "blas"},
+    {BP_LIB_LAPACK, "lapack"}, {BP_LIB_DNN, "dnn"},
+    {BP_LIB_FFT, "fft"},       {BP_LIB_SMM, "smm"},
 };
 
 /* Returns BP_OK, without a kind if the object is not of interest. TBB is a runtime that libraries load themselves;

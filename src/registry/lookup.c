@@ -84,6 +84,7 @@ static const char *offers(unsigned kinds) {
            : kinds & BP_LIB_FFT    ? "it offers Fourier transforms"
            : kinds & BP_LIB_LAPACK ? "it offers LAPACK alone"
            : kinds & BP_LIB_DNN    ? "it offers neural-network primitives"
+           : kinds & BP_LIB_SMM    ? "it offers small matrix products alone"
                                    : "it computes on a GPU";
 }
 

@@ -16,8 +16,8 @@
 static const char *const variables[] = {
     "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
     "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
-    "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LD_LIBRARY_PATH",
-    "LD_PRELOAD",          "GLIBC_TUNABLES",
+    "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LIBXSMM_TARGET",
+    "LD_LIBRARY_PATH",     "LD_PRELOAD",       "GLIBC_TUNABLES",
 };
 
 static void add_processor(bp__text *text) {

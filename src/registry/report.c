@@ -14,6 +14,7 @@ typedef struct summary {
     const char *error;
     const char *origin;
     const char *wrong;
+    const char *unusable;  /* why it cannot be used, found by calls that are not wrong */
     const char *end;       /* how the process ended, reported by its supervisor */
     const char *unstarted; /* why the process was not started */
     bool done;
@@ -38,6 +39,8 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         all->origin = value;
     } else if (strcmp(name, "wrong") == 0 && !all->wrong) {
         all->wrong = value;
+    } else if (strcmp(name, "unusable") == 0 && !all->unusable) {
+        all->unusable = value;
     } else if (strcmp(name, "end") == 0) {
         all->end = value;
     } else if (strcmp(name, "unstarted") == 0) {
@@ -67,6 +70,8 @@ static bool conclude(bp__facts *facts, const summary *all, const char *otherwise
         snprintf(reason, sizeof reason, "%.200s in probe, %.200s", all->end ? all->end : otherwise, all->step);
     } else if (all->wrong) {
         snprintf(reason, sizeof reason, "wrong results in probe: %.200s", all->wrong);
+    } else if (all->unusable) {
+        snprintf(reason, sizeof reason, "%.500s", all->unusable);
     } else if (all->origin && facts->int_bits == 0 && facts->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
         snprintf(reason, sizeof reason, "its routines belong to %.3000s", all->origin);
     } else {

@@ -11,8 +11,8 @@
 #include <strings.h>
 
 /* Only files whose name contains one of these are read, because system directories hold thousands of files. */
-static const char *const name_parts[] = {"blas",  "lapack", "mkl",   "fft",  "dnnl", "dnn",  "omp",
-                                         "atlas", "blis",   "armpl", "nvpl", "essl", "flexi"};
+static const char *const name_parts[] = {"blas",  "lapack", "mkl",   "fft",  "dnnl", "dnn",   "omp",
+                                         "atlas", "blis",   "armpl", "nvpl", "essl", "flexi", "xsmm"};
 
 bool bp__name_tells(const char *name) {
     for (int i = 0; i < BP__COUNT(name_parts); i++) {

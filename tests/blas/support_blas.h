@@ -63,6 +63,9 @@ typedef struct test_product {
         shift; /* bytes by which every operand's address differs from a multiple of 64; a multiple of a real's size */
 } test_product;
 
+/* The provider of the instances below; bp_provider_blas unless a test changes it. */
+extern const bp_provider *test_provider;
+
 /* Plans every accepted offer, runs it on random data, and checks that every element is within its error bound and that
  * nothing else was written. Fails the test with a description otherwise. Returns false if the library refused. The
  * verdict is that of the first accepted offer, else of the first refusal. */

@@ -2,6 +2,7 @@
 #include "blas/support_blas.h"
 
 #include "dispatch/internal.h"
+#include "machine/internal.h"
 #include "tensor/internal.h"
 
 #include <dlfcn.h>
@@ -104,6 +105,7 @@ static void make_host(void) {
                      .allocate = allocate,
                      .release = release,
                      .scratch = scratch,
+                     .parallel = bp__parallel,
                      .fail = keep_failure,
                      .warn = warn,
                      .open_library = open_library,

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const bp_provider *test_provider = &bp_provider_blas;
+
 typedef long double complex wide;
 
 typedef struct operand {
@@ -283,7 +285,7 @@ static int run_offers(void *instance, const test_product *p, const char *algorit
     test_offers offers;
     int count = 0;
     make_trial(&t, p, 7);
-    test_offers_ask(&offers, &bp_provider_blas, instance, &t.problem);
+    test_offers_ask(&offers, test_provider, instance, &t.problem);
     *verdict = *test_offers_verdict(&offers);
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
         const char *own = offers.of[i].verdict.algorithm;
@@ -325,7 +327,7 @@ size_t test_bits_of_product(void *instance, const test_product *p, unsigned seed
     size_t used = 0;
     int accepted = 0;
     make_trial(&t, p, seed);
-    test_offers_ask(&offers, &bp_provider_blas, instance, &t.problem);
+    test_offers_ask(&offers, test_provider, instance, &t.problem);
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
         accepted++;
     }

@@ -20,11 +20,11 @@ MAY_INCLUDE = {
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"
-LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h")
+LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/xsmm/api.h")
 # Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {
-    "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl"],
-    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl"],
+    "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/xsmm"],
+    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
 }
 # The command is compiled with the library's files for text, suggestions and JSON.

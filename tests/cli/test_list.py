@@ -195,6 +195,7 @@ def test_no_fast_blas(backplane):
         ("BLIS_ARCH_TYPE", "5", "warning"),
         ("MKL_ENABLE_INSTRUCTIONS", "SSE4_2", "warning"),
         ("MKL_DEBUG_CPU_TYPE", "5", "warning"),
+        ("LIBXSMM_TARGET", "snb", "warning"),
         ("ATEN_CPU_CAPABILITY", "default", "warning"),
         ("OPENBLAS_CORETYPE", "Unheard", "note"),
     ],

@@ -11,9 +11,9 @@
 
 static const struct {
     const char *setting, *what, *lacking;
-    unsigned kinds; /* a library with all of these offers the operations */
+    unsigned kinds; /* a library with one of these offers the operations */
 } families[] = {
-    {"blas.preferred", "matrix products are offered by native", "offers no BLAS", BP_LIB_BLAS},
+    {"blas.preferred", "matrix products are offered by native", "offers no BLAS", BP_LIB_BLAS | BP_LIB_SMM},
     {"linalg.preferred", "linear algebra is offered by native", "offers no LAPACK", BP_LIB_LAPACK},
     {"fft.preferred", "Fourier transforms are offered by native", "offers no Fourier transforms", BP_LIB_FFT}};
 #define FAMILIES (sizeof families / sizeof families[0])

@@ -187,6 +187,8 @@ static void test_families(void **state) {
         {{"dgemm_"}, "libcublas.so.12", "nvblas", "nvblas", "", "_", "", "unknown", BP_LIB_GPU},
         {{"dgemm64_"}, "libm.so.6", "unknown", "blas", "", "64_", "", "serial", BP_LIB_BLAS},
         {{"fftwf_execute"}, "libm.so.6", "fftw", "fftwf", "", "", "", "serial", BP_LIB_FFT},
+        {{"libxsmm_dmmdispatch", "dgemm_"}, "libm.so.6", "libxsmm", "libxsmm", "", "_", "", "serial", BP_LIB_SMM},
+        {{"libxsmm_dispatch_gemm"}, "libm.so.6", "libxsmm", "libxsmm", "", "", "", "serial", BP_LIB_SMM},
         {{"dnnl_version"}, "libgomp.so.1", "onednn", "onednn", "", "", "", "libgomp", BP_LIB_DNN},
         {{"GOMP_parallel", "omp_get_num_threads"},
          "libc.so.6",

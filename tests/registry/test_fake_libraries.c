@@ -331,6 +331,48 @@ static void test_wrong_transforms(void **state) {
                                     "97 elements");
 }
 
+static bp_library_info probe_xsmm(const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", FAKES, name);
+    restart(path, NULL);
+    bp_library_info row = only_row();
+    assert_string_equal(row.family, "libxsmm");
+    assert_int_equal(row.kinds, BP_LIB_SMM); /* although it has names of a BLAS */
+    return row;
+}
+
+static void test_generated_kernels(void **state) {
+    (void)state;
+    bp_library_info row = probe_xsmm("xsmm");
+    assert_string_equal(row.reason, "");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_int_equal(row.int_bits, 32);
+    assert_string_equal(row.kernels, "hsw");
+    assert_non_null(strstr(row.fact_sources, "int_bits: leading dimensions"));
+    row = probe_xsmm("xsmm-wide");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_int_equal(row.int_bits, 64);
+}
+
+static void test_wrong_kernels(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *reason;
+    } cases[] = {
+        {"xsmm-version2", "it lacks libxsmm_smmdispatch: the provider needs the interface of version 1"},
+        {"xsmm-none", "it generates no kernel for this processor, or may not make memory executable "
+                      "(libxsmm_smmdispatch)"},
+        {"xsmm-wrong", "wrong results in probe: libxsmm_smmdispatch (op NT, 17x9x13)"},
+        {"xsmm-reads", "wrong results in probe: libxsmm_smmdispatch (op NN, 1x1x1)"},
+        {"xsmm-spills", "wrong results in probe: libxsmm_smmdispatch (op NN, 3x4x5)"},
+    };
+    for (int i = 0; i < BP__COUNT(cases); i++) {
+        bp_library_info row = probe_xsmm(cases[i].name);
+        assert_int_equal(row.state, BP_LIBRARY_BROKEN);
+        assert_string_equal(row.reason, cases[i].reason);
+    }
+}
+
 /* ---- Libraries that forward their calls ---- */
 
 static void test_dropin(void **state) {
@@ -417,6 +459,8 @@ int main(void) {
         cmocka_unit_test(test_stuck_lapack),
         cmocka_unit_test(test_each_wrong_routine),
         cmocka_unit_test(test_wrong_transforms),
+        cmocka_unit_test(test_generated_kernels),
+        cmocka_unit_test(test_wrong_kernels),
         cmocka_unit_test(test_dropin),
         cmocka_unit_test(test_chosen_when_loaded),
         cmocka_unit_test(test_lapack_reports_its_blas),

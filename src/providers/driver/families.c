@@ -56,6 +56,9 @@ static const bp__driver_family families[] = {
      .speed = {95, 47, 0.93, 0, {0.09, 0.20}, {0.07, 0.30}, {0.078, 0.150}, 0.6, 20000, {0.09, 0.20}}},
     {.family = "netlib", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .stateless = true,
      .callers = INT_MAX, .repeats = true, .speed = {20, 16, 0, 4.6, {0.10, 0.10}, {0, 0}, {0.600, 0.750}, 0, 0, {0.10, 0.10}}},
+    /* Its kernels have no state. The provider has a cost model of its own. */
+    {.family = "libxsmm", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .callers = INT_MAX,
+     .repeats = true, .gemm_nan = true},
     /* Libraries that were never tested have no guarantees. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},
@@ -66,7 +69,7 @@ static const bp__driver_family families[] = {
     {.family = NULL, .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
 };
 
-/* Kernel sets of OpenBLAS, BLIS and MKL, with f64 operations per cycle and core. */
+/* Kernel sets of OpenBLAS, BLIS, MKL and libxsmm, with f64 operations per cycle and core. */
 static const struct {
     const char *name;
     double flops;
@@ -76,7 +79,7 @@ static const struct {
     {"sandybridge", 8}, {"bulldozer", 8}, {"piledriver", 8}, {"steamroller", 8}, {"avx", 8},
     {"excavator", 8}, {"haswell", 16}, {"zen", 16}, {"zen2", 16}, {"zen3", 16}, {"avx2", 16},
     {"skylakex", 32}, {"skx", 32}, {"knl", 32}, {"cooperlake", 32}, {"sapphirerapids", 32}, {"zen4", 32}, {"zen5", 32},
-    {"avx512", 32},
+    {"avx512", 32}, {"wsm", 4}, {"snb", 8}, {"hsw", 16}, {"knm", 32}, {"clx", 32}, {"cpx", 32}, {"spr", 32},
 };
 /* clang-format on */
 

@@ -175,6 +175,7 @@ static void examine(subject *library) {
     report("step", "while testing its calling conventions");
     find_conventions(library);
     check_products(library);
+    check_generated_kernels(library);
     find_forwarding(library);
     report_blas(library);
     report("step", "while testing its thread settings");

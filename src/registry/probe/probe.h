@@ -89,6 +89,9 @@ void find_width_of_lapack(subject *library);
 /* Multiplies small matrices in each data type that the library has, and reports wrong results. */
 void check_products(const subject *library);
 
+/* Checks the generated kernels of a library of kind BP_LIB_SMM, and finds its integer width. */
+void check_generated_kernels(subject *library);
+
 /* Computes one product of small f32 matrices if the library has the routine. */
 void try_product(const subject *library);
 
