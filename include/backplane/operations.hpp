@@ -103,14 +103,18 @@ class explanation : public detail::handle<bp_explanation, bp_explanation_release
 
 namespace nothrow {
 
-/* Runs a plan on operands of the layouts that it was made for: inputs, then outputs. */
+/* Runs a plan on operands of the layouts that it was made for: inputs, then outputs, with an empty view for each one
+ * that the plan does not have. BP_E_ARGUMENT for another number of operands than the plan's (bp_plan_info.operands). */
 [[nodiscard]] inline bp_status execute(const plan &p, std::initializer_list<const_view> operands,
                                        const bp_exec *exec = nullptr) {
     std::vector<bp_operand> addresses;
+    addresses.reserve(operands.size());
     for (const const_view &x : operands) {
         addresses.push_back({x.get()->data, x.get()->byte_offset});
     }
-    return bp_execute(p.get(), addresses.data(), exec);
+    auto counted = exec ? *exec : init<bp_exec>();
+    counted.operand_count = addresses.size();
+    return bp_execute(p.get(), addresses.empty() ? nullptr : addresses.data(), &counted);
 }
 
 /* Copies input number `operand` into the layout of the plan's library. */
