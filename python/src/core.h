@@ -244,6 +244,26 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
 void core_result_drop(core_result *result);                         /* fine for one that holds nothing */
 
+/* ---- operands.c ---- */
+
+enum { CORE_NEAR_OPERANDS = 3 }; /* operands on the stack; one is about 1.7 kB */
+
+/* The arrays of a call that takes any number of them. */
+typedef struct core_operands {
+    operand *list;
+    const DLTensor **tensors;
+    int count; /* arrays that are held */
+    operand near_list[CORE_NEAR_OPERANDS];
+    const DLTensor *near_tensors[CORE_NEAR_OPERANDS];
+} core_operands;
+
+void core_operands_begin(core_operands *of); /* makes one that holds nothing; most of it stays undefined */
+
+/* Reads the arrays of a tuple from index `first` on. On failure the exception is set, and what was read is held. */
+bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, Py_ssize_t first, unsigned access);
+const operand *core_operands_like(const core_operands *of); /* one that decides the result's type; else the last */
+void core_operands_release(core_operands *of);
+
 /* ---- unaligned.c ---- */
 
 /* Returns whether the memory of operand->unaligned and ->steps can be read in place. */
@@ -315,6 +335,10 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- products.c ---- */
+
+PyObject *core_product_chain(PyObject *module, PyObject *arguments);
 
 /* ---- explain.c ---- */
 
