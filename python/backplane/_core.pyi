@@ -145,7 +145,17 @@ def fft(
 def fftshift(input: Any, dim: Optional[Tuple[int, ...]], back: bool, /) -> Tensor: ...
 def fftfreq(n: int, d: float, half: bool, dtype: str, out: Any, /) -> Optional[Tensor]: ...
 def cosine(
-    input: Any, type: int, sine: bool, n: int, dim: int, norm: int, orthogonal: bool, settings: _Settings, /
+    input: Any,
+    type: int,
+    sine: bool,
+    n: int,
+    dim: int,
+    norm: int,
+    orthogonal: bool,
+    out: Any,
+    settings: _Settings,
+    lines: int,
+    /,
 ) -> Any: ...
 def fft_plans() -> int: ...
 def fft_plans_clear() -> None: ...

@@ -6,8 +6,8 @@ import sys
 from typing import Any, Sequence, Tuple
 
 from ._einsum import einsum
+from ._convert import is_literal, numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
-from ._linalg_calls import is_literal, numpy_of, unite, with_numpy
 from ._products import _is_numpy, _is_torch
 
 
@@ -37,12 +37,6 @@ def like(result: Any, *arrays: Any) -> Any:
     labels = list(range(result.ndim))
     # A backplane.Tensor, of the types that it has.
     return einsum(memoryview(result), labels, labels) if result.dtype.kind in "fc" else result
-
-
-def shape_of(array: Any) -> Tuple[int, ...]:
-    """Returns the shape of any accepted array."""
-    shape: Any = getattr(array, "shape", None)
-    return tuple(memoryview(array).shape or () if shape is None else shape)
 
 
 def is_numpys(arrays: Sequence[Any]) -> bool:

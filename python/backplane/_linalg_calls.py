@@ -12,6 +12,7 @@ import sys
 from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from . import _core
+from ._convert import numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
@@ -36,53 +37,9 @@ _HINTS = {
 }
 
 
-# ---- Conversion as in NumPy ----
-
-
-def is_literal(array: Any) -> bool:
-    """Returns whether this is a list, tuple or number, which NumPy converts."""
-    if isinstance(array, (list, tuple, numbers.Number)):
-        return True
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(array, numpy.generic)
-
-
 def number_of(order: Any) -> Optional[float]:
     """Returns the order of a norm as a float; None if it is no real number, or a bool."""
     return None if isinstance(order, bool) or not isinstance(order, numbers.Real) else float(order)
-
-
-def numpy_of(op: str) -> Any:
-    """Imports NumPy for an operation that cannot do without."""
-    try:
-        import numpy
-    except ImportError:
-        raise bad_type(f"linalg.{op}: NumPy is needed for this input, and is not installed") from None
-    return numpy
-
-
-def with_numpy(op: str, arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
-    """Returns the arrays with lists and numbers as NumPy arrays."""
-    if not any(map(is_literal, arrays)):
-        return arrays
-    numpy = numpy_of(op)
-    return tuple(numpy.asarray(array) if is_literal(array) else array for array in arrays)
-
-
-def unite(arrays: Tuple[Any, ...], whole_is_float: bool = False) -> Tuple[Any, ...]:
-    """Returns NumPy arrays of one element type, by NumPy's rules; other arrays as they are.
-
-    With ``whole_is_float``, integers and bools count as float64, as in numpy.linalg.
-    """
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not all(map(_is_numpy, arrays)) or any(isinstance(one, numpy.ma.MaskedArray) for one in arrays):
-        return arrays
-    kinds = [numpy.dtype(float) if whole_is_float and one.dtype.kind in "biu" else one.dtype for one in arrays]
-    try:
-        kind = numpy.result_type(*kinds)
-    except TypeError:
-        return arrays
-    return tuple(one if one.dtype == kind else one.astype(kind) for one in arrays)
 
 
 # ---- The call ----

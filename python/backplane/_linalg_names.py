@@ -11,9 +11,10 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, 
 from . import _core
 from . import _linalg_arrays as arrays
 from . import linalg
+from ._convert import numpy_of, shape_of, unite
 from ._einsum import einsum
 from ._errors import bad_type, bad_value, failure, whole
-from ._linalg_calls import Function, ask, ask_for, number_of, numpy_of, operation, unite
+from ._linalg_calls import Function, ask, ask_for, number_of, operation
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
 Dims = Union[None, int, Tuple[int, ...]]
@@ -116,7 +117,7 @@ def norm(
     _no_dtype("norm", dtype)
     dim, keepdim = _same("norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
     (A,) = arrays.factors("norm", (A,))
-    rank = len(arrays.shape_of(A))
+    rank = len(shape_of(A))
     places = _dims("norm", dim, rank)
     if places is None and ord is not None:
         if rank not in (1, 2):
@@ -287,8 +288,8 @@ def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None)
     """
     a, b = arrays.factors("outer", (A, B))
     for name, one in (("A", a), ("B", b)):
-        if len(arrays.shape_of(one)) != 1:
-            raise bad_value(f"linalg.outer: {name} has {len(arrays.shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
+        if len(shape_of(one)) != 1:
+            raise bad_value(f"linalg.outer: {name} has {len(shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
     if arrays.is_numpys((a, b)):
         return arrays.store(numpy_of("outer").multiply.outer(a, b), out)
     return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
@@ -321,7 +322,7 @@ def tensordot(
     """
     axes = axes if dims is None else dims
     a, b = arrays.factors("tensordot", (A, B))
-    shapes = arrays.shape_of(a), arrays.shape_of(b)
+    shapes = shape_of(a), shape_of(b)
     first, second = _pairs(axes, (len(shapes[0]), len(shapes[1])))
     for of_a, of_b in zip(first, second):
         if shapes[0][of_a] != shapes[1][of_b]:

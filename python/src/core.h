@@ -85,6 +85,28 @@ typedef struct core_exchanges {
     core_exchange of[CORE_EXCHANGES];
 } core_exchanges;
 
+/* ---- cosine_tables.c ---- */
+
+/* The factors of cosine transforms of one type and length. */
+typedef struct core_table {
+    int64_t n;
+    int type;
+    bool single; /* the factors are float, else double */
+    int references;
+    size_t bytes;
+    int64_t second;   /* index in `factors` where those after the Fourier transform begin, for type 4 */
+    double factors[]; /* pairs of cosine and sine */
+} core_table;
+
+enum { CORE_TABLES = 16 };
+
+/* Tables of recent calls, the last used one first. */
+typedef struct core_tables {
+    int count;
+    size_t bytes;
+    core_table *of[CORE_TABLES];
+} core_tables;
+
 /* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
@@ -103,6 +125,7 @@ typedef struct core_state {
     PyObject *word_out, *word_settings; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
+    core_tables tables;
     bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
@@ -327,6 +350,14 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments);
 PyObject *core_fftfreq(PyObject *module, PyObject *arguments);
 PyObject *core_fft_plans(PyObject *module, PyObject *unused);
 PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
+
+/* ---- cosine_tables.c, continued ---- */
+
+/* Returns the table with a reference, which core_table_give() takes back, or NULL with an exception set. Both are
+ * called with the interpreter's lock; the first may release it for a while. */
+core_table *core_table_take(core_state *state, int type, int64_t n, bool single);
+void core_table_give(core_table *table); /* NULL is allowed */
+void core_tables_drop(core_tables *tables);
 
 /* ---- cosine.c ---- */
 

@@ -182,6 +182,7 @@ static int clear(PyObject *module) {
         Py_CLEAR(state->exchanges.of[i].gradient);
     }
     state->exchanges.count = 0;
+    core_tables_drop(&state->tables);
     return 0;
 }
 
