@@ -170,7 +170,10 @@ def _slowly(
 
 
 def operation(function: Function) -> Function:
-    """Decorates a function that returns a Request: the decorated function runs it."""
+    """Decorates a function that returns a Request: the decorated function runs it.
+
+    The function declares ``settings`` for help and type checkers only; it is not called with them.
+    """
 
     @functools.wraps(function)
     def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:

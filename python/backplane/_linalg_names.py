@@ -72,6 +72,7 @@ def vector_norm(
     keepdims: Optional[bool] = None,
     dtype: Any = None,
     out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Computes the norm of an array's elements along dimensions (``dim`` or ``axis``); None: all of them.
 
@@ -422,8 +423,7 @@ def tensorsolve(
     if a.shape[: b.ndim] != b.shape or _count(shape) != b.size:
         raise bad_value(f"linalg.tensorsolve: A of shape {a.shape} does not fit B of shape {b.shape}: it must begin with that shape, "
                         "and the product of its other sizes must be the same", "E_SHAPE")
-    run = cast(Callable[..., Any], linalg.solve)
-    found = run(a.reshape(b.size, b.size), b.reshape(b.size), settings=settings)
+    found = linalg.solve(a.reshape(b.size, b.size), b.reshape(b.size), settings=settings)
     return arrays.like(found.reshape(shape), A, B)
 
 
@@ -443,8 +443,7 @@ def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any
     if _count(rows) != _count(columns):
         raise bad_value(f"linalg.tensorinv: A of shape {array.shape} has {_count(rows)} elements in its first {number} dimensions and "
                         f"{_count(columns)} in the others; they must be equal", "E_SHAPE")
-    run = cast(Callable[..., Any], linalg.inv)
-    found = run(array.reshape(_count(rows), _count(columns)), settings=settings)
+    found = linalg.inv(array.reshape(_count(rows), _count(columns)), settings=settings)
     return arrays.like(found.reshape(columns + rows), A)
 
 

@@ -4,10 +4,11 @@
 inverse transforms), "forward" (1/n for forward transforms) or "ortho" (1/sqrt(n) for both). Arrays of any strides are read in
 place.
 
-Element types are f32, f64, c64 and c128; results have the input's precision. Lists and numbers become NumPy arrays. Integers and
-bools become the default float type of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The result is
-of the array type of the input if its library imports DLPack, otherwise a backplane.Tensor. ``out`` is written in place and returned. It must not overlap the input, but may
-be the input itself if that is complex and the result has the same shape.
+Element types are f32, f64, c64 and c128; results have the input's precision. Lists and numbers become NumPy arrays. Integers
+and bools become the default float type of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The
+result is of the array type of the input if its library imports DLPack, otherwise a backplane.Tensor. ``out`` is written in
+place and returned. It must not overlap the input, but may be the input itself if that is complex and the result has the same
+shape.
 
 >>> from array import array  # any object with the buffer protocol or DLPack
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))
@@ -33,9 +34,37 @@ from ._tensor import as_numpy
 from .backends._module import close
 
 __all__ = [
-    *("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn"),
-    *("hfft", "hfft2", "hfftn", "ihfft", "ihfft2", "ihfftn", "fftfreq", "rfftfreq", "fftshift", "ifftshift"),
-    *("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn", "plan_cache"),
+    "dct",
+    "dctn",
+    "dst",
+    "dstn",
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "idct",
+    "idctn",
+    "idst",
+    "idstn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "plan_cache",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
 ]
 
 
