@@ -211,12 +211,18 @@ template <class C> using if_temporary = std::enable_if_t<is_container<const C>::
 template <class C>
 using if_written = std::enable_if_t<is_container<C>::value && !std::is_const_v<element_of<C>> && outlives<C>, int>;
 
-/* std::mdspan, and others with its members. */
+template <class M>
+using mdspan_element =
+    std::remove_pointer_t<std::remove_cv_t<std::remove_reference_t<decltype(std::declval<const M &>().data_handle())>>>;
+
+/* std::mdspan, and others with its members. An accessor that changes the elements, such as one that conjugates, returns
+ * no reference to them. */
 template <class M, class = void> struct is_mdspan : std::false_type {};
 template <class M>
-struct is_mdspan<M, std::void_t<decltype(std::declval<const M &>().data_handle()), decltype(M::rank()),
+struct is_mdspan<M, std::void_t<mdspan_element<M>, typename M::reference, decltype(M::rank()),
                                 decltype(std::declval<const M &>().extent(0))>>
-    : std::bool_constant<is_element<std::remove_pointer_t<decltype(std::declval<const M &>().data_handle())>>> {};
+    : std::bool_constant<is_element<mdspan_element<M>> && std::is_same_v<typename M::reference, mdspan_element<M> &>> {
+};
 
 } // namespace detail
 
@@ -391,12 +397,14 @@ class const_view {
     template <class M> void assign_mdspan(const M &span) {
         std::int64_t shape[BP_MAX_NDIM + 1], strides[BP_MAX_NDIM + 1];
         const int rank = static_cast<int>(M::rank());
-        for (int d = 0; d < rank && d < BP_MAX_NDIM; d++) {
-            const auto at = static_cast<std::size_t>(d);
-            shape[d] = static_cast<std::int64_t>(span.extent(at));
-            strides[d] = static_cast<std::int64_t>(span.stride(at));
+        if constexpr (M::rank() > 0) { /* otherwise it has no strides */
+            for (int d = 0; d < rank && d < BP_MAX_NDIM; d++) {
+                const auto at = static_cast<std::size_t>(d);
+                shape[d] = static_cast<std::int64_t>(span.extent(at));
+                strides[d] = static_cast<std::int64_t>(span.stride(at));
+            }
         }
-        using T = std::remove_cv_t<std::remove_pointer_t<decltype(span.data_handle())>>;
+        using T = std::remove_cv_t<detail::mdspan_element<M>>;
         set(const_cast<T *>(span.data_handle()), dtype_of<T>::value, rank, shape, strides);
         raise();
     }
@@ -425,11 +433,8 @@ class view : public const_view {
     template <class C, detail::if_written<C> = 0> view(C &&container, const extents &shape) : const_view(unset()) {
         assign_container(container, shape);
     }
-    template <
-        class M,
-        std::enable_if_t<detail::is_mdspan<M>::value &&
-                             !std::is_const_v<std::remove_pointer_t<decltype(std::declval<const M &>().data_handle())>>,
-                         int> = 0>
+    template <class M,
+              std::enable_if_t<detail::is_mdspan<M>::value && !std::is_const_v<detail::mdspan_element<M>>, int> = 0>
     view(const M &span) : const_view(span) {
     }
     explicit view(const DLTensor &tensor) noexcept : const_view(tensor) {

@@ -35,8 +35,8 @@ typedef struct bp_plan bp_plan;
 
 /* Runs a plan on the memory that it was made for, or on other memory of the same layout. `operands` has the inputs,
  * then the outputs, in the order of bp_op_inputs() and bp_op_outputs(); an operand that the plan does not have has base
- * NULL. The caller must guarantee alignment (bp_plan_info.alignment) and non-overlap. This function checks neither, to
- * stay fast.
+ * NULL. The caller must guarantee their number (bp_plan_info.operands), alignment (bp_plan_info.alignment) and
+ * non-overlap. This function checks none of them, to stay fast, except for the number if bp_exec.operand_count has it.
  *
  * `exec` may be NULL: the plan then runs in the calling thread, with a workspace of the library, and for a gemm with
  * alpha 1 and beta 0. Alpha and beta must be in the class of the plan (0, 1, other). A plan for another alpha or beta
@@ -46,9 +46,10 @@ typedef struct bp_plan bp_plan;
  * library may still allocate its own. BP_E_ARGUMENT if it is smaller than bp_plan_info.workspace or not aligned to
  * 64 bytes.
  *
- * Errors: those of the operation and of the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a
- * queue, because plans of the host accept none, and for an array of packed operands, even of NULLs, if bp_plan_pack()
- * supports no operand of the plan; BP_E_ARGUMENT for an operand packed for another plan or another position. */
+ * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands; those of the operation and of
+ * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue, because plans of the host accept
+ * none, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the plan;
+ * BP_E_ARGUMENT for an operand packed for another plan or another position. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- Packed operands ---- */
@@ -86,6 +87,7 @@ typedef struct bp_plan_info {
     char problem[256]; /* description: "f32 512x512 @ 512x512 -> 512x512, threads 2" */
     size_t workspace;  /* bytes that a run needs in addition to its operands: copies, panels, intermediate results */
     uint32_t packs;    /* bit i: bp_plan_pack() of operand i saves time */
+    int operands;      /* number of elements of bp_execute()'s `operands`, optional ones included */
 } bp_plan_info;
 
 /* Fills *info. Strings are valid as long as the plan. Errors: BP_E_ARGUMENT (NULL, unknown struct_size). */

@@ -19,7 +19,7 @@ namespace backplane {
         return check(call);                                                                                            \
     }
 
-/* Defines a function that makes an object: nothrow::name(object, ...), and object = name(...). */
+/* Defines object = name(...) for a function nothrow::name(object, ...). */
 #if defined(BACKPLANE_NO_EXCEPTIONS)
 #define BACKPLANE_MAKER(type, name, parameters, arguments)
 #else
@@ -30,6 +30,16 @@ namespace backplane {
         return made;                                                                                                   \
     }
 #endif
+
+/* Defines nothrow::name(object, ...), from the call that makes the object, and object = name(...). */
+#define BACKPLANE_LIST(...) __VA_ARGS__
+#define BACKPLANE_OBJECT(type, name, parameters, arguments, call)                                                      \
+    namespace nothrow {                                                                                                \
+    [[nodiscard]] inline bp_status name(type &made, BACKPLANE_LIST parameters) noexcept {                              \
+        return call;                                                                                                   \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    BACKPLANE_MAKER(type, name, parameters, arguments)
 
 namespace detail {
 
@@ -103,14 +113,18 @@ class explanation : public detail::handle<bp_explanation, bp_explanation_release
 
 namespace nothrow {
 
-/* Runs a plan on operands of the layouts that it was made for: inputs, then outputs. */
+/* Runs a plan on operands of the layouts that it was made for: inputs, then outputs, with an empty view for each one
+ * that the plan does not have. BP_E_ARGUMENT for another number of operands than the plan's (bp_plan_info.operands). */
 [[nodiscard]] inline bp_status execute(const plan &p, std::initializer_list<const_view> operands,
                                        const bp_exec *exec = nullptr) {
     std::vector<bp_operand> addresses;
+    addresses.reserve(operands.size());
     for (const const_view &x : operands) {
         addresses.push_back({x.get()->data, x.get()->byte_offset});
     }
-    return bp_execute(p.get(), addresses.data(), exec);
+    auto counted = exec ? *exec : init<bp_exec>();
+    counted.operand_count = addresses.size();
+    return bp_execute(p.get(), addresses.empty() ? nullptr : addresses.data(), &counted);
 }
 
 /* Copies input number `operand` into the layout of the plan's library. */
@@ -168,9 +182,6 @@ namespace nothrow {
 [[nodiscard]] inline bp_status zeros(tensor &made, bp_dtype dtype, const extents &shape) noexcept {
     return bp_tensor_new(made.put(), dtype, shape.ndim(), shape.data());
 }
-[[nodiscard]] inline bp_status empty(tensor &made, bp_dtype dtype, const extents &shape) noexcept {
-    return bp_tensor_empty(made.put(), dtype, shape.ndim(), shape.data(), nullptr);
-}
 /* The text of bp_tensor_print. */
 [[nodiscard]] inline bp_status format(std::string &text, const const_view &x, const bp_print_options *how = nullptr) {
     std::size_t length = 0;
@@ -185,7 +196,8 @@ namespace nothrow {
 
 } // namespace nothrow
 
-BACKPLANE_MAKER(tensor, empty, (bp_dtype dtype, const extents &shape), (made, dtype, shape))
+BACKPLANE_OBJECT(tensor, empty, (bp_dtype dtype, const extents &shape), (made, dtype, shape),
+                 bp_tensor_empty(made.put(), dtype, shape.ndim(), shape.data(), nullptr))
 BACKPLANE_MAKER(std::string, format, (const const_view &x, const bp_print_options *how = nullptr), (made, x, how))
 
 BACKPLANE_FUNCTION(copy, (const view &to, const const_view &from), bp_tensor_copy(to.get(), from.get()))
@@ -275,19 +287,6 @@ namespace nothrow {
     return status == BP_OK ? bp_einsum_run(detail::of(o), &call, view(c).get()) : status;
 }
 
-[[nodiscard]] inline bp_status matmul_plan(plan &made, const const_view &a, const const_view &b, const view &c,
-                                           const options *o = nullptr) noexcept {
-    return bp_matmul_plan(made.put(), detail::of(o), a.get(), b.get(), c.get());
-}
-[[nodiscard]] inline bp_status matmul_explain(explanation &made, const const_view &a, const const_view &b,
-                                              const view &c, const options *o = nullptr) noexcept {
-    return bp_matmul_explain(made.put(), detail::of(o), a.get(), b.get(), c.get());
-}
-[[nodiscard]] inline bp_status gemm_plan(plan &made, bp_scalar alpha, const const_view &a, const const_view &b,
-                                         bp_scalar beta, const view &c, bp_transform ta = BP_AS_IS,
-                                         bp_transform tb = BP_AS_IS, const options *o = nullptr) noexcept {
-    return bp_gemm_plan(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get());
-}
 [[nodiscard]] inline bp_status einsum_plan(plan &made, const char *expression,
                                            std::initializer_list<const_view> operands, const view &c,
                                            const options *o = nullptr) {
@@ -324,16 +323,17 @@ BACKPLANE_RESULT einsum(const char *expression, std::initializer_list<const_view
     return made;
 }
 #endif
-BACKPLANE_MAKER(plan, matmul_plan,
-                (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
-                (made, a, b, c, o))
-BACKPLANE_MAKER(explanation, matmul_explain,
-                (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
-                (made, a, b, c, o))
-BACKPLANE_MAKER(plan, gemm_plan,
-                (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
-                 bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
-                (made, alpha, a, b, beta, c, ta, tb, o))
+BACKPLANE_OBJECT(plan, matmul_plan,
+                 (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
+                 (made, a, b, c, o), bp_matmul_plan(made.put(), detail::of(o), a.get(), b.get(), c.get()))
+BACKPLANE_OBJECT(explanation, matmul_explain,
+                 (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
+                 (made, a, b, c, o), bp_matmul_explain(made.put(), detail::of(o), a.get(), b.get(), c.get()))
+BACKPLANE_OBJECT(plan, gemm_plan,
+                 (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
+                  bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
+                 (made, alpha, a, b, beta, c, ta, tb, o),
+                 bp_gemm_plan(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
 BACKPLANE_MAKER(plan, einsum_plan,
                 (const char *expression, std::initializer_list<const_view> operands, const view &c,
                  const options *o = nullptr),
@@ -348,18 +348,10 @@ BACKPLANE_MAKER(explanation, einsum_explain,
 /* Any operation in the general form, with settings for this call, planned or explained. */
 BACKPLANE_FUNCTION(linalg, (const bp_linalg_call &call, const options *o = nullptr),
                    bp_linalg_run(detail::of(o), &call))
-namespace nothrow {
-[[nodiscard]] inline bp_status linalg_plan(plan &made, const bp_linalg_call &call,
-                                           const options *o = nullptr) noexcept {
-    return bp_linalg_plan(made.put(), detail::of(o), &call);
-}
-[[nodiscard]] inline bp_status linalg_explain(explanation &made, const bp_linalg_call &call,
-                                              const options *o = nullptr) noexcept {
-    return bp_linalg_explain(made.put(), detail::of(o), &call);
-}
-} // namespace nothrow
-BACKPLANE_MAKER(plan, linalg_plan, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o))
-BACKPLANE_MAKER(explanation, linalg_explain, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o))
+BACKPLANE_OBJECT(plan, linalg_plan, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o),
+                 bp_linalg_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, linalg_explain, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o),
+                 bp_linalg_explain(made.put(), detail::of(o), &call))
 
 BACKPLANE_FUNCTION(inv, (const const_view &a, const view &inverse), bp_inv(a.get(), inverse.get()))
 BACKPLANE_FUNCTION(solve, (const const_view &a, const const_view &b, const view &x, bool right = false),
@@ -432,22 +424,12 @@ BACKPLANE_FUNCTION(vector_norm,
 BACKPLANE_FUNCTION(fft_run,
                    (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
                    bp_fft_run(detail::of(o), &call, in.get(), out.get()))
-namespace nothrow {
-[[nodiscard]] inline bp_status fft_plan(plan &made, const bp_fft_call &call, const const_view &in, const view &out,
-                                        const options *o = nullptr) noexcept {
-    return bp_fft_plan(made.put(), detail::of(o), &call, in.get(), out.get());
-}
-[[nodiscard]] inline bp_status fft_explain(explanation &made, const bp_fft_call &call, const const_view &in,
-                                           const view &out, const options *o = nullptr) noexcept {
-    return bp_fft_explain(made.put(), detail::of(o), &call, in.get(), out.get());
-}
-} // namespace nothrow
-BACKPLANE_MAKER(plan, fft_plan,
-                (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
-                (made, call, in, out, o))
-BACKPLANE_MAKER(explanation, fft_explain,
-                (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
-                (made, call, in, out, o))
+BACKPLANE_OBJECT(plan, fft_plan,
+                 (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
+                 (made, call, in, out, o), bp_fft_plan(made.put(), detail::of(o), &call, in.get(), out.get()))
+BACKPLANE_OBJECT(explanation, fft_explain,
+                 (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
+                 (made, call, in, out, o), bp_fft_explain(made.put(), detail::of(o), &call, in.get(), out.get()))
 
 /* fft: one dimension; fft2: the last two; fftn: all. */
 #define BACKPLANE_TRANSFORM(name)                                                                                      \
@@ -473,6 +455,8 @@ BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
                    bp_ifftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
 
 #undef BACKPLANE_TRANSFORM
+#undef BACKPLANE_OBJECT
+#undef BACKPLANE_LIST
 #undef BACKPLANE_MAKER
 #undef BACKPLANE_FUNCTION
 

@@ -382,6 +382,8 @@ typedef struct bp_exec {
     const bp_scalar *scalars;       /* alpha and beta of a gemm; NULL: 1 and 0 */
     const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read instead of the operand.
                                      * NULL: none is packed. Only plans of products accept an array, even of NULLs */
+    size_t operand_count; /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
+                           * caller guarantees it */
 } bp_exec;
 
 /* A prepared call. A provider's own struct begins with this one. */

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Protocol, Tuple
+import json
+from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple
 
 from . import _core
-from ._dimensions import Numbers, as_tuple, chosen, floating, length
+from ._convert import floating, shape_of
+from ._dimensions import Numbers, as_tuple, bound, chosen, finish, length
+from ._einsum import einsum
 from ._errors import bad_type, bad_value
 from ._products import SettingsArgument, _like
 
@@ -27,6 +30,7 @@ class _OneDimension(Protocol):
         *,
         axis: Optional[int] = None,
         orthogonalize: Optional[bool] = None,
+        out: Any = None,
         settings: SettingsArgument = None,
     ) -> Any: ...
 
@@ -44,6 +48,7 @@ class _Dimensions(Protocol):
         *,
         axes: Numbers = None,
         orthogonalize: Optional[bool] = None,
+        out: Any = None,
         settings: SettingsArgument = None,
     ) -> Any: ...
 
@@ -63,11 +68,15 @@ class _Transform:
         self.orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
         self.settings = settings
 
-    def run(self, input: Any, n: int, dim: int) -> Any:
+    def call(self, input: Any, n: int, dim: int, out: Any, lines: int = 0) -> Any:
+        """Runs the transform of one dimension, or explains that of so many lines."""
         if not hasattr(dim, "__index__"):
             raise bad_type(f"dim: expects a whole number, but got {dim!r}")
-        result = _core.cosine(input, self.type, self.sine, n, dim, self.factor, self.orthogonal, self.settings)
-        return _like(result, input)
+        return _core.cosine(input, self.type, self.sine, n, dim, self.factor, self.orthogonal, out, self.settings, lines)
+
+    def run(self, input: Any, n: int, dim: int, out: Any) -> Any:
+        result = self.call(input, n, dim, out)
+        return out if result is None else _like(result, input)
 
 
 def _all_dimensions(ndim: int, s: Optional[Tuple[int, ...]], dim: Optional[Tuple[int, ...]]) -> List[Tuple[int, int]]:
@@ -81,16 +90,55 @@ def _all_dimensions(ndim: int, s: Optional[Tuple[int, ...]], dim: Optional[Tuple
     return list(zip(s or (-1,) * len(dim), dim))
 
 
-def _finish(function: Any, name: str, text: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "backplane.fft"
-    function.__doc__ = text
-    return function
+def _lines(sizes: List[int], dim: int) -> int:
+    """Returns how many lines a dimension has, at least 1: lines of no elements are not transformed."""
+    count = 1
+    for place, size in enumerate(sizes):
+        count *= 1 if place == dim % len(sizes) else size
+    return max(count, 1)
+
+
+def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
+    of, name = bound(function, arguments, names), function.__name__
+    each = _transform(name, of["type"], of["norm"], of["orthogonalize"], of["settings"])
+    input = floating(name, of["input"])
+    sizes = [*shape_of(input)]
+    if "n" in of:
+        lengths = length(of["n"])
+        dim = chosen("axis", of["axis"], of["dim"], -1)
+        lines = _lines(sizes, dim) if sizes and hasattr(dim, "__index__") else 1
+        page: Dict[str, Any] = each.call(input, -1 if lengths is None else lengths[0], dim, of["out"], lines)
+        return page
+    shape, parts = shape_of(input), []
+    for n, dim in _all_dimensions(len(sizes), as_tuple(of["s"]), as_tuple(chosen("axes", of["axes"], of["dim"], None))):
+        parts.append((f"dimension {dim}", each.call(input, n, dim, None, _lines(sizes, dim) if sizes else 1)))
+        sizes[dim] = sizes[dim] if n == -1 else n
+    return _explain_whole(name, f"{name} of shape {shape}", parts)
+
+
+def _explain_whole(name: str, problem: str, parts: List[Tuple[str, Dict[str, Any]]]) -> Dict[str, Any]:
+    """Returns an explanation with these parts, in the form of those that the library makes."""
+    decision = "each dimension is transformed by itself" if parts else "a copy of the input"
+    document = {
+        "operation": name,
+        "problem": problem,
+        "decision": decision,
+        "parts": [{"title": title, "explanation": json.loads(page["json"])} for title, page in parts],
+    }
+    text = f"problem   {problem}\nbecause   {decision}\n"
+    for number, (title, page) in enumerate(parts):
+        text += f"\npart {number + 1}: {title}\n{page['text']}"
+    found = {"problem": problem, "decision": decision, "text": text, "json": json.dumps(document)}
+    return {**found, "candidates": [], "parts": [page for _, page in parts]}
+
+
+def _transform(
+    name: str, type: int, norm: Optional[str], orthogonalize: Optional[bool], settings: SettingsArgument
+) -> _Transform:
+    return _Transform("s" in name, name[0] == "i", type, norm, orthogonalize, settings)
 
 
 def _one(name: str, text: str) -> _OneDimension:
-    inverse, sine = name[0] == "i", "s" in name
-
     def transform(
         input: Any,
         type: int = 2,
@@ -100,19 +148,18 @@ def _one(name: str, text: str) -> _OneDimension:
         *,
         axis: Optional[int] = None,
         orthogonalize: Optional[bool] = None,
+        out: Any = None,
         settings: SettingsArgument = None,
     ) -> Any:
         lengths = length(n)
-        one = _Transform(sine, inverse, type, norm, orthogonalize, settings)
-        return one.run(floating(input), -1 if lengths is None else lengths[0], chosen("axis", axis, dim, -1))
+        one = _transform(name, type, norm, orthogonalize, settings)
+        return one.run(floating(name, input), -1 if lengths is None else lengths[0], chosen("axis", axis, dim, -1), out)
 
-    function: _OneDimension = _finish(transform, name, text)
+    function: _OneDimension = finish(transform, name, text, _explain)
     return function
 
 
 def _many(name: str) -> _Dimensions:
-    inverse, sine = name[0] == "i", "s" in name
-
     def transform(
         input: Any,
         type: int = 2,
@@ -122,18 +169,20 @@ def _many(name: str) -> _Dimensions:
         *,
         axes: Numbers = None,
         orthogonalize: Optional[bool] = None,
+        out: Any = None,
         settings: SettingsArgument = None,
     ) -> Any:
-        each = _Transform(sine, inverse, type, norm, orthogonalize, settings)
-        result = floating(input)
-        if not hasattr(result, "ndim"):  # of the buffer protocol or DLPack alone
-            result = _core.fftshift(result, (), False)
-        dimensions = _all_dimensions(result.ndim, as_tuple(s), as_tuple(chosen("axes", axes, dim, None)))
-        for n, number in dimensions:
-            result = each.run(result, n, number)
-        return _like(result if dimensions else _core.fftshift(result, (), False), input)
+        each = _transform(name, type, norm, orthogonalize, settings)
+        result = floating(name, input)
+        dimensions = _all_dimensions(len(shape_of(result)), as_tuple(s), as_tuple(chosen("axes", axes, dim, None)))
+        for n, number in dimensions[:-1]:
+            result = each.run(result, n, number, None)
+        if dimensions:
+            return _like(each.run(result, *dimensions[-1], out), input)
+        return _like(_core.fftshift(result, (), False) if out is None else einsum("...->...", result, out=out), input)
 
-    function: _Dimensions = _finish(transform, name, f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s).")
+    text = f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s)."
+    function: _Dimensions = finish(transform, name, text, _explain)
     return function
 
 

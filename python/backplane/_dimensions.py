@@ -1,12 +1,13 @@
-"""Arguments that all transforms of backplane.fft have: lengths, dimensions, and input of integers."""
+"""Arguments that all transforms of backplane.fft have: lengths and dimensions; names and help of these functions."""
 
 from __future__ import annotations
 
-import sys
-from typing import Any, Iterable, Optional, Tuple, Union
+import functools
+import inspect
+from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 from ._errors import bad_type, bad_value
-from ._products import _is_numpy, _is_torch
+from ._products import _EXPLAINERS
 
 Numbers = Union[None, int, Tuple[int, ...]]
 
@@ -34,10 +35,17 @@ def chosen(word: str, axis: Any, dim: Any, default: Any) -> Any:
     return axis
 
 
-def floating(array: Any) -> Any:
-    """Converts integers and bools to the default float type of the array's library."""
-    if _is_numpy(array):
-        return array.astype("float64") if array.dtype.kind in "biu" else array
-    if _is_torch(array) and not (array.is_floating_point() or array.is_complex()):
-        return array.to(sys.modules["torch"].get_default_dtype())
-    return array
+def bound(function: Callable[..., Any], arguments: Tuple[Any, ...], names: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the arguments of a call by name, with the defaults."""
+    given = inspect.signature(function).bind(*arguments, **names)
+    given.apply_defaults()
+    return given.arguments
+
+
+def finish(function: Any, name: str, text: str, explain: Callable[..., Dict[str, Any]]) -> Any:
+    """Gives a function of backplane.fft its name, help, and the function that explains its calls: explain(function, ...)."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "backplane.fft"
+    function.__doc__ = text
+    _EXPLAINERS[function] = functools.partial(explain, function)
+    return function

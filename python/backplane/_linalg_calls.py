@@ -12,6 +12,7 @@ import sys
 from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from . import _core
+from ._convert import numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
@@ -36,53 +37,9 @@ _HINTS = {
 }
 
 
-# ---- Conversion as in NumPy ----
-
-
-def is_literal(array: Any) -> bool:
-    """Returns whether this is a list, tuple or number, which NumPy converts."""
-    if isinstance(array, (list, tuple, numbers.Number)):
-        return True
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(array, numpy.generic)
-
-
 def number_of(order: Any) -> Optional[float]:
     """Returns the order of a norm as a float; None if it is no real number, or a bool."""
     return None if isinstance(order, bool) or not isinstance(order, numbers.Real) else float(order)
-
-
-def numpy_of(op: str) -> Any:
-    """Imports NumPy for an operation that cannot do without."""
-    try:
-        import numpy
-    except ImportError:
-        raise bad_type(f"linalg.{op}: NumPy is needed for this input, and is not installed") from None
-    return numpy
-
-
-def with_numpy(op: str, arrays: Tuple[Any, ...]) -> Tuple[Any, ...]:
-    """Returns the arrays with lists and numbers as NumPy arrays."""
-    if not any(map(is_literal, arrays)):
-        return arrays
-    numpy = numpy_of(op)
-    return tuple(numpy.asarray(array) if is_literal(array) else array for array in arrays)
-
-
-def unite(arrays: Tuple[Any, ...], whole_is_float: bool = False) -> Tuple[Any, ...]:
-    """Returns NumPy arrays of one element type, by NumPy's rules; other arrays as they are.
-
-    With ``whole_is_float``, integers and bools count as float64, as in numpy.linalg.
-    """
-    numpy = sys.modules.get("numpy")
-    if numpy is None or not all(map(_is_numpy, arrays)) or any(isinstance(one, numpy.ma.MaskedArray) for one in arrays):
-        return arrays
-    kinds = [numpy.dtype(float) if whole_is_float and one.dtype.kind in "biu" else one.dtype for one in arrays]
-    try:
-        kind = numpy.result_type(*kinds)
-    except TypeError:
-        return arrays
-    return tuple(one if one.dtype == kind else one.astype(kind) for one in arrays)
 
 
 # ---- The call ----
@@ -164,6 +121,22 @@ def _like_first(result: Any, given: Any) -> Any:
     return sys.modules["torch"].as_tensor(result) if _is_torch(given) else result
 
 
+def _norm_of_long_doubles(A: Any, out: Any, words: Dict[str, Any]) -> Any:
+    """Computes a vector norm of long doubles, which no library has, with NumPy."""
+    order, dim, keepdim = words["order"], words["dim"], words["keepdim"]
+    sizes = abs(A)
+    if abs(order) == float("inf"):
+        result = sizes.max(dim, keepdims=keepdim, initial=0) if order > 0 else sizes.min(dim, keepdims=keepdim)
+    elif order == 0:
+        result = (sizes != 0).sum(dim, dtype=sizes.dtype, keepdims=keepdim)
+    else:
+        result = (sizes**order).sum(dim, keepdims=keepdim) ** (1 / sizes.dtype.type(order))
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
 def _slowly(
     function: Callable[..., Request],
     arguments: Tuple[Any, ...],
@@ -189,13 +162,18 @@ def _slowly(
             words = {**words, "rtol": None, "atol": None}
             return end((op, converted, outputs, kind, out, words), settings)
         return _each(request, settings)
+    if op == "vector_norm" and end is _run and _is_numpy(converted[0]) and converted[0].dtype.char in "gG":
+        return _norm_of_long_doubles(converted[0], out, words)
     if all(one is other for one, other in zip(converted, inputs)):
         raise error
     return end(request, settings)
 
 
 def operation(function: Function) -> Function:
-    """Decorates a function that returns a Request: the decorated function runs it."""
+    """Decorates a function that returns a Request: the decorated function runs it.
+
+    The function declares ``settings`` for help and type checkers only; it is not called with them.
+    """
 
     @functools.wraps(function)
     def run(*arguments: Any, settings: SettingsArgument = None, **names: Any) -> Any:

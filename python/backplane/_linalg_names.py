@@ -1,19 +1,21 @@
 """The functions of numpy.linalg and of the array API standard that torch.linalg does not have, or that are no single operation.
 
-Products run on the library that dispatch chooses. Everything else is done by NumPy: integers, and rearrangements.
+Products of floating-point numbers are computed by the library. Everything else is done by NumPy: integers, and rearrangements.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union, cast
+import functools
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
 
 from . import _core
-from . import _linalg_composed as composed
+from . import _linalg_arrays as arrays
 from . import linalg
+from ._convert import numpy_of, shape_of, unite
 from ._einsum import einsum
 from ._errors import bad_type, bad_value, failure, whole
-from ._linalg_calls import ask, ask_for, number_of, numpy_of, operation
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch
+from ._linalg_calls import Function, ask, ask_for, number_of, operation
+from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
 Dims = Union[None, int, Tuple[int, ...]]
 
@@ -44,11 +46,11 @@ def _dims(op: str, dim: Any, rank: int) -> Optional[Tuple[int, ...]]:
     return tuple(places)
 
 
-def _matrix(op: str, name: str, shape: Tuple[int, ...], square: bool = False) -> None:
+def _matrix(op: str, shape: Tuple[int, ...], square: bool = False) -> None:
     if len(shape) < 2:
-        raise bad_value(f"linalg.{op}: {name} has {len(shape)} dimensions; it must have at least 2", "E_SHAPE")
+        raise bad_value(f"linalg.{op}: A has {len(shape)} dimensions; it must have at least 2", "E_SHAPE")
     if square and shape[-1] != shape[-2]:
-        raise bad_value(f"linalg.{op}: {name} is {shape[-2]}x{shape[-1]}; it must be square", "E_SHAPE")
+        raise bad_value(f"linalg.{op}: A is {shape[-2]}x{shape[-1]}; it must be square", "E_SHAPE")
 
 
 def _no_dtype(op: str, dtype: Any) -> None:
@@ -70,6 +72,7 @@ def vector_norm(
     keepdims: Optional[bool] = None,
     dtype: Any = None,
     out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Computes the norm of an array's elements along dimensions (``dim`` or ``axis``); None: all of them.
 
@@ -114,8 +117,8 @@ def norm(
     """
     _no_dtype("norm", dtype)
     dim, keepdim = _same("norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
-    (A,) = composed.factors("norm", (A,))
-    rank = len(composed.shape_of(A))
+    (A,) = arrays.factors("norm", (A,))
+    rank = len(shape_of(A))
     places = _dims("norm", dim, rank)
     if places is None and ord is not None:
         if rank not in (1, 2):
@@ -147,8 +150,8 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
     try:
         return _core.matmul(A, B, out=out, settings=settings)
     except TypeError:
-        a, b = composed.factors("matmul", (A, B))
-        if composed.is_numpys((a, b)):
+        a, b = arrays.factors("matmul", (A, B))
+        if arrays.is_numpys((a, b)):
             return numpy_of("matmul").matmul(a, b, out=out)
         if a is A and b is B:
             raise
@@ -158,6 +161,85 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
 _EXPLAINERS[matmul] = _core.explain_matmul
 
 
+# A product as the extension takes it: name, arrays, dimension or power, the caller's `out`, settings.
+_Chain = Tuple[str, Tuple[Any, ...], int, Any, SettingsArgument]
+
+
+def _vecdot_numpy(given: Tuple[Any, ...], dim: int) -> Any:
+    numpy, (a, b) = numpy_of("vecdot"), given
+    back = dim if dim < 0 else dim - max(a.ndim, b.ndim)
+    return (numpy.moveaxis(a, back, -1)[..., None, :] @ numpy.moveaxis(b, back, -1)[..., :, None])[..., 0, 0]
+
+
+def _matrix_power_numpy(given: Tuple[Any, ...], n: int) -> Any:
+    numpy, square = numpy_of("matrix_power"), given[0]
+    _matrix("matrix_power", square.shape, True)
+    power = numpy.empty_like(square)
+    power[...] = numpy.eye(square.shape[-1], dtype=square.dtype)
+    while n > 0:
+        power, square, n = power @ square if n & 1 else power, square @ square if n > 1 else square, n >> 1
+    return power
+
+
+# For integers, bools, objects and long doubles. Programs may replace the functions of numpy.linalg by those of this package, so
+# they are not called if a few operators do.
+_BY_NUMPY: Dict[str, Callable[[Tuple[Any, ...], int], Any]] = {
+    "vecdot": _vecdot_numpy,
+    "multi_dot": lambda given, _: numpy_of("multi_dot").linalg.multi_dot(given),
+    "matrix_power": _matrix_power_numpy,
+}
+
+
+def _large_power(given: Tuple[Any, ...], n: int, out: Any, settings: SettingsArgument) -> Any:
+    """Computes a power that has more than 64 bits: the first 32 are a power of the power 2**32."""
+    step = 2**32 if n > 0 else -(2**32)
+    high = matrix_power(matrix_power(given[0], step, settings=settings), n // step, settings=settings)
+    return matmul(high, matrix_power(given[0], n - n // step * step, settings=settings), out=out, settings=settings)
+
+
+def _call_chain(chain: _Chain, explains: bool) -> Any:
+    """Runs or explains a product, with converted arrays if the library does not take them as they are."""
+    name, given, number, out, settings = chain
+    if not -(2**63) <= number < 2**63:
+        if explains:
+            raise bad_value("explain: linalg.matrix_power: n has more than 64 bits; explain a smaller power", "E_ARGUMENT")
+        return _large_power(given, number, out, settings)
+    try:
+        return _core.product_chain(name, given, number, out, settings, explains)
+    except TypeError:
+        inverse = name == "matrix_power" and number < 0
+        converted = unite(arrays.factors(name, given), inverse)
+        if any(one is not other for one, other in zip(converted, given)):
+            return _call_chain((name, converted, number, out, settings), explains)
+        if explains or inverse or not arrays.is_numpys(given):
+            raise
+        return arrays.store(_BY_NUMPY[name](given, number), out)
+
+
+def _chain(function: Function) -> Function:
+    """Decorates a function that returns a product: the decorated function runs it."""
+
+    @functools.wraps(function)
+    def run(*values: Any, **names: Any) -> Any:
+        chain = function(*values, **names)
+        result = _call_chain(chain, False)
+        return chain[3] if result is None else _like(result, *chain[1])
+
+    def explain(*values: Any, **names: Any) -> Any:
+        return _call_chain(function(*values, **names), True)
+
+    _EXPLAINERS[run] = explain
+    return cast(Function, run)
+
+
+def _number(op: str, name: str, value: Any) -> int:
+    number = whole(value)
+    if number is None:
+        raise bad_type(f"linalg.{op}: {name} must be a whole number, but got {value!r}")
+    return number
+
+
+@_chain
 def matrix_power(A: Any, n: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power that of the inverse.
 
@@ -165,18 +247,10 @@ def matrix_power(A: Any, n: int, *, out: Any = None, settings: SettingsArgument 
     array([[1, 5],
            [0, 1]])
     """
-    number = whole(n)
-    if number is None:
-        raise bad_type(f"linalg.matrix_power: n must be a whole number, but got {n!r}")
-    (A,) = composed.factors("matrix_power", (A,))
-    _matrix("matrix_power", "A", composed.shape_of(A), True)
-    run = cast(Callable[..., Any], linalg.inv)
-    result = composed.matrix_power(
-        A, number, lambda a: run(a, settings=settings), lambda a, b: matmul(a, b, settings=settings)
-    )
-    return composed.store(result, out)
+    return "matrix_power", (A,), _number("matrix_power", "n", n), out, settings
 
 
+@_chain
 def multi_dot(tensors: Sequence[Any], *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the product of two or more matrices in the order that costs the fewest operations.
 
@@ -185,22 +259,10 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None, settings: SettingsArgu
     >>> backplane.linalg.multi_dot([np.ones(2), np.ones((2, 3)), np.ones((3, 1))])
     array([6.])
     """
-    operands = composed.factors("multi_dot", tuple(tensors))
-    if len(operands) < 2:
-        raise bad_value(f"linalg.multi_dot: it takes at least 2 arrays, but got {len(operands)}", "E_ARGUMENT")
-    shapes = [composed.shape_of(one) for one in operands]
-    for place, shape in enumerate(shapes):
-        ends = place in (0, len(shapes) - 1)
-        if len(shape) != 2 and not (ends and len(shape) == 1):
-            allowed = "1 or 2" if ends else "2"
-            raise bad_value(f"linalg.multi_dot: array {place} has {len(shape)} dimensions; it must have {allowed}", "E_SHAPE")
-        if place and shapes[place - 1][-1] != shape[0]:
-            raise bad_value(
-                f"linalg.multi_dot: array {place - 1} has {shapes[place - 1][-1]} columns; array {place} has {shape[0]} rows", "E_SHAPE"
-            )
-    return composed.multi_dot(operands, out, settings)
+    return "multi_dot", tuple(tensors), 0, out, settings
 
 
+@_chain
 def vecdot(
     A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None, settings: SettingsArgument = None
 ) -> Any:
@@ -212,20 +274,10 @@ def vecdot(
     array([3., 7.])
     """
     dim = _same("vecdot", "dim", dim, "axis", axis, -1)
-    a, b = composed.factors("vecdot", (A, B))
-    shapes = composed.shape_of(a), composed.shape_of(b)
-    rank = max(map(len, shapes))
-    number = whole(dim)
-    if number is None:
-        raise bad_type(f"linalg.vecdot: dim expects an int, but got {dim!r}")
-    back = number if number < 0 else number - rank
-    for name, shape in zip("AB", shapes):
-        if not -len(shape) <= back < 0:
-            raise bad_value(f"linalg.vecdot: dim {number} is out of range for {name} of {len(shape)} dimensions", "E_ARGUMENT")
-    if shapes[0][back] != shapes[1][back]:
-        raise bad_value(f"linalg.vecdot: A has {shapes[0][back]} elements in dim {number}, B has {shapes[1][back]}", "E_SHAPE")
-    result = composed.vecdot(a, b, back, settings)
-    return composed.store(result, out)
+    number = _number("vecdot", "dim", dim)
+    if abs(number) >= 2**31:
+        raise bad_value(f"linalg.vecdot: dim is {number}, out of range", "E_ARGUMENT")
+    return "vecdot", (A, B), number, out, settings
 
 
 def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
@@ -235,12 +287,12 @@ def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None)
     array([[3., 4.],
            [6., 8.]])
     """
-    a, b = composed.factors("outer", (A, B))
+    a, b = arrays.factors("outer", (A, B))
     for name, one in (("A", a), ("B", b)):
-        if len(composed.shape_of(one)) != 1:
-            raise bad_value(f"linalg.outer: {name} has {len(composed.shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
-    if composed.is_numpys((a, b)):
-        return composed.store(numpy_of("outer").multiply.outer(a, b), out)
+        if len(shape_of(one)) != 1:
+            raise bad_value(f"linalg.outer: {name} has {len(shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
+    if arrays.is_numpys((a, b)):
+        return arrays.store(numpy_of("outer").multiply.outer(a, b), out)
     return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
 
 
@@ -270,16 +322,16 @@ def tensordot(
     (2, 4)
     """
     axes = axes if dims is None else dims
-    a, b = composed.factors("tensordot", (A, B))
-    shapes = composed.shape_of(a), composed.shape_of(b)
+    a, b = arrays.factors("tensordot", (A, B))
+    shapes = shape_of(a), shape_of(b)
     first, second = _pairs(axes, (len(shapes[0]), len(shapes[1])))
     for of_a, of_b in zip(first, second):
         if shapes[0][of_a] != shapes[1][of_b]:
             raise bad_value(
                 f"linalg.tensordot: dimension {of_a} of A has {shapes[0][of_a]} elements, {of_b} of B has {shapes[1][of_b]}", "E_SHAPE"
             )
-    if composed.is_numpys((a, b)):
-        return composed.store(numpy_of("tensordot").tensordot(a, b, (first, second)), out)
+    if arrays.is_numpys((a, b)):
+        return arrays.store(numpy_of("tensordot").tensordot(a, b, (first, second)), out)
     labels_a = list(range(len(shapes[0])))
     labels_b = [first[second.index(one)] if one in second else len(labels_a) + one for one in range(len(shapes[1]))]
     result = [one for one in labels_a if one not in first] + [one for one in labels_b if one >= len(labels_a)]
@@ -294,12 +346,12 @@ def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any
     """
     dim = _same("cross", "dim", dim, "axis", axis, -1)
     numpy = numpy_of("cross")
-    a, b = (composed.to_numpy("cross", one) for one in (A, B))
+    a, b = (arrays.to_numpy("cross", one) for one in (A, B))
     for name, array in (("A", a), ("B", b)):
         (place,) = _dims("cross", dim, array.ndim) or (0,)
         if array.shape[place] != 3:
             raise bad_value(f"linalg.cross: {name} has {array.shape[place]} elements in dim {dim}; it must have 3", "E_SHAPE")
-    return composed.store(composed.like(numpy.cross(a, b, axis=dim), A, B), out)
+    return arrays.store(arrays.like(numpy.cross(a, b, axis=dim), A, B), out)
 
 
 # ---- Diagonals and transposes ----
@@ -314,9 +366,9 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """
     if _is_torch(A):
         return A.diagonal(offset, dim1, dim2)
-    array = composed.to_numpy("diagonal", A)
-    _matrix("diagonal", "A", array.shape)
-    return composed.like(array.diagonal(offset, dim1, dim2), A)
+    array = arrays.to_numpy("diagonal", A)
+    _matrix("diagonal", array.shape)
+    return arrays.like(array.diagonal(offset, dim1, dim2), A)
 
 
 def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -325,9 +377,9 @@ def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any
     >>> int(backplane.linalg.trace([[1, 2], [3, 4]]))
     5
     """
-    array = composed.to_numpy("trace", A)
-    _matrix("trace", "A", array.shape)
-    return composed.store(composed.like(array.trace(offset, -2, -1, dtype), A), out)
+    array = arrays.to_numpy("trace", A)
+    _matrix("trace", array.shape)
+    return arrays.store(arrays.like(array.trace(offset, -2, -1, dtype), A), out)
 
 
 def matrix_transpose(A: Any) -> Any:
@@ -338,9 +390,9 @@ def matrix_transpose(A: Any) -> Any:
     """
     if _is_torch(A):
         return A.mT
-    array = composed.to_numpy("matrix_transpose", A)
-    _matrix("matrix_transpose", "A", array.shape)
-    return composed.like(array.swapaxes(-1, -2), A)
+    array = arrays.to_numpy("matrix_transpose", A)
+    _matrix("matrix_transpose", array.shape)
+    return arrays.like(array.swapaxes(-1, -2), A)
 
 
 # ---- Equations of tensors ----
@@ -363,7 +415,7 @@ def tensorsolve(
     array([1., 1., 1., 1.])
     """
     dims = _same("tensorsolve", "dims", dims, "axes", axes, None)
-    a, b = (composed.to_numpy("tensorsolve", one) for one in (A, B))
+    a, b = (arrays.to_numpy("tensorsolve", one) for one in (A, B))
     moved = _dims("tensorsolve", None if dims is None else tuple(dims), a.ndim)
     if moved is not None:
         a = a.transpose([place for place in range(a.ndim) if place not in moved] + list(moved))
@@ -371,9 +423,8 @@ def tensorsolve(
     if a.shape[: b.ndim] != b.shape or _count(shape) != b.size:
         raise bad_value(f"linalg.tensorsolve: A of shape {a.shape} does not fit B of shape {b.shape}: it must begin with that shape, "
                         "and the product of its other sizes must be the same", "E_SHAPE")
-    run = cast(Callable[..., Any], linalg.solve)
-    found = run(a.reshape(b.size, b.size), b.reshape(b.size), settings=settings)
-    return composed.like(found.reshape(shape), A, B)
+    found = linalg.solve(a.reshape(b.size, b.size), b.reshape(b.size), settings=settings)
+    return arrays.like(found.reshape(shape), A, B)
 
 
 def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any:
@@ -385,20 +436,19 @@ def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any
     number = whole(ind)
     if number is None:
         raise bad_type(f"linalg.tensorinv: ind must be a whole number, but got {ind!r}")
-    array = composed.to_numpy("tensorinv", A)
+    array = arrays.to_numpy("tensorinv", A)
     if not 0 < number:
         raise bad_value(f"linalg.tensorinv: ind is {number}; it must be at least 1", "E_ARGUMENT")
     rows, columns = array.shape[:number], array.shape[number:]
     if _count(rows) != _count(columns):
         raise bad_value(f"linalg.tensorinv: A of shape {array.shape} has {_count(rows)} elements in its first {number} dimensions and "
                         f"{_count(columns)} in the others; they must be equal", "E_SHAPE")
-    run = cast(Callable[..., Any], linalg.inv)
-    found = run(array.reshape(_count(rows), _count(columns)), settings=settings)
-    return composed.like(found.reshape(columns + rows), A)
+    found = linalg.inv(array.reshape(_count(rows), _count(columns)), settings=settings)
+    return arrays.like(found.reshape(columns + rows), A)
 
 
 _NOT_ONE_CALL: List[Callable[..., Any]] = [
-    cross, diagonal, matrix_power, matrix_transpose, multi_dot, norm, outer, tensordot, tensorinv, tensorsolve, trace, vecdot
+    cross, diagonal, matrix_transpose, norm, outer, tensordot, tensorinv, tensorsolve, trace
 ]
 
 

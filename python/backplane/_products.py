@@ -160,7 +160,10 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
     >>> why.chosen.accepted, [row.library for row in why.candidates if row.chosen] == [why.chosen.library]
     (True, True)
     """
-    explainer = _EXPLAINERS.get(function)
+    try:
+        explainer = _EXPLAINERS.get(function)
+    except TypeError:  # it has no hash
+        explainer = None
     if explainer is None:
         raise bad_type(
             "explain: expects backplane.einsum, backplane.matmul or backplane.gemm, or a function of backplane.fft or "

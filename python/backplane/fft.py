@@ -4,10 +4,11 @@
 inverse transforms), "forward" (1/n for forward transforms) or "ortho" (1/sqrt(n) for both). Arrays of any strides are read in
 place.
 
-Element types are f32, f64, c64 and c128; results have the input's precision. Integers and bools become the default float type
-of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The result is a NumPy array or a torch tensor
-if the input is, otherwise a backplane.Tensor. ``out`` is written in place and returned. It must not overlap the input, but may
-be the input itself if that is complex and the result has the same shape.
+Element types are f32, f64, c64 and c128; results have the input's precision. Lists and numbers become NumPy arrays. Integers
+and bools become the default float type of the array's library: float64 for NumPy, torch.get_default_dtype() for torch. The
+result is of the array type of the input if its library imports DLPack, otherwise a backplane.Tensor. ``out`` is written in
+place and returned. It must not overlap the input, but may be the input itself if that is complex and the result has the same
+shape.
 
 >>> from array import array  # any object with the buffer protocol or DLPack
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))
@@ -19,23 +20,51 @@ True
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Tuple
 
 from . import _core, _plan_cache, _scipy
+from ._convert import floating, with_numpy
 from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
-from ._dimensions import Numbers, as_tuple, chosen, floating, length
+from ._dimensions import Numbers, as_tuple, bound, chosen, finish, length
 from ._errors import bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _is_a, _like
+from ._products import SettingsArgument, _is_a, _like
 from ._tensor import as_numpy
 from .backends._module import close
 
 __all__ = [
-    *("fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "rfft", "rfft2", "rfftn", "irfft", "irfft2", "irfftn"),
-    *("hfft", "hfft2", "hfftn", "ihfft", "ihfft2", "ihfftn", "fftfreq", "rfftfreq", "fftshift", "ifftshift"),
-    *("dct", "dctn", "dst", "dstn", "idct", "idctn", "idst", "idstn", "plan_cache"),
+    "dct",
+    "dctn",
+    "dst",
+    "dstn",
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "idct",
+    "idctn",
+    "idst",
+    "idstn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "plan_cache",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
 ]
 
 
@@ -48,8 +77,8 @@ def _run(
     out: Any,
     settings: SettingsArgument,
 ) -> Any:
-    result = _core.fft(name, floating(input), s, dim, norm, out, settings)
-    return out if result is None else _like(result, input, input)
+    result = _core.fft(name, floating(name, input), s, dim, norm, out, settings)
+    return out if result is None else _like(result, input)
 
 
 class _OneDimension(Protocol):
@@ -84,28 +113,18 @@ class _Dimensions(Protocol):
     ) -> Any: ...
 
 
-def _finish(function: Any, name: str, text: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    _EXPLAINERS[function] = functools.partial(_explain, function)
-    return function
-
-
 def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
-    signature = inspect.signature(function)
-    given = signature.bind(*arguments, **names)
-    given.apply_defaults()
-    of = given.arguments
-    default = signature.parameters["dim"].default
+    of = bound(function, arguments, names)
+    default = inspect.signature(function).parameters["dim"].default
     s: Optional[Tuple[int, ...]]
     dim: Optional[Tuple[int, ...]]
     if "n" in of:
         s, dim = length(of["n"]), (chosen("axis", of["axis"], of["dim"], default),)
     else:
         s, dim = as_tuple(of["s"]), as_tuple(chosen("axes", of["axes"], of["dim"], default))
-    page: Dict[str, Any] = _core.fft(
-        function.__name__.rstrip("2n"), floating(of["input"]), s, dim, of["norm"], of["out"], of["settings"], explains=True
-    )
+    name = function.__name__
+    input = floating(name, of["input"])
+    page: Dict[str, Any] = _core.fft(name.rstrip("2n"), input, s, dim, of["norm"], of["out"], of["settings"], explains=True)
     return page
 
 
@@ -126,7 +145,7 @@ def _one(name: str, text: str) -> _OneDimension:
             dim = chosen("axis", axis, dim, -1)
         return _run(name, input, length(n), (dim,), norm, out, settings)
 
-    function: _OneDimension = _finish(transform, name, text)
+    function: _OneDimension = finish(transform, name, text, _explain)
     return function
 
 
@@ -149,7 +168,7 @@ def _many(name: str, form: str, text: str) -> _Dimensions:
         return _run(name, input, as_tuple(s), as_tuple(dim), norm, out, settings)
 
     which = "two dimensions; default: the last two." if form == "2" else "the dimensions of dim; default: all, or the last len(s)."
-    function: _Dimensions = _finish(transform, name + form, f"{name}() over {which}{text}")
+    function: _Dimensions = finish(transform, name + form, f"{name}() over {which}{text}", _explain)
     return function
 
 
@@ -212,7 +231,8 @@ ihfft2, ihfftn = _many("ihfft", "2", _HALF), _many("ihfft", "n", _HALF)
 
 
 def _shift(input: Any, dim: Numbers, axes: Numbers, back: bool) -> Any:
-    return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input, input)
+    (input,) = with_numpy("fftshift", (input,))
+    return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input)
 
 
 def fftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:

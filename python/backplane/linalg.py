@@ -23,6 +23,7 @@ from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import ask, ask_for, number_of, operation
+from ._products import SettingsArgument
 from .backends._module import close
 
 __all__ = [
@@ -135,7 +136,7 @@ class SignedLogarithm(NamedTuple):
 
 
 @operation
-def inv(A: Any, *, out: Any = None) -> Any:
+def inv(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the inverse of square matrices.
 
     >>> backplane.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -146,7 +147,7 @@ def inv(A: Any, *, out: Any = None) -> Any:
 
 
 @operation
-def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
+def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None) -> InvEx:
     """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U.
 
     >>> backplane.linalg.inv_ex(np.zeros((2, 2))).info
@@ -156,7 +157,7 @@ def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> InvEx:
 
 
 @operation
-def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
+def solve(A: Any, B: Any, *, left: bool = True, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast.
 
     >>> backplane.linalg.solve([[2, 0], [0, 4]], [2, 2])
@@ -166,7 +167,9 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
 
 
 @operation
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> SolveEx:
+def solve_ex(
+    A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+) -> SolveEx:
     """Computes X as solve() does, and an info for each item as inv_ex() does.
 
     >>> backplane.linalg.solve_ex(np.array([[2.0]]), np.array([3.0])).result
@@ -177,7 +180,14 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, o
 
 @operation
 def solve_triangular(
-    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None
+    A: Any,
+    B: Any,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only.
 
@@ -191,7 +201,13 @@ def solve_triangular(
 
 @operation
 def lstsq(
-    A: Any, B: Any, rcond: Optional[float] = None, *, driver: Optional[str] = None, out: Any = None
+    A: Any,
+    B: Any,
+    rcond: Optional[float] = None,
+    *,
+    driver: Optional[str] = None,
+    out: Any = None,
+    settings: SettingsArgument = None,
 ) -> LeastSquares:
     """Computes X that minimises |A X - B|, the residuals, the rank, and the singular values.
 
@@ -213,7 +229,7 @@ def lstsq(
 
 
 @operation
-def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
+def cholesky(A: Any, *, upper: bool = False, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only.
 
     >>> backplane.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]]))
@@ -224,7 +240,9 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
 
 
 @operation
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> CholeskyEx:
+def cholesky_ex(
+    A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+) -> CholeskyEx:
     """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite.
 
     >>> backplane.linalg.cholesky_ex(-np.eye(2)).info
@@ -234,7 +252,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out:
 
 
 @operation
-def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> Any:
+def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Solves L L^H X = B.
 
     >>> backplane.linalg.cholesky_solve(np.array([[4.0], [2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
@@ -245,7 +263,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None) -> A
 
 
 @operation
-def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None) -> Any:
+def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the inverse of L L^H.
 
     >>> backplane.linalg.cholesky_inverse(np.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -261,7 +279,7 @@ def _pivot(op: str, pivot: bool) -> None:
 
 
 @operation
-def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
+def lu_factor(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LUFactor:
     """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK.
 
     >>> backplane.linalg.lu_factor(np.array([[0.0, 1.0], [2.0, 0.0]])).pivots
@@ -272,7 +290,9 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> LUFactor:
 
 
 @operation
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> LUFactorEx:
+def lu_factor_ex(
+    A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+) -> LUFactorEx:
     """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U.
 
     >>> backplane.linalg.lu_factor_ex(np.zeros((2, 2))).info
@@ -283,7 +303,7 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out:
 
 
 @operation
-def lu(A: Any, *, pivot: bool = True, out: Any = None) -> LU:
+def lu(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LU:
     """Computes P, L, U with A = P L U.
 
     >>> backplane.linalg.lu(np.array([[0.0, 1.0], [2.0, 0.0]])).P
@@ -295,7 +315,16 @@ def lu(A: Any, *, pivot: bool = True, out: Any = None) -> LU:
 
 
 @operation
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
+def lu_solve(
+    LU: Any,
+    pivots: Any,
+    B: Any,
+    *,
+    left: bool = True,
+    adjoint: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
     """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``.
 
     >>> backplane.linalg.lu_solve(*backplane.linalg.lu_factor(np.array([[2.0]])), np.array([[3.0]]))
@@ -313,7 +342,7 @@ def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
 
 
 @operation
-def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> QR:
+def qr(A: Any, mode: str = "reduced", *, out: Any = None, settings: SettingsArgument = None) -> QR:
     """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array).
 
     >>> backplane.linalg.qr(np.ones((3, 2)), "complete").Q.shape
@@ -333,7 +362,7 @@ def _upper(op: str, UPLO: Any) -> bool:
 
 
 @operation
-def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Eigen:
+def eigh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only.
 
     >>> backplane.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -343,7 +372,7 @@ def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Eigen:
 
 
 @operation
-def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
+def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only.
 
     >>> backplane.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]])).round(12)
@@ -353,7 +382,7 @@ def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
 
 
 @operation
-def eig(A: Any, *, out: Any = None) -> Eigen:
+def eig(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues and eigenvectors of square matrices; both are complex.
 
     >>> backplane.linalg.eig(np.array([[2.0]])).eigenvalues
@@ -363,7 +392,7 @@ def eig(A: Any, *, out: Any = None) -> Eigen:
 
 
 @operation
-def eigvals(A: Any, *, out: Any = None) -> Any:
+def eigvals(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the eigenvalues of square matrices; they are complex.
 
     >>> backplane.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag
@@ -378,7 +407,14 @@ def _no_driver(op: str, driver: Optional[str]) -> None:
 
 
 @operation
-def svd(A: Any, full_matrices: bool = True, *, driver: Optional[str] = None, out: Any = None) -> SVD:
+def svd(
+    A: Any,
+    full_matrices: bool = True,
+    *,
+    driver: Optional[str] = None,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> SVD:
     """Computes U, S, Vh with A = U diag(S) Vh; S is descending.
 
     >>> backplane.linalg.svd(np.ones((2, 3)), full_matrices=False).Vh.shape
@@ -389,7 +425,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Optional[str] = None, out
 
 
 @operation
-def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None) -> Any:
+def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the singular values, descending.
 
     >>> backplane.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))
@@ -403,7 +439,7 @@ def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None) -> Any:
 
 
 @operation
-def det(A: Any, *, out: Any = None) -> Any:
+def det(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the determinant.
 
     >>> float(backplane.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -413,7 +449,7 @@ def det(A: Any, *, out: Any = None) -> Any:
 
 
 @operation
-def slogdet(A: Any, *, out: Any = None) -> SignedLogarithm:
+def slogdet(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> SignedLogarithm:
     """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix.
 
     >>> backplane.linalg.slogdet(np.zeros((2, 2))).logabsdet
@@ -442,6 +478,7 @@ def pinv(
     atol: Tolerance = None,
     rtol: Tolerance = None,
     out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Computes the Moore-Penrose inverse. Singular values up to max(atol, rtol * largest) are treated as zero.
 
@@ -463,6 +500,7 @@ def matrix_rank(
     atol: Tolerance = None,
     rtol: Tolerance = None,
     out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Computes the number of singular values above max(atol, rtol * largest).
 
@@ -486,7 +524,7 @@ def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
 
 
 @operation
-def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None) -> Any:
+def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf.
 
     >>> float(backplane.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -506,6 +544,7 @@ def matrix_norm(
     keepdims: Optional[bool] = None,
     dtype: Any = None,
     out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
     """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf.
 

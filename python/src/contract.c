@@ -2,18 +2,12 @@
  * the interpreter's lock. Most contractions are small, so the most frequent form has a separate function. */
 #include "core.h"
 
-#include <string.h>
-
-#define NEAR_OPERANDS 3 /* operands on the stack; one is about 1.7 kB */
-
 /* One call, from its arguments to its result. */
 typedef struct contraction {
     core_state *state;
     core_asking asking;
     bp_einsum_call call;
-    operand *operands;
-    const DLTensor **tensors;
-    Py_ssize_t held; /* operands that were brought in */
+    core_operands operands;
     bool given_out;
     bool explains;
     operand out;
@@ -21,56 +15,23 @@ typedef struct contraction {
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
     const bp_options *options;
     PyObject *options_owner;
-    operand near_operands[NEAR_OPERANDS];
-    const DLTensor *near_tensors[NEAR_OPERANDS];
 } contraction;
-
-static bool allocate_operands(contraction *of, Py_ssize_t count) {
-    of->operands = of->near_operands;
-    of->tensors = of->near_tensors;
-    if (count > NEAR_OPERANDS) {
-        of->operands = PyMem_Malloc((size_t)count * sizeof *of->operands);
-        of->tensors = PyMem_Malloc((size_t)count * sizeof *of->tensors);
-    }
-    if (of->operands && of->tensors && count <= INT_MAX) {
-        return true;
-    }
-    PyErr_NoMemory();
-    return false;
-}
 
 static unsigned access_of(const contraction *of) {
     return of->explains ? CORE_DESCRIBES : CORE_READS;
 }
 
-static bool read_operand(contraction *of, PyObject *array) {
-    static const char *const near_names[NEAR_OPERANDS] = {"operand 0", "operand 1", "operand 2"};
-    operand *to = &of->operands[of->held];
-    if (of->held < NEAR_OPERANDS) {
-        return core_operand(of->state, to, array, near_names[of->held], access_of(of));
-    }
-    char name[32];
-    PyOS_snprintf(name, sizeof name, "operand %d", (int)of->held);
-    return core_operand(of->state, to, array, name, access_of(of));
-}
-
 /* Reads the arrays of a tuple from index `first` on. */
 static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
-    Py_ssize_t count = PyTuple_Size(arrays) - first;
-    if (!allocate_operands(of, count)) {
+    core_operands *operands = &of->operands;
+    if (!core_operands_read(of->state, operands, arrays, first, access_of(of))) {
         return false;
-    }
-    for (; of->held < count; of->held++) {
-        if (!read_operand(of, PyTuple_GetItem(arrays, first + of->held))) {
-            return false;
-        }
-        of->tensors[of->held] = &of->operands[of->held].tensor;
     }
     const core_asking *a = &of->asking;
     of->call = (bp_einsum_call){.struct_size = sizeof of->call,
                                 .expression = a->expression,
-                                .count = (int)count,
-                                .operands = of->tensors,
+                                .count = operands->count,
+                                .operands = operands->tensors,
                                 .labels = a->lists,
                                 .label_counts = a->list_counts,
                                 .output_count = a->output_count,
@@ -103,44 +64,31 @@ static bool place_result(contraction *of, PyObject *out) {
         status = bp_einsum_plan_output(plan, &dtype, &ndim, of->shape, of->strides);
         bp_plan_release(plan);
     }
-    of->result = (DLTensor){.device = {kDLCPU, 0},
-                            .ndim = ndim,
-                            .dtype = of->operands[0].tensor.dtype,
-                            .shape = of->shape,
-                            .strides = of->strides};
     if (status != BP_OK) {
         core_fail_explained(of->state, status, explain, of);
+        return false;
     }
-    return status == BP_OK;
+    of->result = (DLTensor){.device = {kDLCPU, 0},
+                            .ndim = ndim,
+                            .dtype = of->operands.tensors[0]->dtype,
+                            .shape = of->shape,
+                            .strides = of->strides};
+    return true;
 }
 
 static void release(contraction *of) {
-    while (of->held > 0) {
-        core_operand_release(&of->operands[--of->held]);
-    }
+    core_operands_release(&of->operands);
     if (of->given_out) {
         core_operand_release(&of->out);
-    }
-    if (of->operands != of->near_operands) {
-        PyMem_Free(of->operands);
-        PyMem_Free((void *)of->tensors);
     }
     Py_CLEAR(of->options_owner);
     core_asking_free(&of->asking);
 }
 
-/* The first operand that decides a type of array is looked for one by one: there may be any number of operands. */
-static bool new_result(contraction *of, core_result *fresh) {
-    const operand *like = of->operands;
-    for (Py_ssize_t i = 0; i < of->held && !core_result_like(like); i++) {
-        like = &of->operands[i];
-    }
-    return core_result_new(of->state, fresh, &of->result, &like, 1);
-}
-
 static PyObject *contract(contraction *of) {
     core_result fresh = {0};
-    if (!of->given_out && !new_result(of, &fresh)) {
+    const operand *like = core_operands_like(&of->operands);
+    if (!of->given_out && !core_result_new(of->state, &fresh, &of->result, &like, 1)) {
         return NULL;
     }
     core_unlocked unlocked;
@@ -161,12 +109,11 @@ static PyObject *contract(contraction *of) {
 /* Initialises the members that are read before they are set. The rest of the structure is large and stays undefined. */
 static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words, bool explains) {
     of->state = core_state_of(module);
-    of->held = 0;
     of->given_out = false;
     of->explains = explains;
     of->options = NULL;
     of->options_owner = NULL;
-    of->operands = of->near_operands;
+    core_operands_begin(&of->operands);
     core_leave_dropped();
     return core_asking_read(&of->asking, of->state, expression, words);
 }

@@ -85,6 +85,28 @@ typedef struct core_exchanges {
     core_exchange of[CORE_EXCHANGES];
 } core_exchanges;
 
+/* ---- cosine_tables.c ---- */
+
+/* The factors of cosine transforms of one type and length. */
+typedef struct core_table {
+    int64_t n;
+    int type;
+    bool single; /* the factors are float, else double */
+    int references;
+    size_t bytes;
+    int64_t second;   /* index in `factors` where those after the Fourier transform begin, for type 4 */
+    double factors[]; /* pairs of cosine and sine */
+} core_table;
+
+enum { CORE_TABLES = 16 };
+
+/* Tables of recent calls, the last used one first. */
+typedef struct core_tables {
+    int count;
+    size_t bytes;
+    core_table *of[CORE_TABLES];
+} core_tables;
+
 /* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
@@ -103,6 +125,7 @@ typedef struct core_state {
     PyObject *word_out, *word_settings; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
+    core_tables tables;
     bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
@@ -244,6 +267,26 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
 void core_result_drop(core_result *result);                         /* fine for one that holds nothing */
 
+/* ---- operands.c ---- */
+
+enum { CORE_NEAR_OPERANDS = 3 }; /* operands on the stack; one is about 1.7 kB */
+
+/* The arrays of a call that takes any number of them. */
+typedef struct core_operands {
+    operand *list;
+    const DLTensor **tensors;
+    int count; /* arrays that are held */
+    operand near_list[CORE_NEAR_OPERANDS];
+    const DLTensor *near_tensors[CORE_NEAR_OPERANDS];
+} core_operands;
+
+void core_operands_begin(core_operands *of); /* makes one that holds nothing; most of it stays undefined */
+
+/* Reads the arrays of a tuple from index `first` on. On failure the exception is set, and what was read is held. */
+bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, Py_ssize_t first, unsigned access);
+const operand *core_operands_like(const core_operands *of); /* one that decides the result's type; else the last */
+void core_operands_release(core_operands *of);
+
 /* ---- unaligned.c ---- */
 
 /* Returns whether the memory of operand->unaligned and ->steps can be read in place. */
@@ -308,6 +351,14 @@ PyObject *core_fftfreq(PyObject *module, PyObject *arguments);
 PyObject *core_fft_plans(PyObject *module, PyObject *unused);
 PyObject *core_fft_plans_clear(PyObject *module, PyObject *unused);
 
+/* ---- cosine_tables.c, continued ---- */
+
+/* Returns the table with a reference, which core_table_give() takes back, or NULL with an exception set. Both are
+ * called with the interpreter's lock; the first may release it for a while. */
+core_table *core_table_take(core_state *state, int type, int64_t n, bool single);
+void core_table_give(core_table *table); /* NULL is allowed */
+void core_tables_drop(core_tables *tables);
+
 /* ---- cosine.c ---- */
 
 PyObject *core_cosine(PyObject *module, PyObject *arguments);
@@ -315,6 +366,10 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- products.c ---- */
+
+PyObject *core_product_chain(PyObject *module, PyObject *arguments);
 
 /* ---- explain.c ---- */
 

@@ -8,10 +8,9 @@
 #include "core.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const double PI = 3.14159265358979323846, SQRT2 = 1.41421356237309504880;
+static const double SQRT2 = 1.41421356237309504880;
 
 /* One call, from its arguments to its result. */
 typedef struct cosine {
@@ -19,8 +18,12 @@ typedef struct cosine {
     bool sine, orthogonal;
     double scale;
     int64_t n, batch;
-    int64_t given, result;  /* elements of a line of the Fourier transform's input and output */
-    double *first, *second; /* factors before and after the Fourier transform: pairs of cosine and sine */
+    int64_t given, result; /* elements of a line of the Fourier transform's input and output */
+    int64_t length;        /* of the Fourier transform */
+    bp_fft_call call;
+    core_table *table; /* factors before and after the Fourier transform; NULL for type 1 */
+    bp_dtype dtype;
+    operand *input, *out; /* out is NULL if the caller gives no array */
     const bp_options *options;
     DLManagedTensorVersioned *lines, *before, *after;
 } cosine;
@@ -32,52 +35,89 @@ typedef struct cosine {
 #define SUFFIX f64
 #include "cosine_lines.h"
 
-/* Returns a table of cos and sin of pi * (step * i + start) / divisor. */
-static double *make_factors(int64_t count, double step, double start, double divisor) {
-    double *table = malloc((size_t)(2 * count) * sizeof *table);
-    for (int64_t i = 0; table && i < count; i++) {
-        double angle = PI * ((step * (double)i + start) / divisor);
-        table[2 * i] = cos(angle);
-        table[2 * i + 1] = sin(angle);
-    }
-    return table;
-}
-
-/* Sets the lengths of the Fourier transform and the factors. */
-static bool choose(cosine *of, bp_fft_call *call) {
-    int64_t n = of->n;
-    double size = (double)n;
-    call->transform = of->type < 3 ? BP_RFFT : of->type == 3 ? BP_IRFFT : BP_FFT;
-    call->norm = of->type == 3 ? BP_FFT_FORWARD : BP_FFT_BACKWARD; /* the direction that has no factor */
+/* Sets the Fourier transform and the lengths of its lines. */
+static void choose(cosine *of) {
+    static const int last[] = {-1};
+    const int64_t n = of->n;
+    of->call = (bp_fft_call){.struct_size = sizeof of->call, .ndim = 1, .dims = last};
+    of->call.transform = of->type < 3 ? BP_RFFT : of->type == 3 ? BP_IRFFT : BP_FFT;
+    of->call.norm = of->type == 3 ? BP_FFT_FORWARD : BP_FFT_BACKWARD; /* the direction that has no factor */
     if (of->type == 1) {
         of->given = of->sine ? 2 * n + 2 : 2 * n - 2;
         of->result = of->given / 2 + 1;
-        return true;
-    }
-    if (of->type < 4) {
+    } else if (of->type < 4) {
         of->given = of->type == 2 ? n : n / 2 + 1;
         of->result = of->type == 2 ? n / 2 + 1 : n;
-        of->first = make_factors(n / 2 + 1, 1, 0, 2 * size);
-        return of->first != NULL;
+    } else {
+        of->given = n % 2 == 0 ? n / 2 : n;
+        of->result = n % 2 == 0 ? n / 2 : 2 * n;
     }
-    bool pairs = n % 2 == 0;
-    of->given = pairs ? n / 2 : n;
-    of->result = pairs ? n / 2 : 2 * n;
-    of->first = pairs ? make_factors(n / 2, 4, 1, 4 * size) : make_factors(n, 1, 0, 2 * size);
-    of->second = pairs ? make_factors(n / 2, 1, 0, size) : make_factors(n, 2, 1, 4 * size);
-    return of->first && of->second;
+    of->length = of->type == 4 ? of->result : of->type == 3 ? n : of->given;
 }
 
-static void release(cosine *of) {
-    DLManagedTensorVersioned *held[] = {of->lines, of->before, of->after};
-    for (int i = 0; i < 3; i++) {
-        if (held[i]) {
-            held[i]->deleter(held[i]);
-        }
-    }
-    free(of->first);
-    free(of->second);
+/* ---- The Fourier transform of some lines ---- */
+
+static bp_dtype input_type(const cosine *of) {
+    return of->type < 3 ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
 }
+
+static bp_dtype output_type(const cosine *of) {
+    return of->type == 3 ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
+}
+
+/* Lines that are transformed at once, so that their intermediate results stay in the caches. */
+static int64_t chunk_of(const cosine *of) {
+    enum { CHUNK = 1 << 16 }; /* elements */
+    const int64_t chunk = of->given < CHUNK ? CHUNK / of->given : 1;
+    return chunk < of->batch ? chunk : of->batch;
+}
+
+/* Views of the Fourier transform's input and output, of `count` lines; without data if they are NULL. */
+static bp_status make_views(const cosine *of, int64_t count, void *in, void *out, bp_view *before, bp_view *after) {
+    const int64_t given[] = {count, of->given}, result[] = {count, of->result};
+    const bp_status status = bp_view_init(before, in, input_type(of), 2, given, NULL);
+    return status == BP_OK ? bp_view_init(after, out, output_type(of), 2, result, NULL) : status;
+}
+
+/* Transforms `count` lines. Both addresses may be the same. */
+static bp_status transform_chunk(const cosine *of, int64_t count, const char *from, char *to) {
+    bp_view before, after;
+    void *in = of->before->dl_tensor.data, *out = of->after->dl_tensor.data;
+    bp_status status = make_views(of, count, in, out, &before, &after);
+    if (status != BP_OK) {
+        return status;
+    }
+    bp_fft_call call = of->call;
+    call.s = &of->length;
+    if (of->dtype == BP_F32) {
+        pack_all_f32(of, count, (const float *)(const void *)from, in);
+    } else {
+        pack_all_f64(of, count, (const double *)(const void *)from, in);
+    }
+    status = bp_fft_run(of->options, &call, &before.tensor, &after.tensor);
+    if (status == BP_OK && of->dtype == BP_F32) {
+        unpack_all_f32(of, count, out, (float *)(void *)to);
+    } else if (status == BP_OK) {
+        unpack_all_f64(of, count, out, (double *)(void *)to);
+    }
+    return status;
+}
+
+static bp_status transform(cosine *of, const char *from, char *to) {
+    const int64_t chunk = chunk_of(of);
+    bp_status status = bp_tensor_empty(&of->before, input_type(of), 2, (const int64_t[]){chunk, of->given}, NULL);
+    if (status == BP_OK) {
+        status = bp_tensor_empty(&of->after, output_type(of), 2, (const int64_t[]){chunk, of->result}, NULL);
+    }
+    const size_t step = (size_t)of->n * bp_dtype_size(of->dtype);
+    for (int64_t done = 0; done < of->batch && status == BP_OK; done += chunk) {
+        const int64_t left = of->batch - done;
+        status = transform_chunk(of, left < chunk ? left : chunk, from + (size_t)done * step, to + (size_t)done * step);
+    }
+    return status;
+}
+
+/* ---- All lines of the input ---- */
 
 /* Moves a dimension of a view to the end. */
 static void move_last(bp_view *view, int dim) {
@@ -91,16 +131,27 @@ static void move_last(bp_view *view, int dim) {
     view->strides[last] = stride;
 }
 
+static bool is_compact(const bp_view *view) {
+    int64_t stride = 1;
+    for (int i = view->tensor.ndim - 1; i >= 0; i--) {
+        if (view->shape[i] != 1 && view->strides[i] != stride) {
+            return false;
+        }
+        stride *= view->shape[i];
+    }
+    return true;
+}
+
 /* Copies lines to or from a view; its last dimension is transformed. A shorter view is a part of the lines. */
-static bp_status copy_lines(const cosine *of, bp_view *view, bp_dtype dtype, bool back) {
+static bp_status copy_lines(const cosine *of, bp_view *view, bool back) {
     bp_view all, part;
     int last = view->tensor.ndim - 1;
     int64_t shape[BP_MAX_NDIM];
     memcpy(shape, view->shape, (size_t)(last + 1) * sizeof *shape);
     shape[last] = of->n;
-    bp_status status = bp_view_init(&all, of->lines->dl_tensor.data, dtype, last + 1, shape, NULL);
+    bp_status status = bp_view_init(&all, of->lines->dl_tensor.data, of->dtype, last + 1, shape, NULL);
     if (status == BP_OK) {
-        status = bp_view_init(&part, of->lines->dl_tensor.data, dtype, last + 1, view->shape, all.strides);
+        status = bp_view_init(&part, of->lines->dl_tensor.data, of->dtype, last + 1, view->shape, all.strides);
     }
     if (status != BP_OK) {
         return status;
@@ -108,86 +159,61 @@ static bp_status copy_lines(const cosine *of, bp_view *view, bp_dtype dtype, boo
     return back ? bp_tensor_copy(&view->tensor, &part.tensor) : bp_tensor_copy(&part.tensor, &view->tensor);
 }
 
-/* Transforms `count` lines in place. */
-static bp_status transform_chunk(const cosine *of, const bp_fft_call *call, int64_t count, char *lines) {
-    bp_view before, after;
-    DLTensor *in = &of->before->dl_tensor, *out = &of->after->dl_tensor;
-    bool single = of->lines->dl_tensor.dtype.bits == 32;
-    bp_status status =
-        bp_view_init(&before, in->data, bp_dtype_from_dlpack(in->dtype), 2, (const int64_t[]){count, of->given}, NULL);
-    status = status == BP_OK ? bp_view_init(&after, out->data, bp_dtype_from_dlpack(out->dtype), 2,
-                                            (const int64_t[]){count, of->result}, NULL)
-                             : status;
-    if (status != BP_OK) {
-        return status;
+/* Transforms all lines. The dimension is the last one of both views. Lines are read in place if that is possible and
+ * the result is memory of ours: the caller's may overlap the input. */
+static bp_status run(cosine *of, bp_view *in, bp_view *out) {
+    const int last = in->tensor.ndim - 1;
+    const bool fills = in->shape[last] >= of->n;
+    const bool reads = in->shape[last] == of->n && !of->out && is_compact(in), writes = is_compact(out);
+    in->shape[last] = fills ? of->n : in->shape[last]; /* the rest of each line is 0 */
+    bp_status status = BP_OK;
+    if (!reads || !writes) {
+        const int64_t shape[] = {of->batch, of->n};
+        status = fills ? bp_tensor_empty(&of->lines, of->dtype, 2, shape, NULL)
+                       : bp_tensor_new(&of->lines, of->dtype, 2, shape);
     }
-    if (single) {
-        pack_all_f32(of, count, (float *)(void *)lines, in->data);
-    } else {
-        pack_all_f64(of, count, (double *)(void *)lines, in->data);
-    }
-    status = bp_fft_run(of->options, call, &before.tensor, &after.tensor);
-    if (status != BP_OK) {
-        return status;
-    }
-    if (single) {
-        unpack_all_f32(of, count, out->data, (float *)(void *)lines);
-    } else {
-        unpack_all_f64(of, count, out->data, (double *)(void *)lines);
-    }
-    return BP_OK;
-}
-
-/* Transforms the lines in chunks, so that their intermediate results stay in the caches. */
-static bp_status transform(cosine *of, bp_dtype dtype) {
-    enum { CHUNK = 1 << 16 }; /* elements */
-    bp_dtype wide = dtype == BP_F32 ? BP_C64 : BP_C128;
-    bp_fft_call call = {.struct_size = sizeof call, .ndim = 1, .dims = (const int[]){-1}};
-    if (!choose(of, &call)) {
-        return BP_E_NO_MEMORY;
-    }
-    int64_t length = of->type == 4 ? of->result : of->type == 3 ? of->n : of->given;
-    int64_t chunk = of->given < CHUNK ? CHUNK / of->given : 1;
-    chunk = chunk < of->batch ? chunk : of->batch;
-    call.s = &length;
-    bp_status status =
-        bp_tensor_empty(&of->before, of->type < 3 ? dtype : wide, 2, (const int64_t[]){chunk, of->given}, NULL);
+    char *lines = of->lines ? of->lines->dl_tensor.data : NULL;
+    status = status == BP_OK && !reads ? copy_lines(of, in, false) : status;
     if (status == BP_OK) {
-        status =
-            bp_tensor_empty(&of->after, of->type == 3 ? dtype : wide, 2, (const int64_t[]){chunk, of->result}, NULL);
+        status = transform(of, reads ? in->tensor.data : lines, writes ? out->tensor.data : lines);
     }
-    char *lines = of->lines->dl_tensor.data;
-    size_t step = (size_t)of->n * bp_dtype_size(dtype);
-    for (int64_t done = 0; done < of->batch && status == BP_OK; done += chunk) {
-        int64_t left = of->batch - done;
-        status = transform_chunk(of, &call, left < chunk ? left : chunk, lines + (size_t)done * step);
-    }
-    return status;
+    return status == BP_OK && !writes ? copy_lines(of, out, true) : status;
 }
 
-/* Reads, transforms and writes all lines. The dimension is the last one of both views. */
-static bp_status run(cosine *of, bp_view *in, bp_view *out, bp_dtype dtype) {
-    int last = in->tensor.ndim - 1;
-    in->shape[last] = in->shape[last] < of->n ? in->shape[last] : of->n; /* the rest of each line is 0 */
-    of->batch = 1;
-    for (int i = 0; i < last; i++) {
-        of->batch *= in->shape[i];
+static bp_status run_views(cosine *of, const DLTensor *to, int dim) {
+    bp_view in, out;
+    const DLTensor *read = &of->input->tensor;
+    bp_status status =
+        bp_view_init(&in, (char *)read->data + read->byte_offset, of->dtype, read->ndim, read->shape, read->strides);
+    if (status == BP_OK) {
+        status = bp_view_init(&out, (char *)to->data + to->byte_offset, of->dtype, to->ndim, to->shape, to->strides);
     }
-    if (of->batch == 0) {
-        return BP_OK;
+    if (status != BP_OK || of->batch == 0) {
+        return status;
     }
-    bp_status status = bp_tensor_new(&of->lines, dtype, 2, (const int64_t[]){of->batch, of->n});
-    status = status == BP_OK ? copy_lines(of, in, dtype, false) : status;
-    status = status == BP_OK ? transform(of, dtype) : status;
-    return status == BP_OK ? copy_lines(of, out, dtype, true) : status;
+    move_last(&in, dim);
+    move_last(&out, dim);
+    return run(of, &in, &out);
 }
+
+static void release(cosine *of) {
+    DLManagedTensorVersioned *held[] = {of->lines, of->before, of->after};
+    for (int i = 0; i < 3; i++) {
+        if (held[i]) {
+            held[i]->deleter(held[i]);
+        }
+    }
+}
+
+/* ---- Arguments ---- */
 
 /* Reads `dim` and the length. Returns false with an exception set. */
-static bool read_line(core_state *state, cosine *of, const DLTensor *in, long long *n, long long *dim) {
-    bp_dtype dtype = bp_dtype_from_dlpack(in->dtype);
-    if (dtype != BP_F32 && dtype != BP_F64) {
+static bool read_line(core_state *state, cosine *of, long long n, long long *dim) {
+    const DLTensor *in = &of->input->tensor;
+    of->dtype = bp_dtype_from_dlpack(in->dtype);
+    if (of->dtype != BP_F32 && of->dtype != BP_F64) {
         core_refuse(state, state->bad_type, BP_E_DTYPE,
-                    "input: cosine and sine transforms take f32 and f64, but got %s", bp_dtype_name(dtype));
+                    "input: cosine and sine transforms take f32 and f64, but got %s", bp_dtype_name(of->dtype));
         return false;
     }
     if (*dim < -in->ndim || *dim >= in->ndim) {
@@ -196,7 +222,7 @@ static bool read_line(core_state *state, cosine *of, const DLTensor *in, long lo
         return false;
     }
     *dim += *dim < 0 ? in->ndim : 0;
-    of->n = *n == BP_FFT_LENGTH ? in->shape[*dim] : *n;
+    of->n = n == BP_FFT_LENGTH ? in->shape[*dim] : n;
     int64_t least = of->type == 1 && !of->sine ? 2 : 1;
     if (of->n < least || of->n > INT64_MAX / 64) {
         core_refuse(state, state->bad_value, BP_E_ARGUMENT,
@@ -204,62 +230,124 @@ static bool read_line(core_state *state, cosine *of, const DLTensor *in, long lo
                     (long long)least);
         return false;
     }
+    of->batch = 1;
+    for (int i = 0; i < in->ndim; i++) {
+        if (i != *dim && __builtin_mul_overflow(of->batch, in->shape[i], &of->batch)) {
+            core_refuse(state, state->bad_value, BP_E_ARGUMENT, "input: has more elements than 64 bits can count");
+            return false;
+        }
+    }
     return true;
 }
 
-/* Transforms an operand and returns the array of the result. */
-static PyObject *compute(core_state *state, cosine *of, const operand *input, int dim, int norm) {
-    bp_view in, out;
-    const DLTensor *read = &input->tensor;
-    core_result fresh = {0};
-    bp_dtype dtype = bp_dtype_from_dlpack(read->dtype);
-    int64_t shape[BP_MAX_NDIM];
-    double period = 2 * (double)(of->type > 1 ? of->n : of->sine ? of->n + 1 : of->n - 1);
+static void scale(cosine *of, int norm) {
+    const double period = 2 * (double)(of->type > 1 ? of->n : of->sine ? of->n + 1 : of->n - 1);
     of->scale = norm == 0 ? 1 : norm == 1 ? 1 / period : sqrt(1 / period);
-    memcpy(shape, read->shape, (size_t)read->ndim * sizeof *shape);
-    shape[dim] = of->n;
-    DLTensor to = {.device = {kDLCPU, 0}, .ndim = read->ndim, .dtype = read->dtype, .shape = shape};
-    if (!core_result_new(state, &fresh, &to, &input, 1)) {
+}
+
+/* The caller's array must have the type and shape of the result. Returns false with an exception set. */
+static bool check_out(core_state *state, const cosine *of, const DLTensor *wanted) {
+    const DLTensor *got = &of->out->tensor;
+    if (bp_dtype_from_dlpack(got->dtype) != of->dtype) {
+        core_refuse(state, state->bad_type, BP_E_DTYPE, "out: must be %s as the input, but is %s",
+                    bp_dtype_name(of->dtype), bp_dtype_name(bp_dtype_from_dlpack(got->dtype)));
+        return false;
+    }
+    if (got->ndim != wanted->ndim || memcmp(got->shape, wanted->shape, (size_t)got->ndim * sizeof *got->shape) != 0) {
+        core_refuse(state, state->bad_value, BP_E_SHAPE,
+                    "out: must have the shape of the input, with %lld elements in "
+                    "the transformed dimension",
+                    (long long)of->n);
+        return false;
+    }
+    return true;
+}
+
+/* ---- The call ---- */
+
+static PyObject *compute(core_state *state, cosine *of, DLTensor *to, int dim) {
+    core_result fresh = {0};
+    const operand *like = of->input;
+    of->table = of->type > 1 ? core_table_take(state, of->type, of->n, of->dtype == BP_F32) : NULL;
+    if ((of->type > 1 && !of->table) || (!of->out && !core_result_new(state, &fresh, to, &like, 1))) {
+        core_table_give(of->table);
         return NULL;
     }
     core_unlocked unlocked;
     core_unlock(&unlocked);
-    bp_status status =
-        bp_view_init(&in, (char *)read->data + read->byte_offset, dtype, read->ndim, read->shape, read->strides);
-    status = status == BP_OK ? bp_view_init(&out, to.data, dtype, to.ndim, shape, NULL) : status;
-    if (status == BP_OK) {
-        move_last(&in, dim);
-        move_last(&out, dim);
-        status = run(of, &in, &out, dtype);
-    }
+    bp_status status = run_views(of, of->out ? &of->out->tensor : to, dim);
     release(of);
     core_lock(&unlocked);
+    core_table_give(of->table);
     if (status != BP_OK) {
         core_result_drop(&fresh);
         return core_fail(state, status, NULL);
     }
-    return core_result_take(state, &fresh);
+    if (!of->out) {
+        return core_result_take(state, &fresh);
+    }
+    Py_RETURN_NONE;
 }
 
-PyObject *core_cosine(PyObject *module, PyObject *arguments) {
-    core_state *state = core_state_of(module);
-    PyObject *array, *settings, *owner = NULL, *result = NULL;
-    cosine of = {0};
-    operand input;
-    long long n, dim;
-    int sine, orthogonal, norm;
-    core_leave_dropped();
-    if (!PyArg_ParseTuple(arguments, "OipLLipO:cosine", &array, &of.type, &sine, &n, &dim, &norm, &orthogonal,
-                          &settings) ||
-        !core_operand(state, &input, array, "input", CORE_READS)) {
+/* Explains the Fourier transform of the first chunk. */
+static bp_status explain(const void *context, bp_explanation **explanation) {
+    const cosine *of = context;
+    bp_view before, after;
+    bp_fft_call call = of->call;
+    call.s = &of->length;
+    const bp_status status = make_views(of, chunk_of(of), NULL, NULL, &before, &after);
+    return status == BP_OK ? bp_fft_explain(explanation, of->options, &call, &before.tensor, &after.tensor) : status;
+}
+
+/* Runs or explains a call whose operands are read. */
+static PyObject *call(core_state *state, cosine *of, long long n, long long dim, int norm, long long lines) {
+    int64_t shape[BP_MAX_NDIM];
+    if (!read_line(state, of, n, &dim)) {
         return NULL;
     }
+    const DLTensor *in = &of->input->tensor;
+    memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
+    shape[dim] = of->n;
+    DLTensor to = {.device = {kDLCPU, 0}, .ndim = in->ndim, .dtype = in->dtype, .shape = shape};
+    if (of->out && !check_out(state, of, &to)) {
+        return NULL;
+    }
+    choose(of);
+    scale(of, norm);
+    of->batch = lines > 0 ? lines : of->batch;
+    return lines > 0 ? core_explanation(state, explain, of) : compute(state, of, &to, (int)dim);
+}
+
+/* Arguments: input, type, whether it is a sine transform, length, dimension, norm, whether the matrix is orthogonal,
+ * out, settings, 0 or the number of lines to explain. */
+PyObject *core_cosine(PyObject *module, PyObject *arguments) {
+    core_state *state = core_state_of(module);
+    PyObject *array, *given, *settings, *owner = NULL, *result = NULL;
+    cosine of = {0};
+    operand input, out;
+    long long n, dim, lines;
+    int sine, orthogonal, norm;
+    core_leave_dropped();
+    if (!PyArg_ParseTuple(arguments, "OipLLipOOL:cosine", &array, &of.type, &sine, &n, &dim, &norm, &orthogonal, &given,
+                          &settings, &lines)) {
+        return NULL;
+    }
+    const unsigned access = lines > 0 ? CORE_DESCRIBES : CORE_READS;
     of.sine = sine != 0;
     of.orthogonal = orthogonal != 0;
-    if (read_line(state, &of, &input.tensor, &n, &dim) && core_options(state, settings, &of.options, &owner)) {
-        result = compute(state, &of, &input, (int)dim, norm);
+    of.input = core_operand(state, &input, array, "input", access) ? &input : NULL;
+    if (of.input && given != Py_None) {
+        of.out = core_operand(state, &out, given, "out", access | CORE_WRITES) ? &out : NULL;
     }
-    core_operand_release(&input);
+    if (of.input && (of.out || given == Py_None) && core_options(state, settings, &of.options, &owner)) {
+        result = call(state, &of, n, dim, norm, lines);
+    }
+    if (of.input) {
+        core_operand_release(of.input);
+    }
+    if (of.out) {
+        core_operand_release(of.out);
+    }
     Py_XDECREF(owner);
     return core_finish(state, result);
 }

@@ -2,140 +2,155 @@
  * SUFFIX.
  *
  * cosine.c includes it once for each type. A line is the elements of one transform. `packed` is the input, then the
- * output of the Fourier transform; complex elements are pairs.
+ * output of the Fourier transform; complex elements are pairs. `x` and `y` are the first element of a line in the order
+ * of the cosine transform, and `step` is 1, or -1 for the reverse order of a sine transform.
  */
 #define NAME_OF(name, suffix) name##_##suffix
 #define NAMED(name, suffix) NAME_OF(name, suffix)
 
-static void NAMED(reverse, SUFFIX)(REAL *line, int64_t n) {
-    for (int64_t i = 0; i < n / 2; i++) {
-        REAL first = line[i];
-        line[i] = line[n - 1 - i];
-        line[n - 1 - i] = first;
+/* ---- Type 1: the even or odd extension of a line to its period ---- */
+
+static void NAMED(pack_1, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
+    const int64_t n = of->n, period = of->given, first = of->sine ? 1 : 0;
+    const REAL sign = of->sine ? -1 : 1;
+    packed[0] = 0;
+    packed[period / 2] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        packed[first + i] = line[i];
+    }
+    for (int64_t i = 1 - first; i < n - 1 + first; i++) {
+        packed[period - first - i] = sign * line[i];
+    }
+    if (of->orthogonal && !of->sine) {
+        packed[0] *= (REAL)SQRT2;
+        packed[n - 1] *= (REAL)SQRT2;
     }
 }
 
-static void NAMED(alternate, SUFFIX)(REAL *line, int64_t n) {
-    for (int64_t i = 1; i < n; i += 2) {
-        line[i] = -line[i];
+static void NAMED(unpack_1, SUFFIX)(const cosine *of, const REAL *packed, REAL *line) {
+    const int64_t n = of->n, first = of->sine ? 3 : 0;
+    const REAL scale = (REAL)(of->sine ? -of->scale : of->scale);
+    for (int64_t k = 0; k < n; k++) {
+        line[k] = scale * packed[2 * k + first];
     }
-}
-
-/* Changes a line of a sine transform to that of its cosine transform, and scales what orthogonalize= changes. */
-static void NAMED(prepare, SUFFIX)(const cosine *of, REAL *line) {
-    if (of->sine && of->type == 2) {
-        NAMED(alternate, SUFFIX)(line, of->n);
-    } else if (of->sine && of->type > 2) {
-        NAMED(reverse, SUFFIX)(line, of->n);
-    }
-    if (of->orthogonal && (of->type == 3 || (of->type == 1 && !of->sine))) {
-        line[0] *= (REAL)SQRT2;
-    }
-    if (of->orthogonal && of->type == 1 && !of->sine) {
-        line[of->n - 1] *= (REAL)SQRT2;
-    }
-}
-
-static void NAMED(finish, SUFFIX)(const cosine *of, REAL *line) {
-    REAL scale = (REAL)of->scale;
-    for (int64_t i = 0; i < of->n && of->scale != 1; i++) {
-        line[i] *= scale;
-    }
-    if (of->orthogonal && (of->type == 2 || (of->type == 1 && !of->sine))) {
+    if (of->orthogonal && !of->sine) {
         line[0] *= (REAL)(SQRT2 / 2);
-    }
-    if (of->orthogonal && of->type == 1 && !of->sine) {
-        line[of->n - 1] *= (REAL)(SQRT2 / 2);
-    }
-    if (of->sine && of->type == 2) {
-        NAMED(reverse, SUFFIX)(line, of->n);
-    } else if (of->sine && of->type > 2) {
-        NAMED(alternate, SUFFIX)(line, of->n);
+        line[n - 1] *= (REAL)(SQRT2 / 2);
     }
 }
 
-/* Writes (re, im) times the table's factor exp(-i angle), or with the other sign of the angle. */
-static void NAMED(turn, SUFFIX)(REAL *to, REAL re, REAL im, const double *factor, bool back) {
-    REAL c = (REAL)factor[0], s = (REAL)(back ? -factor[1] : factor[1]);
-    to[0] = re * c + im * s;
-    to[1] = im * c - re * s;
-}
+/* ---- Type 2: even elements forwards, then odd ones backwards ---- */
 
-/* The even or odd extension of a line to the period of type 1. */
-static void NAMED(extend, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
-    int64_t first = of->sine ? 1 : 0, period = of->given;
-    memset(packed, 0, (size_t)period * sizeof *packed);
-    for (int64_t i = 0; i < of->n; i++) {
-        int64_t mirror = period - i - first;
-        packed[i + first] = line[i];
-        if (mirror < period && mirror > i + first) {
-            packed[mirror] = of->sine ? -line[i] : line[i];
-        }
+static void NAMED(pack_2, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
+    const int64_t n = of->n;
+    const REAL odd = of->sine ? -1 : 1;
+    for (int64_t i = 0; i < n / 2; i++) {
+        packed[i] = line[2 * i];
+        packed[n - 1 - i] = odd * line[2 * i + 1];
+    }
+    if (n % 2 == 1) {
+        packed[n / 2] = line[n - 1];
     }
 }
 
-static void NAMED(pack, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
-    int64_t n = of->n;
-    if (of->type == 1) {
-        NAMED(extend, SUFFIX)(of, line, packed);
-    } else if (of->type == 2) { /* even elements forwards, then odd ones backwards */
-        for (int64_t i = 0; i < n; i++) {
-            packed[i % 2 == 0 ? i / 2 : n - 1 - i / 2] = line[i];
-        }
-    } else if (of->type == 3) {
-        for (int64_t k = 0; k < of->given; k++) {
-            NAMED(turn, SUFFIX)(packed + 2 * k, line[k], k == 0 ? 0 : -line[n - k], of->first + 2 * k, true);
-        }
+static inline void NAMED(unpack_2_in_order, SUFFIX)(const cosine *of, const REAL *packed, REAL *y, int64_t step) {
+    const REAL *factors = (const REAL *)of->table->factors, two = (REAL)(2 * of->scale);
+    const int64_t n = of->n;
+    y[0] = two * packed[0] * (REAL)(of->orthogonal ? SQRT2 / 2 : 1);
+    for (int64_t k = 1; k <= n / 2; k++) {
+        const REAL re = packed[2 * k], im = packed[2 * k + 1], c = factors[2 * k], s = factors[2 * k + 1];
+        y[step * (n - k)] = two * (re * s - im * c);
+        y[step * k] = two * (re * c + im * s);
+    }
+}
+
+static void NAMED(unpack_2, SUFFIX)(const cosine *of, const REAL *packed, REAL *line) {
+    if (of->sine) {
+        NAMED(unpack_2_in_order, SUFFIX)(of, packed, line + of->n - 1, -1);
     } else {
-        for (int64_t i = 0; i < of->given; i++) {
-            bool pairs = n % 2 == 0;
-            NAMED(turn, SUFFIX)
-            (packed + 2 * i, line[pairs ? 2 * i : i], pairs ? line[n - 1 - 2 * i] : 0, of->first + 2 * i, false);
-        }
+        NAMED(unpack_2_in_order, SUFFIX)(of, packed, line, 1);
     }
 }
 
-static void NAMED(unpack, SUFFIX)(const cosine *of, const REAL *packed, REAL *line) {
-    int64_t n = of->n;
-    REAL turned[2];
-    if (of->type == 1) {
-        for (int64_t k = 0; k < n; k++) {
-            line[k] = of->sine ? -packed[2 * k + 3] : packed[2 * k];
-        }
-    } else if (of->type == 3) {
-        for (int64_t i = 0; i < n; i++) {
-            line[i] = packed[i % 2 == 0 ? i / 2 : n - 1 - i / 2];
-        }
-    } else if (of->type == 2) {
-        for (int64_t k = 0; k <= n / 2; k++) {
-            NAMED(turn, SUFFIX)(turned, packed[2 * k], packed[2 * k + 1], of->first + 2 * k, false);
-            line[k == 0 ? 0 : n - k] = -2 * turned[1];
-            line[k] = 2 * turned[0];
-        }
+/* ---- Type 3 ---- */
+
+static inline void NAMED(pack_3_in_order, SUFFIX)(const cosine *of, const REAL *x, int64_t step, REAL *packed) {
+    const REAL *factors = (const REAL *)of->table->factors;
+    const int64_t n = of->n;
+    packed[0] = x[0] * (REAL)(of->orthogonal ? SQRT2 : 1);
+    packed[1] = 0;
+    for (int64_t k = 1; k <= n / 2; k++) {
+        const REAL near = x[step * k], far = x[step * (n - k)], c = factors[2 * k], s = factors[2 * k + 1];
+        packed[2 * k] = near * c + far * s;
+        packed[2 * k + 1] = near * s - far * c;
+    }
+}
+
+static void NAMED(pack_3, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
+    if (of->sine) {
+        NAMED(pack_3_in_order, SUFFIX)(of, line + of->n - 1, -1, packed);
     } else {
-        for (int64_t k = 0; k < (n % 2 == 0 ? n / 2 : n); k++) {
-            NAMED(turn, SUFFIX)(turned, packed[2 * k], packed[2 * k + 1], of->second + 2 * k, false);
-            line[n % 2 == 0 ? 2 * k : k] = 2 * turned[0];
-            if (n % 2 == 0) {
-                line[n - 1 - 2 * k] = -2 * turned[1];
-            }
-        }
+        NAMED(pack_3_in_order, SUFFIX)(of, line, 1, packed);
     }
 }
 
-static void NAMED(pack_all, SUFFIX)(const cosine *of, int64_t count, REAL *lines, REAL *packed) {
-    int64_t step = of->given * (of->type > 2 ? 2 : 1);
+static void NAMED(unpack_3, SUFFIX)(const cosine *of, const REAL *packed, REAL *line) {
+    const int64_t n = of->n;
+    const REAL even = (REAL)of->scale, odd = of->sine ? -even : even;
+    for (int64_t i = 0; i < n / 2; i++) {
+        line[2 * i] = even * packed[i];
+        line[2 * i + 1] = odd * packed[n - 1 - i];
+    }
+    if (n % 2 == 1) {
+        line[n - 1] = even * packed[n / 2];
+    }
+}
+
+/* ---- Type 4: pairs of elements from both ends; of an odd length, single elements and twice the length ---- */
+
+static void NAMED(pack_4, SUFFIX)(const cosine *of, const REAL *line, REAL *packed) {
+    const REAL *factors = (const REAL *)of->table->factors, *x = of->sine ? line + of->n - 1 : line;
+    const int64_t n = of->n, step = of->sine ? -1 : 1;
+    for (int64_t i = 0; i < of->given; i++) {
+        const REAL c = factors[2 * i], s = factors[2 * i + 1];
+        const REAL re = n % 2 == 0 ? x[step * 2 * i] : x[step * i], im = n % 2 == 0 ? x[step * (n - 1 - 2 * i)] : 0;
+        packed[2 * i] = re * c + im * s;
+        packed[2 * i + 1] = im * c - re * s;
+    }
+}
+
+static void NAMED(unpack_4, SUFFIX)(const cosine *of, const REAL *packed, REAL *line) {
+    const REAL *factors = (const REAL *)of->table->factors + of->table->second;
+    const int64_t n = of->n;
+    const REAL even = (REAL)(2 * of->scale), odd = of->sine ? -even : even;
+    for (int64_t k = 0; k < n / 2 && n % 2 == 0; k++) {
+        const REAL re = packed[2 * k], im = packed[2 * k + 1], c = factors[2 * k], s = factors[2 * k + 1];
+        line[2 * k] = even * (re * c + im * s);
+        line[n - 1 - 2 * k] = odd * (re * s - im * c);
+    }
+    for (int64_t k = 0; k < n && n % 2 == 1; k++) {
+        const REAL real = packed[2 * k] * factors[2 * k] + packed[2 * k + 1] * factors[2 * k + 1];
+        line[k] = (k % 2 == 0 ? even : odd) * real;
+    }
+}
+
+/* ---- All lines of a chunk ---- */
+
+static void NAMED(pack_all, SUFFIX)(const cosine *of, int64_t count, const REAL *lines, REAL *packed) {
+    static void (*const packers[])(const cosine *, const REAL *, REAL *) = {
+        NAMED(pack_1, SUFFIX), NAMED(pack_2, SUFFIX), NAMED(pack_3, SUFFIX), NAMED(pack_4, SUFFIX)};
+    const int64_t step = of->given * (of->type > 2 ? 2 : 1);
     for (int64_t i = 0; i < count; i++) {
-        NAMED(prepare, SUFFIX)(of, lines + i * of->n);
-        NAMED(pack, SUFFIX)(of, lines + i * of->n, packed + i * step);
+        packers[of->type - 1](of, lines + i * of->n, packed + i * step);
     }
 }
 
 static void NAMED(unpack_all, SUFFIX)(const cosine *of, int64_t count, const REAL *packed, REAL *lines) {
-    int64_t step = of->result * (of->type == 3 ? 1 : 2);
+    static void (*const unpackers[])(const cosine *, const REAL *, REAL *) = {
+        NAMED(unpack_1, SUFFIX), NAMED(unpack_2, SUFFIX), NAMED(unpack_3, SUFFIX), NAMED(unpack_4, SUFFIX)};
+    const int64_t step = of->result * (of->type == 3 ? 1 : 2);
     for (int64_t i = 0; i < count; i++) {
-        NAMED(unpack, SUFFIX)(of, packed + i * step, lines + i * of->n);
-        NAMED(finish, SUFFIX)(of, lines + i * of->n);
+        unpackers[of->type - 1](of, packed + i * step, lines + i * of->n);
     }
 }
 

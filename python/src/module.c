@@ -98,6 +98,8 @@ static PyMethodDef functions[] = {
     {"prefer", core_prefer, METH_VARARGS,
      "Checks that a library offers a setting's operations, then sets the setting."},
     {"last_plan", core_last_plan, METH_NOARGS, "Returns the calling thread's last plan as a dict, or None."},
+    {"product_chain", core_product_chain, METH_VARARGS,
+     "Runs vecdot, multi_dot or matrix_power: the result, None if `out` was given, or the explanation."},
     {"einsum", core_einsum, METH_VARARGS, "Runs an einsum: a Tensor, None if `out` was given, or the explanation."},
     {"einsum_plain", core_einsum_plain, METH_VARARGS,
      "Runs an einsum of an expression and arrays of one type, or returns None."},
@@ -180,6 +182,7 @@ static int clear(PyObject *module) {
         Py_CLEAR(state->exchanges.of[i].gradient);
     }
     state->exchanges.count = 0;
+    core_tables_drop(&state->tables);
     return 0;
 }
 

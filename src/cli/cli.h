@@ -154,12 +154,15 @@ void cli_report_problems(void);
  * cli_break: how many bytes of `text` are one line of `width` columns; *next is where the following line begins.
  * cli_longest_piece: columns of the longest piece that a line break should leave whole.
  * cli_paragraph, cli_remark: print words from column `indent` on, where the cursor is, and end the line.
+ * cli_behind_label: moves the cursor from a label of `used` columns to the text about it: to column `indent`, or to the
+ * next line if the label is longer or the terminal is narrow. Returns the column.
  * cli_page: prints lines with aligned fields, as the library writes them; a long line continues below its last field.
  */
 size_t cli_break(const char *text, int width, size_t *next);
 int cli_longest_piece(const char *text);
 void cli_paragraph(int indent, const char *text);
 void cli_remark(cli_style style, int indent, const char *text);
+int cli_behind_label(int used, int indent);
 void cli_page(const char *text);
 
 typedef struct cli_table cli_table;

@@ -122,11 +122,12 @@ static void print_text(const doctor *d) {
     for (int i = 0; i < d->count; i++) {
         const finding *f = &d->findings[i];
         cli_say(levels[f->severity].style, "%-8s", levels[f->severity].name);
-        printf(" %-16s  ", f->check);
-        cli_paragraph(27, f->text);
+        printf(" %s", f->check);
+        const int at = cli_behind_label(9 + cli_text_width(f->check), 27);
+        cli_paragraph(at, f->text);
         if (f->advice[0]) {
-            printf("%*s-> ", 27, "");
-            cli_paragraph(30, f->advice);
+            printf("%*s-> ", at, "");
+            cli_paragraph(at + 3, f->advice);
         }
     }
 }

@@ -8,11 +8,9 @@ void cli_option_help(const cli_option *option) {
     bool letter = option->letter != 0, value = option->value != NULL;
     char *left = cli_format("%c%c%s --%s%s%s", letter ? '-' : ' ', letter ? option->letter : ' ', letter ? "," : " ",
                             option->name, value ? " " : "", value ? option->value : "");
-    const int indent = 27;
-    bool fits = cli_text_width(left) + 3 <= indent;
-    cli_say(CLI_PLAIN, fits ? "  %-24s " : "  %s\n                           ", left);
+    cli_say(CLI_PLAIN, "  %s", left);
+    cli_paragraph(cli_behind_label(2 + cli_text_width(left), 27), option->help);
     free(left);
-    cli_paragraph(indent, option->help);
 }
 
 static void print_options(const cli_command *command) {
@@ -36,12 +34,15 @@ static void print_operations(void) {
 }
 
 static void print_usage(const cli_command *command) {
-    printf("backplane %s [options]%s%s\n", command->name, command->operands[0] ? " " : "", command->operands);
+    char *usage =
+        cli_format("backplane %s [options]%s%s", command->name, command->operands[0] ? " " : "", command->operands);
+    printf("  ");
+    cli_paragraph(2, usage);
+    free(usage);
 }
 
 void cli_command_help(const cli_command *command) {
     cli_say(CLI_STRONG, "Usage\n");
-    printf("  ");
     print_usage(command);
     printf("\n  ");
     cli_paragraph(2, command->summary);
@@ -66,11 +67,14 @@ static void print_all(void) {
     const cli_command *command;
     cli_paragraph(0, "Finds the math libraries of this machine, and runs each operation on one of them.");
     cli_say(CLI_STRONG, "\nUsage\n");
-    printf("  backplane COMMAND [options] ...   backplane COMMAND --help\n");
+    printf("  ");
+    cli_paragraph(2, "backplane COMMAND [options] ...");
+    printf("  ");
+    cli_paragraph(2, "backplane COMMAND --help");
     cli_say(CLI_STRONG, "\nCommands\n");
     for (int i = 0; (command = cli_command_at(i)); i++) {
-        printf("  %-11s ", command->name);
-        cli_paragraph(14, command->summary);
+        printf("  %s", command->name);
+        cli_paragraph(cli_behind_label(2 + cli_text_width(command->name), 14), command->summary);
     }
     cli_say(CLI_STRONG, "\nExit codes\n");
     const char *text;

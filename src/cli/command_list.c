@@ -72,8 +72,8 @@ static void add_row(cli_table *table, const bp_library_info *row) {
 /* Prints a property of a library; for --all. */
 static void detail(const char *name, const char *text) {
     if (text[0]) {
-        printf("    %-15s ", name);
-        cli_paragraph(20, text);
+        printf("    %s", name);
+        cli_paragraph(cli_behind_label(4 + cli_text_width(name), 20), text);
     }
 }
 

@@ -103,8 +103,13 @@ static void print_help(const cli_job *job) {
     int word =
         operation->expression ? (int)strcspn(arrays, " ") + 1 : 0; /* the element type is behind the expression */
     cli_say(CLI_STRONG, "Usage\n");
-    printf("  backplane %s %s [options] %.*s%s%s%s\n\n  ", command, name, word, arrays, job->dry ? "[DTYPE] " : "",
-           arrays + word, writes ? " -o FILE.npy" : "");
+    char *usage = cli_format("backplane %s %s [options] %.*s%s%s%s", command, name, word, arrays,
+                             job->dry ? "[DTYPE] " : "", arrays + word, writes ? " -o FILE.npy" : "");
+    printf("  ");
+    cli_paragraph(2, usage);
+    free(usage);
+    printf("
+  ");
     const char *are = operation->most > 1 ? "Each array is" : "A is", *several = operation->results > 1 ? "s" : "";
     char *text = job->dry  ? cli_format("%s a shape, such as 8x512x64.", are)
                  : !writes ? cli_format("%s an .npy file.", are)

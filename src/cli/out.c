@@ -21,7 +21,7 @@ static bool filled(const char *variable) {
 }
 
 static int terminal_width(void) {
-    const int least = 40; /* on a narrower one, the terminal breaks the lines */
+    const int least = 20; /* on a narrower one, the terminal breaks the lines */
     struct winsize size;
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return !known ? 80 : size.ws_col < least ? least : size.ws_col;

@@ -98,10 +98,19 @@ static void print_piece(cli_style style, const char *text, size_t length) {
     cli_say(style, "%.*s", (int)length, text);
 }
 
-/* Returns the columns behind an indentation; INT_MAX without a width, and on terminals too narrow to break lines. */
+/* Returns the columns behind an indentation; INT_MAX without a width. */
 static int columns_after(int indent) {
-    const int least = 24;
-    return cli_out_width() >= indent + least ? cli_out_width() - indent : INT_MAX;
+    const int least = 8, left = cli_out_width() - indent;
+    return cli_out_width() == 0 ? INT_MAX : left < least ? least : left;
+}
+
+int cli_behind_label(int used, int indent) {
+    const int least = 24, below = 8;
+    const bool narrow = indent > below && columns_after(indent) < least;
+    const int at = narrow ? below : indent;
+    const bool breaks = narrow || used >= indent;
+    printf(breaks ? "\n%*s" : "%*s", breaks ? at : indent - used, "");
+    return at;
 }
 
 /* Ends the line. The first line begins at column `indent`, too. */

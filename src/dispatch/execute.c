@@ -32,6 +32,15 @@ bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *ope
 
 /* ---- Plans of the program ---- */
 
+static bp_status check_count(const bp_plan *plan, size_t count) {
+    if (count == 0 || count == (size_t)plan->operands) {
+        return BP_OK;
+    }
+    const bp_op op = (bp_op)plan->problem.op;
+    return bp__fail(BP_E_ARGUMENT, "bp_execute: got %zu operands; this plan of %s has %d: %s, then %s", count,
+                    bp_op_name(op), plan->operands, bp_op_inputs(op), bp_op_outputs(op));
+}
+
 static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
     const void *address = bp_operand_address(&exec->workspace);
     size_t needed = plan->prepared->workspace;
@@ -53,6 +62,7 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
         return BP_E_ARGUMENT;
     }
     *whole = *given;
+    BP__TRY(check_count(plan, whole->operand_count));
     if (whole->queue) {
         return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: queue must be "
                                           "NULL");

@@ -122,6 +122,7 @@ BP__FAMILY_MAP(X)
 
 const bp__family *bp__family_at(int index);
 const bp__family *bp__family_of(const bp_problem *problem);
+int bp__operand_count(bp_op op); /* inputs and outputs in BP_OP_MAP; of einsum, each plan has its own */
 size_t bp__problem_size(const bp_problem *problem); /* bytes in use: the union may be larger */
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
 const char *bp__adapted(const bp_problem *problem); /* description of the adapter's work, or NULL */
@@ -232,6 +233,7 @@ struct bp_plan {
     atomic_int references;
     atomic_uint_least64_t runs;
     const bp__candidate *candidate;
+    int operands; /* of a run, absent ones included */
     bp_verdict verdict;
     double order_ns; /* the estimate; under deterministic=threads, for all processors. Sums of several plans are
                       * compared, so that measured times, which not all operations have, are not used */
@@ -261,6 +263,7 @@ typedef struct bp__composition {
     bp_dtype dtype;
     const bp_policy *policy;
     const bp_plan *longest;
+    int operands;        /* inputs and the output */
     uint32_t properties; /* guarantees that hold for all parts */
     int32_t threads;
     double cost_ns;

@@ -44,6 +44,18 @@ const char *bp_op_outputs(bp_op op) {
     return is_known(op) ? ops[op].outputs : "";
 }
 
+static int names_in(const char *list) {
+    int count = 1;
+    for (; (list = strchr(list, ',')) != NULL; list++) {
+        count++;
+    }
+    return count;
+}
+
+int bp__operand_count(bp_op op) {
+    return names_in(ops[op].inputs) + names_in(ops[op].outputs);
+}
+
 const bp__family *bp__family_at(int index) {
     return families[index];
 }

@@ -143,6 +143,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
+    plan->operands = bp__operand_count((bp_op)problem->op);
     atomic_init(&plan->references, 1);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
@@ -176,6 +177,7 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     made->problem.dtype = (uint32_t)c->dtype;
     made->problem.policy = *c->policy;
     made->composed = true;
+    made->operands = c->operands;
     atomic_init(&made->references, 1);
     bp__copy_text(made->reason, sizeof made->reason, c->reason);
     bp__copy_text(made->text, sizeof made->text, c->text);
@@ -260,6 +262,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.cost_ns = plan->predicted_ns > 0 ? plan->predicted_ns : plan->verdict.cost_ns;
     own.workspace = plan->prepared->workspace;
     own.packs = plan->verdict.packs;
+    own.operands = plan->operands;
     own.alignment = (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
     own.runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(own.problem, sizeof own.problem, plan->text);

@@ -120,6 +120,29 @@ def narrow_rows(table):
     return rows
 
 
+HELP_PAGES = [["help"], ["list", "--help"], ["explain", "--help"], ["explain", "svd", "--help"], ["eval", "einsum", "--help"],
+              ["compare", "--help"], ["einsum-path", "--help"], ["settings", "--help"], ["doctor", "--help"]]
+
+
+@pytest.mark.parametrize("columns", [20, 24, 32, 40, 50])
+@pytest.mark.parametrize("words", HELP_PAGES, ids=" ".join)
+def test_help_fits_narrow_terminals(environment, backplane, words, columns):
+    """Headings and names of options stay whole; all else is wrapped. Nothing is lost."""
+    shown = on_terminal(environment, *words, columns=columns, NO_COLOR="1")
+    for line in shown.splitlines():
+        text = line.strip()
+        label = text.startswith(("-", "Options of")) and not line.startswith(" " * 7)
+        assert len(line) <= columns or label or " " not in text, line
+        assert line == line.rstrip()
+    assert "".join(shown.split()) == "".join(backplane(*words).out.split())
+
+
+@pytest.mark.parametrize("columns", [24, 40])
+def test_reports_fit_narrow_terminals(environment, backplane, columns):
+    shown = on_terminal(environment, "doctor", columns=columns, NO_COLOR="1")
+    assert all(len(line) <= columns or " " not in line.strip() or not line.startswith(" ") for line in shown.splitlines())
+
+
 FOOTER = r"\n\n|\n\d+ facade "
 
 

@@ -103,8 +103,9 @@ static void linear_algebra() {
     CHECK(!bp::linalg_explain(call).candidates().empty());
     const bp::plan plan = bp::linalg_plan(call);
     m[0][0] = 0;
-    bp::execute(plan, {input, output, bp::const_view(nullptr, BP_I32, bp::extents{})});
+    bp::execute(plan, {input, output, bp::const_view()});
     CHECK(near(m[0][0], 3 / 11.));
+    CHECK(thrown([&] { bp::execute(plan, {input, output}); }) == BP_E_ARGUMENT);
 }
 
 static void transforms() {
@@ -149,7 +150,7 @@ static void plans_live_as_long_as_their_handles() {
     bp::plan kept = std::move(other);
     kept = bp::plan(); /* what was packed keeps it */
     weights = bp::packed();
-    bp::plan fresh = bp::matmul_plan(a, a, c);
+    const bp::plan fresh = bp::matmul_plan(a, a, c);
     const bp::packed again = bp::pack(fresh, 1, a);
     std::memset(c, 0, sizeof c);
     bp::execute_packed(fresh, {a, a, c}, {nullptr, &again});
@@ -160,6 +161,16 @@ static void plans_live_as_long_as_their_handles() {
     const bp::plan parts = bp::einsum_plan("ij,jk->ik", {a, a}, c);
     bp::execute(parts, {a, a, c});
     CHECK(c[0][0] == 7);
+    const bp::plan chain = bp::einsum_plan("ij,jk,kl->il", {a, a, a}, c);
+    CHECK(fresh.describe().operands == 3 && parts.describe().operands == 3 && chain.describe().operands == 4);
+    for (const bp::plan *one : {&fresh, &parts, &chain}) {
+        std::memset(c, 0, sizeof c);
+        CHECK(thrown([&] { bp::execute(*one, {}); }) == BP_E_ARGUMENT);
+        CHECK(thrown([&] { bp::execute(*one, {a, a}); }) == BP_E_ARGUMENT);
+        CHECK(thrown([&] { bp::execute(*one, {a, a, a, a, c}); }) == BP_E_ARGUMENT);
+        CHECK(c[0][0] == 0);
+    }
+    CHECK(thrown([&] { bp::execute_packed(fresh, {a}, {nullptr, &again}); }) == BP_E_ARGUMENT);
 }
 
 static void settings_and_libraries() {

@@ -26,6 +26,7 @@ int main() {
     bp::explanation why;
     CHECK(bp::nothrow::matmul_plan(plan, a, a, c) == BP_OK && plan);
     CHECK(bp::execute(plan, {a, a, c}) == BP_OK && c[0][0] == 7);
+    CHECK(bp::execute(plan, {a, a}) == BP_E_ARGUMENT && std::strstr(bp_last_error(), "got 2 operands"));
     CHECK(bp::nothrow::matmul_plan(plan, a, a, narrow) == BP_E_SHAPE && !plan);
     CHECK(bp::nothrow::new_matmul(out, a, a) == BP_OK && out.data<double>()[0] == 7);
     CHECK(bp::nothrow::new_einsum(out, "ij->i", {a}) == BP_OK && out.data<double>()[1] == 7);

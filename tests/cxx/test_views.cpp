@@ -68,13 +68,14 @@ static void arrays_and_containers() {
 }
 
 /* With the members of std::mdspan that a view reads. */
-template <class T> struct strided_span {
+template <class T, class Reference = T &> struct strided_span {
+    using reference = Reference;
     T *pointer;
     std::size_t sizes[2], steps[2];
     static constexpr std::size_t rank() {
         return 2;
     }
-    T *data_handle() const {
+    T *const &data_handle() const {
         return pointer;
     }
     std::size_t extent(std::size_t d) const {
@@ -91,11 +92,19 @@ static void mdspans() {
     const bp::view v = columns;
     CHECK(v.ndim() == 2 && v.size(0) == 3 && v.stride(0) == 1 && v.stride(1) == 3);
     static_assert(!std::is_constructible_v<bp::view, strided_span<const double>>);
+    static_assert(!std::is_constructible_v<bp::const_view, strided_span<const double, double>>); /* not its elements */
     CHECK(bp::const_view(strided_span<const double>{&matrix[0][0], {1, 2}, {3, 1}}).size(1) == 2);
 #if defined(__cpp_lib_mdspan)
     std::mdspan<double, std::dextents<int, 2>, std::layout_left> left(&matrix[0][0], 3, 2);
     CHECK(bp::view(left).size(0) == 3 && bp::view(left).stride(1) == 3);
     CHECK(bp::const_view(std::mdspan<const double, std::extents<int, 2, 3>>(&matrix[0][0])).stride(0) == 3);
+    static_assert(!std::is_constructible_v<bp::view, std::mdspan<const double, std::extents<int, 2, 3>>>);
+    const std::layout_stride::mapping<std::dextents<int, 2>> every(std::dextents<int, 2>(2, 2), std::array{3, 2});
+    CHECK(bp::view(std::mdspan(&matrix[0][0], every)).stride(1) == 2);
+    CHECK(bp::view(std::mdspan<double, std::extents<int>>(&matrix[0][0])).ndim() == 0);
+    const std::mdspan<const double, std::extents<int, 2, 2>> square(&matrix[0][0]);
+    double product[2][2];
+    bp::matmul(square, square, std::mdspan<double, std::dextents<int, 2>>(&product[0][0], 2, 2));
 #endif
 }
 

@@ -1,5 +1,5 @@
-/* test_execute.c - bp_execute: factors, caller-provided workspaces, offsets, refusals, and the requirements that a plan
- * reports.
+/* test_execute.c - bp_execute: factors, caller-provided workspaces, offsets, refusals, the number of operands, and the
+ * requirements that a plan reports.
  *
  * Each run is compared with the one-shot call of the same operation. */
 #include "backplane.h"
@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,100 @@ static void an_absent_workspace_has_no_offset(void **state) {
     bp_plan_release(plan);
 }
 
+/* ---- The number of operands ---- */
+
+static int operands_of(const bp_plan *plan) {
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    return info.operands;
+}
+
+/* Runs the plan with every number of operands up to `count` + 1: only the plan's own number, and 0, may run. */
+static void check_counts(bp_plan *plan, int count, const bp_operand *operands, void *result, size_t bytes) {
+    char *before = malloc(bytes);
+    assert_non_null(before);
+    assert_int_equal(operands_of(plan), count);
+    for (int given = 0; given <= count + 1; given++) {
+        bool runs = given == 0 || given == count;
+        bp_exec exec = {.struct_size = sizeof exec, .operand_count = (size_t)given};
+        memset(result, 0x5A, bytes);
+        memcpy(before, result, bytes);
+        assert_int_equal(bp_execute(plan, operands, &exec), runs ? BP_OK : BP_E_ARGUMENT);
+        assert_int_equal(memcmp(before, result, bytes) != 0, runs);
+        if (!runs) {
+            char numbers[32];
+            snprintf(numbers, sizeof numbers, "got %d operands", given);
+            assert_non_null(strstr(bp_last_error(), numbers));
+        }
+    }
+    free(before);
+    bp_plan_release(plan);
+}
+
+static void plans_check_the_number_of_their_operands(void **state) {
+    (void)state;
+    const bp_operand three[] = {{a, 0}, {b, 0}, {c, 0}}, four[] = {{a, 0}, {b, 0}, {a, 0}, {c, 0}};
+    bp_view v[3];
+    bp_plan *plan;
+    fill();
+    views(v);
+    check_counts(product_plan("blas.preferred=native", NULL, NULL), 3, three, c, sizeof c);
+
+    const DLTensor *tensors[] = {&v[0].tensor, &v[1].tensor, &v[0].tensor};
+    bp_einsum_call contraction = {
+        .struct_size = sizeof contraction, .expression = "ij,jk,kl->il", .count = 3, .operands = tensors};
+    assert_int_equal(bp_einsum_plan(&plan, NULL, &contraction, &v[2].tensor), BP_OK);
+    bp_einsum_part part = {.struct_size = sizeof part};
+    assert_int_equal(bp_einsum_part_at(plan, 0, &part), 1);
+    assert_int_equal(operands_of(part.plan), 3);
+    check_counts(plan, 4, four, c, sizeof c);
+
+    static double spectrum[2 * SIDE * SIDE];
+    const int64_t shape[] = {SIDE, SIDE};
+    const bp_operand two[] = {{a, 0}, {spectrum, 0}};
+    bp_view w;
+    bp_view_init(&w, spectrum, BP_C128, 2, shape, NULL);
+    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    assert_int_equal(bp_fft_plan(&plan, NULL, &transform, &v[0].tensor, &w.tensor), BP_OK);
+    check_counts(plan, 2, two, spectrum, sizeof spectrum);
+}
+
+/* Operands that the call leaves out count too. */
+static void plans_of_linear_algebra_count_every_operand(void **state) {
+    (void)state;
+    double matrix[4] = {4, 1, 1, 3}, result[4];
+    const bp_operand operands[BP_LINALG_OPERANDS] = {{matrix, 0}, {result, 0}};
+    const struct {
+        bp_op op;
+        int ndim, operands;
+    } kinds[] = {{BP_OP_INV, 2, 3},         {BP_OP_DET, 0, 2},  {BP_OP_COND, 0, 2},
+                 {BP_OP_MATRIX_NORM, 0, 2}, {BP_OP_PINV, 2, 2}, {BP_OP_VECTOR_NORM, 0, 2}};
+    const int64_t shape[] = {2, 2};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bp_view v, w;
+        bp_plan *plan;
+        bp_view_matrix(&v, matrix, BP_F64, 2, 2);
+        bp_view_init(&w, result, BP_F64, kinds[i].ndim, shape, NULL);
+        bp_linalg_call call = {.struct_size = sizeof call, .op = kinds[i].op, .operand = {&v.tensor, &w.tensor}};
+        assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
+        check_counts(plan, kinds[i].operands, operands, result, sizeof result);
+    }
+}
+
+static void singular_values_alone_count_four_operands(void **state) {
+    (void)state;
+    double matrix[4] = {4, 1, 1, 3}, values[2];
+    const bp_operand operands[] = {{matrix, 0}, {NULL, 0}, {values, 0}, {NULL, 0}};
+    const int64_t shape[] = {2};
+    bp_view v, w;
+    bp_plan *plan;
+    bp_view_matrix(&v, matrix, BP_F64, 2, 2);
+    bp_view_init(&w, values, BP_F64, 1, shape, NULL);
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SVD, .operand = {&v.tensor, NULL, &w.tensor, NULL}};
+    assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
+    check_counts(plan, 4, operands, values, sizeof values);
+}
+
 static void wrong_arguments_are_refused(void **state) {
     (void)state;
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
@@ -275,6 +370,9 @@ int main(void) {
         cmocka_unit_test(contractions_run_in_a_given_workspace),
         cmocka_unit_test(linear_algebra_runs_in_a_given_workspace),
         cmocka_unit_test(an_absent_workspace_has_no_offset),
+        cmocka_unit_test(plans_check_the_number_of_their_operands),
+        cmocka_unit_test(plans_of_linear_algebra_count_every_operand),
+        cmocka_unit_test(singular_values_alone_count_four_operands),
         cmocka_unit_test(wrong_arguments_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, reset);

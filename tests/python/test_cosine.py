@@ -1,8 +1,14 @@
 """Cosine and sine transforms against sums of their definitions, and against scipy.fft if it is installed."""
 
 import array
+import concurrent.futures
 import inspect
+import json
+import os
+import pathlib
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -149,7 +155,13 @@ def test_wrong_arguments():
             (lambda: function(x + 1j), TypeError, "f32 and f64, but got c128"),
             (lambda: function(x.astype("f2")), TypeError, "f16"),
             (lambda: function(np.array(3.0)), ValueError, "0 dimensions"),
-            (lambda: function([1.0, 2.0]), TypeError, "input: a list"),
+            (lambda: function("text"), TypeError, "input: a str"),
+            (lambda: function(["a", "b"]), TypeError, "input"),
+            (lambda: function(2.0), ValueError, "0 dimensions"),
+            (lambda: function(x, out=x.astype("f4")), TypeError, "out: must be f64 as the input, but is f32"),
+            (lambda: function(x, out=np.empty((4, 5))), ValueError, "out: must have the shape of the input, with 6 elements"),
+            (lambda: function(x, out=np.empty(4)), ValueError, "out: must have the shape"),
+            (lambda: function(x, out=np.broadcast_to(x, x.shape)), ValueError, "out"),
         ):
             with pytest.raises(kind, match=words) as caught:
                 call()
@@ -159,6 +171,100 @@ def test_wrong_arguments():
             getattr(bp.fft, name)(x[:, :1], type=1)
 
 
+@pytest.mark.parametrize("name", ONE)
+def test_out(name):
+    function, several = getattr(bp.fft, name), getattr(bp.fft, name + "n")
+    for type in (1, 2, 3, 4):
+        for dtype in TOLERANCE:
+            x = random(dtype, 5, 8)
+            wanted, across = function(x, type), several(x, type)
+            for out in (np.empty_like(x), np.empty((8, 5), dtype).T, np.empty((5, 16), dtype)[:, ::-2], np.empty_like(x, order="F")):
+                assert function(x, type, out=out) is out and np.array_equal(out, wanted)
+                assert function(x.T, type, dim=0, out=out.T).base is not None and np.array_equal(out, wanted)
+                assert several(x, type, out=out) is out and np.array_equal(out, across)
+            padded = np.empty((5, 11), dtype)
+            assert np.array_equal(function(x, type, n=11, out=padded), function(x, type, n=11))
+            for overlapping in (x.copy(), x.copy()[::-1], x.copy()[:, ::-1]):
+                wanted = function(overlapping, type)
+                assert np.array_equal(function(overlapping, type, out=overlapping), wanted)
+            memory = random(dtype, 9000, 16)  # more lines than are transformed at once
+            wanted = function(memory[:-1], type)
+            assert np.array_equal(function(memory[:-1], type, out=memory[1:]), wanted)
+    out = np.empty((5, 8))
+    assert several(random("f8", 5, 8), axes=(), out=out) is out and np.array_equal(out, random("f8", 5, 8))
+
+
+def test_explanations():
+    native = {"fft.preferred": "native"}
+    x = random("f4", 3, 8)
+    why = bp.explain(bp.fft.dct, x, settings=native)
+    assert why.chosen.library == "native" and why.problem == "c64 3 x 8 forward real to complex"
+    assert bp.explain(bp.fft.dst, x, 1, axis=0).problem == "c64 8 x 8 forward real to complex"
+    assert bp.explain(bp.fft.idct, x, n=6).problem == "c64 3 x 6 inverse complex to real"
+    assert bp.explain(bp.fft.dct, [1, 2, 3, 4], 4, settings=native).chosen.library == "native"
+    assert bp.explain(bp.fft.dct, np.empty((0, 8))).candidates
+    why = bp.explain(bp.fft.dctn, x, s=(6, 10), settings=native)
+    assert [part.problem for part in why.parts] == [
+        "c64 8 x 6 forward real to complex", "c64 6 x 10 forward real to complex"]
+    assert all(part.chosen.library == "native" for part in why.parts) and why.chosen is None
+    assert why.problem == "dctn of shape (3, 8)" and "part 2: dimension -1" in str(why)
+    assert [part["title"] for part in json.loads(why.json)["parts"]] == ["dimension -2", "dimension -1"]
+    assert bp.explain(bp.fft.dctn, x, axes=()).parts == ()
+    for call in (lambda: bp.explain(bp.fft.dct, x, dim=2), lambda: bp.explain(bp.fft.dct, 2.0), lambda: bp.explain(bp.fft.dctn, x, dim=5),
+                 lambda: bp.explain(bp.fft.dct, x, n=0)):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(TypeError):
+        bp.explain(bp.fft.dct, x, dim="1")
+
+
+def test_lists_and_numbers():
+    for function in (bp.fft.dct, bp.fft.dctn):
+        close(function([1, 2, 4, 8]), reference("dct", np.array([1, 2, 4, 8]), 2), "f8")
+        close(function((True, False, True)), reference("dct", np.array([1, 0, 1]), 2), "f8")
+        close(function([np.float32(1), 2.5]), reference("dct", np.array([1, 2.5]), 2), "f8")
+
+
+# ---- The tables of factors ----
+
+
+def test_more_sizes_than_tables_in_several_threads():
+    settings = {"fft.preferred": "native", "deterministic": "threads"}
+    cases = [(n, dtype, type) for n in range(2, 50) for dtype in TOLERANCE for type in (2, 3, 4)]
+    lines = {(n, dtype): random(dtype, 2, n) for n, dtype, _ in cases}
+
+    def run(case):
+        return bp.fft.dct(lines[case[:2]], case[2], settings=settings)
+
+    wanted = [run(case) for case in cases]
+
+    def check(seed):
+        order = np.random.default_rng(seed).permutation(len(cases))
+        return all(np.array_equal(run(cases[place]), wanted[place]) for place in order)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(check, range(8)))
+
+
+def test_the_tables_are_bounded():
+    """70 tables of 4 MB each: without a bound, 280 MB."""
+    code = """if True:
+        import backplane as bp, numpy as np
+        def resident():
+            return int(open("/proc/self/statm").read().split()[1]) * 4096
+        x = np.ones(1 << 18)
+        bp.settings.num_threads = 1
+        bp.settings.fft.preferred = "native"
+        bp.settings.fft.plan_cache.max_size = 0  # plans take memory too
+        for less in range(80):
+            bp.fft.dct(x[: len(x) - 2 * less], 4)
+            start = resident() if less == 10 else start if less > 10 else 0
+        print(resident() - start)"""
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(bp.__file__).parents[1])}
+    grown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+    assert int(grown) < 140e6
+
+
 def test_the_library_of_a_transform():
     bp.fft.dct(random("f4", 3, 8), settings={"fft.preferred": "native"})
     assert bp.last_plan().operation == "fft" and bp.last_plan().library == "native" and "c64" in bp.last_plan().problem
@@ -166,8 +272,8 @@ def test_the_library_of_a_transform():
 
 def test_signatures():
     for name in ONE:
-        assert [*inspect.signature(getattr(bp.fft, name)).parameters] == ["input", "type", "n", "dim", "norm", "axis", "orthogonalize", "settings"]
-        assert [*inspect.signature(getattr(bp.fft, name + "n")).parameters] == ["input", "type", "s", "dim", "norm", "axes", "orthogonalize", "settings"]
+        assert [*inspect.signature(getattr(bp.fft, name)).parameters] == ["input", "type", "n", "dim", "norm", "axis", "orthogonalize", "out", "settings"]
+        assert [*inspect.signature(getattr(bp.fft, name + "n")).parameters] == ["input", "type", "s", "dim", "norm", "axes", "orthogonalize", "out", "settings"]
         for function in (getattr(bp.fft, name), getattr(bp.fft, name + "n")):
             assert function.__doc__ and pickle.loads(pickle.dumps(function)) is function
 

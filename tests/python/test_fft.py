@@ -142,7 +142,9 @@ def test_bad_arguments_are_refused():
         (lambda: fft.fft(x, norm=1), TypeError, "norm: expects a str"),
         (lambda: fft.rfft(x + 1j), TypeError, "rfft takes real input"),
         (lambda: fft.fft(x.astype("f2")), TypeError, "f16"),
-        (lambda: fft.fft([1.0, 2.0]), TypeError, "input: a list"),
+        (lambda: fft.fft("text"), TypeError, "input: a str"),
+        (lambda: fft.fft(["a", "b"]), TypeError, "input"),
+        (lambda: fft.fft(2.0), ValueError, "dimension"),
         (lambda: fft.fft(np.ma.masked_array(x)), TypeError, "input: a masked array"),
         (lambda: fft.fft(x, settings=no_library()), RuntimeError, "native"),
     ):
@@ -163,6 +165,21 @@ def test_no_dimension_and_scalars():
     assert got.dtype == np.complex64
     np.testing.assert_array_equal(got, x)
     assert bp.fft.fftn(np.array(2.0)) == 2
+
+
+def test_lists_and_numbers():
+    for name in ONE:
+        function, model = getattr(bp.fft, name), getattr(np.fft, name)
+        for given in ([1, 2, 4, 8], (1.5, True, 2), [[1, 2], [3, 4]], [np.float64(1), np.int8(3)]):
+            close(function(given), model(given), "f8")
+        assert bp.explain(function, [1, 2, 4, 8]).chosen
+    close(bp.fft.fft([1j, 2, 0.5]), np.fft.fft([1j, 2, 0.5]), "c16")
+    close(bp.fft.fft2([[1, 2], [3, 4]]), np.fft.fft2([[1, 2], [3, 4]]), "c16")
+    for number in (3, 2.5, 1j, True, np.float64(4), np.int16(5)):
+        got = bp.fft.fftn(number)
+        assert got.dtype == complex and got.shape == () and got == number
+    assert np.array_equal(bp.fft.fftshift([1, 2, 3, 4]), [3, 4, 1, 2]) and bp.fft.fftshift([1, 2]).dtype == int
+    assert np.array_equal(bp.fft.ifftshift([[1, 2, 3]], axes=1), [[2, 3, 1]])
 
 
 def test_other_arrays():

@@ -304,6 +304,29 @@ def test_a_library_that_does_not_import_host_memory():
     assert type(got) is bp.Tensor and np.array_equal(np.asarray(got), a @ a) and calls
 
 
+def test_integers_become_the_default_float_type_of_their_library():
+    class Typed(Standing):  # has NumPy's element types, and f32 is the default, as in jax
+        dtype = property(lambda self: self.values.dtype)
+
+        def __array_namespace__(self, api_version=None):
+            return module
+
+        def astype(self, kind):
+            return Typed(self.values.astype("f4" if kind is float else kind))
+
+    module, _ = library("a_library_of_types", Typed)
+    matrix = np.array([[2, 0], [0, 4]])
+    for kind in ("i4", "u1", "?"):
+        given = matrix.astype(kind)
+        for function, model in ((bp.fft.fft, np.fft.fft), (bp.fft.irfft, np.fft.irfft), (bp.linalg.svdvals, np.linalg.svdvals)):
+            got, wanted = function(Typed(given)), model(given)
+            assert type(got) is Typed and got.dtype == ("c8" if wanted.dtype.kind == "c" else "f4")
+            np.testing.assert_allclose(got.values, wanted, rtol=1e-6)
+        assert bp.fft.dctn(Typed(given)).dtype == "f4"
+    with pytest.raises(TypeError):
+        bp.linalg.matmul(Typed(matrix), Typed(matrix))
+
+
 def test_arrays_without_a_library():
     a = np.arange(4.0).reshape(2, 2)
     for array in (memoryview(a), Standing(a), bp.matmul(memoryview(a), memoryview(a))):
@@ -323,3 +346,7 @@ def test_installed_libraries(name):
     if a.__dlpack_device__()[0] != 1:
         pytest.skip(f"{name} has its arrays on a device")
     assert type(bp.matmul(a, a)) is type(a)
+    assert type(bp.linalg.matrix_power(a, 3)) is type(a) and type(bp.fft.dct(a)) is type(a)
+    whole = library.asarray([[2, 0], [0, 4]])
+    for got in (bp.linalg.inv(whole), bp.fft.rfft(whole), bp.fft.dct(whole)):
+        assert type(got) is type(a) and got.dtype.kind in "fc"

@@ -345,7 +345,7 @@ def test_signatures():
                 shown.append("*")
                 star = True
             shown.append(one.name)
-        assert f"({', '.join(shown)})" == words, name
+        assert f"({', '.join(shown)})" == words[:-1] + ", settings)", name
 
 
 def test_threads_and_memory():

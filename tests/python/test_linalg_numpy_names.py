@@ -56,6 +56,17 @@ def test_vector_norm(kind, order, axis):
 
 
 @pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kind", [np.longdouble, np.clongdouble])
+def test_vector_norms_of_long_doubles(order, kind):
+    a = random(3, 4, kind=kind)
+    for axis in (None, 0, (0, 1)):
+        near(linalg.vector_norm(a, order, axis, True), np.linalg.vector_norm(a, ord=order, axis=axis, keepdims=True))
+    near(linalg.norm(a, order, axis=1), np.linalg.norm(a, order, axis=1))
+    out = np.empty(4, np.longdouble)
+    assert linalg.vector_norm(a, order, 0, out=out) is out and np.array_equal(out, linalg.vector_norm(a, order, 0))
+
+
+@pytest.mark.parametrize("order", ORDERS)
 def test_vector_norms_of_special_values(order):
     for values in ([np.nan, 1.0], [np.inf, 1.0], [-np.inf, np.inf], [0.0, 0.0], [0.0, -0.0, 3.0], [np.inf, np.nan], [5.0]):
         with np.errstate(all="ignore"):
@@ -185,7 +196,7 @@ def test_vecdot(kind):
     for axis in (2, -3):
         with pytest.raises(ValueError, match="out of range"):
             linalg.vecdot(b, b, axis=axis)
-    with pytest.raises(ValueError, match="elements in dim"):
+    with pytest.raises(ValueError, match="same size in both"):
         linalg.vecdot(b, b[:, :1])
 
 
@@ -220,6 +231,60 @@ def test_multi_dot(kind):
             linalg.multi_dot(wrong)
     with pytest.raises(ValueError):
         linalg.multi_dot([np.ones((2, 1)), np.ones((3, 2))])  # 1 does not broadcast
+
+
+def test_products_are_calls_of_the_library():
+    a, b, c = random(4, 5), random(5, 6), random(6, 4)
+    native = {"blas.preferred": "native"}
+    linalg.vecdot(a, a, settings=native)
+    assert bp.last_plan().operation == "gemm" and bp.last_plan().library == "native"
+    why = bp.explain(linalg.vecdot, a, a, dim=0, settings=native)
+    assert why.chosen.library == "native" and why.problem == "f64 5 x 1x4 @ 4x1 -> 1x1"
+    linalg.multi_dot([a, b, c], settings=native)
+    assert bp.last_plan().operation == "einsum"
+    assert len(bp.explain(linalg.multi_dot, [a, b, c]).parts) == 2
+    square = random(3, 3)
+    why = bp.explain(linalg.matrix_power, square, -5, settings=native)
+    assert why.problem == "f64 (3, 3) to the power -5" and len(why.parts) == 4
+    assert bp.explain(linalg.matrix_power, [[2, 0], [0, 4]], -1).parts[0].chosen
+    with pytest.raises(TypeError):
+        bp.explain(linalg.vecdot, [1, 2], [3, 4])  # NumPy computes it
+    with pytest.raises(ValueError, match="64 bits"):
+        bp.explain(linalg.matrix_power, square, 2**63)
+    with pytest.raises(ValueError, match="square"):
+        bp.explain(linalg.matrix_power, a, 2)
+
+
+def test_awkward_arguments_of_products():
+    a = random(3, 3)
+    buffer = memoryview(array.array("d", a.ravel())).cast("B").cast("d", (3, 3))
+    for made, wanted in ((linalg.vecdot(buffer, buffer), np.sum(a * a, 1)), (linalg.multi_dot([buffer] * 4), np.linalg.multi_dot([a] * 4)),
+                         (linalg.matrix_power(buffer, 3), a @ a @ a)):
+        assert isinstance(made, bp.Tensor)
+        near(made, wanted, 10)
+    swap = np.eye(2)[::-1]
+    for number in (2**63 - 1, 2**63, 2**64 + 1, -(2**63), -(2**63) - 1, 2**200 + 1, -(2**200) + 1):
+        for kind in (np.float32, np.int64) if number > 0 else (np.float64,):
+            near(linalg.matrix_power(swap.astype(kind), number), (swap if number % 2 else np.eye(2)).astype(kind))
+    for dim in (2**31, -(2**31) - 1, 2**32, 2**32 - 1, 2**63, 2**200):
+        with pytest.raises(ValueError, match="out of range"):
+            linalg.vecdot(a, a, dim=dim)
+    with pytest.raises(ValueError, match="out of range"):
+        linalg.vecdot([1, 2], [3, 4], dim=1)
+    for call in (lambda out: linalg.vecdot(a, a, out=out), lambda out: linalg.multi_dot([a, a], out=out),
+                 lambda out: linalg.matrix_power(a, 2, out=out)):
+        with pytest.raises(ValueError):
+            call(np.empty((3, 4)))
+        with pytest.raises(TypeError):
+            call(np.empty((3, 3) if call(None).ndim == 2 else 3, int))
+    with pytest.raises(ValueError, match="overlap"):
+        linalg.matrix_power(a, 2, out=a)
+    with pytest.raises(ValueError, match="at least 2"):
+        linalg.multi_dot([])
+    near(linalg.vecdot(np.array([3, 4], object), np.array([1, 2], object)).astype(float), np.array(11.0))
+    near(linalg.matrix_power(np.array([[2, 0], [0, 4]]), -2), np.diag([0.25, 0.0625]))
+    near(linalg.vecdot(np.array([1, 2]), np.array([0.5, 1.0], np.float32)), np.array(2.5))
+    near(linalg.matrix_power(a.astype(np.float16), 0), np.eye(3, dtype=np.float16))
 
 
 @pytest.mark.parametrize("kind", FLOATS)

@@ -89,8 +89,9 @@ def test_explain_agrees_with_the_call():
     assert str(why).startswith("problem") and json.loads(why.json) and why.decision and "40x30" in repr(why)
     refused = bp.explain(bp.gemm, a, a.T, settings={"dispatch.exclude": "native"})
     assert [row.reason for row in refused.candidates if row.library == "native"] == ["EXCLUDED"]
-    with pytest.raises(TypeError, match="matmul or backplane.gemm"):
-        bp.explain(np.matmul, a, a.T)
+    for no_function in (np.matmul, [], {}, a, (bp.matmul, []), None, "matmul"):
+        with pytest.raises(bp.BadTypeError, match="matmul or backplane.gemm"):
+            bp.explain(no_function, a, a.T)
 
 
 def exclude_all():

@@ -2,7 +2,9 @@
 
 import importlib
 import importlib.util
+import json
 import pkgutil
+import shutil
 import subprocess
 import sys
 import types
@@ -25,6 +27,9 @@ cudnn.benchmark = True
 cudnn.conv.fp32_precision = "ieee"
 backplane.backends.cuda.matmul.allow_tf32 = False
 count: int = backplane.settings.num_threads
+backplane.linalg.inv([[1.0]], settings={"num_threads": 1})
+backplane.linalg.vecdot([1.0], [1.0], settings={"num_threads": 1})
+backplane.fft.dct([1.0], axis=0, settings=backplane.Options({"num_threads": 1}))
 reason: str = backplane.setting("num_threads").why_not
 effect: bool = backplane.setting("num_threads").has_effect
 """
@@ -51,6 +56,18 @@ def test_type_checkers_find_wrong_settings(tmp_path):
         assert any(line.startswith(f"wrong.py:{number}: ") and word in line for line in lines), (number, done.stdout)
 
 
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+def test_pyright_finds_wrong_settings(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text("import backplane\n" + "\n".join(line for line, _ in WRONG) + "\n")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"include": ["*.py"], "extraPaths": [str(PACKAGES)]}))
+    done = subprocess.run(["pyright", "--outputjson"], capture_output=True, text=True, cwd=tmp_path)
+    found = [one for one in json.loads(done.stdout)["generalDiagnostics"] if one["severity"] == "error"]
+    assert not [one for one in found if one["file"].endswith("right.py")], found
+    for number, (_, word) in enumerate(WRONG, start=1):
+        assert any(one["range"]["start"]["line"] == number and word in one["message"] for one in found), (number, found)
+
+
 def test_the_stub_of_settings_is_current(tmp_path):
     """Run `make docs` after a change of the settings table."""
     done = subprocess.run([sys.executable, "-B", str(ROOT / "tools/settings_stub.py"), str(tmp_path / "tree.pyi")],
@@ -63,7 +80,7 @@ def modules():
     names = ["backplane"] + [one.name for one in pkgutil.walk_packages(bp.__path__, "backplane.")]
     inside = ("backplane.backends.xeon.",)  # parts of the launcher
     return [name for name in names if not any(part.startswith("_") for part in name.split(".")[1:])
-            and (not name.startswith(inside) or name.endswith("run_cpu")) and name != "backplane.fft"]
+            and (not name.startswith(inside) or name.endswith("run_cpu"))]
 
 
 @pytest.mark.parametrize("name", modules())

@@ -89,8 +89,7 @@ def _write_pair(place: object, name: str, pair: Sequence[Any]) -> None:
 
 def _matmul() -> Settings:
     kind = type(members("cuda.")["matmul"])
-    made: Settings = type("Settings", (_MatmulMembers, kind), {"__slots__": (), "__doc__": Settings.__doc__})()
-    return made
+    return cast(Settings, type("Settings", (_MatmulMembers, kind), {"__slots__": (), "__doc__": Settings.__doc__})())
 
 
 matmul: CudaMatmul = cast("CudaMatmul", _matmul())

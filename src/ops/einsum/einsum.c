@@ -239,6 +239,7 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
     bp__composition c = {.op = BP_OP_EINSUM,
                          .dtype = type_of(r),
                          .policy = policy,
+                         .operands = program->operands + 1,
                          .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
                          .key = *key};
     bp__text words = {0}, reason = {0};

@@ -27,9 +27,10 @@ static bp_status from_back(const DLTensor *a, const DLTensor *b, int dim, int *b
         return bp__fail(BP_E_SHAPE, "linalg.vecdot: %s is a scalar; it must have a dimension", a->ndim ? "b" : "a");
     }
     if (*back < 1 || *back > least) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "linalg.vecdot: dim is %d; both tensors must have it, and they have %d and %d dimensions", dim,
-                        (int)a->ndim, (int)b->ndim);
+        return bp__fail(
+            BP_E_ARGUMENT,
+            "linalg.vecdot: dim is %d, out of range: both tensors must have it, and they have %d and %d dimensions",
+            dim, (int)a->ndim, (int)b->ndim);
     }
     return BP_OK;
 }
