@@ -108,8 +108,7 @@ static void print_help(const cli_job *job) {
     printf("  ");
     cli_paragraph(2, usage);
     free(usage);
-    printf("
-  ");
+    printf("\n  ");
     const char *are = operation->most > 1 ? "Each array is" : "A is", *several = operation->results > 1 ? "s" : "";
     char *text = job->dry  ? cli_format("%s a shape, such as 8x512x64.", are)
                  : !writes ? cli_format("%s an .npy file.", are)
