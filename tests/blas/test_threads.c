@@ -2,6 +2,7 @@
  * reproducibility. */
 #include "blas/support_blas.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -149,6 +150,48 @@ static void test_runtime_provides_fewer_threads(void **state) {
     in_own_process(check_withheld);
 }
 
+static int tasks_of_process(void) {
+    int tasks = 0;
+    DIR *folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        tasks += entry->d_name[0] != '.';
+    }
+    closedir(folder);
+    return tasks;
+}
+
+/* Small and skinny products, around the sizes up to which a library is trusted to stay on one thread by itself. */
+static const int64_t skinny[][3] = {{16, 16, 16}, {2, 2, 20},   {4, 64, 16},  {4, 16, 64},  {200, 2, 2},
+                                    {2, 200, 10}, {2, 2, 512},  {2, 512, 2},  {3, 160, 3},  {17, 17, 14},
+                                    {1, 1, 4096}, {1, 4096, 1}, {24, 24, 24}, {300, 300, 2}};
+
+/* A library that is told to use one thread starts no other. Some have a pool from the moment when they are loaded, so
+ * the first product is not counted. */
+static void check_one_thread(void *instance, const bp_library_info *row) {
+    bp_verdict verdict;
+    test_product p = {.m = 2, .n = 2, .k = 2, .alpha = 1, .threads = 1, .dtype = BP_F32};
+    assert_true(test_run_product(instance, &p, &verdict));
+    const int tasks = tasks_of_process();
+    for (size_t i = 0; i < sizeof skinny / sizeof *skinny * 16; i++) {
+        const int64_t *shape = skinny[i / 16];
+        p.dtype = (bp_dtype)(BP_F32 + i % 4);
+        p.a = i & 4 ? TEST_COLUMNS : TEST_ROWS;
+        p.b = i & 8 ? TEST_COLUMNS : TEST_ROWS;
+        p.m = shape[0], p.n = shape[1], p.k = shape[2];
+        assert_true(test_run_product(instance, &p, &verdict));
+        if (tasks_of_process() != tasks) {
+            fail_msg("%s: %s %ldx%ldx%ld started a thread", row->id, bp_dtype_name(p.dtype), (long)p.m, (long)p.n,
+                     (long)p.k);
+        }
+    }
+}
+
+static void test_one_thread_starts_no_other(void **state) {
+    (void)state;
+    in_own_process(check_one_thread);
+}
+
 /* ---- One plan, many threads ---- */
 
 typedef struct work {
@@ -278,7 +321,7 @@ int main(void) {
         cmocka_unit_test(test_count_is_set_and_read),       cmocka_unit_test(test_count_after_a_run),
         cmocka_unit_test(test_more_threads_than_granted),   cmocka_unit_test(test_runtime_provides_fewer_threads),
         cmocka_unit_test(test_one_plan_in_many_threads),    cmocka_unit_test(test_results_are_reproducible),
-        cmocka_unit_test(test_mkl_uses_the_loaded_runtime),
+        cmocka_unit_test(test_mkl_uses_the_loaded_runtime), cmocka_unit_test(test_one_thread_starts_no_other),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

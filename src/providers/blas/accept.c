@@ -39,7 +39,9 @@ static bool stays_alone(const bp__driver_family *family, const bp__blas_route *r
     if (route->kind == BP__BLAS_GEMV) {
         return work < (double)family->own_gemv;
     }
-    return route->kind <= BP__BLAS_SCALE || work * (double)route->n <= (double)family->own_gemm;
+    const int64_t side = family->own_side > 0 ? family->own_side : INT64_MAX;
+    return route->kind <= BP__BLAS_SCALE || (work * (double)route->n <= (double)family->own_gemm && route->m <= side &&
+                                             route->n <= side && route->k <= side);
 }
 
 static bp__thread_setup choose_threads(const bp__driver *driver, const bp_policy *policy, const bp__blas_route *route) {

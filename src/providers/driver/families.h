@@ -43,6 +43,7 @@ typedef struct bp__driver_family {
     bool repeats;   /* reproducible with the same thread count, for any alignment of the operands */
     bool gemm_nan, gemv_nan; /* NaN and infinity in an operand reach the result, also next to zeros */
     int64_t own_gemm;        /* the library uses one thread by itself up to this m*n*k */
+    int64_t own_side;        /* and if no dimension is larger than this; 0: dimensions do not matter */
     int64_t own_gemv;        /* and below this many matrix elements of a gemv; 0: it does not */
     bp__driver_speed speed;
 } bp__driver_family;
