@@ -17,7 +17,7 @@ bp_library_info test_row(const char *family, const char *threading) {
                              .soname = "",
                              .build_id = "",
                              .version = "",
-                             .kernels = "",
+                             .kernels = "haswell",
                              .int_bits = 32,
                              .suffix = "_",
                              .prefix = "",

@@ -218,11 +218,34 @@ static void test_cost_order(void **state) {
     assert_true(judge_row(&row, &problem).cost_ns > 4 * fast);
     row.kernels = "SkylakeX"; /* more than the hardware can do */
     assert_true(judge_row(&row, &problem).cost_ns >= fast);
+    row.kernels = "Future9000"; /* half of what the hardware can do */
+    assert_true(judge_row(&row, &problem).cost_ns > 1.8 * fast);
     /* Copies have a cost. */
     double plain = cost_of("openblas", "pthread", 64, 64, 64);
     p = square(BP_F64, 64, 1);
     p.a = TEST_GENERAL;
     assert_true(judge("openblas", "pthread", &p).cost_ns > plain);
+}
+
+/* MKL's names, as the probe reports them, and names that no table has. */
+static void test_rates_of_kernel_sets(void **state) {
+    (void)state;
+    static const struct {
+        const char *kernels;
+        double with_baseline, with_avx2, with_avx512;
+    } cases[] = {
+        {"def", 4, 16, 16},  {"mc", 3.8, 3.8, 3.8},    {"mc3", 4, 4, 4},        {"avx", 4, 8, 8},
+        {"avx2", 4, 16, 16}, {"avx512", 4, 16, 32},    {"avx10", 4, 16, 32},    {"Zen", 4, 16, 16},
+        {"", 2, 8, 16},      {"Future9000", 2, 8, 16}, {"SkylakeX", 4, 16, 32},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *name = cases[i].kernels;
+        assert_float_equal(bp__driver_kernel_flops(name, BP_CAPABILITY_DEFAULT), cases[i].with_baseline, 0);
+        assert_float_equal(bp__driver_kernel_flops(name, BP_CAPABILITY_AVX2), cases[i].with_avx2, 0);
+        assert_float_equal(bp__driver_kernel_flops(name, BP_CAPABILITY_AVX512), cases[i].with_avx512, 0);
+        assert_int_equal(bp__driver_kernels_avx512(name, BP_CAPABILITY_AVX512), cases[i].with_avx512 == 32);
+        assert_false(bp__driver_kernels_avx512(name, BP_CAPABILITY_AVX2));
+    }
 }
 
 /* Views are used in place. The verdict says what is copied, and why. */
@@ -262,8 +285,13 @@ static void test_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_integer_width), cmocka_unit_test(test_copy_too_large),
-        cmocka_unit_test(test_determinism), cmocka_unit_test(test_threads),       cmocka_unit_test(test_cost_order),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_integer_width),
+        cmocka_unit_test(test_copy_too_large),
+        cmocka_unit_test(test_determinism),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_cost_order),
+        cmocka_unit_test(test_rates_of_kernel_sets),
         cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests_name("accept", tests, NULL, NULL);

@@ -39,7 +39,7 @@ static double whole_tiles(const bp__driver_family *family, const bp__blas_route 
 static double gemm_work(const bp__driver *driver, const bp__blas_route *route, double wide) {
     const bp__driver_speed *speed = &driver->family->speed;
     int p = precision(route);
-    const double *c_element = route->k > SHORT_K ? speed->c_panels : speed->c_element;
+    const double *c_element = route->k > SHORT_K ? speed->c_panels : driver->c_element;
     double operations = 2.0 * whole_tiles(driver->family, route) * (double)route->k * wide * wide;
     return operations / driver->peak[p] + count(&route->c) * wide * c_element[p] +
            (count(&route->first) + count(&route->second)) * wide * speed->pack_element[p];

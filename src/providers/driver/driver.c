@@ -65,6 +65,10 @@ static void fill(bp__driver *driver, const bp_host *host, const bp_library_info 
     double rate = bp__driver_kernel_flops(library->kernels, host->hardware) * CLOCK_GHZ * speed->peak_part;
     driver->peak[0] = speed->plain > 0 ? speed->plain : 2 * rate;
     driver->peak[1] = speed->plain > 0 ? speed->plain : rate;
+    const bool avx512 = bp__driver_kernels_avx512(library->kernels, host->hardware);
+    for (int i = 0; i < 2; i++) {
+        driver->c_element[i] = avx512 && speed->c_avx512[i] > 0 ? speed->c_avx512[i] : speed->c_element[i];
+    }
     atomic_init(&driver->most_threads, INT_MAX);
 }
 

@@ -21,8 +21,9 @@ struct bp__driver {
     const bp_host *host;
     const bp_library_info *library;
     const bp__driver_family *family;
-    int64_t int_max; /* largest value of the library's integer */
-    double peak[2];  /* operations per nanosecond of one core in f32, f64 */
+    int64_t int_max;     /* largest value of the library's integer */
+    double peak[2];      /* operations per nanosecond of one core in f32, f64 */
+    double c_element[2]; /* as in bp__driver_speed, for the library's kernel set */
     bp__fork_state *fork_state;
     _Atomic(bp__fork_state *) runtime; /* of the OpenMP runtime that the library uses, or its own state */
 

@@ -28,6 +28,7 @@ typedef struct bp__driver_speed {
     double gemv_column;     /* per stored column of that matrix, however short */
     double start;           /* starting and joining a second thread */
     double c_panels[2];     /* c_element for k above 16, if a library always packs then */
+    double c_avx512[2];     /* c_element with AVX-512 kernels; 0: the same */
 } bp__driver_speed;
 
 typedef struct bp__driver_family {
@@ -52,7 +53,9 @@ typedef struct bp__driver_family {
 const bp__driver_family *bp__driver_family_of(const bp_library_info *library);
 
 /* Returns the f64 operations per cycle of one core with the named kernel set, at most what the hardware can do. An
- * unknown name counts as the best of the hardware. */
+ * unknown name counts as half of that: a library that was never measured is not preferred to one that was. */
 double bp__driver_kernel_flops(const char *kernels, bp_capability hardware);
+/* Returns whether the named kernel set uses AVX-512. */
+bool bp__driver_kernels_avx512(const char *kernels, bp_capability hardware);
 
 #endif
