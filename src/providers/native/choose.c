@@ -13,6 +13,10 @@
 #define SMALL_WORK (112 * 112 * 112)
 /* Bytes of V that half a second-level cache holds while columns of S are read. */
 #define NARROW_BYTES (128 << 10)
+/* Columns of S up to which reading V in place, several times, takes less time than packing it. */
+#define FEW_COLUMNS 12
+/* Rows of S up to which all of its lines in use stay in the first-level cache. */
+#define SHORT_K 64
 
 static const bp__native_set *const sets[] =
     BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
@@ -42,20 +46,42 @@ static const char *algorithm_text(bp__native_path path, int set) {
     return packed[set];
 }
 
-/* Returns whether vectors run along the rows of C (index n) instead of its columns (index m). They follow the direction
- * in which C is contiguous, unless it is shorter than a vector and the other one is not. */
-static bool along_columns(const bp_gemm_problem *g, int lanes) {
+/* Estimates cycles of a small product of a real type if vectors run along p, from the processor's two multiply-add
+ * units: broadcasts and multiply-adds, reading V and S, and writing C. */
+static double cycles_along(const bp__native_kernels *kernels, double p, double q, double k, int64_t v_p, int64_t v_k,
+                           int64_t s_k, int64_t c_p) {
+    const double vectors = ceil(p / kernels->lanes), chains = vectors * fmin(q, 8);
+    const double multiply = vectors * q * k * 0.5 * fmax(1, 8 / chains);
+    const double passes = ceil(q / kernels->rows_columns), in_registers = 0.25 * p * k * passes;
+    const double packing = 0.7 * p * k, reads = v_p == 1 ? 0 : v_k == 1 ? fmin(packing, in_registers) : packing;
+    const double across_lines = s_k == 1 || k < SHORT_K ? 0 : 0.5 * q * k; /* of S: few elements of a line are used */
+    return multiply + reads + across_lines +
+           (c_p == 1 ? vectors * q + (p < kernels->lanes * vectors ? 2 * q : 0) : 1.5 * p * q);
+}
+
+/* Returns whether vectors run along the rows of C (index n) instead of its columns (index m): the direction in which C
+ * is contiguous. If that is short, the cheaper one. */
+static bool along_columns(const bp_gemm_problem *g, const bp__native_kernels *kernels) {
+    const int lanes = kernels->lanes;
     if (g->n == 1 || g->m == 1) {
         return g->m == 1 && g->n > 1;
     }
-    bool columns = g->c_column == 1 || (g->c_row != 1 && g->b_column == 1 && g->a_row != 1);
-    int64_t along = columns ? g->n : g->m, across = columns ? g->m : g->n;
-    return along < lanes && across >= lanes ? !columns : columns;
+    const bool columns = g->c_column == 1 || (g->c_row != 1 && g->b_column == 1 && g->a_row != 1);
+    const int64_t along = columns ? g->n : g->m, across = columns ? g->m : g->n;
+    if (along >= 2 * lanes || across < lanes) {
+        return columns;
+    }
+    if (kernels->complex || kernels->widen) {
+        return along < lanes ? !columns : columns;
+    }
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    return cycles_along(kernels, n, m, k, g->b_column, g->b_row, g->a_column, g->c_column) <
+           cycles_along(kernels, m, n, k, g->a_row, g->a_column, g->b_row, g->c_row);
 }
 
 static void orient(const bp_gemm_problem *g, bp__native_choice *choice) {
     bp__native_view *v = &choice->view;
-    choice->transposed = along_columns(g, choice->kernels->lanes);
+    choice->transposed = along_columns(g, choice->kernels);
     v->k = g->k;
     if (choice->transposed) {
         v->p = g->n, v->q = g->m;
@@ -88,10 +114,11 @@ static int64_t work_of(const bp__native_view *v) {
     return work;
 }
 
-/* Returns whether V is one contiguous panel that stays in the cache. Each element of S is then used once, so that
- * packing S would be as much work as the product. */
+/* Returns whether V is one panel that stays in the cache, or S has few columns and V is read in place. Packing the
+ * other operand would then be as much work as the product. */
 static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *v) {
-    return v->p <= kernels->p_panel && v->v_p == 1 && v->k <= NARROW_BYTES / (v->p * (int64_t)kernels->element);
+    return (v->p <= kernels->p_panel && v->k <= NARROW_BYTES / (v->p * (int64_t)kernels->element)) ||
+           (v->q <= FEW_COLUMNS && v->v_p == 1 && !kernels->complex);
 }
 
 /* Returns the path that is fastest by measurements. */
@@ -121,7 +148,7 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (v->k == 1) {
         return BP__PATH_OUTER;
     }
-    if (v->q == 1 && v->v_p == 1 && kernels->gemv && v->p >= 4 * kernels->lanes) {
+    if (v->q == 1 && v->v_p == 1 && kernels->gemv && (v->p >= 4 * kernels->lanes || !kernels->complex)) {
         return BP__PATH_GEMV;
     }
     return v->q <= kernels->q_panel || work <= SMALL_WORK || is_narrow(kernels, v) ? BP__PATH_SMALL : BP__PATH_PACKED;

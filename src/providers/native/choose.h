@@ -37,6 +37,12 @@ typedef struct bp__native_choice {
  * provider does not offer. Has no side effects. */
 int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]);
 
+/* Returns whether the path SMALL packs V panel by panel. Otherwise it reads V in place. */
+static inline bool bp__native_small_packs(const bp__native_choice *choice) {
+    const bp__native_view *v = &choice->view;
+    return choice->kernels->complex || (v->v_p != 1 && (v->v_k != 1 || v->q > choice->kernels->rows_columns));
+}
+
 /* Returns which operands can be packed beforehand: bit 0 for A, bit 1 for B. */
 uint32_t bp__native_packs(const bp__native_choice *choice);
 

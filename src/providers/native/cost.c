@@ -5,12 +5,17 @@
  */
 #include "choose.h"
 
+#include <math.h>
+
 /* Multiply-adds per nanosecond in the inner tile, by ISA index and type. */
 static const double rate[3][BP__NATIVE_DTYPES] = {
     [0] = {10, 10, 10, 5, 2.5, 1.2},
     [1] = {46, 46, 46, 23, 11.6, 5.8},
     [2] = {83, 83, 83, 41, 21, 10.5},
 };
+
+/* Nanoseconds from one multiply-add of a chain to the next. */
+#define LATENCY_NS 1.2
 
 /* Nanoseconds of work per thread: several times what waking a thread takes. */
 #define GRAIN_NS 25000
@@ -30,6 +35,27 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
+/* Returns the nanoseconds of the path SMALL. A tile takes some time besides its multiply-adds, and edges and strided
+ * columns of C are written in parts. Complex types always pack V, and have chains of two multiply-adds for each k. */
+static double small_cost(const bp_host *host, double speed, const bp__native_choice *choice) {
+    static const struct {
+        double read, vector, edge, element, call;
+    } ns[] = {{0.2, 0.3, 0.6, 0.45, 5}, {0.6, 0.8, 2, 1.5, 30}}; /* real and complex types */
+    const bp__native_kernels *kernels = choice->kernels;
+    const bp__native_view *v = &choice->view;
+    const double p = (double)v->p, q = (double)v->q, k = (double)v->k;
+    const double bytes = (double)kernels->element * (p * k + q * k + p * q), vectors = ceil(p / kernels->lanes);
+    const double chain = kernels->complex ? 2 * LATENCY_NS : LATENCY_NS, chains = 12;
+    const double multiply = larger(vectors * q * k * kernels->lanes / speed, ceil(vectors * q / chains) * k * chain);
+    const bool packs = bp__native_small_packs(choice), part = v->p % kernels->lanes != 0;
+    const double reads = packs ? p * k * ns[kernels->complex].read : v->v_p != 1 ? 3 * p * k / speed : 0;
+    const double writes = v->c_p != 1
+                              ? p * q * ns[kernels->complex].element
+                              : vectors * q * ns[kernels->complex].vector + part * q * ns[kernels->complex].edge;
+    const double tiles = 2.5 * vectors * q / chains;
+    return larger(multiply + reads + writes + tiles + ns[kernels->complex].call, bytes / bandwidth(host, bytes, 45));
+}
+
 /* Returns the nanoseconds of one product on one thread. */
 static double cost_of_one(const bp_host *host, double speed, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
@@ -38,7 +64,6 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     const double bytes = element * (p * k + q * k + p * q);
     /* Padding lanes of a tile are computed too. */
     const double compute = whole(p, kernels->lanes) * q * k / speed;
-    const double tiles = whole(p, kernels->p_panel) / kernels->p_panel * whole(q, kernels->q_panel) / kernels->q_panel;
     const double pack = kernels->widen ? 0.4 : 0.2;
     /* A single column or a single vector has too few independent chains to fill the arithmetic units. */
     const double chains = q < 2 ? 3 : p <= kernels->lanes && kernels->p_panel > kernels->lanes ? 1.8 : 1;
@@ -52,12 +77,11 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     case BP__PATH_DOT:
         return larger(3 * k / speed, bytes / bandwidth(host, bytes, 50));
     case BP__PATH_OUTER:
-        return larger(2 * compute, bytes / bandwidth(host, bytes, 40));
+        return larger((kernels->complex ? 6 : 2) * compute, bytes / bandwidth(host, bytes, 40));
     case BP__PATH_GEMV:
-        return larger(2 * compute, bytes / bandwidth(host, bytes, 50));
+        return larger(larger((kernels->complex ? 4 : 2) * compute, k * LATENCY_NS), bytes / bandwidth(host, bytes, 50));
     case BP__PATH_SMALL:
-        return larger(compute * chains + (v->v_p != 1 ? p * k * pack : 0) + 2.5 * tiles,
-                      bytes / bandwidth(host, bytes, 24));
+        return small_cost(host, speed, choice);
     case BP__PATH_PACKED:
     case BP__NATIVE_PATHS:
         break;

@@ -8,7 +8,7 @@ static uint32_t properties_of(const bp_problem *problem, const bp__native_choice
                                                                         : BP_PROPERTY_ACCUMULATES_F32;
     if (choice->path == BP__PATH_PACKED) {
         properties |= BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | (choice->kernels->widen ? BP_PROPERTY_PACKS_C : 0);
-    } else if (choice->path == BP__PATH_SMALL && (choice->view.v_p != 1 || choice->kernels->complex)) {
+    } else if (choice->path == BP__PATH_SMALL && bp__native_small_packs(choice)) {
         properties |= choice->transposed ? BP_PROPERTY_PACKS_B : BP_PROPERTY_PACKS_A;
     }
     return properties;

@@ -7,6 +7,9 @@
 #define VECTOR_BYTES 32
 #define REAL_VECTORS 3
 #define REAL_COLUMNS 4
+#define MEMORY_COLUMNS_1 8
+#define MEMORY_COLUMNS_2 6
+#define MEMORY_COLUMNS_3 4
 #define COMPLEX_VECTORS 1
 #define COMPLEX_COLUMNS 6
 #include "kernel_set.h"

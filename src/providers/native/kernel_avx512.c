@@ -7,6 +7,9 @@
 #define VECTOR_BYTES 64
 #define REAL_VECTORS 3
 #define REAL_COLUMNS 8
+#define MEMORY_COLUMNS_1 8
+#define MEMORY_COLUMNS_2 8
+#define MEMORY_COLUMNS_3 8
 #define COMPLEX_VECTORS 2
 #define COMPLEX_COLUMNS 6
 #include "kernel_set.h"

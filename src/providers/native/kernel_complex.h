@@ -70,36 +70,51 @@ INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const d
     c[1] = im;
 }
 
-/* Writes the sums of a tile to C: c = alpha * sum + beta * c. Full contiguous vectors are stored as such; edges and
- * strided columns go element by element. `rows` rows exist. */
+/* Writes one vector of sums to C, of which `rows` rows exist: c = alpha * sum + beta * c. `c_p` is in elements. */
+INLINE void NAME(finish_vector)(VECTOR re, VECTOR im, const double *alpha, const double *beta, REAL *to, int64_t c_p,
+                                int rows) {
+    const bool keep = beta[0] != 0 || beta[1] != 0;
+    REAL lanes[2 * VL];
+    if (c_p != 1) {
+        NAME(store)(lanes, re);
+        NAME(store)(lanes + VL, im);
+        for (int lane = 0; lane < VL && lane < rows; lane++) {
+            NAME(update)(to + 2 * lane * c_p, lanes[lane], lanes[VL + lane], alpha, beta);
+        }
+        return;
+    }
+    const size_t bytes = 2 * sizeof(REAL) * (size_t)rows;
+    SCALE(alpha, re, im, PARTS(madd), PARTS(msub), PARTS(splat));
+    if (keep) {
+        const REAL *from = to;
+        VECTOR c_re, c_im;
+        if (rows < VL) {
+            memset(lanes, 0, sizeof lanes);
+            from = memcpy(lanes, to, bytes);
+        }
+        NAME(split)(from, &c_re, &c_im);
+        SCALE(beta, c_re, c_im, PARTS(madd), PARTS(msub), PARTS(splat));
+        re += c_re;
+        im += c_im;
+    }
+    if (rows >= VL) {
+        NAME(join)(to, re, im);
+    } else {
+        NAME(join)(lanes, re, im);
+        memcpy(to, lanes, bytes);
+    }
+}
+
+/* Writes the sums of a tile to C. `rows` rows exist. */
 INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], const bp__native_view *t, REAL *c,
                          int rows) {
-    const bool keep = t->beta[0] != 0 || t->beta[1] != 0;
-    const int64_t c_p = 2 * t->c_p, c_q = 2 * t->c_q;
-    REAL lanes[2][VL];
+    const int64_t c_p = t->c_p, c_q = t->c_q;
     UNROLL
     for (int j = 0; j < nr; j++) {
         UNROLL
         for (int i = 0; i < mv; i++) {
-            REAL *to = c + j * c_q + i * VL * c_p;
-            if (c_p == 2 && rows >= (i + 1) * VL) {
-                VECTOR x = re[j][i], y = im[j][i];
-                SCALE(t->alpha, x, y, PARTS(madd), PARTS(msub), PARTS(splat));
-                if (keep) {
-                    VECTOR c_re, c_im;
-                    NAME(split)(to, &c_re, &c_im);
-                    SCALE(t->beta, c_re, c_im, PARTS(madd), PARTS(msub), PARTS(splat));
-                    x += c_re;
-                    y += c_im;
-                }
-                NAME(join)(to, x, y);
-                continue;
-            }
-            NAME(store)(lanes[0], re[j][i]);
-            NAME(store)(lanes[1], im[j][i]);
-            for (int lane = 0; lane < VL && lane < rows - i * VL; lane++) {
-                NAME(update)(to + lane * c_p, lanes[0][lane], lanes[1][lane], t->alpha, t->beta);
-            }
+            NAME(finish_vector)
+            (re[j][i], im[j][i], t->alpha, t->beta, c + 2 * (j * c_q + i * VL * c_p), c_p, rows - i * VL);
         }
     }
 }

@@ -76,14 +76,17 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
         const int rows = w->p - p < SLICE ? (int)(w->p - p) : SLICE;
         for (int64_t first = 0; first < w->k; first += K_BLOCK) {
             REAL re[SLICE], im[SLICE];
-            memset(re, 0, (size_t)rows * sizeof(REAL));
-            memset(im, 0, (size_t)rows * sizeof(REAL));
+            const size_t whole = (size_t)(rows + VL - 1) / VL * VL * sizeof(REAL);
+            memset(re, 0, whole);
+            memset(im, 0, whole);
             for (int64_t k = first; k < w->k && k < first + K_BLOCK; k++) {
                 NAME(gather)
                 (re, im, (const REAL *)w->v + 2 * (p + k * w->v_k), (const REAL *)w->s + 2 * k * w->s_k, sign, rows);
             }
-            for (int i = 0; i < rows; i++) {
-                NAME(update)((REAL *)w->c + 2 * (p + i) * w->c_p, re[i], im[i], w->alpha, first == 0 ? w->beta : one);
+            for (int i = 0; i < rows; i += VL) {
+                NAME(finish_vector)
+                (NAME(load)(re + i), NAME(load)(im + i), w->alpha, first == 0 ? w->beta : one,
+                 (REAL *)w->c + 2 * (p + i) * w->c_p, w->c_p, rows - i < VL ? rows - i : VL);
             }
         }
     }

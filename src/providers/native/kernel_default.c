@@ -10,5 +10,8 @@
 #define COMPLEX_VECTORS 1
 #endif
 #define REAL_COLUMNS 4
+#define MEMORY_COLUMNS_1 8
+#define MEMORY_COLUMNS_2 4
+#define MEMORY_COLUMNS_3 4
 #define COMPLEX_COLUMNS 4
 #include "kernel_set.h"

@@ -1,11 +1,62 @@
-/* kernel_paths.h - template: products of one real type other than matrix times matrix: matrix-vector, outer and dot
- * products, tiny products in scalar loops, and C = beta * C. Included after kernel_real.h, with the same parameters.
+/* kernel_paths.h - template: products of one real type that need no packed S: small, matrix-vector, outer and dot
+ * products, tiny products in scalar loops, and C = beta * C. Included after kernel_rows.h, with the same parameters.
  */
+
+/* Columns of a tile that reads S in memory, by its vectors less one. */
+static const int NAME(most_columns)[] = {MEMORY_COLUMNS_1, MEMORY_COLUMNS_2, MEMORY_COLUMNS_3};
+
+/* Returns the vectors of the next panel of a small product with `q` columns. Tiles with fewer vectors have more
+ * columns, so that all columns are computed at once if possible: V is then read once. */
+INLINE int NAME(small_vectors)(int64_t left, int64_t q) {
+    const int most = MV > 2 && q > NAME(most_columns)[MV - 1] && q <= NAME(most_columns)[1] ? 2 : MV;
+    const int vectors = NAME(vectors)(left);
+    return vectors < most ? vectors : most;
+}
+
+/* Computes a small product. S is read in memory. V is read in memory if its columns are contiguous, or if its rows are
+ * and S has few columns. Otherwise it is packed panel by panel into scratch. */
+static void NAME(small)(const bp__native_view *whole, void *scratch) {
+    bp__native_view t = *whole;
+    const bool in_place = whole->v_p == 1;
+    if (!in_place && whole->v_k == 1 && whole->q <= ROWS_COLUMNS) {
+        NAME(rows)(whole);
+        return;
+    }
+    for (int64_t k = 0; k < whole->k; k += K_BLOCK) {
+        t.k = whole->k - k < K_BLOCK ? whole->k - k : K_BLOCK;
+        for (int64_t p = 0; p < whole->p;) {
+            const int mv = NAME(small_vectors)(whole->p - p, whole->q);
+            const int rows = whole->p - p < mv * VL ? (int)(whole->p - p) : mv * VL;
+            const REAL *v = (const REAL *)whole->v + p * whole->v_p + k * whole->v_k;
+            if (!in_place) {
+                NAME(pack_v)(scratch, v, whole->v_p, whole->v_k, rows, t.k, false);
+                v = scratch;
+                t.v_k = mv * VL;
+            }
+            NAME(tile_function) *const *tile =
+                NAME(tiles)[in_place && rows < mv * VL ? FROM_PART : FROM_MEMORY][mv - 1];
+            const REAL *s = (const REAL *)whole->s + k * whole->s_k;
+            REAL *c = (REAL *)whole->c + p * whole->c_p;
+            const int64_t most = NAME(most_columns)[mv - 1];
+            const int64_t groups = (whole->q + most - 1) / most, nr = (whole->q + groups - 1) / groups;
+            const int64_t full = whole->q / nr, rest = whole->q % nr, q = whole->q - rest;
+            tile[nr - 1](&t, v, s, c, rows, full);
+            if (rest) {
+                tile[rest - 1](&t, v, s + q * whole->s_q, c + q * whole->c_q, rows, 1);
+            }
+            p += rows;
+        }
+        t.beta[0] = 1;
+    }
+}
 
 /* Elements of C in a slice: their sums stay in the first-level cache while V is read. */
 #define SLICE ((int)(8192 / sizeof(REAL)))
 /* Columns of V that are added at once, so that sums are loaded and stored less often. */
 #define DEPTH 4
+/* Vectors of rows whose sums are in registers, and the columns of V up to which that is done for any number of rows. */
+#define GEMV_VECTORS 8
+#define GEMV_SHORT 32
 
 /* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of native.h. */
 INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const REAL *x, int rows) {
@@ -32,10 +83,61 @@ INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const
     }
 }
 
-/* Computes C = alpha * V*s + beta * C for one column s, with contiguous columns of V. Each slice of C reads all columns
- * of V once, DEPTH columns at a time. */
+/* Computes `vectors` vectors of rows for one column s, with all sums in registers. `part`: the last one is not full. */
+INLINE void NAME(gemv_tile)(int vectors, bool part, const bp__native_view *w, int64_t p, int rows, int64_t first,
+                            int64_t end) {
+    const REAL *v = (const REAL *)w->v + p + first * w->v_k, *s = (const REAL *)w->s + first * w->s_k;
+    VECTOR sum[GEMV_VECTORS];
+    UNROLL
+    for (int i = 0; i < vectors; i++) {
+        sum[i] = NAME(splat)(0);
+    }
+    for (int64_t k = end - first; k > 0; k--, v += w->v_k, s += w->s_k) {
+        const VECTOR factor = NAME(splat)(*s);
+        UNROLL
+        for (int i = 0; i < vectors; i++) {
+            const VECTOR x =
+                part && i == vectors - 1 ? NAME(load_part)(v + i * VL, rows - i * VL) : NAME(load)(v + i * VL);
+            sum[i] = NAME(madd)(x, factor, sum[i]);
+        }
+    }
+    NAME(target) target = NAME(target_of)(w, rows);
+    target.beta = first == 0 ? target.beta : 1;
+    UNROLL
+    for (int i = 0; i < vectors; i++) {
+        VECTOR column[1][MV] = {{sum[i]}};
+        target.rows = part && i == vectors - 1 ? rows - i * VL : VL;
+        NAME(finish)(1, 1, column, &target, (REAL *)w->c + (p + i * VL) * w->c_p);
+    }
+}
+
+/* Computes a product with one column in tiles of registers: each tile reads its rows of all columns of V. */
+static void NAME(gemv_tiles)(const bp__native_view *w, int64_t first, int64_t end) {
+    int64_t p = 0;
+    for (; p + GEMV_VECTORS * VL <= w->p; p += GEMV_VECTORS * VL) {
+        NAME(gemv_tile)(GEMV_VECTORS, false, w, p, GEMV_VECTORS * VL, first, end);
+    }
+    for (; p + GEMV_VECTORS / 2 * VL <= w->p; p += GEMV_VECTORS / 2 * VL) {
+        NAME(gemv_tile)(GEMV_VECTORS / 2, false, w, p, GEMV_VECTORS / 2 * VL, first, end);
+    }
+    for (; p + VL <= w->p; p += VL) {
+        NAME(gemv_tile)(1, false, w, p, VL, first, end);
+    }
+    if (p < w->p) {
+        NAME(gemv_tile)(1, true, w, p, (int)(w->p - p), first, end);
+    }
+}
+
+/* Computes C = alpha * V*s + beta * C for one column s, with contiguous columns of V. Unless sums stay in registers,
+ * each slice of C reads all columns of V once, DEPTH columns at a time. */
 static void NAME(gemv)(const bp__native_view *w, void *scratch) {
     (void)scratch;
+    if (w->k <= GEMV_SHORT || w->p <= GEMV_VECTORS * VL) {
+        for (int64_t k = 0; k < w->k; k += K_BLOCK) {
+            NAME(gemv_tiles)(w, k, w->k - k < K_BLOCK ? w->k : k + K_BLOCK);
+        }
+        return;
+    }
     const REAL *s = w->s;
     const REAL alpha = (REAL)w->alpha[0];
     for (int64_t p = 0; p < w->p; p += SLICE) {
@@ -73,25 +175,27 @@ static void NAME(outer)(const bp__native_view *w, void *scratch) {
         v = copy;
     }
     const REAL alpha = (REAL)w->alpha[0], beta = (REAL)w->beta[0];
-    const VECTOR zero = NAME(splat)(0), alphas = NAME(splat)(alpha), betas = NAME(splat)(beta);
-    for (int64_t q = 0; q < w->q; q++) {
-        const REAL y = ((const REAL *)w->s)[q * w->s_q];
+    const int64_t rows = w->p, columns = w->q, s_q = w->s_q, c_q = w->c_q, c_p = w->c_p;
+    const NAME(target) target = NAME(target_of)(w, 0);
+    const VECTOR zero = NAME(splat)(0);
+    for (int64_t q = 0; q < columns; q++) {
+        const REAL y = ((const REAL *)w->s)[q * s_q];
         const VECTOR ys = NAME(splat)(y);
-        REAL *c = (REAL *)w->c + q * w->c_q;
+        REAL *c = (REAL *)w->c + q * c_q;
         int64_t p = 0;
-        if (w->c_p == 1 && beta == 0) {
-            for (; p + VL <= w->p; p += VL) {
-                NAME(store)(c + p, alphas * NAME(madd)(NAME(load)(v + p), ys, zero));
+        if (c_p == 1) {
+            for (; p + VL <= rows; p += VL) {
+                NAME(finish_vector)(NAME(madd)(NAME(load)(v + p), ys, zero), &target, c + p, VL);
             }
-        } else if (w->c_p == 1) {
-            for (; p + VL <= w->p; p += VL) {
-                const VECTOR sum = NAME(madd)(NAME(load)(v + p), ys, zero);
-                NAME(store)(c + p, NAME(madd)(alphas, sum, betas * NAME(load)(c + p)));
+            if (p < rows) {
+                const int left = (int)(rows - p);
+                NAME(finish_vector)(NAME(madd)(NAME(load_part)(v + p, left), ys, zero), &target, c + p, left);
             }
+            continue;
         }
-        for (; p < w->p; p++) {
+        for (; p < rows; p++) {
             const REAL sum = NAME(scalar_madd)(v[p], y, 0);
-            REAL *to = c + p * w->c_p;
+            REAL *to = c + p * c_p;
             *to = beta == 0 ? alpha * sum : NAME(update)(alpha, sum, beta, *to);
         }
     }
@@ -178,3 +282,5 @@ static void NAME(scale)(const bp__native_view *w, void *scratch) {
 
 #undef SLICE
 #undef DEPTH
+#undef GEMV_VECTORS
+#undef GEMV_SHORT

@@ -28,23 +28,41 @@ INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c) {
     return NAME(scalar_madd)(alpha, sum, beta * c);
 }
 
-/* Writes the sums of a tile to C: c = alpha * sum + beta * c. `rows` of the tile's mv * VL rows exist. */
-INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_view *t, REAL *c, int rows) {
-    const REAL alpha = (REAL)t->alpha[0], beta = (REAL)t->beta[0];
-    const int64_t c_q = t->c_q, c_p = t->c_p;
-    if (c_p == 1 && rows == mv * VL) {
-        const VECTOR alphas = NAME(splat)(alpha), betas = NAME(splat)(beta);
+/* Target of the sums of tiles: c = alpha * sum + beta * c. `rows` of a tile's rows exist. */
+typedef struct NAME(target) {
+    REAL alpha, beta;
+    int64_t c_p, c_q;
+    int rows;
+} NAME(target);
+
+INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
+    return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows};
+}
+
+/* Writes one vector of sums to contiguous rows of C, of which `rows` exist. */
+INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, int rows) {
+    const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
+    if (rows >= VL) {
+        NAME(store)(to, t->beta == 0 ? alphas * sum : NAME(madd)(alphas, sum, betas * NAME(load)(to)));
+    } else {
+        NAME(store_part)
+        (to, t->beta == 0 ? alphas * sum : NAME(madd)(alphas, sum, betas * NAME(load_part)(to, rows)), rows);
+    }
+}
+
+/* Writes the sums of a tile to C. */
+INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const NAME(target) * t, REAL *c) {
+    if (t->c_p == 1) {
         UNROLL
         for (int j = 0; j < nr; j++) {
             UNROLL
             for (int i = 0; i < mv; i++) {
-                REAL *to = c + j * c_q + i * VL;
-                NAME(store)(to, beta == 0 ? alphas * sum[j][i] : NAME(madd)(alphas, sum[j][i], betas * NAME(load)(to)));
+                NAME(finish_vector)(sum[j][i], t, c + j * t->c_q + i * VL, i < mv - 1 ? VL : t->rows - i * VL);
             }
         }
         return;
     }
-    REAL lanes[NR * MV * VL];
+    REAL lanes[MOST_COLUMNS * MV * VL];
     UNROLL
     for (int j = 0; j < nr; j++) {
         UNROLL
@@ -52,70 +70,75 @@ INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const bp__native_vie
             NAME(store)(lanes + (j * mv + i) * VL, sum[j][i]);
         }
     }
-    for (int j = 0; j < nr; j++) {
-        for (int i = 0; i < rows; i++) {
-            REAL *to = c + j * c_q + i * c_p, x = lanes[j * mv * VL + i];
-            *to = beta == 0 ? alpha * x : NAME(update)(alpha, x, beta, *to);
+    for (int i = 0; i < t->rows; i++) {
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            REAL *to = c + j * t->c_q + i * t->c_p, x = lanes[j * mv * VL + i];
+            *to = t->beta == 0 ? t->alpha * x : NAME(update)(t->alpha, x, t->beta, *to);
         }
     }
 }
 
-/* Computes a tile of mv vectors by nr columns: all sums are in registers, and k is the outer loop. `packed`: both
- * operands are panels. `part`: the last vector of V in memory is not full. */
-INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_view *t, const REAL *v, const REAL *s,
-                       REAL *c, int rows) {
-    const int64_t v_k = packed ? mv * VL : t->v_k, s_k = packed ? NR : t->s_k, s_q = packed ? 1 : t->s_q;
-    VECTOR sum[NR][MV];
-    UNROLL
-    for (int j = 0; j < nr; j++) {
-        if (packed) {
-            __builtin_prefetch(c + j * t->c_q, 1);
-        }
-        UNROLL
-        for (int i = 0; i < mv; i++) {
-            sum[j][i] = NAME(splat)(0);
-        }
-    }
-    for (int64_t k = t->k; k > 0; k--) {
-        VECTOR x[MV];
-        UNROLL
-        for (int i = 0; i < mv; i++) {
-            x[i] = part && i == mv - 1 ? NAME(load_part)(v + i * VL, rows - i * VL) : NAME(load)(v + i * VL);
-        }
+/* Computes `count` tiles side by side, each of mv vectors by nr columns: all sums are in registers, and k is the outer
+ * loop. `packed`: both operands are panels. `part`: the last vector of V in memory is not full. */
+INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_view *t, const REAL *panel,
+                       const REAL *s, REAL *c, int rows, int64_t count) {
+    const int64_t depth = t->k, v_k = packed ? mv * VL : t->v_k, s_k = packed ? NR : t->s_k;
+    const int64_t s_q = packed ? 1 : t->s_q, s_tile = packed ? NR * depth : nr * s_q;
+    const NAME(target) target = NAME(target_of)(t, rows);
+    for (; count > 0; count--, s += s_tile, c += nr * target.c_q) {
+        const REAL *v = panel, *y = s;
+        VECTOR sum[MOST_COLUMNS][MV];
         UNROLL
         for (int j = 0; j < nr; j++) {
-            const VECTOR y = NAME(splat)(s[j * s_q]);
+            if (packed) {
+                __builtin_prefetch(c + j * target.c_q, 1);
+            }
             UNROLL
             for (int i = 0; i < mv; i++) {
-                sum[j][i] = NAME(madd)(x[i], y, sum[j][i]);
+                sum[j][i] = NAME(splat)(0);
             }
         }
-        v += v_k;
-        s += s_k;
+        for (int64_t k = depth; k > 0; k--, v += v_k, y += s_k) {
+            VECTOR x[MV];
+            UNROLL
+            for (int i = 0; i < mv; i++) {
+                x[i] = part && i == mv - 1 ? NAME(load_part)(v + i * VL, rows - i * VL) : NAME(load)(v + i * VL);
+            }
+            UNROLL
+            for (int j = 0; j < nr; j++) {
+                const VECTOR factor = NAME(splat)(y[j * s_q]);
+                UNROLL
+                for (int i = 0; i < mv; i++) {
+                    sum[j][i] = NAME(madd)(x[i], factor, sum[j][i]);
+                }
+            }
+        }
+        NAME(finish)(mv, nr, sum, &target, c);
     }
-    NAME(finish)(mv, nr, sum, t, c, rows);
 }
 
 /* One function for each size of tile and location of its operands. */
-typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows);
-#define TILE(mv, nr)                                                                                                   \
-    static void NAME(panels_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
-        NAME(tile)(mv, nr, true, false, t, v, s, c, rows);                                                             \
-    }                                                                                                                  \
-    static void NAME(memory_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {     \
-        NAME(tile)(mv, nr, false, false, t, v, s, c, rows);                                                            \
-    }                                                                                                                  \
-    static void NAME(part_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows) {       \
-        NAME(tile)(mv, nr, false, true, t, v, s, c, rows);                                                             \
+typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows,
+                                 int64_t count);
+#define TILE(name, mv, nr, packed, part)                                                                               \
+    static void NAME(name##_##mv##nr)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows,       \
+                                      int64_t count) {                                                                 \
+        NAME(tile)(mv, nr, packed, part, t, v, s, c, rows, count);                                                     \
     }
-EACH_TILE(TILE, REAL_VECTORS, REAL_COLUMNS)
+#define PANELS_TILE(mv, nr) TILE(panels, mv, nr, true, false)
+#define MEMORY_TILES(mv, nr) TILE(memory, mv, nr, false, false) TILE(part, mv, nr, false, true)
+EACH_TILE(PANELS_TILE, REAL_VECTORS, REAL_COLUMNS)
+EACH_MEMORY_TILE(MEMORY_TILES, REAL_VECTORS)
 #define PANELS_ROW(mv, nr) [FROM_PANELS][mv - 1][nr - 1] = NAME(panels_##mv##nr),
 #define MEMORY_ROW(mv, nr) [FROM_MEMORY][mv - 1][nr - 1] = NAME(memory_##mv##nr),
 #define PART_ROW(mv, nr) [FROM_PART][mv - 1][nr - 1] = NAME(part_##mv##nr),
-static NAME(tile_function) *const NAME(tiles)[3][MV][NR] = {EACH_TILE(PANELS_ROW, REAL_VECTORS, REAL_COLUMNS)
-                                                                EACH_TILE(MEMORY_ROW, REAL_VECTORS, REAL_COLUMNS)
-                                                                    EACH_TILE(PART_ROW, REAL_VECTORS, REAL_COLUMNS)};
+static NAME(tile_function) *const NAME(tiles)[3][MV][MOST_COLUMNS] = {EACH_TILE(PANELS_ROW, REAL_VECTORS, REAL_COLUMNS)
+                                                                          EACH_MEMORY_TILE(MEMORY_ROW, REAL_VECTORS)
+                                                                              EACH_MEMORY_TILE(PART_ROW, REAL_VECTORS)};
 #undef TILE
+#undef PANELS_TILE
+#undef MEMORY_TILES
 #undef PANELS_ROW
 #undef MEMORY_ROW
 #undef PART_ROW
@@ -130,10 +153,13 @@ static void NAME(block)(const bp__native_view *b) {
         for (int64_t p = 0; p < b->p;) {
             const int mv = NAME(vectors)(b->p - p);
             const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
-            for (int64_t q = chunk; q < end; q += NR) {
-                const int nr = end - q < NR ? (int)(end - q) : NR;
+            const int64_t whole = (end - chunk) / NR, rest = (end - chunk) % NR, q = end - rest;
+            const REAL *s = b->s;
+            NAME(tiles)
+            [FROM_PANELS][mv - 1][NR - 1](b, v, s + chunk * b->k, c + p * b->c_p + chunk * b->c_q, rows, whole);
+            if (rest) {
                 NAME(tiles)
-                [FROM_PANELS][mv - 1][nr - 1](b, v, (const REAL *)b->s + q * b->k, c + p * b->c_p + q * b->c_q, rows);
+                [FROM_PANELS][mv - 1][rest - 1](b, v, s + q * b->k, c + p * b->c_p + q * b->c_q, rows, 1);
             }
             v += mv * VL * b->k;
             p += rows;
@@ -158,32 +184,3 @@ static void NAME(block)(const bp__native_view *b) {
 #define PACK_ONE(x) (x)
 #define PACK_LOAD(from) (*(const JOIN(vector, NAME(pack_s)) *)(from))
 #include "kernel_pack.h"
-
-/* Computes a small product. S is read in memory. V is read in memory if its columns are contiguous; otherwise it is
- * packed panel by panel into scratch. */
-static void NAME(small)(const bp__native_view *whole, void *scratch) {
-    bp__native_view t = *whole;
-    const bool in_place = whole->v_p == 1;
-    for (int64_t k = 0; k < whole->k; k += K_BLOCK) {
-        t.k = whole->k - k < K_BLOCK ? whole->k - k : K_BLOCK;
-        for (int64_t p = 0; p < whole->p;) {
-            const int mv = NAME(vectors)(whole->p - p);
-            const int rows = whole->p - p < mv * VL ? (int)(whole->p - p) : mv * VL;
-            const REAL *v = (const REAL *)whole->v + p * whole->v_p + k * whole->v_k;
-            if (!in_place) {
-                NAME(pack_v)(scratch, v, whole->v_p, whole->v_k, rows, t.k, false);
-                v = scratch;
-                t.v_k = mv * VL;
-            }
-            NAME(tile_function) *const *tile =
-                NAME(tiles)[in_place && rows < mv * VL ? FROM_PART : FROM_MEMORY][mv - 1];
-            for (int64_t q = 0; q < whole->q; q += NR) {
-                const int nr = whole->q - q < NR ? (int)(whole->q - q) : NR;
-                tile[nr - 1](&t, v, (const REAL *)whole->s + q * whole->s_q + k * whole->s_k,
-                             (REAL *)whole->c + p * whole->c_p + q * whole->c_q, rows);
-            }
-            p += rows;
-        }
-        t.beta[0] = 1;
-    }
-}

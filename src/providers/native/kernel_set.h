@@ -1,6 +1,7 @@
 /* kernel_set.h - instantiates all product kernels of one instruction set from the templates. Parameters: SET (name of
  * the table), SET_NAME, VECTOR_BYTES, and the tiles: REAL_VECTORS, REAL_COLUMNS (a multiple of 4), COMPLEX_VECTORS,
- * COMPLEX_COLUMNS. Only the table is not static, so that several sets can be in one program.
+ * COMPLEX_COLUMNS. Tiles of real types that read S in memory have MEMORY_COLUMNS_1 columns if they have one vector, and
+ * so on, at most MOST_COLUMNS. Only the table is not static, so that several sets can be in one program.
  */
 #include "native.h"
 
@@ -19,6 +20,18 @@
 #define EACH_TILE_3(f, column) EACH_TILE_2(f, column) column(f, 3)
 #define EACH_TILE_(f, vectors, columns) EACH_TILE_##vectors(f, EACH_COLUMN_##columns)
 #define EACH_TILE(f, vectors, columns) EACH_TILE_(f, vectors, columns)
+
+#define MOST_COLUMNS 8
+/* Columns of S for which rows of V are transposed in registers, and vectors of rows that are computed at once. */
+#define ROWS_COLUMNS 2
+#define MOST_GROUPS 4
+#define EACH_COLUMN__(f, mv, columns) EACH_COLUMN_##columns(f, mv)
+#define EACH_COLUMN_OF(f, mv, columns) EACH_COLUMN__(f, mv, columns)
+#define EACH_MEMORY_TILE_1(f) EACH_COLUMN_OF(f, 1, MEMORY_COLUMNS_1)
+#define EACH_MEMORY_TILE_2(f) EACH_MEMORY_TILE_1(f) EACH_COLUMN_OF(f, 2, MEMORY_COLUMNS_2)
+#define EACH_MEMORY_TILE_3(f) EACH_MEMORY_TILE_2(f) EACH_COLUMN_OF(f, 3, MEMORY_COLUMNS_3)
+#define EACH_MEMORY_TILE_(f, vectors) EACH_MEMORY_TILE_##vectors(f)
+#define EACH_MEMORY_TILE(f, vectors) EACH_MEMORY_TILE_(f, vectors)
 
 /* Block sizes along k decide the results, so they depend on the type only and never on a cache size. */
 #define K_BLOCK_F32 384
@@ -40,6 +53,8 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #define S_LANES VL
 #define S_LANES_LIST LANES_F64
 #include "kernel_real.h"
+
+#include "kernel_rows.h"
 
 #include "kernel_paths.h"
 #undef REAL
@@ -69,6 +84,8 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #define S_LANES_LIST LANES_4
 #endif
 #include "kernel_real.h"
+
+#include "kernel_rows.h"
 
 #include "kernel_paths.h"
 

@@ -25,6 +25,9 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
+/* Hides from the compiler how a variable was computed. */
+#define OPAQUE(x) __asm__("" : "+r"(x))
+
 #define INLINE static inline __attribute__((always_inline, unused))
 
 #if defined(__FMA__) || defined(__aarch64__)
@@ -195,6 +198,112 @@ INLINE vector_f64 load_part_f64(const double *from, int count) {
     vector_f64 whole = {0};
     memcpy(&whole, from, (size_t)count * sizeof *from);
     return whole;
+}
+#endif
+
+/* Stores the first `count` lanes, fewer than all. Memory beyond them is not accessed. AVX2 has masked stores, but they
+ * are slow on many processors. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE void store_part_f32(float *to, vector_f32 x, int count) {
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1u), x);
+}
+INLINE void store_part_f64(double *to, vector_f64 x, int count) {
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << count) - 1u), x);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE void store_part_f32(float *to, vector_f32 x, int count) {
+    __m128 rest = _mm256_castps256_ps128(x);
+    if (count & 4) {
+        _mm_storeu_ps(to, rest);
+        rest = _mm256_extractf128_ps(x, 1);
+        to += 4;
+    }
+    if (count & 2) {
+        _mm_storel_pi((__m64 *)(void *)to, rest);
+        rest = _mm_movehl_ps(rest, rest);
+        to += 2;
+    }
+    if (count & 1) {
+        _mm_store_ss(to, rest);
+    }
+}
+INLINE void store_part_f64(double *to, vector_f64 x, int count) {
+    __m128d rest = _mm256_castpd256_pd128(x);
+    if (count & 2) {
+        _mm_storeu_pd(to, rest);
+        rest = _mm256_extractf128_pd(x, 1);
+        to += 2;
+    }
+    if (count & 1) {
+        _mm_store_sd(to, rest);
+    }
+}
+#else
+INLINE void store_part_f32(float *to, vector_f32 x, int count) {
+    for (int i = 0; i < count; i++) {
+        to[i] = x[i];
+    }
+}
+INLINE void store_part_f64(double *to, vector_f64 x, int count) {
+    for (int i = 0; i < count; i++) {
+        to[i] = x[i];
+    }
+}
+#endif
+
+/* 16 bytes of a row, and vectors that consist of such parts. load_part_quad() sets the lanes from `count` on to zero
+ * and does not access memory beyond them. */
+typedef float vector_quad_f32 __attribute__((vector_size(16)));
+typedef double vector_quad_f64 __attribute__((vector_size(16)));
+INLINE vector_quad_f32 load_quad_f32(const float *from) {
+    vector_quad_f32 x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+INLINE vector_quad_f64 load_quad_f64(const double *from) {
+    vector_quad_f64 x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+#if defined(__AVX2__)
+INLINE vector_quad_f32 load_part_quad_f32(const float *from, int count) {
+    static const int32_t mask[7] = {-1, -1, -1, -1, 0, 0, 0};
+    return _mm_maskload_ps(from, _mm_loadu_si128((const __m128i *)(const void *)(mask + 4 - count)));
+}
+#else
+INLINE vector_quad_f32 load_part_quad_f32(const float *from, int count) {
+    return (vector_quad_f32){from[0], count > 1 ? from[1] : 0, count > 2 ? from[2] : 0, count > 3 ? from[3] : 0};
+}
+#endif
+INLINE vector_quad_f64 load_part_quad_f64(const double *from, int count) {
+    return (vector_quad_f64){from[0], count > 1 ? from[1] : 0};
+}
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 join_quad_f32(const vector_quad_f32 *part) {
+    const __m512 low = _mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(part[0]), part[1], 1));
+    return _mm512_insertf32x8(low, _mm256_insertf128_ps(_mm256_castps128_ps256(part[2]), part[3], 1), 1);
+}
+INLINE vector_f64 join_quad_f64(const vector_quad_f64 *part) {
+    const __m512d low = _mm512_castpd256_pd512(_mm256_insertf128_pd(_mm256_castpd128_pd256(part[0]), part[1], 1));
+    return _mm512_insertf64x4(low, _mm256_insertf128_pd(_mm256_castpd128_pd256(part[2]), part[3], 1), 1);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX2__)
+INLINE vector_f32 join_quad_f32(const vector_quad_f32 *part) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(part[0]), part[1], 1);
+}
+INLINE vector_f64 join_quad_f64(const vector_quad_f64 *part) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(part[0]), part[1], 1);
+}
+#else
+INLINE vector_f32 join_quad_f32(const vector_quad_f32 *part) {
+    vector_f32 x;
+    memcpy(&x, part, sizeof x);
+    return x;
+}
+INLINE vector_f64 join_quad_f64(const vector_quad_f64 *part) {
+    vector_f64 x;
+    memcpy(&x, part, sizeof x);
+    return x;
 }
 #endif
 

@@ -2,7 +2,7 @@
  *
  * Each product is computed as C(p,q) = sum over k of V(p,k) * S(k,q). Vectors run along p; each element of S is
  * broadcast. The view is either the product itself (V is A, p is m) or its transpose (V is B, p is n). choose.c takes
- * the view in which vectors follow the contiguous direction of C.
+ * the view in which vectors follow the contiguous direction of C, or the cheaper one if that direction is short.
  *
  * Results are bitwise reproducible for every thread count and every position in a batch. An element of C is one chain
  * of operations:
@@ -43,12 +43,13 @@ typedef void (*bp__native_run)(const bp__native_view *view, void *scratch);
  */
 typedef struct bp__native_kernels {
     bool complex;
-    int lanes;      /* elements of a vector */
-    int p_panel;    /* rows of a full tile */
-    int q_panel;    /* columns of a full tile */
-    int k_block;    /* length of a block of k; results depend on it */
-    size_t element; /* bytes of an element in memory */
-    size_t packed;  /* bytes of an element in a panel */
+    int lanes;        /* elements of a vector */
+    int p_panel;      /* rows of a full tile */
+    int q_panel;      /* columns of a full tile */
+    int k_block;      /* length of a block of k; results depend on it */
+    int rows_columns; /* columns of S up to which `small` reads rows of V that are contiguous along k in place */
+    size_t element;   /* bytes of an element in memory */
+    size_t packed;    /* bytes of an element in a panel */
     bp__native_pack pack_v;
     bp__native_pack pack_s;
     /* C = alpha * V*S + beta * C for packed panels, with k at most k_block. C has the type that sums are computed in.

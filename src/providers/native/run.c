@@ -261,7 +261,7 @@ static size_t scratch_for(const bp__native_choice *choice) {
     if (choice->path == BP__PATH_PACKED) {
         return bp__native_blocked_scratch(kernels, view, choice->split_items ? 1 : choice->threads);
     }
-    if (choice->path == BP__PATH_SMALL && (view->v_p != 1 || kernels->complex)) {
+    if (choice->path == BP__PATH_SMALL && bp__native_small_packs(choice)) {
         elements = (size_t)kernels->p_panel * (size_t)(view->k < kernels->k_block ? view->k : kernels->k_block);
     } else if (choice->path == BP__PATH_OUTER && (view->v_p != 1 || kernels->complex)) {
         elements = (size_t)view->p + (size_t)kernels->p_panel;
