@@ -161,13 +161,18 @@ static bp_library_info row_of(const char *id, const char *family, const char *th
                              .threading = threading};
 }
 
+/* The processor of the simulated machine. */
+static bp_capability hardware = BP_CAPABILITY_AVX2;
+static const char *vendor = "GenuineIntel";
+
 /* Runs one check with a variable set ("NAME=value", "" for none), and searches its findings for texts. */
 static void expect_words(void (*check)(doctor *), const bp_library_info *rows, int count, const char *setting,
                          const char *wanted, const char *unwanted) {
     doctor d = {.check = "check", .rows = rows, .row_count = count};
     d.machine = (bp_machine_info){
         .struct_size = sizeof d.machine, .usable_cpus = 4, .logical_cpus = 4, .architecture = "x86_64"};
-    d.hardware = BP_CAPABILITY_AVX2;
+    d.machine.cpu_vendor = vendor;
+    d.hardware = hardware;
     char *name = cli_format("%s", setting), *equals = strchr(name, '=');
     if (equals) {
         *equals = 0;
@@ -218,6 +223,31 @@ static void variable_of_slow_kernels_is_named(void **state) {
     expect_words(doctor_kernels, &row, 1, "", "it does not recognise the processor -> set BLIS_ARCH_TYPE=3", NULL);
     expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25", "selected by BLIS_ARCH_TYPE=25 -> unset BLIS_ARCH_TYPE",
                  "does not recognise");
+}
+
+static void generic_kernels_of_mkl_are_reported(void **state) {
+    (void)state;
+    bp_library_info row = row_of("mkl", "mkl", "libiomp5", BP_LIBRARY_OK);
+    row.kernels = "def";
+    vendor = "AuthenticAMD";
+    expect_words(doctor_kernels, &row, 1, "", "1 mkl runs its generic kernels (def) on an AMD processor: products take",
+                 "AVX-512");
+    expect_words(doctor_kernels, &row, 1, "", "-> let programs that call MKL themselves use another BLAS", "unset");
+    hardware = BP_CAPABILITY_AVX512;
+    expect_words(doctor_kernels, &row, 1, "", "2 mkl runs its generic kernels (def) on an AMD processor: they do not",
+                 NULL);
+    row.state = BP_LIBRARY_BROKEN;
+    expect_words(doctor_kernels, &row, 1, "", "", NULL);
+    row.state = BP_LIBRARY_OK;
+    row.kernels = "avx512";
+    expect_words(doctor_kernels, &row, 1, "", "", NULL);
+    hardware = BP_CAPABILITY_AVX2;
+    row.kernels = "avx2";
+    expect_words(doctor_kernels, &row, 1, "", "", NULL);
+    row.kernels = "def";
+    vendor = "HygonGenuine";
+    expect_words(doctor_kernels, &row, 1, "", "on a processor that is not Intel's", "AMD");
+    vendor = "GenuineIntel";
 }
 
 static void limits_below_the_request_are_reported(void **state) {
@@ -295,6 +325,7 @@ int main(void) {
         cmocka_unit_test(variable_of_a_broken_library_is_named),
         cmocka_unit_test(unknown_values_are_reported),
         cmocka_unit_test(variable_of_slow_kernels_is_named),
+        cmocka_unit_test(generic_kernels_of_mkl_are_reported),
         cmocka_unit_test(limits_below_the_request_are_reported),
         cmocka_unit_test(num_threads_is_named),
         cmocka_unit_test(installed_alternative_is_advised),

@@ -123,7 +123,7 @@ static void test_lattice(void **state) {
         for (int at = 0; runs_here(set) && at < COUNT(shorts) * COUNT(others) * COUNT(others); at++) {
             const int64_t few = shorts[at % COUNT(shorts)], x = others[at / COUNT(shorts) % COUNT(others)];
             const int64_t y = others[at / COUNT(shorts) / COUNT(others)];
-            if (x * y > 30000 || (complex && at % 3)) {
+            if (x * y > 9000 || (complex && at % 3)) {
                 continue; /* the reference takes long */
             }
             switch ((at + at / 7) % 3) {

@@ -72,8 +72,8 @@ static const bp__driver_family families[] = {
     {.family = NULL, .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
 };
 
-/* Kernel sets of OpenBLAS, BLIS, MKL and libxsmm, with f64 operations per cycle and core. MKL runs `def` on processors of other
- * makers, with the instructions of the hardware (measured: 13 to 16 with AVX2). */
+/* Kernel sets of OpenBLAS, BLIS, MKL and libxsmm, with f64 operations per cycle and core. MKL runs `def` on processors of
+ * other makers, with the instructions of the hardware (measured: 13 to 16 with AVX2). */
 static const struct {
     const char *name;
     double flops;

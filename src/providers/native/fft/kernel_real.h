@@ -94,6 +94,7 @@ static void NAME(modulate)(void *y, const void *x, const void *v, int64_t count,
 
 static const bp__fft_kernels NAME(kernels) = {
     .lanes = LANES,
+    .bytes = LANES * sizeof(REAL),
     .passes = NAME(passes),
     .gather = NAME(gather),
     .scatter = NAME(scatter),

@@ -64,6 +64,7 @@ typedef struct bp__fft_lines {
 
 typedef struct bp__fft_kernels {
     int lanes;
+    int bytes; /* of a vector */
     /* Runs `count` passes. `unit` is the product of the radices of passes that already distributed one line over the
      * lanes, otherwise 1. `work` has two blocks of n / unit elements, used alternately; the first pass writes work[0].
      * The last result is multiplied by `scale`. */

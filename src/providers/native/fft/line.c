@@ -6,9 +6,11 @@
 #include <string.h>
 
 /* Lengths from which a line is split into columns and rows, so that passes stay in the first-level cache. SPLIT_FROM:
- * the length suits the widest vectors along the line. SPLIT_ODD_FROM: it does not. */
+ * the length suits vectors along the line that are the widest, or have at least WIDE_BYTES. Columns and rows may fill
+ * wider ones, but are padded, multiplied by twiddles and transposed. SPLIT_ODD_FROM: it does not. */
 #define SPLIT_FROM 8192
 #define SPLIT_ODD_FROM 256
+#define WIDE_BYTES 32
 
 static const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, BP__FFT_PRIME_MOST};
 #define PRIMES ((int)(sizeof primes / sizeof primes[0]))
@@ -84,7 +86,8 @@ bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, in
     if (rough_factor(n) != 1) {
         algorithm.way = BP__FFT_CHIRP;
         algorithm.inner = convolution_for(2 * n - 1, lanes);
-    } else if (n >= (algorithm.across->lanes == lanes ? SPLIT_FROM : SPLIT_ODD_FROM)) {
+    } else if (n >= (algorithm.across->lanes == lanes || algorithm.across->bytes >= WIDE_BYTES ? SPLIT_FROM
+                                                                                               : SPLIT_ODD_FROM)) {
         algorithm.columns = columns_for(n, lanes);
         algorithm.rows = n / algorithm.columns;
         algorithm.way = algorithm.columns > 1 ? BP__FFT_SPLIT : BP__FFT_DIRECT;
