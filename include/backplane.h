@@ -9,6 +9,7 @@
  *   backends.h  the backends of torch.backends: built, present, available, enabled, and why not
  *   verbose.h   verbose modes of oneMKL and oneDNN
  *   dispatch.h  plans, plan cache, explanations
+ *   tune.h      measured times of problems
  *   matmul.h    matrix products
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
@@ -30,6 +31,7 @@
 #include "backplane/backends.h"
 #include "backplane/verbose.h"
 #include "backplane/dispatch.h"
+#include "backplane/tune.h"
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
 #include "backplane/fft.h"

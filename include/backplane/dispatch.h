@@ -133,8 +133,9 @@ typedef struct bp_candidate_info {
     const char *algorithm;
     uint32_t properties; /* BP_PROPERTY_ mask */
     int threads;
-    double cost_ns; /* estimated time in ns */
-    int chosen;     /* 1: the call would run this candidate */
+    double cost_ns;     /* estimated time in ns */
+    int chosen;         /* 1: the call would run this candidate */
+    double measured_ns; /* time measured for this class of problems, see tune.h; 0: none */
 } bp_candidate_info;
 
 /* Fills *info with candidate `index` (0, 1, ...) and returns 1. Returns 0 past the end. All strings of an explanation

@@ -129,7 +129,9 @@ typedef struct bp_policy {
     uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 f32, 1 TF32, 2 bf16 */
     uint8_t fft_planner;       /* FFTW planner: 0 auto, 1 estimate, 2 measure, 3 patient */
     uint8_t packed;            /* bit i: the caller will pass operand i in packed form (bp_plan_pack) */
-    uint8_t reserved[3];
+    uint8_t benchmark;         /* reserved for dispatch: whether candidates are measured */
+    uint8_t tuning;            /* likewise: which measured times are used */
+    uint8_t reserved;
 } bp_policy;
 
 typedef enum bp_capability {

@@ -1,8 +1,7 @@
 /* choose.c - evaluates every candidate and selects one: constraints first, then the preference, then the cost.
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "registry/internal.h"
 
 #include <stdio.h>
@@ -247,36 +246,7 @@ static bp_status evaluate_all(bp__choice *choice, bool need_libraries) {
                                 : BP_OK;
 }
 
-/* ---- Failures ---- */
-
-/* Limit of failed algorithms of one candidate; the candidate is given up after that. Without it, a provider that
- * violates the interface and offers new algorithms each time would be tried for ever. */
-#define MOST_TRIES 16
-
-bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
-                           bp_status status, const char *sentence) {
-    /* if memory is short or the library cannot run this algorithm, another one may succeed */
-    bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
-    int tries = 0;
-    for (int i = 0; i < failures->count; i++) {
-        tries += failures->list[i].candidate == candidate;
-    }
-    whole = whole || tries >= MOST_TRIES;
-    bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
-    if (!grown) {
-        return bp__fail_memory(sizeof *grown, "the list of failures");
-    }
-    failures->list = grown;
-    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
-    bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
-    return BP_OK;
-}
-
-void bp__failures_free(bp__failures *failures) {
-    bp__free(failures->list);
-    bp__text_free(&failures->text);
-    *failures = (bp__failures){0};
-}
+/* ---- Selection ---- */
 
 static void mark_failed(bp__choice *choice, const bp__failures *failures) {
     for (int f = 0; failures && f < failures->count; f++) {
@@ -288,8 +258,6 @@ static void mark_failed(bp__choice *choice, const bp__failures *failures) {
         }
     }
 }
-
-/* ---- Selection ---- */
 
 static bool is_usable(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
@@ -344,7 +312,8 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
     } else {
-        bp__text_addf(&choice->decision, "lowest estimated time of %d candidates that accept", open);
+        bp__text_addf(&choice->decision, "lowest %s time of %d candidates that accept",
+                      choice->measured ? "measured" : "estimated", open);
         if (problem->policy.deterministic == 2) {
             bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
         }
@@ -541,6 +510,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
         BP__TRY(evaluate_all(choice, true));
         mark_failed(choice, failures);
     }
+    bp__tune_choice(choice);
     decide(choice, asked);
     if (!early) {
         bp__name_warn_of_unknown(choice, bp__policy_text(asked->policy.exclude));
@@ -564,6 +534,16 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
     return BP_OK;
 }
 
+/* Adds when the times were measured, or why times that exist are not used. */
+static void describe_measurement(bp__choice *choice) {
+    char age[64];
+    if (choice->measured && choice->chosen >= 0) {
+        bp__text_addf(&choice->decision, "; measured %s", bp__tune_age(choice->measured_s, age, sizeof age));
+    } else if (choice->unmeasured) {
+        bp__text_addf(&choice->decision, "; %s", choice->unmeasured);
+    }
+}
+
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
@@ -577,6 +557,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     }
     if (status == BP_OK && failures) {
         bp__text_add(&choice->decision, bp__text_get(&failures->text));
+    }
+    if (status == BP_OK) {
+        describe_measurement(choice);
     }
     if (status == BP_OK && adapted && choice->chosen >= 0) {
         bp__text_addf(&choice->decision, "; %s", adapted);

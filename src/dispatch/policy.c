@@ -3,8 +3,7 @@
  * Every call needs the policy in force, but reading all its settings would cost more than a small product. A thread
  * therefore keeps a number for the whole policy, and compares one epoch to know that the number is still valid. Equal
  * policies have equal numbers, so that plans made under a scope are found again when that scope is entered again. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "machine/internal.h"
 
 #include <string.h>
@@ -97,6 +96,21 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
+/* Returns whether candidates are measured, as `family_setting` (a bp_setting_id, or BP__NO_SETTING) or else `benchmark`
+ * says. */
+static uint8_t benchmark_of(int family_setting) {
+    enum { INHERIT, TRUE };
+    int64_t own = family_setting == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family_setting);
+    bool on = own == INHERIT ? bp__setting_int(BP_SET_benchmark) != 0 : own == TRUE;
+    return !on ? BP__BENCHMARK_OFF : bp__setting_int(BP_SET_tuning_start) ? BP__BENCHMARK_NOW : BP__BENCHMARK_AUTO;
+}
+
+static uint8_t tuning(void) {
+    return !bp__setting_int(BP_SET_tuning_store)         ? BP__TUNING_OFF
+           : *bp__setting_text(BP_SET_tuning_store_path) ? BP__TUNING_FROZEN
+                                                         : BP__TUNING_USED;
+}
+
 /* Resolves the settings that all families share. */
 static void resolve_common(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
@@ -109,6 +123,7 @@ static void resolve_common(bp_policy *policy) {
     policy->warn_only = requested && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
     policy->disabled_backends = disabled_backends();
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
+    policy->tuning = tuning();
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
     policy->exclude = text_handle(exclude);
@@ -119,6 +134,7 @@ static void resolve_common(bp_policy *policy) {
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
+    policy->benchmark = benchmark_of(family->benchmark);
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1

@@ -14,7 +14,8 @@ MAY_INCLUDE = {
     "store": ["base", "settings"],
     "registry": ["base", "settings", "store", "machine"],
     "einsum": ["base", "settings"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "einsum"],
+    "tuning": ["base"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "einsum", "tuning"],
     "ops": ["base", "settings", "store", "tensor", "machine", "registry", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.

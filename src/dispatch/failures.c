@@ -1,0 +1,31 @@
+/* failures.c - notes which candidates and algorithms have failed, so that others are tried. */
+#include "dispatch/internal.h"
+
+/* Limit of failed algorithms of one candidate; the candidate is given up after that. Without it, a provider that
+ * violates the interface and offers new algorithms each time would be tried for ever. */
+#define MOST_TRIES 16
+
+bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
+                           bp_status status, const char *sentence) {
+    /* if memory is short or the library cannot run this algorithm, another one may succeed */
+    bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
+    int tries = 0;
+    for (int i = 0; i < failures->count; i++) {
+        tries += failures->list[i].candidate == candidate;
+    }
+    whole = whole || tries >= MOST_TRIES;
+    bp__failed *grown = bp__realloc(failures->list, ((size_t)failures->count + 1) * sizeof *grown);
+    if (!grown) {
+        return bp__fail_memory(sizeof *grown, "the list of failures");
+    }
+    failures->list = grown;
+    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
+    bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
+    return BP_OK;
+}
+
+void bp__failures_free(bp__failures *failures) {
+    bp__free(failures->list);
+    bp__text_free(&failures->text);
+    *failures = (bp__failures){0};
+}
