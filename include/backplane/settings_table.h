@@ -63,7 +63,7 @@
     X(verbose, 20, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations", \
       "1: one comma-separated line per call on standard error; 2: also the candidates of each new plan.") \
     X(benchmark, 76, "benchmark", BOOL, "false", "", "", BP_SETTING_POLICY, "all operations", \
-      "Measure the candidates of problems that take much time, and use the fastest. Off if deterministic is set.") \
+      "Measure the candidates of problems that take much time, and use the fastest. Under deterministic only tuning.start=now measures.") \
     X(matmul_benchmark, 77, "matmul.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "matmul, gemm", \
       "The same for matrix products; inherit: as benchmark says.") \
     X(einsum_benchmark, 78, "einsum.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "einsum", \

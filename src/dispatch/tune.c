@@ -463,17 +463,26 @@ static void refuse_quarantined(bp__choice *choice) {
     }
 }
 
-/* Whether measuring is possible here: not within a call that waits, and not under constraints that forbid its use. */
+/* Whether measuring is possible here: not within a call that waits, and not where no record is ever used. */
 static bool may_measure(const bp_problem *asked) {
-    return asked->policy.deterministic == 0 && asked->place == 0 && !inside && !bp__executor_awaited() &&
+    return asked->policy.deterministic < 2 && asked->place == 0 && !inside && !bp__executor_awaited() &&
            !bp__interrupt_asks();
+}
+
+/* Returns whether there is a record that need not be replaced: it says why the class is not measured, or it may not be
+ * used now. */
+static bool is_settled(const bp__choice *choice, const char *key) {
+    bp__text record = {0};
+    int64_t written_s;
+    bool settled = bp__tune_find(key, false, &record, &written_s) &&
+                   (*bp__text_get(&record) == '!' || choice->asked.policy.deterministic > 0);
+    bp__text_free(&record);
+    return settled;
 }
 
 /* Applies the record of the class, measuring it first if `now`. */
 static bool rank(bp__choice *choice, bool now, const bp_operand *addresses) {
     bp__text key = {0};
-    bp__text known = {0};
-    int64_t written_s;
     eligible all = find_eligible(choice);
     if (all.count < 2) {
         return false;
@@ -487,15 +496,13 @@ static bool rank(bp__choice *choice, bool now, const bp_operand *addresses) {
         refuse_quarantined(choice);
         all = find_eligible(choice);
         ranked = apply_record(choice, &all, bp__text_get(&key));
-        bool refused = bp__tune_find(bp__text_get(&key), false, &known, &written_s) && *bp__text_get(&known) == '!';
-        if (!ranked && !refused) {
+        if (!ranked && !is_settled(choice, bp__text_get(&key))) {
             measure(choice, bp__text_get(&key), addresses);
             all = find_eligible(choice);
             ranked = apply_record(choice, &all, bp__text_get(&key));
         }
         pthread_mutex_unlock(&measuring);
     }
-    bp__text_free(&known);
     bp__text_free(&key);
     return ranked;
 }

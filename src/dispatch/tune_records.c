@@ -7,6 +7,8 @@
 #include "store/place.h"
 #include "store/store.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,16 +30,31 @@ static struct {
     int count;
 } state;
 
-static const char *frozen_path(void) {
-    return bp__setting_text(BP_SET_tuning_store_path);
+static bool is_frozen(void) {
+    return *bp__setting_text(BP_SET_tuning_store_path) != '\0';
+}
+
+/* Writes the path of the file that is read; "" if there is none. A missing file that the user has named is reported. */
+static void find_file(char path[PATH_MAX]) {
+    const char *named = bp__setting_text(BP_SET_tuning_store_path);
+    size_t given;
+    if (*named && !realpath(named, path)) {
+        bp__warn("tuning.store_path=%s: the file cannot be found: %s", named, strerror(errno));
+        path[0] = '\0';
+    } else if (!*named && !bp__cache_path(FILE_NAME, path, &given)) {
+        path[0] = '\0';
+    }
 }
 
 /* Reads the file again, and replaces the snapshot. Outside the mutex, because a warning may be reported. */
 static void load(void) {
     enum { OFF };
     bp__store *fresh = NULL;
-    const char *path = frozen_path();
-    if (bp__setting_int(BP_SET_tuning_store) != OFF && bp__store_open(&fresh, *path ? path : FILE_NAME) != BP_OK) {
+    char path[PATH_MAX] = "";
+    if (bp__setting_int(BP_SET_tuning_store) != OFF) {
+        find_file(path);
+    }
+    if (*path && bp__store_open(&fresh, path) != BP_OK) {
         fresh = NULL; /* memory is short: there are no stored times */
     }
     pthread_mutex_lock(&bp__tune_mutex);
@@ -76,7 +93,7 @@ static int find_own(const char *key) {
 
 bool bp__tune_find(const char *key, bool frozen, bp__text *value, int64_t *written_s) {
     load_once();
-    if (frozen && !*frozen_path()) {
+    if (frozen && !is_frozen()) {
         return false;
     }
     pthread_mutex_lock(&bp__tune_mutex);
@@ -124,7 +141,7 @@ void bp__tune_keep(const char *key, const char *value) {
     enum { READ_WRITE = 2 };
     const bp__store_record record = {.key = key, .value = value};
     keep_own(key, value);
-    if (bp__setting_int(BP_SET_tuning_store) != READ_WRITE || *frozen_path()) {
+    if (bp__setting_int(BP_SET_tuning_store) != READ_WRITE || is_frozen()) {
         return;
     }
     bp_status status = bp__store_put(FILE_NAME, &record, 1);
@@ -135,14 +152,8 @@ void bp__tune_keep(const char *key, const char *value) {
 
 const char *bp__tune_file(char *path, size_t size) {
     char full[PATH_MAX];
-    size_t given;
-    const char *frozen = frozen_path();
-    path[0] = '\0';
-    if (*frozen) {
-        bp__copy_text(path, size, frozen);
-    } else if (bp__cache_path(FILE_NAME, full, &given)) {
-        bp__copy_text(path, size, full);
-    }
+    find_file(full);
+    bp__copy_text(path, size, full);
     return path;
 }
 

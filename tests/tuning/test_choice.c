@@ -4,6 +4,7 @@
 #include "store/store.h"
 
 #include <time.h>
+#include <unistd.h>
 
 static void off_measures_and_writes_nothing(void **state) {
     (void)state;
@@ -96,24 +97,37 @@ static void read_only_uses_times_and_writes_none(void **state) {
 static void deterministic_ignores_times(void **state) {
     (void)state;
     char frozen[160];
-    multiply(NOW ", deterministic=run", 16);
+    multiply("benchmark=true, deterministic=run, " RIVALS_ONLY, 16);
     assert_int_equal(seen.runs[1], 0);
-    multiply(NOW, 16);
+    assert_string_equal(multiply(NOW, 16), "quick");
+    assert_string_equal(multiply(RIVALS_ONLY ", deterministic=run", 16), "steady");
+    assert_string_equal(multiply(NOW ", deterministic=run", 16), "steady"); /* measured, but not used */
+    int runs = seen.runs[1];
+    assert_true(runs > 1);
+    assert_contains(decision(NOW ", deterministic=run", 16), "not used, because deterministic is set");
+    assert_int_equal(seen.runs[1], runs); /* once */
     assert_string_equal(multiply(RIVALS_ONLY ", deterministic=run", 16), "steady");
     assert_null(strstr(decision(RIVALS_ONLY ", deterministic=run", 16), "lowest measured"));
 
-    /* a record of that class, in a file that is never written */
-    bp__store *file;
     snprintf(frozen, sizeof frozen, "%s/frozen.txt", cache_folder);
     assert_int_equal(bp_tuning_export(frozen), BP_OK);
-    assert_int_equal(bp__store_open(&file, frozen), BP_OK);
-    bp__store_close(file);
-    setenv("BACKPLANE_TUNING_STORE_PATH", frozen, 1);
+    assert_int_equal(chdir(cache_folder), 0);
+    setenv("BACKPLANE_TUNING_STORE_PATH", "frozen.txt", 1);
     tuning_restart();
     assert_string_equal(multiply(RIVALS_ONLY, 16), "quick");
+    assert_string_equal(multiply(RIVALS_ONLY ", deterministic=run", 16), "quick");
+    assert_string_equal(multiply(NOW ", deterministic=run", 18), "steady"); /* not in the file */
     assert_int_equal(bp_tuning_clear(), BP_E_READ_ONLY);
     assert_string_equal(multiply(NOW, 17), "quick");
     assert_null(strstr(cache_file("frozen.txt"), "17x17"));
+    assert_null(strstr(cache_file("tuning.txt"), "17x17"));
+    setenv("BACKPLANE_TUNING_STORE_PATH", "/no/such/file", 1);
+    tuning_restart();
+    assert_string_equal(multiply(RIVALS_ONLY, 16), "steady");
+    char warning[512] = "";
+    assert_int_equal(bp_warning_at(0, warning, sizeof warning), 1);
+    assert_contains(warning, "tuning.store_path=/no/such/file");
+    assert_int_equal(chdir("/"), 0);
 }
 
 /* A record is used only for the same candidates. */
