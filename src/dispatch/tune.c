@@ -100,13 +100,33 @@ static void keep_likely(eligible *all, const bp__choice *choice) {
     all->count = keep;
 }
 
+/* How much longer measuring took than expected, for the last classes of each operation, in thousandths: libraries are
+ * loaded, and some plan by measurement. */
+enum { OPERATIONS = 32, AS_EXPECTED = 1000, MOST_CORRECTION = 1000 * AS_EXPECTED };
+static atomic_int corrections[OPERATIONS] = {[BP_OP_FFT] = 100 * AS_EXPECTED};
+
+static double modelled_cost(const bp__choice *choice, const eligible *all) {
+    return FIXED_NS + all->count * fmax(COST_CALLS * choice->offers[all->offer[0]].order, TURN_NS);
+}
+
 double bp__tune_cost(const bp__choice *choice) {
     eligible all = find_eligible(choice);
     keep_likely(&all, choice);
-    if (all.count < 2) {
+    if (all.count < 2 || choice->asked.op >= OPERATIONS) {
         return 0;
     }
-    return FIXED_NS + all.count * fmax(COST_CALLS * choice->offers[all.offer[0]].order, TURN_NS);
+    int correction = atomic_load_explicit(&corrections[choice->asked.op], memory_order_relaxed);
+    return modelled_cost(choice, &all) * (correction > AS_EXPECTED ? (double)correction / AS_EXPECTED : 1);
+}
+
+/* Changes the correction by half, on a logarithmic scale, because the time of one class varies. */
+static void correct_cost(const bp__choice *choice, double modelled_ns, double took_ns) {
+    if (choice->asked.op < OPERATIONS) {
+        atomic_int *correction = &corrections[choice->asked.op];
+        double old = fmax(AS_EXPECTED, atomic_load_explicit(correction, memory_order_relaxed));
+        double now = fmin(MOST_CORRECTION, sqrt(old * fmax(1, AS_EXPECTED * took_ns / modelled_ns)));
+        atomic_store_explicit(correction, (int)now, memory_order_relaxed);
+    }
 }
 
 /* ---- Records: "took 2.1 ms|1234.5 NAME|- NAME|failed NAME" ---- */
@@ -183,7 +203,8 @@ typedef struct measured {
     bp_prepared *prepared;
     bp__trial_result result;
     bool has_result;
-    char wrong[160]; /* why the result is wrong; "" if it is right */
+    char wrong[160];   /* why the result is wrong; "" if it is right */
+    char differs[160]; /* how it differs from the one that all were compared with last; "" if it agrees */
 } measured;
 
 typedef struct session {
@@ -242,35 +263,52 @@ static double rounding(const session *s) {
     return error;
 }
 
-/* Returns how many results agree with that of `right`, itself not counted. */
-static int supporters(const session *s, const measured *right, double error) {
-    char why[160];
+/* Compares all results with that of `right`; notes in `differs` how each differs. Returns how many others agree, -1 if
+ * `right` itself is not a whole result. */
+static int compare_all(session *s, measured *right, double error) {
     int count = 0;
+    if (!bp__trial_written(&s->trial, &right->result, right->wrong, sizeof right->wrong)) {
+        return -1;
+    }
+    bp__trial_measure(&s->trial, &right->result);
     for (int i = 0; i < s->count; i++) {
-        const measured *m = &s->list[i];
-        count += m != right && m->has_result && !*m->wrong &&
-                 bp__trial_agrees(&s->trial, &right->result, &m->result, error, why, sizeof why);
+        measured *m = &s->list[i];
+        m->differs[0] = '\0';
+        if (m != right && m->has_result) {
+            count += bp__trial_agrees(&s->trial, &right->result, &m->result, error, m->differs, sizeof m->differs);
+        }
     }
     return count;
 }
 
-/* Returns the result to compare with: that of native, unless more of the others agree with each other. */
-static const measured *find_right(const session *s, double error) {
-    const measured *right = NULL;
-    int most = -1;
+static int result_count(const session *s) {
+    int count = 0;
     for (int i = 0; i < s->count; i++) {
-        const measured *m = &s->list[i];
-        if (!m->has_result || *m->wrong) {
-            continue;
-        }
-        bool trusted = is_native(m->offer);
-        int count = 2 * supporters(s, m, error) + trusted; /* native decides between equal numbers */
-        if (count > most) {
-            most = count;
-            right = m;
+        count += s->list[i].has_result;
+    }
+    return count;
+}
+
+/* Compares the results with that of native, or of another candidate if most disagree with native. Returns the number
+ * that agree with the best one; *right is NULL if there is no whole result. */
+static int find_right(session *s, double error, measured **right) {
+    const int others = result_count(s) - 1;
+    int most = -1;
+    *right = NULL;
+    for (int natives = 1; natives >= 0 && 2 * most < others; natives--) {
+        for (int i = 0; i < s->count && 2 * most < others; i++) {
+            measured *m = &s->list[i];
+            int count = m->has_result && is_native(m->offer) == natives ? compare_all(s, m, error) : -1;
+            if (count > most) {
+                most = count;
+                *right = m;
+            }
         }
     }
-    return right;
+    if (*right) {
+        most = compare_all(s, *right, error);
+    }
+    return most;
 }
 
 /* Receives the first offer of native, with the data for its plan. */
@@ -318,30 +356,24 @@ static void run_native(session *s, measured *m) {
 /* Finds wrong results. Returns false if the candidates disagree and it is unknown which one is right. */
 static bool verify(session *s) {
     const double error = rounding(s);
-    int written = 0;
-    for (int i = 0; i < s->count; i++) {
-        measured *m = &s->list[i];
-        written += m->has_result && bp__trial_written(&s->trial, &m->result, m->wrong, sizeof m->wrong);
-    }
-    const measured *right = find_right(s, error);
-    measured native = {0};
-    if (!right) {
-        return true;
-    }
-    bool known = is_native(right->offer) || supporters(s, right, error) == written - 1;
-    if (!known || written < 2) {
+    measured native = {0}, *right;
+    const int agree = find_right(s, error, &right), results = result_count(s);
+    bool known = right && (is_native(right->offer) || agree > 0);
+    if (right && !known) { /* each has another result, or there is only one */
         run_native(s, &native);
-        right = native.has_result ? &native : right;
-        known = native.has_result || supporters(s, right, error) > 0;
+        known = native.has_result && compare_all(s, &native, error) >= 0;
     }
     for (int i = 0; known && i < s->count; i++) {
         measured *m = &s->list[i];
-        if (m->has_result && !*m->wrong) {
-            bp__trial_agrees(&s->trial, &right->result, &m->result, error, m->wrong, sizeof m->wrong);
+        if (m->has_result && m != right && *m->differs) {
+            bp__copy_text(m->wrong, sizeof m->wrong, m->differs);
         }
     }
+    if (native.has_result && right && *right->differs) {
+        bp__copy_text(right->wrong, sizeof right->wrong, right->differs);
+    }
     release_one(&native);
-    return known || written < 2;
+    return known || results < 2;
 }
 
 /* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. */
@@ -431,6 +463,7 @@ static void measure(bp__choice *choice, const char *key, const bp_operand *addre
     }
     bp__held_error held;
     bp__text record = {0};
+    const double modelled_ns = modelled_cost(choice, &all); /* before measured times replace estimates */
     int64_t start = bp__now_ns();
     bp__error_hold(&held);
     bool silent = bp__interrupt_silence(true);
@@ -447,6 +480,7 @@ static void measure(bp__choice *choice, const char *key, const bp_operand *addre
     bp__text_free(&record);
     bp__free(s);
     atomic_fetch_add(&spent_ns, bp__now_ns() - start);
+    correct_cost(choice, modelled_ns, (double)(bp__now_ns() - start));
 }
 
 /* ---- The choice ---- */

@@ -2,6 +2,7 @@
 #include "tuning/tuning.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE = 64 };
@@ -210,6 +211,19 @@ static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_op
     return BP_OK;
 }
 
+/* Puts the dimensions of an output in the order of falling strides, so that rows are compact where possible. */
+static void sort_dimensions(bp__trial_operand *o) {
+    for (int i = 1; i < o->ndim; i++) {
+        for (int j = i; j > 0 && llabs(o->strides[j - 1]) < llabs(o->strides[j]); j--) {
+            const int64_t size = o->shape[j], stride = o->strides[j];
+            o->shape[j] = o->shape[j - 1];
+            o->strides[j] = o->strides[j - 1];
+            o->shape[j - 1] = size;
+            o->strides[j - 1] = stride;
+        }
+    }
+}
+
 bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_operand *addresses, size_t most) {
     random_numbers numbers = {UINT64_C(0x9e3779b97f4a7c15)};
     size_t total = 0;
@@ -233,6 +247,9 @@ bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_o
         bp__trial_operand *o = &trial->operand[i];
         const bp__trial_operand *owner = &trial->operand[o->same];
         o->memory = owner->memory;
+        if (o->output) {
+            sort_dimensions(o);
+        }
         trial->operands[i] = (bp_operand){o->present ? owner->memory + owner->first : NULL, 0};
     }
     bp__trial_restore(trial);
@@ -245,6 +262,15 @@ void bp__trial_close(bp__trial *trial) {
         bp__free_aligned(trial->operand[i].block_untouched);
         trial->operand[i].block = trial->operand[i].block_untouched = NULL;
     }
+}
+
+bool bp__trial_changes(const bp__trial *trial) {
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->operand[i].output && trial->operand[i].reads) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void bp__trial_restore(bp__trial *trial) {

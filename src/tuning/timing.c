@@ -133,7 +133,9 @@ static void turn(bp__trial *trial, bp__timed *list, int count, pace *p) {
         if (!c->leader || c->status != BP_OK) {
             continue;
         }
-        bp__trial_restore(trial);
+        if (bp__trial_changes(trial)) {
+            bp__trial_restore(trial);
+        }
         double before = check_pace(p);
         for (;;) {
             bp_status status;

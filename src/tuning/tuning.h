@@ -67,6 +67,9 @@ void bp__trial_close(bp__trial *trial);
 /* Sets all operands to what they were at first. What a call only writes is filled with NaN. */
 void bp__trial_restore(bp__trial *trial);
 
+/* Returns whether a call changes what the next one reads. */
+bool bp__trial_changes(const bp__trial *trial);
+
 /* Visits the elements of an operand. bp__walk_next() moves on, in all but the last `inner` dimensions, and returns
  * false at the end; `at` is the position in elements relative to the first one. An operand without elements has none.
  */
@@ -80,9 +83,13 @@ bool bp__walk_next(bp__walk *walk, const bp__trial_operand *operand, int inner);
 /* A copy of the outputs after a call. */
 typedef struct bp__trial_result {
     char *memory[BP__TRIAL_OPERANDS];
+    double most[BP__TRIAL_OPERANDS]; /* magnitude of the largest component, by bp__trial_measure() */
 } bp__trial_result;
 bp_status bp__trial_keep(const bp__trial *trial, bp__trial_result *result);
 void bp__trial_result_free(bp__trial_result *result);
+
+/* Finds the largest components, which results are compared with as `right` need. */
+void bp__trial_measure(const bp__trial *trial, bp__trial_result *result);
 
 /* Returns whether two results agree within rounding errors (verify.c). `rounding` is the relative error of one
  * operation: 2^-24 for f32, 2^-11 if inputs may be rounded to TF32. If not, writes why: "output 1: 3.2 where 0.7 is
