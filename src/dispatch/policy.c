@@ -96,11 +96,10 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
-/* Returns whether candidates are measured, as `family_setting` (a bp_setting_id, or BP__NO_SETTING) or else `benchmark`
- * says. */
-static uint8_t benchmark_of(int family_setting) {
+/* Returns whether the family's candidates are measured. */
+uint8_t bp__policy_benchmark(const bp__family *family) {
     enum { INHERIT, TRUE };
-    int64_t own = family_setting == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family_setting);
+    int64_t own = family->benchmark == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family->benchmark);
     bool on = own == INHERIT ? bp__setting_int(BP_SET_benchmark) != 0 : own == TRUE;
     return !on ? BP__BENCHMARK_OFF : bp__setting_int(BP_SET_tuning_start) ? BP__BENCHMARK_NOW : BP__BENCHMARK_AUTO;
 }
@@ -134,7 +133,7 @@ static void resolve_common(bp_policy *policy) {
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
-    policy->benchmark = benchmark_of(family->benchmark);
+    policy->benchmark = bp__policy_benchmark(family);
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1

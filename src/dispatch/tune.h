@@ -57,6 +57,12 @@ int64_t bp__tune_measured(void); /* number of classes that it has measured */
 void bp__tune_reset(void);
 void bp__tune_forked(void); /* in a child of fork */
 
+/* ---- Texts of libraries (library_texts.c): see bp_host ---- */
+char *bp__library_recall(const bp_library_info *library, const char *name);
+void bp__library_remember(const bp_library_info *library, const char *name, bp_op op, const char *text);
+uint64_t bp__tune_machine(void); /* hash of the machine and of what changes speed on it (tune_key.c) */
+uint8_t bp__policy_benchmark(const bp__family *family); /* policy.c */
+
 extern pthread_mutex_t bp__tune_mutex;
 
 #endif

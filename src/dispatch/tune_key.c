@@ -17,7 +17,7 @@ static const char *const variables[] = {
     "KMP_AFFINITY",     "BLIS_NUM_THREADS",     "GOMP_SPINCOUNT",
 };
 
-static uint64_t machine_hash(void) {
+uint64_t bp__tune_machine(void) {
     static atomic_uint_least64_t known;
     uint64_t hash = atomic_load_explicit(&known, memory_order_relaxed);
     if (hash == 0) {
@@ -63,7 +63,7 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
         bp__text_addf(key, "; deterministic%s", levels[policy->deterministic % 3]);
     }
     bp__text_addf(key, "%s%s%s%s", *preferred ? "; preferred " : "", preferred, *exclude ? "; excluded " : "", exclude);
-    bp__text_addf(key, "; machine %016" PRIx64 "; class %016" PRIx64, machine_hash(), problem_hash(asked));
+    bp__text_addf(key, "; machine %016" PRIx64 "; class %016" PRIx64, bp__tune_machine(), problem_hash(asked));
 }
 
 void bp__tune_name(bp__text *name, const bp__offer *offer) {

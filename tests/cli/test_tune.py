@@ -1,6 +1,7 @@
 """`backplane tune`: every operation is measured without a wrong result, from the command line, a trace, a log and a list."""
 
 import json
+import pathlib
 import shutil
 import subprocess
 
@@ -161,6 +162,27 @@ def test_recorded_problems_are_the_same_classes(backplane, tmp_path, environment
     assert json.loads(trace.read_text())
     assert backplane("tune", "--from", trace, *ONE).code == 0
     assert "lowest measured" in backplane("explain", "matmul", "f64", "12x8", "8x5", *ONE).out
+
+
+def test_wisdom_of_fftw_is_kept(backplane, environment):
+    """FFTW's measurements differ between runs; equal ones were kept, not made again."""
+    kept = pathlib.Path(environment["BACKPLANE_CACHE_DIR"]) / "plans.txt"
+    shape = ["fft", "c128", "1680", *ONE]
+    if not any(row["library"] == "fftw" for row in backplane("explain", *shape, "--json").json["candidates"]):
+        pytest.skip("FFTW is not installed")
+    assert not kept.exists()
+    backplane("explain", *shape, "--set", "tuning.start=now")  # benchmark is off
+    assert not kept.exists()
+    backplane("tune", *shape, "--set", "tuning.store=read")
+    assert not kept.exists()
+    assert backplane("tune", *shape).code == 0
+    first = kept.read_text()
+    assert "fftw_wisdom" in first
+    assert backplane("tune", "--clear").code == 0
+    assert backplane("tune", *shape).code == 0
+    assert kept.read_text() == first
+    assert backplane("tune", "fft", "c128", "1800", *ONE).code == 0
+    assert len(kept.read_text()) > len(first)  # merged
 
 
 @pytest.mark.parametrize(
