@@ -10,9 +10,10 @@
 
 /* A text is for one file on one machine, as measured times are. Returns whether it is known which file that is. */
 static bool make_key(bp__text *key, const bp_library_info *library, const char *name) {
-    bp__text_addf(key, "%s %s@%s/%s; machine %016" PRIx64, name, library->id,
-                  *library->build_id ? library->build_id : library->version, library->kernels, bp__tune_machine());
-    return !key->failed && (*library->build_id || *library->version);
+    const char *build = library->build_id && *library->build_id ? library->build_id : library->version;
+    bp__text_addf(key, "%s %s@%s/%s; machine %016" PRIx64, name, library->id, build ? build : "",
+                  library->kernels ? library->kernels : "", bp__tune_machine());
+    return !key->failed && build && *build;
 }
 
 char *bp__library_recall(const bp_library_info *library, const char *name) {

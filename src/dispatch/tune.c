@@ -13,9 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-#define MOST_BYTES ((size_t)64 << 20) /* of the operands; larger problems are not measured */
-#define LIKELY 4.0                    /* a candidate is measured if its estimate is within this factor of the least */
-#define LEAST_BUDGET_NS 20e6          /* the comparison takes at most this, or BUDGET_CALLS times the call */
+#define MOST_BYTES ((size_t)64 << 20)    /* of the operands; larger problems are not measured */
+#define MOST_RESULTS ((size_t)256 << 20) /* bytes of the results that are compared */
+#define LIKELY 4.0           /* a candidate is measured if its estimate is within this factor of the least */
+#define LEAST_BUDGET_NS 20e6 /* the comparison takes at most this, or BUDGET_CALLS times the call */
 #define BUDGET_CALLS 50
 #define TURN_NS 40e3  /* the shortest turns of one candidate, for the expected cost */
 #define FIXED_NS 1e6  /* operands, comparison and the file, likewise */
@@ -427,6 +428,11 @@ static void run(session *s, const eligible *all, const bp_operand *addresses, bp
     int64_t start = bp__now_ns();
     if (bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES) != BP_OK) {
         bp__text_addf(record, "!%s", bp_last_error());
+        return;
+    }
+    if (bp__trial_result_size(&s->trial) * (size_t)all->count > MOST_RESULTS) {
+        bp__text_addf(record, "!the results of %d candidates are larger than %zu MiB", all->count, MOST_RESULTS >> 20);
+        release(s);
         return;
     }
     for (int i = 0; i < all->count; i++) {

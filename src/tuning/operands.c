@@ -287,6 +287,15 @@ void bp__trial_restore(bp__trial *trial) {
     }
 }
 
+size_t bp__trial_result_size(const bp__trial *trial) {
+    size_t size = 0;
+    for (int i = 0; i < trial->count; i++) {
+        const bp__trial_operand *o = &trial->operand[i];
+        size += o->present && o->output ? trial->operand[o->same].size : 0;
+    }
+    return size;
+}
+
 bp_status bp__trial_keep(const bp__trial *trial, bp__trial_result *result) {
     memset(result, 0, sizeof *result);
     for (int i = 0; i < trial->count; i++) {

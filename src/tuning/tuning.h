@@ -85,6 +85,7 @@ typedef struct bp__trial_result {
     char *memory[BP__TRIAL_OPERANDS];
     double most[BP__TRIAL_OPERANDS]; /* magnitude of the largest component, by bp__trial_measure() */
 } bp__trial_result;
+size_t bp__trial_result_size(const bp__trial *trial);
 bp_status bp__trial_keep(const bp__trial *trial, bp__trial_result *result);
 void bp__trial_result_free(bp__trial_result *result);
 
