@@ -20,6 +20,7 @@ _backplane_options() {
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
+        tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options" ;;
         compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
     esac
 }
@@ -38,11 +39,14 @@ _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare bench einsum-path version help --help --version"
+        offers="list doctor settings get set explain eval compare bench tune einsum-path version help --help --version"
     elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
     elif [[ $before == --output || $before == -o || $before == --html ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    elif [[ $command == tune && ($before == --from || $before == --export || $before == --import) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
     elif [[ $before == --norm ]]; then
@@ -57,9 +61,9 @@ _backplane() {
         case $command:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
             bench:*) offers=$_backplane_bench_operations ;;
-            explain:2 | eval:2 | compare:2) offers=$_backplane_operations ;;
-            explain:3) offers="f16 bf16 f32 f64 c64 c128" ;;
-            help:2) offers="list doctor settings get set explain eval compare bench einsum-path version help" ;;
+            explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
+            explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128" ;;
+            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path version help" ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null

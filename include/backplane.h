@@ -10,6 +10,7 @@
  *   verbose.h   verbose modes of oneMKL and oneDNN
  *   dispatch.h  plans, plan cache, explanations
  *   calibrate.h measures libraries for the choice
+ *   tune.h      measured times of problems
  *   matmul.h    matrix products
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
@@ -32,6 +33,7 @@
 #include "backplane/verbose.h"
 #include "backplane/dispatch.h"
 #include "backplane/calibrate.h"
+#include "backplane/tune.h"
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
 #include "backplane/fft.h"

@@ -148,6 +148,7 @@ typedef struct bp_candidate_info {
     double cost_ns;             /* expected time in ns */
     int chosen;                 /* 1: the call would run this candidate */
     bp_time_source time_source; /* of cost_ns */
+    double measured_ns;         /* time measured for this class of problems, see tune.h; 0: none */
 } bp_candidate_info;
 
 /* Fills *info with candidate `index` (0, 1, ...) and returns 1. Returns 0 past the end. All strings of an explanation

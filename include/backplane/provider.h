@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 1u
+#define BP_PROVIDER_ABI_MINOR 2u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -129,8 +129,9 @@ typedef struct bp_policy {
     uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 f32, 1 TF32, 2 bf16 */
     uint8_t fft_planner;       /* FFTW planner: 0 auto, 1 estimate, 2 measure, 3 patient */
     uint8_t packed;            /* bit i: the caller will pass operand i in packed form (bp_plan_pack) */
-    uint8_t measured;          /* reserved for dispatch; 1: measured times may decide */
-    uint8_t reserved[2];
+    uint8_t measured;          /* reserved for dispatch, from here on; 1: calibrated times may decide */
+    uint8_t benchmark;         /* whether candidates are measured */
+    uint8_t tuning;            /* which measured times are used */
 } bp_policy;
 
 typedef enum bp_capability {
@@ -460,6 +461,15 @@ typedef struct bp_host {
      * library, including this provider. So the calling thread must hold no lock and no thread setting that such a call
      * needs. Workspaces stay valid; scratch() memory does not. */
     int (*interrupted)(bp_op op);
+
+    /* Since 2.2. Text of a library that is kept between processes, such as measurements of its planner. It is kept for
+     * this file (by its build-id) on this machine. Do not use it where `deterministic` is set.
+     *
+     * Returns what remember() kept under a name, for release(); NULL if there is nothing, or if tuning.store is off. */
+    char *(*recall)(const bp_library_info *library, const char *name);
+    /* Keeps a text, in place of an earlier one. Does nothing unless `benchmark` is on for the family and tuning.store
+     * permits it. Call it without locks that another operation needs: it writes a file. */
+    void (*remember)(const bp_library_info *library, const char *name, bp_op op, const char *text);
 } bp_host;
 
 typedef struct bp_provider {

@@ -33,7 +33,7 @@
       "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
       "If the preferred library cannot run a call: strict fails, warn runs another and warns once per reason, allow runs another silently.") \
-    X(calibration, 76, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "matmul, gemm, fft, linear algebra", \
+    X(calibration, 85, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "matmul, gemm, fft, linear algebra", \
       "Choice by times measured on this machine: auto = measure libraries that have no stored times when a choice first needs them; read = use stored times only; off = use estimates. Never used if deterministic is set.") \
     X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm", \
       "Inputs that the caller will pass in packed form (bp_plan_pack); cost estimates then exclude the time to pack them.") \
@@ -64,6 +64,24 @@
       "Make a library use its own symbols first (RTLD_DEEPBIND); auto: on, but off under a sanitizer.") \
     X(verbose, 20, "verbose", INT, "0", "0..2", "", BP_SETTING_POLICY, "all operations", \
       "1: one comma-separated line per call on standard error; 2: also the candidates of each new plan.") \
+    X(benchmark, 76, "benchmark", BOOL, "false", "", "", BP_SETTING_POLICY, "all operations", \
+      "Measure the candidates of problems that take much time, and use the fastest. Under deterministic only tuning.start=now measures.") \
+    X(matmul_benchmark, 77, "matmul.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "matmul, gemm", \
+      "The same for matrix products; inherit: as benchmark says.") \
+    X(einsum_benchmark, 78, "einsum.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "einsum", \
+      "The same for contractions that are no matrix product; inherit: as benchmark says.") \
+    X(fft_benchmark, 79, "fft.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "fft", \
+      "The same for Fourier transforms; inherit: as benchmark says.") \
+    X(linalg_benchmark, 80, "linalg.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "linear algebra", \
+      "The same for linear algebra; inherit: as benchmark says.") \
+    X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", 0, "all operations", \
+      "Maximum number of candidates that are measured for one problem, those with the least estimates first; 0 means all.") \
+    X(tuning_start, 82, "tuning.start", ENUM, "auto", "auto|now", "", BP_SETTING_POLICY, "all operations", \
+      "When benchmark measures: auto = once a problem has taken 50 times what measuring is expected to take, and for at most 2 % of all calls' time; now = when its plan is made.") \
+    X(tuning_store, 83, "tuning.store", ENUM, "read-write", "off|read|read-write", "", BP_SETTING_POLICY, "all operations", \
+      "Use of measured times of earlier processes (tuning.txt next to the probe cache): read and add new ones, read only, or off.") \
+    X(tuning_store_path, 84, "tuning.store_path", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations", \
+      "File of measured times that is read in place of that one and never written. Only such times are used if deterministic is set.") \
     X(trace, 21, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations", \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")
 

@@ -25,6 +25,12 @@ class Root(Settings):
     @property
     def registry(self) -> Registry: ...
     verbose: int
+    benchmark: bool
+    @property
+    def matmul(self) -> Matmul: ...
+    benchmark_limit: int
+    @property
+    def tuning(self) -> Tuning: ...
     trace: str
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     @property
@@ -64,11 +70,13 @@ class Blas(Settings):
 
 class Linalg(Settings):
     preferred: str
+    benchmark: Literal["inherit", "true", "false"]
 
 class Fft(Settings):
     preferred: str
     @property
     def plan_cache(self) -> FftPlanCache: ...
+    benchmark: Literal["inherit", "true", "false"]
 
 class Dispatch(Settings):
     exclude: str
@@ -84,6 +92,7 @@ class PlanCache(Settings):
 class Einsum(Settings):
     @property
     def path_cache(self) -> EinsumPathCache: ...
+    benchmark: Literal["inherit", "true", "false"]
 
 class Registry(Settings):
     library_path: str
@@ -94,6 +103,14 @@ class Registry(Settings):
     probe_timeout: int
     probe_memory: int
     deepbind: Literal["auto", "on", "off"]
+
+class Matmul(Settings):
+    benchmark: Literal["inherit", "true", "false"]
+
+class Tuning(Settings):
+    start: Literal["auto", "now"]
+    store: Literal["off", "read", "read-write"]
+    store_path: str
 
 class Cudnn(Settings):
     fp32_precision: Literal["none", "ieee", "tf32"]

@@ -106,6 +106,10 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
         break;
     }
     case BP_SETTING_ENUM:
+        if (PyBool_Check(value) && strstr(row->allowed, "true|false")) {
+            return PyBytes_FromString(value == Py_True ? "true" : "false");
+        }
+        /* fall through */
     case BP_SETTING_TEXT:
         if (!PyUnicode_Check(value)) {
             return wrong_type(state, row, "a str", value);

@@ -3,50 +3,6 @@
  */
 #include "operations.h"
 
-static const char *dtype_at(void *unused, int index) {
-    (void)unused;
-    static const char *const names[] = {
-#define X(number, name, text, code, bits) text,
-        BP_DTYPE_MAP(X)
-#undef X
-    };
-    return index < (int)(sizeof names / sizeof names[0]) ? names[index] : NULL;
-}
-
-static bool is_shape(const char *word) {
-    return !*word || (*word >= '0' && *word <= '9');
-}
-
-/* Reads the element type before the shapes, if there is one. Shapes begin with a digit, element types do not. */
-static int read_dtype(cli_job *job, bp_dtype *dtype) {
-    const char *word = job->first < job->args->count ? job->args->operands[job->first] : "";
-    *dtype = BP_F64;
-    if (is_shape(word)) {
-        return CLI_OK;
-    }
-    job->first++;
-    *dtype = bp_dtype_from_name(word);
-    return *dtype != BP_DTYPE_NONE
-               ? CLI_OK
-               : cli_fail(CLI_USAGE, "no such element type: '%s'%s", word, cli_suggest(word, "", dtype_at, NULL));
-}
-
-/* Makes views of the given shapes. --trans-a and --trans-b give their layout, unless they are options of the operation.
- */
-static int read_views(cli_job *job, bp_dtype dtype) {
-    static const char *const layouts[] = {"trans-a", "trans-b"};
-    const cli_args *args = job->args;
-    int code = CLI_OK;
-    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
-        int64_t shape[BP_MAX_NDIM];
-        int ndim;
-        bool transposed = i < 2 && cli_has(args, layouts[i]) && !job_takes(job, layouts[i]);
-        code = operand_shape(args->operands[job->first + i], &ndim, shape);
-        code = code == CLI_OK ? operand_view(&job->inputs[i], dtype, ndim, shape, transposed) : code;
-    }
-    return code;
-}
-
 /* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
 static bool is_decided(const bp_explanation *explanation) {
     const bp_explanation *part = bp_explanation_part(explanation, 0);
@@ -79,12 +35,8 @@ static int print_explanation(const cli_job *job) {
 }
 
 static int explain(const cli_args *args) {
-    cli_job job = {.args = args, .dry = true};
-    bp_dtype dtype = BP_DTYPE_NONE;
-    int code = job_operation(&job);
-    code = code == CLI_OK ? read_dtype(&job, &dtype) : code;
-    code = code == CLI_OK ? job_check(&job) : code;
-    code = code == CLI_OK ? read_views(&job, dtype) : code;
+    cli_job job = {.args = args};
+    int code = job_shapes(&job);
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
     code = code == CLI_OK ? print_explanation(&job) : code;

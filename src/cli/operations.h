@@ -152,6 +152,10 @@ const cli_operation *cli_operation_at(int index); /* NULL past the end */
  * suggestions if there is none. */
 int job_operation(cli_job *job);
 
+/* Reads the operation, the element type and the shapes of explain and tune, and makes the inputs: views without data.
+ * Returns CLI_OK, or an exit code after a message. (job_shapes.c) */
+int job_shapes(cli_job *job);
+
 /* Checks the options and the number of arrays, which are the operands from job->first on. Allocates the arrays. Returns
  * CLI_USAGE after a message if they do not fit the operation. */
 int job_check(cli_job *job);

@@ -2,8 +2,7 @@
  *
  * A mutex held by another thread would stay locked for ever, because the child has only the forking thread. Other files
  * handle threads, the thread pool and older plans: see bp__plan_epoch() and the providers. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -11,7 +10,7 @@
 
 /* In lock order: a thread that holds one of these waits only for those below it. */
 static pthread_mutex_t *const mutexes[] = {
-    &bp__verbose_mutex, &bp__candidates_mutex, &bp__cache_mutex,  &bp__thread_cache_mutex,
+    &bp__verbose_mutex, &bp__candidates_mutex, &bp__tune_mutex,   &bp__cache_mutex, &bp__thread_cache_mutex,
     &bp__plans_mutex,   &bp__trace_mutex,      &bp__policy_mutex, &bp__host_mutex,
 };
 
@@ -49,6 +48,7 @@ static void after(void) {
 static void after_in_child(void) {
     bp__settings_forked();
     after();
+    bp__tune_forked();
     bp__plan_epoch_next();
 }
 

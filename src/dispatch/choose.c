@@ -1,8 +1,7 @@
 /* choose.c - evaluates every candidate and selects one: constraints first, then the preference, then the cost.
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "registry/internal.h"
 
 #include <stdio.h>
@@ -291,9 +290,6 @@ static int best_match(const bp__choice *choice, const char *name) {
     return best;
 }
 
-#define MEASURED_TEXT "lowest time of %d candidates that accept, by measurements on this machine"
-#define ESTIMATED_TEXT "lowest estimated time of %d candidates that accept, not measured here"
-
 static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     int open = 0;
     choice->chosen = cheapest(choice, NULL, 0);
@@ -303,7 +299,11 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
     } else if (open > 1) {
-        bp__text_addf(&choice->decision, choice->predicted ? MEASURED_TEXT : ESTIMATED_TEXT, open);
+        bp__text_addf(&choice->decision,
+                      choice->measured    ? "lowest measured time of %d candidates that accept"
+                      : choice->predicted ? "lowest time of %d candidates that accept, by measurements on this machine"
+                                          : "lowest estimated time of %d candidates that accept, not measured here",
+                      open);
         if (problem->policy.deterministic == 2) {
             bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
         }
@@ -500,6 +500,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
         BP__TRY(evaluate_all(choice, true));
         bp__failures_mark(failures, choice);
     }
+    bp__tune_choice(choice);
     decide(choice, asked);
     if (!early) {
         bp__name_warn_of_unknown(choice, bp__policy_text(asked->policy.exclude));
@@ -523,6 +524,16 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
     return BP_OK;
 }
 
+/* Adds when the times were measured, or why times that exist are not used. */
+static void describe_measurement(bp__choice *choice) {
+    char age[64];
+    if (choice->measured && choice->chosen >= 0) {
+        bp__text_addf(&choice->decision, "; measured %s", bp__tune_age(choice->measured_s, age, sizeof age));
+    } else if (choice->unmeasured) {
+        bp__text_addf(&choice->decision, "; %s", choice->unmeasured);
+    }
+}
+
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
@@ -536,6 +547,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     }
     if (status == BP_OK && failures) {
         bp__text_add(&choice->decision, bp__text_get(&failures->text));
+    }
+    if (status == BP_OK) {
+        describe_measurement(choice);
     }
     if (status == BP_OK && adapted && choice->chosen >= 0) {
         bp__text_addf(&choice->decision, "; %s", adapted);

@@ -114,10 +114,20 @@ bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, voi
     bp_exec exec = plain;
     exec.workspace.base = workspace;
     exec.workspace_size = prepared->workspace;
-    int64_t start = BP__UNLIKELY(bp__thread.observed) ? bp__now_ns() : 0;
+    bool due = bp__run_counted(part);
+    if (BP__LIKELY(!(due | bp__thread.observed))) {
+        return prepared->enqueue(prepared, operands, &exec);
+    }
+    int64_t start = bp__now_ns();
     bp_status status = prepared->enqueue(prepared, operands, &exec);
-    if (BP__UNLIKELY(bp__thread.observed)) {
-        bp__trace_call(part, false, start, bp__now_ns(), status);
+    int64_t end = bp__now_ns();
+    if (bp__thread.observed) {
+        bp__trace_call(part, false, start, end, status);
+    }
+    if (due && status == BP_OK) {
+        bp__thread.due_part = part;
+        bp__thread.due_whole = bp__thread.last_serial;
+        bp__thread.due_ns = end - start;
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* explain.c - writes every candidate's verdict as text and JSON, from the list that the choice itself uses. */
 #include "dispatch/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .cost_ns = explanation->choice.predicted ? offer->predicted_ns : v->cost_ns,
         .chosen = index == explanation->choice.chosen,
         .time_source = explanation->choice.predicted ? (bp_time_source)offer->accuracy : BP_TIME_ESTIMATED,
+        .measured_ns = explanation->choice.offers[index].measured_ns,
     };
     bp__struct_write(info, &own, sizeof own);
     return 1;
@@ -99,6 +101,9 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
         bp__text_addf(out, "%s, %d thread%s, ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
     } else {
         bp__text_addf(out, "%s, library's own threads, ", c->algorithm);
+    }
+    if (c->measured_ns > 0) {
+        bp__text_addf(out, "measured for this problem %s, ", bp__duration(c->measured_ns, time, sizeof time));
     }
     bp__text_addf(out, "%s %s; %s%s%s\n", bp_time_source_name(c->time_source),
                   bp__duration(c->cost_ns, time, sizeof time),
@@ -191,6 +196,7 @@ static void add_candidate_json(bp__json *json, const bp_candidate_info *c) {
     bp__json_int(json, "threads", c->threads);
     bp__json_number(json, "cost_ns", c->cost_ns);
     bp__json_text(json, "time_source", bp_time_source_name(c->time_source));
+    bp__json_number(json, "measured_ns", c->measured_ns > 0 ? c->measured_ns : NAN);
     bp__json_text(json, "properties", bp_properties_text(c->properties, properties, sizeof properties));
     bp__json_close(json, '}');
 }

@@ -92,6 +92,7 @@ typedef struct bp__family {
     int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
     int precision;  /* the fp32_precision setting that limits the rounding of f32 inputs; BP__NO_SETTING: inputs are
                      * never rounded */
+    int benchmark;  /* the setting that measures the family's candidates; BP__NO_SETTING: there is none */
     bp__cache_kind cache; /* the cache of the family's plans */
     bool products;        /* the problem text names the operation, and the settings of products apply */
     /* Checks a request and converts it to canonical form. Fills a zeroed problem except for the policy. NULL for
@@ -147,6 +148,7 @@ typedef struct bp__offer {
     bp__accuracy accuracy; /* of predicted_ns */
     size_t found_at, size; /* range in bp__choice.found: the provider's plan data */
     bool failed;           /* it was chosen before and failed */
+    double measured_ns;    /* from the record of the problem's class; 0: none */
 } bp__offer;
 
 typedef struct bp__choice {
@@ -154,12 +156,15 @@ typedef struct bp__choice {
     int count, capacity;
     bp__offer *offers;
     bp__text found;
-    bp_status status;  /* BP_OK, or why no offer was chosen */
-    bp__text decision; /* the reason of the choice, as text */
-    bp__text warning;  /* empty, or the warning about a fallback */
-    bool predicted;    /* the candidates are ranked by measured times */
-    bp_problem asked;  /* the problem that candidates evaluated; differs from the caller's if it is simulated or
-                        * warn_only applies */
+    bp_status status;       /* BP_OK, or why no offer was chosen */
+    bp__text decision;      /* the reason of the choice, as text */
+    bp__text warning;       /* empty, or the warning about a fallback */
+    bool measured;          /* the offers are ranked by times measured for this class of problems */
+    int64_t measured_s;     /* when that was, in seconds since 1970 */
+    bool predicted;         /* the offers are ranked by calibrated times */
+    const char *unmeasured; /* why times that exist are not used; NULL: there are none */
+    bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
+                             * warn_only applies */
 } bp__choice;
 
 /* Returns the provider's least estimate for the problem; -1 if it refuses the problem. */
@@ -232,6 +237,11 @@ struct bp_plan {
     bool composed;
     atomic_int references;
     atomic_uint_least64_t runs;
+    atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
+    atomic_uint_least64_t least_ns;   /* shortest run whose time was taken; 0: none yet */
+    atomic_uint_least64_t counted_ns; /* time of its runs that was added to that of all calls */
+    double tuning_ns;                 /* what measuring its candidates is expected to take */
+    atomic_bool replaced;             /* the caches have, or will make, a plan with measured times */
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;
@@ -298,6 +308,9 @@ typedef struct bp__thread_state {
     bool in_region;    /* result of `region` when the policy was resolved */
     uint32_t resets;   /* number of resets when `cache` was made; if it differs now, `cache` was freed */
     uint64_t last_serial;
+    const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */
+    uint64_t due_whole;      /* serial of that plan */
+    int64_t due_ns;
     struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;
@@ -425,6 +438,25 @@ bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void
 void bp__thread_cache_describe(bp_plan *plan);
 void bp__thread_cache_check(void); /* drops a cache that bp_reset has freed */
 void bp__thread_cache_reset(void); /* frees the caches of all threads; no other thread may be inside the library */
+
+/* ---- When a problem class is measured (tune_due.c) ----
+ *
+ * A plan counts its runs. At some of them the time of the run is taken, to decide when the class is worth measuring. */
+/* Counts a run. Returns whether the caller takes its time and calls bp__tune_due() after it. */
+static inline bool bp__run_counted(const bp_plan *plan) {
+    bp_plan *counted = (bp_plan *)plan; /* the counters do not belong to the plan's value */
+    uint64_t runs = atomic_load_explicit(&counted->runs, memory_order_relaxed) + 1;
+    atomic_store_explicit(&counted->runs, runs, memory_order_relaxed);
+    return BP__UNLIKELY(runs >= atomic_load_explicit(&counted->due, memory_order_relaxed));
+}
+/* Decides after a run of `ns`; may measure the class. Then the caches forget the plan, and the next call makes another
+ * one. `operands` may be NULL. The caller holds a reference other than those of the caches, or uses the plan no more.
+ */
+void bp__tune_due(const bp_plan *plan, const bp_operand *operands, double ns);
+/* Sets when the plan's class is considered for measuring. */
+void bp__tune_schedule(bp_plan *plan, const bp__choice *choice);
+void bp__cache_forget(const bp_plan *plan);        /* plan_cache.c */
+void bp__thread_cache_forget(const bp_plan *plan); /* thread_cache.c: in the calling thread */
 
 /* ---- Explain (explain.c) ---- */
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem);

@@ -83,24 +83,41 @@ const bp_plan *bp__operation_find(bp__operation *o) {
     return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(o);
 }
 
-static bp_status execute(const void *context, const bp_plan *plan) {
-    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
-    const bp__operation *o = context;
-    bp_operand operands[BP__MOST_OPERANDS];
+static inline void read_operands(const bp__operation *o, bp_operand *operands) {
     for (int i = 0; i < o->count; i++) {
         operands[i] = o->tensors[i] ? bp__operand_of(o->tensors[i]) : (bp_operand){0};
     }
+}
+
+static bp_status execute(const void *context, const bp_plan *plan) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
+    bp_operand operands[BP__MOST_OPERANDS];
+    read_operands(context, operands);
     return bp__plan_run(plan, operands, &exec);
 }
 
-bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
-    bp__count_run(plan);
-    if (BP__LIKELY(!bp__thread.observed)) {
-        return execute(o, plan);
-    }
+/* Runs a plan whose time is wanted. */
+__attribute__((noinline)) static bp_status execute_timed(const bp__operation *o, const bp_plan *plan, bool due) {
+    bp_operand operands[BP__MOST_OPERANDS];
     int64_t start = bp__now_ns();
     bp_status status = execute(o, plan);
-    bp__trace_call(plan, false, start, bp__now_ns(), status);
+    int64_t end = bp__now_ns();
+    if (bp__thread.observed) {
+        bp__trace_call(plan, false, start, end, status);
+    }
+    if (due && status == BP_OK) {
+        read_operands(o, operands);
+        bp__tune_due(plan, operands, (double)(end - start));
+    }
+    return status;
+}
+
+bp_status bp__operation_run(const bp__operation *o, const bp_plan *plan) {
+    bool due = bp__count_run(plan);
+    bp_status status = BP__LIKELY(!(due | bp__thread.observed)) ? execute(o, plan) : execute_timed(o, plan, due);
+    if (!due) { /* else the plan may have been replaced and freed; a composed plan itself is never due */
+        bp__parts_ran(plan);
+    }
     return status;
 }
 
@@ -133,6 +150,7 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp
     if (status == BP_OK) {
         bp__operation_remember(o, plan);
     }
+    bp__parts_ran(plan);
     return status;
 }
 

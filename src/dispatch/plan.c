@@ -145,6 +145,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->needs_scalars = needs_scalars(problem);
     plan->operands = bp__operand_count((bp_op)problem->op);
     atomic_init(&plan->references, 1);
+    bp__tune_schedule(plan, choice);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
     bp_prepared *prepared;
@@ -179,6 +180,7 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     made->composed = true;
     made->operands = c->operands;
     atomic_init(&made->references, 1);
+    atomic_init(&made->due, UINT64_MAX); /* its parts are measured */
     bp__copy_text(made->reason, sizeof made->reason, c->reason);
     bp__copy_text(made->text, sizeof made->text, c->text);
     finish(made, prepared);

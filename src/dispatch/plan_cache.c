@@ -313,6 +313,19 @@ bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
     return plan_at(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_at", index, plan);
 }
 
+void bp__cache_forget(const bp_plan *plan) {
+    entry *dropped = NULL;
+    pthread_mutex_lock(&bp__cache_mutex);
+    for (int i = 0; i < BP__CACHES; i++) {
+        entry *e = find(&caches[i], &plan->key, bp__hash(plan->key.bytes, plan->key.size));
+        if (e && e->plan == plan) {
+            drop(&caches[i], e, &dropped);
+        }
+    }
+    pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
+}
+
 static void reset(plan_cache *cache, entry **dropped) {
     drop_all(cache, dropped);
     bp__free(cache->buckets);

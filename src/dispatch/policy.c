@@ -3,8 +3,7 @@
  * Every call needs the policy in force, but reading all its settings would cost more than a small product. A thread
  * therefore keeps a number for the whole policy, and compares one epoch to know that the number is still valid. Equal
  * policies have equal numbers, so that plans made under a scope are found again when that scope is entered again. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "machine/internal.h"
 
 #include <string.h>
@@ -97,6 +96,20 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
+/* Returns whether the family's candidates are measured. */
+uint8_t bp__policy_benchmark(const bp__family *family) {
+    enum { INHERIT, TRUE };
+    int64_t own = family->benchmark == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family->benchmark);
+    bool on = own == INHERIT ? bp__setting_int(BP_SET_benchmark) != 0 : own == TRUE;
+    return !on ? BP__BENCHMARK_OFF : bp__setting_int(BP_SET_tuning_start) ? BP__BENCHMARK_NOW : BP__BENCHMARK_AUTO;
+}
+
+static uint8_t tuning(void) {
+    return !bp__setting_int(BP_SET_tuning_store)         ? BP__TUNING_OFF
+           : *bp__setting_text(BP_SET_tuning_store_path) ? BP__TUNING_FROZEN
+                                                         : BP__TUNING_USED;
+}
+
 /* Resolves the settings that all families share. */
 static void resolve_common(bp_policy *policy) {
     memset(policy, 0, sizeof *policy);
@@ -111,6 +124,7 @@ static void resolve_common(bp_policy *policy) {
     /* A measurement may differ from the next one, and another choice has other bits. */
     policy->measured = bp__setting_int(BP_SET_calibration) != 0 && policy->deterministic == 0;
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
+    policy->tuning = tuning();
     const char *exclude = bp__setting_text(BP_SET_dispatch_exclude);
     pthread_mutex_lock(&bp__policy_mutex);
     policy->exclude = text_handle(exclude);
@@ -121,6 +135,7 @@ static void resolve_common(bp_policy *policy) {
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
+    policy->benchmark = bp__policy_benchmark(family);
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1

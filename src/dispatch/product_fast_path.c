@@ -91,21 +91,35 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
     return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(call, tag);
 }
 
+#define OPERANDS(t)                                                                                                    \
+    { bp__operand_of((t)[0]), bp__operand_of((t)[1]), bp__operand_of((t)[2]) }
+
 static inline bp_status run(const bp_plan *plan, const DLTensor *const *t, const bp_scalar *scalars) {
-    const bp_operand operands[BP__OPERANDS] = {bp__operand_of(t[0]), bp__operand_of(t[1]), bp__operand_of(t[2])};
+    const bp_operand operands[BP__OPERANDS] = OPERANDS(t);
     const bp_exec exec = {.struct_size = sizeof exec, .scalars = scalars};
     return bp__plan_run(plan, operands, &exec);
 }
 
-bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars) {
-    bp__count_run(plan);
-    if (BP__LIKELY(!bp__thread.observed)) {
-        return run(plan, call->tensors, scalars);
-    }
+/* Runs a plan whose time is wanted. */
+__attribute__((noinline)) static bp_status run_timed(const bp__call *call, const bp_plan *plan,
+                                                     const bp_scalar *scalars, bool due) {
+    const bp_operand operands[BP__OPERANDS] = OPERANDS(call->tensors);
     int64_t start = bp__now_ns();
     bp_status status = run(plan, call->tensors, scalars);
-    bp__trace_call(plan, false, start, bp__now_ns(), status);
+    int64_t end = bp__now_ns();
+    if (bp__thread.observed) {
+        bp__trace_call(plan, false, start, end, status);
+    }
+    if (due && status == BP_OK) {
+        bp__tune_due(plan, operands, (double)(end - start));
+    }
     return status;
+}
+
+bp_status bp__call_run(const bp__call *call, const bp_plan *plan, const bp_scalar *scalars) {
+    bool due = bp__count_run(plan);
+    return BP__LIKELY(!(due | bp__thread.observed)) ? run(plan, call->tensors, scalars)
+                                                    : run_timed(call, plan, scalars, due);
 }
 
 /* Puts the plan into its slot of the thread cache, replacing the content. Takes its own reference. */

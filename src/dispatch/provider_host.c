@@ -1,6 +1,5 @@
 /* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "tensor/internal.h"
@@ -59,6 +58,8 @@ const bp_host *bp__host(void) {
             .fail_numeric = bp__fail_numeric,
             .interrupt_due = bp__interrupt_due,
             .interrupted = bp__operation_interrupted,
+            .recall = bp__library_recall,
+            .remember = bp__library_remember,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

@@ -1,6 +1,5 @@
 /* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
-#include "dispatch/internal.h"
-
+#include "dispatch/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -32,6 +31,7 @@ bp_status bp_reset(void) {
     bp__thread_cache_reset();
     bp__einsum_reset();
     bp__cache_reset();
+    bp__tune_reset();
     bp__trace_reset();
     bp__candidates_reset();
     bp__registry_reset();

@@ -11,11 +11,15 @@ static bool another_may_run(bp_status status) {
 }
 
 static bp_status run_observed(bp__runner run, const void *call, const bp_plan *plan, bool fresh) {
-    bp__count_run(plan);
-    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bool due = bp__count_run(plan), timed = due || bp__thread.observed;
+    int64_t start = timed ? bp__now_ns() : 0;
     bp_status status = run(call, plan);
+    int64_t end = timed ? bp__now_ns() : 0;
     if (bp__thread.observed) {
-        bp__trace_call(plan, fresh, start, bp__now_ns(), status);
+        bp__trace_call(plan, fresh, start, end, status);
+    }
+    if (due && status == BP_OK) {
+        bp__tune_due(plan, NULL, (double)(end - start));
     }
     return status;
 }

@@ -151,3 +151,20 @@ void bp__thread_cache_keep_stand_in(bp_plan *plan) {
         bp__plan_release(plan);
     }
 }
+
+/* The plan stays alive as the thread's last one. */
+void bp__thread_cache_forget(const bp_plan *plan) {
+    bp__thread_cache *cache = bp__thread.cache;
+    bp_plan *kept = (bp_plan *)plan; /* counts references */
+    if (!cache || may_run_a_slot()) {
+        return;
+    }
+    bp__plan_retain(kept);
+    for (int i = 0; i < BP__THREAD_CACHE_SLOTS; i++) {
+        if (cache->slots[i].plan == plan) {
+            cache->slots[i].plan = NULL;
+            bp__plan_release(kept);
+        }
+    }
+    bp__thread_cache_keep_stand_in(kept);
+}

@@ -112,11 +112,18 @@ static inline bool bp__address_fits(const DLTensor *t, const bp__slot *s, int i)
            s->high[i] > s->low[i];
 }
 
-static inline void bp__count_run(const bp_plan *plan) {
-    bp_plan *counted = (bp_plan *)plan; /* the counter does not belong to the plan's value */
-    uint64_t runs = atomic_load_explicit(&counted->runs, memory_order_relaxed);
-    atomic_store_explicit(&counted->runs, runs + 1, memory_order_relaxed);
+/* Counts a run of the thread's call; see bp__run_counted(). */
+static inline bool bp__count_run(const bp_plan *plan) {
     bp__thread.last_serial = plan->serial;
+    return bp__run_counted(plan);
+}
+
+/* Calls bp__tune_due() for a part of the composed plan that has just run, if there is one. */
+void bp__tune_parts(bp_plan *whole);
+static inline void bp__parts_ran(const bp_plan *plan) {
+    if (BP__UNLIKELY(bp__thread.due_part && bp__thread.due_whole == plan->serial)) {
+        bp__tune_parts((bp_plan *)plan);
+    }
 }
 
 #endif

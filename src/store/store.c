@@ -190,6 +190,10 @@ const char *bp__store_find(const bp__store *store, const char *key, int64_t *wri
     return store->records[number - 1].value;
 }
 
+int bp__store_count(const bp__store *store) {
+    return store->count;
+}
+
 void bp__store_visit(const bp__store *store, bool (*visit)(void *user, const bp__store_record *record), void *user) {
     for (int i = 0; i < store->count; i++) {
         if (*slot_of(store, store->records[i].key) == i + 1 && !visit(user, &store->records[i])) {

@@ -34,6 +34,8 @@ void bp__store_close(bp__store *store); /* NULL is allowed */
  * the time at which it was written. */
 const char *bp__store_find(const bp__store *store, const char *key, int64_t *written_s);
 
+int bp__store_count(const bp__store *store); /* 0: there is no record */
+
 /* Calls `visit` for each record, in the order of the file. Stops when it returns false. */
 void bp__store_visit(const bp__store *store, bool (*visit)(void *user, const bp__store_record *record), void *user);
 

@@ -15,7 +15,8 @@ MAY_INCLUDE = {
     "registry": ["base", "settings", "store", "machine"],
     "einsum": ["base", "settings"],
     "calibration": ["base", "settings", "store", "machine", "registry"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum"],
+    "tuning": ["base"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "tuning"],
     "ops": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.

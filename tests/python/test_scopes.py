@@ -156,3 +156,11 @@ def test_options_of_one_call():
         bp.matmul(np.eye(2), np.eye(2), settings="num_threads=1")
     with pytest.raises(AttributeError):
         bp.Options({"blas.prefered": "native"})
+
+
+def test_measuring_is_switched_for_all_operations_or_one_family():
+    with bp.flags(benchmark=True, fft__benchmark=False):
+        assert bp.settings.benchmark is True and bp.settings.fft.benchmark == "false"
+        with bp.flags(linalg__benchmark=True):
+            assert bp.settings.linalg.benchmark == "true" and bp.settings.matmul.benchmark == "inherit"
+    assert bp.settings.benchmark is False and bp.settings.fft.benchmark == "inherit"

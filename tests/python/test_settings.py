@@ -42,7 +42,8 @@ def wrong_values(row):
 
 
 def wrong_types(row):
-    return {"bool": [0, 1, "true", None, 1.0], "int": [True, "1", 1.5, None], "enum": [1, True, None, b"off"],
+    words = [1, None, b"off"] + ([] if "true|false" in row.allowed else [True])  # bool for a setting with these words
+    return {"bool": [0, 1, "true", None, 1.0], "int": [True, "1", 1.5, None], "enum": words,
             "text": [1, None, b"x", ["x"]]}[row.type]
 
 

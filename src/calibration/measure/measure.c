@@ -212,6 +212,8 @@ _Noreturn void measure_main(int count, char **words) {
     isolate();
     set_all(words + FIXED_WORDS, count - FIXED_WORDS);
     bp_set("calibration", "off");
+    bp_set("benchmark", "false");
+    bp_set("tuning.store", "off");
     bp_set("plan_cache.max_size", "0");
     bp_set("fft.plan_cache.max_size", "0");
     char candidate[256];

@@ -28,6 +28,7 @@ const bp__family bp__family_contract = {
     .size = sizeof(bp_contract_problem),
     .preference = BP__NO_SETTING,
     .precision = BP__NO_SETTING,
+    .benchmark = BP_SET_einsum_benchmark,
     .describe = describe,
 };
 
@@ -39,5 +40,6 @@ static void describe_whole(const bp_problem *problem, char *buffer, size_t size)
 const bp__family bp__family_einsum = {
     .preference = BP_SET_blas_preferred,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .benchmark = BP_SET_einsum_benchmark,
     .describe = describe_whole,
 };

@@ -30,6 +30,7 @@ const bp__family bp__family_fft = {
     .size = sizeof(bp_fft_problem),
     .preference = BP_SET_fft_preferred,
     .precision = BP__NO_SETTING,
+    .benchmark = BP_SET_fft_benchmark,
     .cache = BP__CACHE_TRANSFORMS,
     .make = bp__fft_make,
     .describe = describe,

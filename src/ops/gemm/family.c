@@ -60,6 +60,7 @@ const bp__family bp__family_gemm = {
     .size = sizeof(bp_gemm_problem),
     .preference = BP_SET_blas_preferred,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .benchmark = BP_SET_matmul_benchmark,
     .products = true,
     .make = bp__gemm_make,
     .describe = describe,

@@ -52,6 +52,7 @@ const bp__family bp__family_linalg = {
     .size = sizeof(bp_linalg_problem),
     .preference = BP_SET_linalg_preferred,
     .precision = BP__NO_SETTING,
+    .benchmark = BP_SET_linalg_benchmark,
     .make = bp__linalg_make,
     .describe = describe,
     .is_trivial = is_empty,

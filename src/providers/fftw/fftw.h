@@ -45,6 +45,14 @@ bool bp__fftw_has_threads(bp__fftw_instance *instance);
 /* Opens the library at the first call, and the file with its threads. */
 bp_status bp__fftw_load(bp__fftw_instance *instance);
 
+/* ---- Wisdom (wisdom.c). Import and export while the planner is locked, the others before and after. ---- */
+/* Returns what is kept, for host->release(); NULL if there is nothing. */
+char *bp__fftw_recall(bp__fftw_instance *instance);
+void bp__fftw_import(const bp__fftw_instance *instance, const char *kept); /* NULL is allowed */
+/* Returns the library's wisdom, for host->release(), if it differs from what is kept; else NULL. */
+char *bp__fftw_export(const bp__fftw_instance *instance, const char *kept);
+void bp__fftw_remember(bp__fftw_instance *instance, const char *wisdom); /* NULL is allowed */
+
 /* Locks FFTW's planner, which also destroys plans and allows only one thread. Returns false in a child of fork if a
  * thread of the parent was inside: the planner is unusable then. Transforms planned before still run. */
 bool bp__fftw_lock(const bp_host *host);

@@ -109,18 +109,24 @@ static void *plan_until_measured(const bp__fftw_instance *instance, const bp__ff
 }
 
 /* Makes one plan with the flags `more`. */
-static bp_status make(const bp__fftw_instance *instance, const bp__fftw_judgement *judgement, unsigned more,
-                      void **plan) {
+static bp_status make(bp__fftw_instance *instance, const bp__fftw_judgement *judgement, unsigned more, void **plan) {
     const bp_host *host = instance->host;
+    const bool measures = judgement->effort != BP__FFTW_BY_ESTIMATE && !judgement->repeats;
     buffers at;
     if (!prepare_buffers(instance, judgement, &at)) {
         return host->fail(BP_E_NO_MEMORY, "no memory in which FFTW could measure a plan");
     }
+    char *kept = measures ? bp__fftw_recall(instance) : NULL, *wisdom = NULL;
     bool free_to_plan = bp__fftw_lock(host);
     if (free_to_plan) {
+        bp__fftw_import(instance, kept);
         *plan = plan_until_measured(instance, judgement, &at, flags_of(&judgement->route, judgement->effort) | more);
+        wisdom = measures ? bp__fftw_export(instance, kept) : NULL;
         bp__fftw_unlock(host);
     }
+    bp__fftw_remember(instance, wisdom);
+    host->release(wisdom);
+    host->release(kept);
     host->release(at.block);
     if (!free_to_plan) {
         return bp__fftw_fail_unusable(instance);

@@ -1,0 +1,78 @@
+/* tune_key.c - names problem classes and candidates in records of measured times.
+ *
+ * A key has everything that may change which candidate is fastest or permitted. It is readable at its beginning, and
+ * exact by the hash of the problem's bytes at its end. */
+#include "dispatch/tune.h"
+
+#include "machine/internal.h"
+#include "registry/probe_cache_key.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Variables that change speed, in addition to those that select kernels (registry/probe_cache_key.c). */
+static const char *const variables[] = {
+    "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",
+    "OMP_WAIT_POLICY",  "OMP_DYNAMIC",          "MKL_NUM_THREADS", "MKL_DYNAMIC",   "KMP_BLOCKTIME",
+    "KMP_AFFINITY",     "BLIS_NUM_THREADS",     "GOMP_SPINCOUNT",
+};
+
+uint64_t bp__tune_machine(void) {
+    static atomic_uint_least64_t known;
+    uint64_t hash = atomic_load_explicit(&known, memory_order_relaxed);
+    if (hash == 0) {
+        int64_t loader;
+        bp__text text = {0};
+        bp__text_addf(&text, "%" PRIx64 "\n%d\n%d\n", bp__probe_cache_key(&loader), bp__available_cpus(),
+                      bp__host()->machine->logical_cpus);
+        for (int i = 0; i < BP__COUNT(variables); i++) {
+            const char *value = bp__env(variables[i]);
+            bp__text_addf(&text, "%s\n", value ? value : "");
+        }
+        hash = bp__hash(bp__text_get(&text), text.length) | 1;
+        bp__text_free(&text);
+        atomic_store_explicit(&known, hash, memory_order_relaxed);
+    }
+    return hash;
+}
+
+/* Handles of texts differ between processes, and some members do not change what a candidate does. */
+static uint64_t problem_hash(const bp_problem *asked) {
+    bp_problem exact = *asked;
+    exact.struct_size = 0;
+    exact.policy.preferred = exact.policy.exclude = 0;
+    exact.policy.fallback = exact.policy.warn_only = 0;
+    exact.policy.benchmark = exact.policy.tuning = 0;
+    return bp__hash(&exact, bp__problem_size(asked));
+}
+
+void bp__tune_key(bp__text *key, const bp_problem *asked) {
+    static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"};
+    const bp_policy *policy = &asked->policy;
+    const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
+    char problem[256];
+    bp__problem_text(asked, problem, sizeof problem);
+    if (!bp__family_of(asked)->products) {
+        bp__text_addf(key, "%s ", bp_op_name((bp_op)asked->op));
+    } else {
+        bp__text_add(key, "matmul ");
+    }
+    bp__text_addf(key, "%s; %d thread%s%s", problem, (int)policy->threads, policy->threads == 1 ? "" : "s",
+                  precisions[policy->precision % 3]);
+    if (policy->deterministic) {
+        bp__text_addf(key, "; deterministic%s", levels[policy->deterministic % 3]);
+    }
+    bp__text_addf(key, "%s%s%s%s", *preferred ? "; preferred " : "", preferred, *exclude ? "; excluded " : "", exclude);
+    bp__text_addf(key, "; machine %016" PRIx64 "; class %016" PRIx64, bp__tune_machine(), problem_hash(asked));
+}
+
+void bp__tune_name(bp__text *name, const bp__offer *offer) {
+    const bp__candidate *candidate = offer->candidate;
+    const bp_library_info *library = candidate->library;
+    bp__text_addf(name, "%s:%s:%s@%.16s", bp__candidate_id(candidate), candidate->provider->name,
+                  offer->verdict.algorithm,
+                  library && *library->build_id ? library->build_id : bp__candidate_version(candidate));
+    if (library && *library->kernels) {
+        bp__text_addf(name, "/%s", library->kernels);
+    }
+}

@@ -1,0 +1,322 @@
+/* operands.c - makes the private operands of a trial, and sets them back before a call. */
+#include "tuning/tuning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 };
+
+/* ---- Elements ---- */
+
+bool bp__walk_begin(bp__walk *walk, const bp__trial_operand *operand) {
+    memset(walk, 0, sizeof *walk);
+    for (int i = 0; i < operand->ndim; i++) {
+        if (operand->shape[i] == 0) {
+            return false;
+        }
+    }
+    return operand->present;
+}
+
+bool bp__walk_next(bp__walk *walk, const bp__trial_operand *operand, int inner) {
+    for (int i = operand->ndim - 1 - inner; i >= 0; i--) {
+        walk->at += operand->strides[i];
+        if (++walk->index[i] < operand->shape[i]) {
+            return true;
+        }
+        walk->at -= operand->shape[i] * operand->strides[i];
+        walk->index[i] = 0;
+    }
+    return false;
+}
+
+/* Sets `first` and `size`. Returns false if the operand is larger than `most` bytes. */
+static bool measure(bp__trial_operand *o, size_t most) {
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype);
+    int64_t low = 0, high = 0;
+    bp__walk walk;
+    if (!bp__walk_begin(&walk, o)) {
+        return true;
+    }
+    for (int i = 0; i < o->ndim; i++) {
+        int64_t span;
+        if (__builtin_mul_overflow(o->shape[i] - 1, o->strides[i], &span) || span > (int64_t)most ||
+            span < -(int64_t)most) {
+            return false;
+        }
+        low += span < 0 ? span : 0;
+        high += span > 0 ? span : 0;
+    }
+    o->first = -low * element;
+    o->size = (size_t)((high - low + 1) * element);
+    return o->size <= most;
+}
+
+/* ---- Values ---- */
+
+typedef struct random_numbers {
+    uint64_t state;
+} random_numbers;
+
+/* Returns a number in [-1, 1), by xorshift. */
+static double next(random_numbers *r) {
+    r->state ^= r->state << 13;
+    r->state ^= r->state >> 7;
+    r->state ^= r->state << 17;
+    return (double)(int64_t)r->state * 0x1p-63;
+}
+
+/* Converts a number of magnitude at most 1; those below the smallest normal number become 0. */
+static uint16_t half(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int exponent = (int)(bits >> 23 & 0xFF) - 127 + 15;
+    const uint32_t sign = bits >> 16 & 0x8000;
+    return (uint16_t)(exponent <= 0 ? sign : sign | (uint32_t)exponent << 10 | (bits >> 13 & 0x3FF));
+}
+
+static uint16_t bfloat(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Stores a component of an element. */
+static void store(char *at, bp_dtype dtype, double value) {
+    const float single = (float)value;
+    const uint16_t word = dtype == BP_F16 ? half(single) : bfloat(single);
+    switch (dtype) {
+    case BP_F64:
+    case BP_C128:
+        memcpy(at, &value, sizeof value);
+        break;
+    case BP_F32:
+    case BP_C64:
+        memcpy(at, &single, sizeof single);
+        break;
+    case BP_F16:
+    case BP_BF16:
+        memcpy(at, &word, sizeof word);
+        break;
+    default:
+        break; /* integers are set by their meaning */
+    }
+}
+
+static bool is_complex(bp_dtype dtype) {
+    return dtype == BP_C64 || dtype == BP_C128;
+}
+
+static void fill(char *memory, size_t size, bp_dtype dtype, double most, random_numbers *numbers) {
+    const size_t step = bp_dtype_size(dtype) / (is_complex(dtype) ? 2 : 1);
+    for (size_t at = 0; at + step <= size; at += step) {
+        store(memory + at, dtype, most * next(numbers));
+    }
+}
+
+/* Adds to the diagonals (`set` false), or sets them. */
+static void change_diagonals(const bp__trial_operand *o, char *memory, double value, bool set) {
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype);
+    const int64_t rows = o->shape[o->ndim - 2], columns = o->shape[o->ndim - 1];
+    const int64_t step = o->strides[o->ndim - 2] + o->strides[o->ndim - 1];
+    bp__walk walk;
+    for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 2)) {
+        for (int64_t i = 0; i < rows && i < columns; i++) {
+            char *at = memory + o->first + (walk.at + i * step) * element;
+            double old = 0;
+            float single;
+            if (!set && element / (is_complex(o->dtype) ? 2 : 1) == 8) {
+                memcpy(&old, at, sizeof old);
+            } else if (!set) {
+                memcpy(&single, at, sizeof single);
+                old = (double)single;
+            }
+            store(at, o->dtype, old + value);
+            if (set && is_complex(o->dtype)) {
+                store(at + element / 2, o->dtype, 0);
+            }
+        }
+    }
+}
+
+static void set_pivots(const bp__trial_operand *o, char *memory) {
+    bp__walk walk;
+    for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
+        const int32_t pivot = (int32_t)(walk.index[o->ndim - 2] + walk.index[o->ndim - 1] + 1);
+        memcpy(memory + o->first + walk.at * (int64_t)sizeof pivot, &pivot, sizeof pivot);
+    }
+}
+
+/* Clears the elements whose counterparts are in the half of the spectrum that is given. */
+static void clear_own_counterparts(const bp__trial_operand *o, char *memory, int64_t points) {
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype), last = o->shape[o->ndim - 1] - 1;
+    bp__walk walk;
+    for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
+        const int64_t index = walk.index[o->ndim - 1];
+        if (index == 0 || (index == last && points % 2 == 0)) {
+            memset(memory + o->first + walk.at * element, 0, (size_t)element);
+        }
+    }
+}
+
+static void make_values(const bp__trial *trial, bp__trial_operand *o, random_numbers *numbers) {
+    const int64_t rows = o->ndim >= 2 ? o->shape[o->ndim - 2] : 1, columns = o->ndim >= 1 ? o->shape[o->ndim - 1] : 1;
+    const double n = (double)(rows > columns ? rows : columns) + 1;
+    fill(o->untouched, o->size, o->dtype, o->values == BP__VALUES_DIAGONAL ? 1 / n : 1, numbers);
+    switch (o->values) {
+    case BP__VALUES_ANY:
+        break;
+    case BP__VALUES_SHIFTED:
+        change_diagonals(o, o->untouched, 2 * sqrt(n), false);
+        break;
+    case BP__VALUES_DIAGONAL:
+        change_diagonals(o, o->untouched, 1, true);
+        break;
+    case BP__VALUES_PIVOTS:
+        set_pivots(o, o->untouched);
+        break;
+    case BP__VALUES_HALF:
+        clear_own_counterparts(o, o->untouched, trial->problem->of.fft.n[trial->problem->of.fft.ndim - 1]);
+        break;
+    }
+}
+
+/* ---- Memory ---- */
+
+/* Allocates memory that begins `position` bytes into a cache line. */
+static char *allocate(size_t size, size_t position, void **block) {
+    *block = bp__alloc_aligned(size + LINE);
+    return *block ? (char *)*block + position : NULL;
+}
+
+static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_operand *address,
+                             random_numbers *numbers) {
+    if (!o->present || o->same != (int)(o - trial->operand)) {
+        return BP_OK;
+    }
+    const size_t element = bp_dtype_size(o->dtype);
+    uintptr_t place = address ? (uintptr_t)bp_operand_address(address) - (uintptr_t)o->first : 0;
+    size_t position = place % LINE / element * element; /* of a multiple of the element's size */
+    o->memory = allocate(o->size, position, &o->block);
+    if (!o->output || o->reads) {
+        o->untouched = allocate(o->size, 0, &o->block_untouched);
+    }
+    if (!o->memory || (!o->untouched && (!o->output || o->reads))) {
+        return bp__fail_memory(o->size, "an operand to measure with");
+    }
+    if (o->untouched) {
+        make_values(trial, o, numbers);
+    }
+    return BP_OK;
+}
+
+/* Puts the dimensions of an output in the order of falling strides, so that rows are compact where possible. */
+static void sort_dimensions(bp__trial_operand *o) {
+    for (int i = 1; i < o->ndim; i++) {
+        for (int j = i; j > 0 && llabs(o->strides[j - 1]) < llabs(o->strides[j]); j--) {
+            const int64_t size = o->shape[j], stride = o->strides[j];
+            o->shape[j] = o->shape[j - 1];
+            o->strides[j] = o->strides[j - 1];
+            o->shape[j - 1] = size;
+            o->strides[j - 1] = stride;
+        }
+    }
+}
+
+bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_operand *addresses, size_t most) {
+    random_numbers numbers = {UINT64_C(0x9e3779b97f4a7c15)};
+    size_t total = 0;
+    if (!bp__trial_layout(trial, problem)) {
+        return bp__fail(BP_E_UNSUPPORTED, "this operation is not measured");
+    }
+    for (int i = 0; i < trial->count; i++) {
+        if (!measure(&trial->operand[i], most) || (total += trial->operand[i].size) > most) {
+            return bp__fail(BP_E_UNSUPPORTED, "its operands are larger than %zu MiB", most >> 20);
+        }
+    }
+    bp_status status = BP_OK;
+    for (int i = 0; i < trial->count && status == BP_OK; i++) {
+        status = make_memory(trial, &trial->operand[i], addresses ? &addresses[i] : NULL, &numbers);
+    }
+    if (status != BP_OK) {
+        bp__trial_close(trial);
+        return status;
+    }
+    for (int i = 0; i < trial->count; i++) {
+        bp__trial_operand *o = &trial->operand[i];
+        const bp__trial_operand *owner = &trial->operand[o->same];
+        o->memory = owner->memory;
+        if (o->output) {
+            sort_dimensions(o);
+        }
+        trial->operands[i] = (bp_operand){o->present ? owner->memory + owner->first : NULL, 0};
+    }
+    bp__trial_restore(trial);
+    return BP_OK;
+}
+
+void bp__trial_close(bp__trial *trial) {
+    for (int i = 0; i < trial->count; i++) {
+        bp__free_aligned(trial->operand[i].block);
+        bp__free_aligned(trial->operand[i].block_untouched);
+        trial->operand[i].block = trial->operand[i].block_untouched = NULL;
+    }
+}
+
+bool bp__trial_changes(const bp__trial *trial) {
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->operand[i].output && trial->operand[i].reads) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void bp__trial_restore(bp__trial *trial) {
+    for (int i = 0; i < trial->count; i++) {
+        bp__trial_operand *o = &trial->operand[i];
+        if (!o->present || o->same != i) {
+            continue;
+        }
+        if (o->untouched) {
+            memcpy(o->memory, o->untouched, o->size);
+        } else {
+            memset(o->memory, 0xFF, o->size); /* NaN in every floating type, -1 in integers */
+        }
+    }
+}
+
+size_t bp__trial_result_size(const bp__trial *trial) {
+    size_t size = 0;
+    for (int i = 0; i < trial->count; i++) {
+        const bp__trial_operand *o = &trial->operand[i];
+        size += o->present && o->output ? trial->operand[o->same].size : 0;
+    }
+    return size;
+}
+
+bp_status bp__trial_keep(const bp__trial *trial, bp__trial_result *result) {
+    memset(result, 0, sizeof *result);
+    for (int i = 0; i < trial->count; i++) {
+        const bp__trial_operand *o = &trial->operand[i];
+        if (!o->present || !o->output) {
+            continue;
+        }
+        const size_t size = trial->operand[o->same].size;
+        result->memory[i] = bp__alloc(size);
+        if (!result->memory[i]) {
+            bp__trial_result_free(result);
+            return bp__fail_memory(size, "a result to compare");
+        }
+        memcpy(result->memory[i], o->memory, size);
+    }
+    return BP_OK;
+}
+
+void bp__trial_result_free(bp__trial_result *result) {
+    for (int i = 0; i < BP__TRIAL_OPERANDS; i++) {
+        bp__free(result->memory[i]);
+        result->memory[i] = NULL;
+    }
+}

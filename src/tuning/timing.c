@@ -1,0 +1,178 @@
+/* timing.c - compares the times of prepared calls.
+ *
+ * Turns of all of them alternate, so that a slow spell of the machine does not favour one of them. The least time
+ * counts, because disturbances only add time. */
+#include "tuning/tuning.h"
+
+#include <math.h>
+
+enum { LEAST_SAMPLE_NS = 10000, SHORT_CALL_NS = 5000, MOST_CALLS = 4096 };
+enum { ALONE_CALLS = 2 }; /* one may be interrupted by the system */
+/* A sample of calls on several threads: threads of another library may still be spinning at its beginning. */
+enum { THREADED_CALLS = 5, THREADED_SAMPLE_NS = 3000000, MOST_THREADED_CALLS = 100 };
+enum { FIRST_TURNS = 1, SECOND_TURNS = 3, LAST_TURNS = 7, MOST_REPEATED = 6 };
+
+#define FIRST_LIMIT 2.0   /* of the least time, after the first turn */
+#define SECOND_LIMIT 1.15 /* after the third */
+#define SLOW 1.1          /* a turn counts if the machine was at most this many times slower than at its fastest */
+
+bp_status bp__timed_run(bp__trial *trial, const bp__timed *timed) {
+    const bp_prepared *prepared = timed->prepared;
+    const bp_exec exec = {.struct_size = sizeof exec,
+                          .workspace = {timed->workspace, 0},
+                          .workspace_size = prepared->workspace,
+                          .scalars = trial->scalars};
+    return prepared->enqueue(prepared, trial->operands, &exec);
+}
+
+/* Times a fixed piece of work: dependent multiplications, about 10 us. It shows how fast the machine is now. */
+static double machine_ns(void) {
+    enum { STEPS = 8000 };
+    uint64_t x = 3;
+    int64_t start = bp__now_ns();
+    for (int i = 0; i < STEPS; i++) {
+        x = x * UINT64_C(6364136223846793005) + 1;
+        __asm__ volatile("" : "+r"(x));
+    }
+    return (double)(bp__now_ns() - start);
+}
+
+static void note(bp__timed *c, double ns, bp_status status) {
+    if (status != BP_OK) {
+        c->status = status;
+    } else if (c->least_ns == 0 || ns < c->least_ns) {
+        c->least_ns = ns > 0 ? ns : 1;
+    }
+}
+
+/* Times single calls, for which reading the clock takes little, or several together. The first call after another
+ * library's is not timed: it wakes the library's threads and loads its code. */
+static double sample(bp__trial *trial, bp__timed *c, bp_status *status) {
+    double least = INFINITY;
+    *status = bp__timed_run(trial, c);
+    int64_t begun = bp__now_ns(), start = begun;
+    if (*status == BP_OK && c->calls == 1) {
+        const int64_t until = begun + (c->threaded ? THREADED_SAMPLE_NS : LEAST_SAMPLE_NS);
+        const int enough = c->threaded ? THREADED_CALLS : ALONE_CALLS,
+                  most = c->threaded ? MOST_THREADED_CALLS : MOST_CALLS;
+        for (int i = 0; *status == BP_OK && i < most && (i < enough || start < until); i++) {
+            start = bp__now_ns();
+            *status = bp__timed_run(trial, c);
+            least = fmin(least, (double)(bp__now_ns() - start));
+        }
+        return least;
+    }
+    for (int i = 0; i < c->calls && *status == BP_OK; i++) {
+        *status = bp__timed_run(trial, c);
+    }
+    return (double)(bp__now_ns() - start) / c->calls;
+}
+
+/* Finds how many calls make a sample. */
+static void prepare(bp__trial *trial, bp__timed *c) {
+    c->calls = 1;
+    for (;;) {
+        bp_status status = BP_OK;
+        int64_t start = bp__now_ns();
+        for (int i = 0; i < c->calls && status == BP_OK; i++) {
+            status = bp__timed_run(trial, c);
+        }
+        double ns = (double)(bp__now_ns() - start);
+        c->status = status;
+        if (status != BP_OK || (c->calls == 1 && ns >= SHORT_CALL_NS) || ns >= LEAST_SAMPLE_NS ||
+            c->calls >= MOST_CALLS) {
+            return;
+        }
+        c->calls *= ns < LEAST_SAMPLE_NS / 8 ? 8 : 2;
+    }
+}
+
+static double least_of(const bp__timed *list, int count) {
+    double least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        if (list[i].status == BP_OK && list[i].least_ns > 0) {
+            least = fmin(least, list[i].least_ns);
+        }
+    }
+    return least;
+}
+
+static void drop_slower(bp__timed *list, int count, double limit) {
+    const double least = least_of(list, count);
+    for (int i = 0; i < count; i++) {
+        bp__timed *c = &list[i];
+        c->leader = c->leader && c->status == BP_OK && c->least_ns <= limit * least;
+    }
+}
+
+static int leaders(const bp__timed *list, int count) {
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        left += list[i].leader;
+    }
+    return left;
+}
+
+/* What a comparison knows of the machine. */
+typedef struct pace {
+    double fastest, slowest;
+    int repeated;
+} pace;
+
+static double check_pace(pace *p) {
+    double ns = machine_ns();
+    p->fastest = fmin(p->fastest, ns);
+    p->slowest = fmax(p->slowest, ns);
+    return ns;
+}
+
+/* Takes one sample of each. Times of a turn in which the machine was slow count only if there is nothing better. */
+static void turn(bp__trial *trial, bp__timed *list, int count, pace *p) {
+    for (int i = 0; i < count; i++) {
+        bp__timed *c = &list[i];
+        if (!c->leader || c->status != BP_OK) {
+            continue;
+        }
+        if (bp__trial_changes(trial)) {
+            bp__trial_restore(trial);
+        }
+        double before = check_pace(p);
+        for (;;) {
+            bp_status status;
+            double ns = sample(trial, c, &status);
+            double after = check_pace(p);
+            note(c, ns, status);
+            c->turns++;
+            if (status != BP_OK || fmax(before, after) <= SLOW * p->fastest || p->repeated >= MOST_REPEATED) {
+                break;
+            }
+            p->repeated++;
+            before = after;
+        }
+    }
+}
+
+double bp__compare_times(bp__trial *trial, bp__timed *list, int count, int64_t until_ns) {
+    static const struct {
+        int turns;
+        double limit;
+    } rounds[] = {{FIRST_TURNS, FIRST_LIMIT}, {SECOND_TURNS, SECOND_LIMIT}, {LAST_TURNS, SECOND_LIMIT}};
+    pace p = {.fastest = INFINITY};
+    for (int i = 0; i < count; i++) {
+        list[i].leader = list[i].status == BP_OK;
+        if (list[i].leader) {
+            prepare(trial, &list[i]);
+        }
+    }
+    int done = 0;
+    for (int r = 0; r < BP__COUNT(rounds); r++) {
+        for (; done < rounds[r].turns; done++) {
+            if (done > 0 && (bp__now_ns() >= until_ns || leaders(list, count) < 2)) {
+                return p.slowest / p.fastest;
+            }
+            turn(trial, list, count, &p);
+        }
+        drop_slower(list, count, rounds[r].limit);
+    }
+    return p.slowest / p.fastest;
+}

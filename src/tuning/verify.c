@@ -1,0 +1,197 @@
+/* verify.c - compares results of two calls.
+ *
+ * Numbers agree if they differ by no more than rounding errors explain. With random operands, errors of a sum of L
+ * products grow like L times the rounding error of one operation, relative to the size of a product. The bound is
+ * sixteen times that, because libraries add in different orders. */
+#include "tuning/tuning.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A value as two components; integers are exact. */
+typedef struct number {
+    double re, im;
+} number;
+
+static float from_half(uint16_t bits) {
+    const int exponent = bits >> 10 & 31;
+    const double fraction = bits & 0x3FF, sign = bits & 0x8000 ? -1 : 1;
+    return exponent == 31
+               ? (fraction != 0 ? NAN : (float)(sign * (double)INFINITY))
+               : (float)(sign * ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25));
+}
+
+static float from_bfloat(uint16_t word) {
+    const uint32_t bits = (uint32_t)word << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static number load(const char *at, bp_dtype dtype) {
+    double d[2] = {0, 0};
+    float f[2] = {0, 0};
+    uint16_t word;
+    int32_t i32;
+    int64_t i64;
+    switch (dtype) {
+    case BP_F64:
+    case BP_C128:
+        memcpy(d, at, dtype == BP_F64 ? 8 : 16);
+        return (number){d[0], d[1]};
+    case BP_F32:
+    case BP_C64:
+        memcpy(f, at, dtype == BP_F32 ? 4 : 8);
+        return (number){(double)f[0], (double)f[1]};
+    case BP_F16:
+    case BP_BF16:
+        memcpy(&word, at, sizeof word);
+        return (number){(double)(dtype == BP_F16 ? from_half(word) : from_bfloat(word)), 0};
+    case BP_I32:
+        memcpy(&i32, at, sizeof i32);
+        return (number){(double)i32, 0};
+    case BP_I64:
+        memcpy(&i64, at, sizeof i64);
+        return (number){(double)i64, 0};
+    default:
+        return (number){0, 0};
+    }
+}
+
+static bool is_integer(bp_dtype dtype) {
+    return dtype == BP_I32 || dtype == BP_I64;
+}
+
+/* Returns the magnitude of the largest finite component. */
+static double largest(const bp__trial_operand *o, const char *memory) {
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype);
+    double most = 0;
+    bp__walk walk;
+    for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
+        const number x = load(memory + walk.at * element, o->dtype);
+        const double size = fmax(fabs(x.re), fabs(x.im));
+        most = size <= DBL_MAX && size > most ? size : most;
+    }
+    return most;
+}
+
+static bool equal_components(double x, double y, double bound) {
+    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= bound;
+}
+
+static bool equal(number x, number y, double bound, bp__meaning meaning) {
+    switch (meaning) {
+    case BP__MEANING_MAGNITUDES:
+        return equal_components(hypot(x.re, x.im), hypot(y.re, y.im), bound);
+    case BP__MEANING_VALUES:
+        return equal_components(x.re, y.re, bound) && equal_components(x.im, y.im, bound);
+    case BP__MEANING_WRITTEN:
+        break;
+    }
+    return true;
+}
+
+/* ---- Rows: the last dimension, which has the smallest stride ---- */
+
+#define NEAR(type)                                                                                                     \
+    static bool near_##type(const void *right, const void *other, int64_t count, double bound) {                       \
+        const type *x = right, *y = other, most = (type)bound;                                                         \
+        int far = 0;                                                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                                          \
+            const type difference = x[i] - y[i];                                                                       \
+            far |= !(difference <= most && -difference <= most); /* NaN is far */                                      \
+        }                                                                                                              \
+        return !far;                                                                                                   \
+    }
+NEAR(float)
+NEAR(double)
+
+/* Returns whether a compact row of numbers is certainly within the bound. */
+static bool is_near(bp_dtype dtype, const char *right, const char *other, int64_t count, double bound) {
+    switch (dtype) {
+    case BP_F32:
+    case BP_C64:
+        return near_float(right, other, count * (dtype == BP_C64 ? 2 : 1), bound);
+    case BP_F64:
+    case BP_C128:
+        return near_double(right, other, count * (dtype == BP_C128 ? 2 : 1), bound);
+    default:
+        return false;
+    }
+}
+
+static bool row_agrees(const bp__trial_operand *o, const char *right, const char *other, double bound, char *why,
+                       size_t size) {
+    const int64_t count = o->ndim ? o->shape[o->ndim - 1] : 1, stride = o->ndim ? o->strides[o->ndim - 1] : 1;
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype);
+    if ((stride == 1 || count == 1) && is_near(o->dtype, right, other, count, bound)) {
+        return true;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const number x = load(right + i * stride * element, o->dtype), y = load(other + i * stride * element, o->dtype);
+        if ((isnan(y.re) && !isnan(x.re)) || (isnan(y.im) && !isnan(x.im))) {
+            snprintf(why, size, "it does not write every element of its result");
+            return false;
+        }
+        if (!equal(x, y, bound, o->meaning)) {
+            snprintf(why, size, "it computes %g where %g is right", y.re, x.re);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns the largest difference that rounding explains. */
+static double bound_of(const bp__trial *trial, const bp__trial_operand *o, double most, double rounding) {
+    const double stored = o->dtype == BP_F16 ? 0x1p-10 : o->dtype == BP_BF16 ? 0x1p-7 : 0; /* of the result's type */
+    const double sum = trial->scale > 0 && trial->problem->op != BP_OP_FFT ? sqrt(trial->length) : trial->length;
+    return is_integer(o->dtype) ? 0 : fmax(most, trial->scale) * (16 * rounding * (sum + 4) + stored);
+}
+
+void bp__trial_measure(const bp__trial *trial, bp__trial_result *result) {
+    for (int i = 0; i < trial->count; i++) {
+        if (result->memory[i] && !is_integer(trial->operand[i].dtype)) {
+            const bp__trial_operand *o = &trial->operand[i];
+            result->most[i] = largest(o, result->memory[i] + trial->operand[o->same].first);
+        }
+    }
+}
+
+bool bp__trial_agrees(const bp__trial *trial, const bp__trial_result *right, const bp__trial_result *other,
+                      double rounding, char *why, size_t size) {
+    for (int i = 0; i < trial->count; i++) {
+        const bp__trial_operand *o = &trial->operand[i];
+        const int64_t element = (int64_t)bp_dtype_size(o->dtype), first = trial->operand[o->same].first;
+        const double bound = bound_of(trial, o, right->most[i], rounding);
+        bp__walk walk;
+        for (bool more = right->memory[i] && bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 1)) {
+            const int64_t at = first + walk.at * element;
+            if (!row_agrees(o, right->memory[i] + at, other->memory[i] + at, bound, why, size)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* An unwritten element is NaN in floating types. Integers have no such value, so they are only compared. */
+bool bp__trial_written(const bp__trial *trial, const bp__trial_result *result, char *why, size_t size) {
+    for (int i = 0; i < trial->count; i++) {
+        const bp__trial_operand *o = &trial->operand[i];
+        const int64_t element = (int64_t)bp_dtype_size(o->dtype), first = trial->operand[o->same].first;
+        bp__walk walk;
+        if (!result->memory[i] || is_integer(o->dtype)) {
+            continue;
+        }
+        for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
+            const number x = load(result->memory[i] + first + walk.at * element, o->dtype);
+            if (isnan(x.re) || isnan(x.im)) {
+                snprintf(why, size, "it does not write every element of its result");
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -1,0 +1,141 @@
+/* rivals.c - a provider whose algorithms take known times, for tests of measured times.
+ *
+ * It runs single products of f64. An algorithm computes its result, if it does, and then waits. The estimates are not
+ * in the order of the times:
+ *     steady  right, 400 us, the least estimate
+ *     quick   right, 20 us
+ *     wrong   every element is 1, at once
+ *     idle    writes nothing, at once
+ *     moody   right, 5 us for n up to 8, else 800 us */
+#include "backplane/provider.h"
+
+#include "watch.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct rival {
+    const char *name;
+    double estimate_ns;
+    int64_t least_ns, large_ns; /* time for n up to 8, and above */
+} rival;
+
+enum { STEADY, QUICK, WRONG, IDLE, MOODY };
+static const rival rivals[RIVALS] = {
+    [STEADY] = {"steady", 1.0, 400000, 400000},
+    [QUICK] = {"quick", 1.2, 20000, 20000},
+    [WRONG] = {"wrong", 1.1, 0, 0},
+    [IDLE] = {"idle", 1.3, 0, 0},
+    [MOODY] = {"moody", 1.4, 5000, 800000},
+};
+
+typedef struct prepared {
+    bp_prepared base;
+    bp_gemm_problem g;
+    int number;
+    watch *seen;
+} prepared;
+
+static const bp_host *host;
+
+static bp_status open(const bp_host *given, const bp_library_info *library, void **instance) {
+    (void)library;
+    host = given;
+    *instance = &host;
+    return BP_OK;
+}
+
+static void close(void *instance) {
+    (void)instance;
+}
+
+static int64_t now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void multiply(const bp_gemm_problem *g, const double *a, const double *b, double *c, const bp_scalar *scalars) {
+    for (int64_t i = 0; i < g->m; i++) {
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = 0, *at = &c[i * g->c_row + j * g->c_column];
+            for (int64_t l = 0; l < g->k; l++) {
+                sum += a[i * g->a_row + l * g->a_column] * b[l * g->b_row + j * g->b_column];
+            }
+            *at = scalars[0].re * sum + (g->beta == BP_FACTOR_ZERO ? 0 : scalars[1].re * *at);
+        }
+    }
+}
+
+static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *p = (const prepared *)self;
+    const bp_gemm_problem *g = &p->g;
+    int64_t until = now_ns() + (g->n <= 8 ? rivals[p->number].least_ns : rivals[p->number].large_ns);
+    double *c = bp_operand_address(&operands[2]);
+    bp_scalar scalars[2] = {exec->scalars[0], exec->scalars[1]};
+    scalars[0].re = g->alpha == BP_FACTOR_ONE ? 1 : scalars[0].re;
+    scalars[1].re = g->beta == BP_FACTOR_ONE ? 1 : scalars[1].re;
+    if (p->seen) {
+        atomic_fetch_add(&p->seen->runs[p->number], 1);
+        atomic_fetch_add(&p->seen->writes, c == p->seen->c);
+    }
+    for (int64_t i = 0; p->number == WRONG && i < g->m * g->n; i++) {
+        c[i] = 1;
+    }
+    if (p->number != WRONG && p->number != IDLE) {
+        multiply(g, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), c, scalars);
+    }
+    while (now_ns() < until) {
+    }
+    return BP_OK;
+}
+
+static void destroy(bp_prepared *self) {
+    host->release(self);
+}
+
+static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **made) {
+    (void)instance, (void)found;
+    prepared *p = host->allocate(sizeof *p);
+    if (!p) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
+    }
+    *p = (prepared){
+        {.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy}, problem->of.gemm, 0, find_watch()};
+    while (strcmp(rivals[p->number].name, verdict->algorithm) != 0) {
+        p->number++;
+    }
+    *made = &p->base;
+    return BP_OK;
+}
+
+static void accept(void *instance, const bp_problem *problem, bp_offers *offers) {
+    (void)instance;
+    for (int i = 0; i < RIVALS; i++) {
+        bp_verdict verdict = BP_VERDICT_INIT;
+        bool offered = problem->op == BP_OP_GEMM && problem->dtype == BP_F64 && problem->of.gemm.batch_ndim == 0;
+        verdict.reason = offered ? BP_REASON_ACCEPTED : BP_REASON_OP;
+        verdict.algorithm = rivals[i].name;
+        verdict.properties = BP_PROPERTY_REPRODUCIBLE;
+        verdict.threads = 1;
+        verdict.cost_ns = rivals[i].estimate_ns;
+        offers->add(offers, &verdict, NULL, 0);
+        if (!offered) {
+            return;
+        }
+    }
+}
+
+BP_PROVIDER_DEFINE(test_rivals) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = "rivals",
+    .version = "1",
+    .description = "algorithms that take known times",
+    .open = open,
+    .close = close,
+    .accept = accept,
+    .plan = plan,
+};
