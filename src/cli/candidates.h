@@ -8,7 +8,7 @@ typedef struct cli_candidate {
     char *library, *provider, *version, *algorithm, *why;
     bool accepted, chosen;
     int threads;
-    double cost_ns; /* estimate that the choice is based on */
+    double cost_ns; /* time that the choice is based on */
     bp_options *options;
 } cli_candidate;
 

@@ -6,7 +6,12 @@
 
 #include "base/base.h"
 
-enum { CLOCK_NS = 2500 }; /* least time between two readings of the clock, for an error of about 1 % */
+enum {
+    CLOCK_NS = 2500,  /* least time between two readings of the clock, for an error of about 1 % */
+    SHORT_NS = 50000, /* up to this time a run is repeated once more, which costs little */
+    LONG_TURNS = 2,
+    SHORT_TURNS = 4
+};
 
 static bool run(const call *one, int64_t repeats) {
     for (int64_t i = 0; i < repeats; i++) {
@@ -23,7 +28,7 @@ double call_time(const call *one, double turn_ns) {
     if (!run(one, 1)) { /* the first run of a shape may load or compile code */
         return 0;
     }
-    for (int turn = 0; turn < 2 || spent < turn_ns; turn++) {
+    for (int turn = 0; turn < (least < SHORT_NS ? SHORT_TURNS : LONG_TURNS) || spent < turn_ns; turn++) {
         const int64_t begin = bp__now_ns();
         if (!run(one, repeats)) {
             return 0;
