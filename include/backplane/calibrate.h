@@ -24,8 +24,8 @@ typedef int (*bp_calibrate_progress)(void *user, const char *library, const char
  * machine should be idle. Plans that exist keep their library; the plan cache is cleared. Thread-safe; other threads'
  * calls that make a plan wait.
  *
- * Errors: BP_E_ARGUMENT (seconds negative or NaN), BP_E_TIMEOUT (the time was over; what was measured is kept),
- * BP_E_NO_MEMORY. */
+ * Errors: BP_E_ARGUMENT (seconds negative or NaN), BP_E_TIMEOUT (time over; what was measured is kept), BP_E_BUSY (another
+ * process measures), BP_E_IO, BP_E_NOT_FOUND (no cache directory, or no helper), BP_E_NO_MEMORY. */
 BP_API bp_status bp_calibrate(double seconds, bp_calibrate_progress progress, void *user);
 
 #ifdef __cplusplus

@@ -2,14 +2,17 @@
 #include "calibration/internal.h"
 
 #include "machine/internal.h"
+#include "store/place.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KEY_BYTES = 8192 };
-static const char file_name[] = "calibration.txt";
+static const char file_name[] = "calibration.txt", lock_name[] = "calibration.measuring";
 
 /* ---- Curves ---- */
 
@@ -190,6 +193,7 @@ typedef struct work {
     bp__calibration_progress progress;
     void *user;
     bool stopped, announced;
+    int lock; /* a locked file while this process measures; -1 before */
     char key[KEY_BYTES];
     bp__measured measured[BP__CLASSES];
 } work;
@@ -233,13 +237,30 @@ static bp_status store_class(work *w, const bp__calibrated *candidate, int class
     return status;
 }
 
+/* Makes this process the only one that measures: several at once would measure each other. The lock is one that a child
+ * of fork does not inherit. */
+static bp_status lock_machine(work *w) {
+    char path[PATH_MAX];
+    size_t given;
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    w->lock =
+        bp__cache_path(lock_name, path, &given) ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (w->lock < 0 || fcntl(w->lock, F_SETLK, &whole) != 0) {
+        return bp__fail(BP_E_BUSY, "another process measures the libraries at present");
+    }
+    return BP_OK;
+}
+
 /* Writes to the store before anything is measured. If that is impossible, nothing is measured, because every process
  * would measure again. */
 static bp_status announce(work *w) {
     const bp__store_record record = {.key = "measured by", .value = BP_VERSION_STRING};
-    BP__TRY(w->announced ? BP_OK : bp__store_put(file_name, &record, 1));
+    if (w->announced) {
+        return BP_OK;
+    }
+    BP__TRY(bp__store_put(file_name, &record, 1));
     w->announced = true;
-    return BP_OK;
+    return lock_machine(w);
 }
 
 /* Measures classes in one process and stores them at once, so that an interruption loses no more than these. */
@@ -303,13 +324,19 @@ bp_status bp__calibration_measure(bp__calibrated *candidates, int count, uint64_
     }
     bp_status status = bp__store_open(&store, file_name);
     if (status == BP_OK) {
-        *w = (work){.store = store, .budget_ms = budget_ms, .progress = progress, .user = user};
+        *w = (work){.store = store, .budget_ms = budget_ms, .progress = progress, .user = user, .lock = -1};
         status = measure_all(w, candidates, count, wanted);
         bp__store_close(w->store);
+        if (w->lock >= 0) {
+            close(w->lock);
+        }
     }
     bp__free(w);
     drop(candidates, count);
-    return status == BP_E_NO_MEMORY ? status : bp__calibration_load(candidates, count);
+    if (status != BP_E_NO_MEMORY) {
+        BP__TRY(bp__calibration_load(candidates, count));
+    }
+    return status;
 }
 
 void bp__calibration_free(bp__calibration *calibration) {

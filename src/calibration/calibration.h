@@ -32,7 +32,8 @@ typedef bool (*bp__calibration_progress)(void *user, const bp__calibrated *candi
 
 /* Measures the classes of `wanted` that a candidate offers and that have no record, each for at most `budget_ms`,
  * stores the times, and loads all again. `progress` may be NULL. Nothing is measured if nothing can be stored. Errors:
- * BP_E_NO_MEMORY. */
+ * BP_E_NO_MEMORY; and, after stored times were loaded, BP_E_BUSY (another process measures) and those of bp__store_put
+ * and of the helper program. */
 bp_status bp__calibration_measure(bp__calibrated *candidates, int count, uint64_t wanted, double budget_ms,
                                   bp__calibration_progress progress, void *user);
 

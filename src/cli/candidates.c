@@ -51,10 +51,9 @@ static int add_candidate(cli_candidates *made, const cli_job *job, const bp_cand
         return CLI_OK;
     }
     candidate_text(&one->algorithm, copy(info->algorithm));
-    candidate_text(&one->why, one->chosen
-                                  ? copy(bp_explanation_decision(made->explanation))
-                                  : cli_format("%s at %s", bp_time_source_name(info->time_source),
-                                               bp__duration(one->cost_ns, text, sizeof text)));
+    candidate_text(&one->why, one->chosen ? copy(bp_explanation_decision(made->explanation))
+                                          : cli_format("%s at %s", bp_time_source_name(info->time_source),
+                                                       bp__duration(one->cost_ns, text, sizeof text)));
     char *name = cli_format("%s:%s:%s", one->library, one->provider, one->algorithm);
     int code = make_options(one, job, name, settings);
     free(name);

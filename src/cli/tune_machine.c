@@ -1,4 +1,5 @@
-/* tune_machine.c - `backplane tune --machine`: measures all libraries over lattices of sizes (backplane/calibrate.h). */
+/* tune_machine.c - `backplane tune --machine`: measures all libraries over lattices of sizes (backplane/calibrate.h).
+ */
 #include "tune_machine.h"
 
 #include <unistd.h>
@@ -22,8 +23,7 @@ static int on_progress(void *user, const char *library, const char *what) {
 int tune_machine(const cli_args *args, int64_t seconds) {
     const bool json = cli_has(args, "json");
     watch w = {.shows = !json && isatty(STDERR_FILENO)};
-    const bp_status status =
-        bp_calibrate(seconds > 0 ? (double)seconds : (double)DEFAULT_SECONDS, on_progress, &w);
+    const bp_status status = bp_calibrate(seconds > 0 ? (double)seconds : (double)DEFAULT_SECONDS, on_progress, &w);
     if (w.shows && w.measured > 0) {
         fprintf(stderr, "\r\033[K");
     }

@@ -106,7 +106,7 @@ static bp_status publish(bp__calibrated *members, bp__candidate *const *owners, 
 bp_status bp__calibrate(bp__candidate *const *list, int count, const bp__calibration_request *request) {
     bp__calibrated *members = bp__alloc_zero((size_t)count + 1, sizeof *members);
     bp__candidate **owners = bp__alloc_zero((size_t)count + 1, sizeof *owners);
-    bp_status status = BP_OK;
+    bp_status status = BP_OK, measured = BP_OK;
     if (!members || !owners) {
         status = bp__fail_memory((size_t)count * sizeof *members, "the candidates to measure");
     }
@@ -116,23 +116,25 @@ bp_status bp__calibrate(bp__candidate *const *list, int count, const bp__calibra
     }
     if (status == BP_OK && request->wanted) {
         leave_out_excluded(members, owners, count);
-        status = bp__calibration_measure(members, count, request->wanted, request->budget_ms, request->progress,
-                                         request->user);
+        measured = bp__calibration_measure(members, count, request->wanted, request->budget_ms, request->progress,
+                                           request->user);
+        status = measured == BP_E_NO_MEMORY ? measured : BP_OK;
     }
     if (status == BP_OK) {
         status = publish(members, owners, count);
     }
     bp__free(members);
     bp__free(owners);
-    return status;
+    return status == BP_OK ? measured : status;
 }
 
 bp_status bp__calibrate_first(bp__candidate *const *list, int count, bool measure) {
     enum { OFF, READ_ONLY, READ_WRITE };
     const bool possible = measure && bp__setting_int(BP_SET_registry_cache) == READ_WRITE;
-    return bp__calibrate(
+    const bp_status status = bp__calibrate(
         list, count,
         &(bp__calibration_request){.wanted = possible ? bp__first_classes() : 0, .budget_ms = FIRST_BUDGET_MS});
+    return status == BP_E_NO_MEMORY ? status : BP_OK; /* without measured times, estimates decide */
 }
 
 void bp__calibrate_reset(void) {

@@ -22,7 +22,7 @@ typedef struct bp__candidate {
     bp_status status;               /* reason why `instance` is NULL */
     char refusal[256];
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
-    struct bp__candidate *next; /* list of all candidates ever made, for bp_reset */
+    struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 
 /* Whether the provider's struct has a member that later minor versions appended. Memory behind a smaller struct does
@@ -44,7 +44,8 @@ typedef struct bp__calibration_request {
     void *user;
 } bp__calibration_request;
 
-/* Sets the candidates' times. The caller holds the mutex of the candidates. Errors: BP_E_NO_MEMORY. */
+/* Sets the candidates' times. The caller holds the mutex of the candidates. Errors: BP_E_NO_MEMORY; and, after stored
+ * times were set, those of bp__calibration_measure. */
 bp_status bp__calibrate(bp__candidate *const *list, int count, const bp__calibration_request *request);
 /* Loads stored times. If `measure` is true, measures the first classes of candidates that have none. */
 bp_status bp__calibrate_first(bp__candidate *const *list, int count, bool measure);
@@ -245,8 +246,8 @@ struct bp_plan {
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;
-    double order_ns; /* the estimate; under deterministic=threads, for all processors. Sums of several plans are
-                      * compared, so that measured times, which not all operations have, are not used */
+    double order_ns;     /* the estimate; under deterministic=threads, for all processors. Sums of several plans are
+                          * compared, so that measured times, which not all operations have, are not used */
     double predicted_ns; /* 0 if the choice used estimates */
     bp_problem problem;
     char reason[512];

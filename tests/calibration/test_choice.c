@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "backplane.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -322,6 +323,20 @@ static void a_crash_is_remembered(void **state) {
     assert_int_equal(store_size(), size);
 }
 
+/* While another process measures, a process neither measures nor waits. */
+static void one_process_measures_at_a_time(void **state) {
+    (void)state;
+    char path[128];
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    snprintf(path, sizeof path, "%s/calibration.measuring", folder);
+    const int file = open(path, O_RDWR | O_CREAT, 0600);
+    assert_true(file >= 0);
+    assert_int_equal(fcntl(file, F_SETLK, &whole), 0);
+    assert_int_equal(run_with("uneven", "unstored"), 0);
+    close(file);
+    assert_int_equal(run_with("uneven", "measured"), 0);
+}
+
 static void the_whole_machine_can_be_measured(void **state) {
     (void)state;
     assert_int_equal(run_with("uneven", "machine"), 0);
@@ -348,6 +363,7 @@ int main(int count, char **words) {
         cmocka_unit_test_setup(stored_times_are_not_used_for_repeatable_results, clear_store),
         cmocka_unit_test_setup(damaged_times_are_measured_again, clear_store),
         cmocka_unit_test_setup(a_crash_is_remembered, clear_store),
+        cmocka_unit_test_setup(one_process_measures_at_a_time, clear_store),
         cmocka_unit_test_setup(the_whole_machine_can_be_measured, clear_store),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
