@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "registry/probe/probe.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,16 +183,27 @@ static bp_options *options_for(const char *candidate, int threads) {
 /* Writes the name of the candidate, as for blas.preferred. */
 static void write_candidate(char *name, size_t size, const char *provider) {
     bp_library_info library = {.struct_size = sizeof library};
-    const bool alone = !bp_library_at(0, &library);
+    const char *path = "";
+    bp_get("registry.library_path", &path, NULL, NULL);
+    const bool alone = !*path;
+    if (!alone && bp_library_find(path, &library) != BP_OK) {
+        report("error", "%s", bp_last_error());
+        _exit(1);
+    }
     snprintf(name, size, "%s%s%s", alone ? "" : library.id, alone ? "" : ":", provider);
 }
 
+/* Sets the environment of this process: the settings of discovery are read from it, when the library is first used. */
 static void set_all(char **settings, int count) {
     for (int i = 0; i < count; i++) {
+        char variable[128] = "BACKPLANE_";
         char *value = strchr(settings[i], '=');
+        size_t used = strlen(variable);
+        for (const char *at = settings[i]; value && at < value && used < sizeof variable - 1; at++) {
+            variable[used++] = (char)(*at == '.' ? '_' : toupper((unsigned char)*at));
+        }
         if (value) {
-            *value = '\0';
-            bp_set(settings[i], value + 1);
+            setenv(variable, value + 1, 1);
         }
     }
 }
