@@ -74,6 +74,29 @@ static DLTensor *add(call *one, bp_dtype dtype, int ndim, const int64_t *shape, 
 
 /* ---- Products ---- */
 
+/* Memory of the operands of products, kept from point to point: new memory for each would take longer than the
+ * measurement. */
+static void *kept_operand(int operand, size_t bytes, bool wide) {
+    static struct kept {
+        void *block;
+        size_t bytes;
+        bool wide;
+    } all[3];
+    struct kept *k = &all[operand];
+    if (k->bytes < bytes || k->wide != wide) {
+        const size_t least = POOL * (wide ? sizeof(double) : sizeof(float));
+        free(k->block);
+        k->bytes = bytes > least ? bytes : least;
+        k->wide = wide;
+        k->block = aligned_alloc(64, (k->bytes + 63) / 64 * 64);
+        if (!k->block) {
+            _Exit(3);
+        }
+        fill(k->block, k->bytes, wide);
+    }
+    return k->block;
+}
+
 /* Describes a matrix or a batch of them in memory of an operand. `step` is the least stride between elements. */
 static void view(bp_view *of, bp_dtype dtype, int64_t items, int64_t rows, int64_t columns, bool transposed,
                  int64_t step) {
@@ -96,9 +119,11 @@ static bool make_product(call *one, const bp__class *class, const int64_t sizes[
     if (bp_matmul_plan(&one->plan, options, &a.tensor, &b.tensor, &c.tensor) != BP_OK) {
         return false;
     }
-    add(one, class->dtype, 1, (int64_t[]){items * m * k}, true);
-    add(one, class->dtype, 1, (int64_t[]){items * k * n * step}, true);
-    add(one, class->dtype, 1, (int64_t[]){items * m * n}, false);
+    const int64_t elements[] = {items * m * k, items * k * n * step, items * m * n};
+    for (; one->count < 3; one->count++) {
+        const size_t bytes = (size_t)elements[one->count] * bp_dtype_size(class->dtype);
+        one->operands[one->count].base = kept_operand(one->count, bytes, is_wide(class->dtype));
+    }
     return true;
 }
 

@@ -8,9 +8,11 @@
 
 enum {
     CLOCK_NS = 2500,  /* least time between two readings of the clock, for an error of about 1 % */
-    SHORT_NS = 50000, /* up to this time a run is repeated once more, which costs little */
-    LONG_TURNS = 2,
-    SHORT_TURNS = 4
+    SHORT_NS = 50000, /* shorter runs are repeated more often, which costs little */
+    LONG_NS = 200000, /* the first of longer runs counts too: what else it does takes little time by comparison */
+    SHORT_TURNS = 4,
+    MEDIUM_TURNS = 2,
+    LONG_TURNS = 1
 };
 
 static bool run(const call *one, int64_t repeats) {
@@ -23,12 +25,18 @@ static bool run(const call *one, int64_t repeats) {
 }
 
 double call_time(const call *one, double turn_ns) {
-    double least = 0, spent = 0;
-    int64_t repeats = 1;
+    const int64_t first = bp__now_ns();
     if (!run(one, 1)) { /* the first run of a shape may load or compile code */
         return 0;
     }
-    for (int turn = 0; turn < (least < SHORT_NS ? SHORT_TURNS : LONG_TURNS) || spent < turn_ns; turn++) {
+    const double cold = (double)(bp__now_ns() - first);
+    double least = cold > LONG_NS ? cold : 0, spent = least;
+    int64_t repeats = 1;
+    for (int turn = 0; turn < (least > LONG_NS    ? LONG_TURNS
+                               : least > SHORT_NS ? MEDIUM_TURNS
+                                                  : SHORT_TURNS) ||
+                       spent < turn_ns;
+         turn++) {
         const int64_t begin = bp__now_ns();
         if (!run(one, repeats)) {
             return 0;
