@@ -36,6 +36,7 @@ static const char style_sheet[] =
     ".line{fill:none;stroke:var(--k);stroke-width:1.4}.m{fill:var(--k)}.h{fill:none;stroke:var(--k);stroke-width:1.8}"
     ".c0{--k:var(--k0)}.c1{--k:var(--k1)}.c2{--k:var(--k2)}.c3{--k:var(--k3)}.c4{--k:var(--k4)}.c5{--k:var(--k5)}"
     ".c6{--k:var(--k6)}.c7{--k:var(--k7)}.c8{--k:var(--k8)}.c9{--k:var(--k9)}.c10{--k:var(--k10)}.c11{--k:var(--k11)}"
+    ".c12{--k:var(--k0)}.c13{--k:var(--k1)}.c14{--k:var(--k2)}.c15{--k:var(--k3)}"
     ".scroll{overflow-x:auto;margin:.6rem 0;border:1px solid var(--line);border-radius:.5rem}"
     ".scroll:focus-visible{outline:2px solid var(--k0)}"
     "table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}"

@@ -57,6 +57,10 @@ void svg_marker(bp__text *out, int style, double x, double y) {
         {"M0-5l4.4 5l-4.4 5l-4.4-5z", "h"},
         {"M0-4.8l4.6 8h-9.2z", "h"},
         {"M0-5v10M-4.3-2.5l8.6 5M-4.3 2.5l8.6-5", "h"},
+        {"M0 4.8l4.6-8h-9.2z", "h"},
+        {"M-5 0h10", "h"},
+        {"M0-5v10", "h"},
+        {"M-5-3l5 6l5-6", "h"},
     };
     const int which = style % SVG_STYLES;
     bp__text_addf(out, "<path class=\"%s c%d\" transform=\"translate(%.1f %.1f)\" d=\"%s\"/>", shapes[which].kind,

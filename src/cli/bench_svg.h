@@ -6,7 +6,7 @@
 
 #define SVG_MOST_POINTS 64
 #define SVG_MOST_SERIES 24
-#define SVG_STYLES 12 /* markers; each has a colour too */
+#define SVG_STYLES 16 /* markers; each of the first 12 has a colour of its own */
 
 /* Adds text for HTML and XML: & < > and quotes are escaped, control characters become '?'. */
 void svg_escape(bp__text *out, const char *text);

@@ -127,7 +127,8 @@ static void print_help(const cli_job *job) {
 }
 
 int job_help(const cli_args *args) {
-    cli_job job = {.args = args, .dry = strcmp(args->command->name, "eval") != 0};
+    cli_job job = {.args = args,
+                   .dry = strcmp(args->command->name, "explain") == 0 || strcmp(args->command->name, "tune") == 0};
     if (args->count == 0) {
         cli_command_help(args->command);
         return CLI_OK;

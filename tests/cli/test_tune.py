@@ -209,7 +209,7 @@ def test_a_bad_line_does_not_stop_the_others(backplane, tmp_path):
 
 
 def test_the_machine_is_measured_and_a_later_run_goes_on(backplane, environment, tmp_path):
-    folder = tmp_path / "cache"
+    folder = tmp_path / "measured"
     folder.mkdir(mode=0o700)
     changed = {"BACKPLANE_CACHE_DIR": str(folder), "BACKPLANE_CALIBRATION": "auto",
                "BACKPLANE_REGISTRY_SYSTEM": "false"}
