@@ -330,7 +330,10 @@ def openmp_of(tmp_path, *words, **changes):
 
 
 def test_openmp_threads_are_pinned_to_the_cores_of_their_instance(tmp_path):
-    first, second = sorted(os.sched_getaffinity(0))[:2]
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        pytest.skip("with one CPU all instances are on the same")
+    first, second = allowed[:2]
     cores = ("--core-list", f"{first},{second}")
     for changes in ({}, {"KMP_AFFINITY": "compact"}, {"KMP_AFFINITY": "granularity=fine,compact,1,0"}):
         assert openmp_of(tmp_path, "--ncores-per-instance", "1", *cores, **changes) == [
