@@ -21,11 +21,11 @@ typedef int (*bp_calibrate_progress)(void *user, const char *library, const char
 
 /* Measures what has no stored times, each library in a process of its own, one after the other. Stops after `seconds`;
  * 0 means no limit. What was measured is stored at once, so the next call continues. `progress` may be NULL. The
- * machine should be idle. Plans that exist keep their library; the plan cache is cleared. Thread-safe; other threads'
- * calls that make a plan wait.
+ * machine should be idle. Plans that exist keep their library; the plan caches are cleared. Thread-safe; other threads
+ * do not wait, and use the new times afterwards.
  *
- * Errors: BP_E_ARGUMENT (seconds negative or NaN), BP_E_TIMEOUT (time over; what was measured is kept), BP_E_BUSY (another
- * process measures), BP_E_IO, BP_E_NOT_FOUND (no cache directory, or no helper), BP_E_NO_MEMORY. */
+ * Errors: BP_E_ARGUMENT (seconds negative or NaN), BP_E_TIMEOUT (time over; what was measured is kept), BP_E_BUSY
+ * (another process or thread measures), BP_E_IO, BP_E_NOT_FOUND (no cache directory, or no helper), BP_E_NO_MEMORY. */
 BP_API bp_status bp_calibrate(double seconds, bp_calibrate_progress progress, void *user);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 2u
+#define BP_PROVIDER_ABI_MINOR 3u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -496,6 +496,10 @@ typedef struct bp_provider {
     const char *families;
     /* Kinds of devices that it supports, separated by spaces; NULL: the host. It gets no problem of other devices. */
     const char *runtimes;
+    /* 1: the cost of products follows the steps in the times of the kernels, such as those after each whole vector.
+     * Between the sizes at which times were measured, the times then follow the cost. 0: the cost is smoother than the
+     * times, which are interpolated. */
+    int32_t cost_follows_kernels;
 } bp_provider;
 
 /* A provider's source ends with

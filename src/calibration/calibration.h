@@ -21,6 +21,10 @@ typedef struct bp__calibrated {
     const bp_library_info *library; /* NULL if the provider needs none */
     uint64_t classes;               /* bit i: it offers class i */
     bp__calibration *calibration;   /* set by bp__calibration_load; freed by bp__calibration_free */
+    /* Returns the provider's estimate of a plain product (m, n, k). Set if its estimates follow the kernels' steps
+     * (bp_provider.cost_follows_kernels): then ratios to estimates are interpolated, not times. Otherwise NULL. */
+    double (*estimate)(const void *owner, bp_dtype dtype, const int64_t sizes[BP__LATTICE_DIMENSIONS]);
+    const void *owner;
 } bp__calibrated;
 
 /* Reads the stored times of each candidate. The first one must be `native`. A candidate without times gets NULL.
@@ -30,22 +34,27 @@ bp_status bp__calibration_load(bp__calibrated *candidates, int count);
 /* Called before each class of a candidate is measured. Returns whether to go on. */
 typedef bool (*bp__calibration_progress)(void *user, const bp__calibrated *candidate, const char *class);
 
-/* Measures the classes of `wanted` that a candidate offers and that have no record, each for at most `budget_ms`,
- * stores the times, and loads all again. `progress` may be NULL. Nothing is measured if nothing can be stored. Errors:
- * BP_E_NO_MEMORY; and, after stored times were loaded, BP_E_BUSY (another process measures) and those of bp__store_put
+typedef struct bp__calibration_request {
+    uint64_t wanted;                   /* classes to measure if they have no stored times, as bits */
+    double budget_ms;                  /* for each class of a candidate */
+    bp__calibration_progress progress; /* may be NULL */
+    void *user;
+} bp__calibration_request;
+
+/* Measures the wanted classes that a candidate offers and that have no record, and stores their times. Nothing is
+ * measured if nothing can be stored. If something was to be measured, all times are loaded and *changed is true.
+ * Errors: BP_E_NO_MEMORY; and, after times were loaded, BP_E_BUSY (another process measures) and those of bp__store_put
  * and of the helper program. */
-bp_status bp__calibration_measure(bp__calibrated *candidates, int count, uint64_t wanted, double budget_ms,
-                                  bp__calibration_progress progress, void *user);
+bp_status bp__calibration_measure(bp__calibrated *candidates, int count, const bp__calibration_request *request,
+                                  bool *changed);
 
 void bp__calibration_free(bp__calibration *calibration); /* NULL is allowed */
-
-/* Returns the classes of which the candidate has times, as bits. */
-uint64_t bp__calibration_classes(const bp__calibration *calibration);
 
 /* One product, as far as its time depends on it. */
 typedef struct bp__product_shape {
     bp_dtype dtype;
     double m, n, k;
+    double estimate;   /* of the plain product of these sizes, for candidates that have bp__calibrated.estimate */
     uint32_t variants; /* bit i: the variant i */
     double items, threads;
 } bp__product_shape;

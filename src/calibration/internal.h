@@ -4,9 +4,11 @@
 
 #include "calibration/calibration.h"
 
-/* Values of one class of one candidate: logarithms of times in nanoseconds. */
+/* Values of one class of one candidate: logarithms of times in nanoseconds, or of ratios. */
 typedef struct bp__curve {
     bool known;
+    bool ratios;                       /* to estimates */
+    bool measured[BP__LATTICE_POINTS]; /* which points were measured; the others follow from them */
     float values[BP__LATTICE_POINTS];
 } bp__curve;
 
@@ -15,6 +17,8 @@ struct bp__calibration {
 };
 
 /* ---- record.c: a class of a candidate as text ---- */
+
+enum { BP__IDENTITY_BYTES = 8192 };
 
 /* What the helper reports for a class. A time of 0 was not measured. */
 typedef struct bp__measured {
@@ -25,8 +29,16 @@ typedef struct bp__measured {
     bool failed; /* the helper did not end */
 } bp__measured;
 
-/* Writes the key of the record of a class. Returns false if it does not fit. */
-bool bp__record_key(char *key, size_t size, const bp__class *class, const bp__calibrated *candidate);
+/* Makes the keys of the records of one candidate. */
+typedef struct bp__record_keys {
+    char identity[BP__IDENTITY_BYTES]; /* of the candidate and of what its times depend on; "" if it does not fit */
+    char key[BP__IDENTITY_BYTES + 64];
+} bp__record_keys;
+
+void bp__record_keys_of(bp__record_keys *keys, const bp__calibrated *candidate);
+
+/* Returns the key of a class, valid until the next call; NULL if it does not fit. */
+const char *bp__record_key(bp__record_keys *keys, const bp__class *class);
 
 void bp__record_write(bp__text *text, const bp__class *class, const bp__measured *measured);
 
@@ -35,6 +47,17 @@ bool bp__record_read(const char *value, const bp__class *class, bp__measured *me
 
 /* Reads times separated by spaces, "-" for 0. Returns how many there were, or -1 for other text. */
 int bp__read_times(const char *text, double *times, int most);
+
+/* ---- curves.c ---- */
+
+/* Reads the curve of a class from a record. The processor's speed is corrected to that of `reference`. `native` has the
+ * record and the curve of native in the same class; both may be NULL. Returns false if the record has no times. */
+bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrated *candidate,
+                    const bp__measured *measured, const bp__measured *reference, const bp__measured *native,
+                    const bp__curve *native_curve);
+
+/* Replaces the times of a variant by factors to the base class. Returns false if that has no times. */
+bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__calibrated *candidate);
 
 /* ---- run.c: the helper ---- */
 

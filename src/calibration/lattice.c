@@ -158,10 +158,10 @@ bool bp__lattice_fill(const bp__lattice *lattice, float *values, double growth) 
 /* ---- Interpolation ---- */
 
 double bp__lattice_value(const bp__lattice *lattice, const float *values, const double sizes[BP__LATTICE_DIMENSIONS],
-                         double growth, bool *exact) {
-    double weight[BP__LATTICE_DIMENSIONS], extra = 0, product = 1, sum = 0;
-    int corner = 0;
-    *exact = true;
+                         double growth, int *point) {
+    double weight[BP__LATTICE_DIMENSIONS], extra = 0, sum = 0;
+    int corner = 0, nearest = 0;
+    bool exact = true;
     for (int d = 0; d < lattice->dimensions; d++) {
         const int last = lattice->count[d] - 1;
         int knot = 0;
@@ -172,20 +172,20 @@ double bp__lattice_value(const bp__lattice *lattice, const float *values, const 
         const double part = (own - from) / (to - from);
         weight[d] = part < 0 ? 0 : part > 1 ? 1 : part;
         extra += part > 1 ? growth * (own - to) : 0;
-        product *= sizes[d];
-        *exact = *exact && (part == 0 || part == 1);
+        exact = exact && (part == 0 || part == 1);
         corner += knot * stride_of(lattice, d);
+        nearest += (knot + (part == 1)) * stride_of(lattice, d);
     }
     for (int c = 0; c < 1 << lattice->dimensions; c++) {
         double share = 1;
-        int point = corner;
+        int at = corner;
         for (int d = 0; d < lattice->dimensions; d++) {
             const bool upper = (c >> d & 1) != 0;
             share *= upper ? weight[d] : 1 - weight[d];
-            point += upper ? stride_of(lattice, d) : 0;
+            at += upper ? stride_of(lattice, d) : 0;
         }
-        sum += share > 0 ? share * (double)values[point] : 0;
+        sum += share > 0 ? share * (double)values[at] : 0;
     }
-    *exact = *exact && product <= lattice->most;
+    *point = exact ? nearest : -1;
     return sum + extra;
 }

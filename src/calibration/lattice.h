@@ -36,9 +36,9 @@ int bp__lattice_order(const bp__lattice *lattice, int order[BP__LATTICE_POINTS])
  * grows with the sizes: `growth` is 1 for times and 0 for ratios. Returns false if no value is known. */
 bool bp__lattice_fill(const bp__lattice *lattice, float *values, double growth);
 
-/* Returns the value for any sizes of at least 1. Beyond the last knot it grows as in bp__lattice_fill. Sets *exact to
- * whether all sizes are knots of a measured point. */
+/* Returns the value for any sizes of at least 1. Beyond the last knot it grows as in bp__lattice_fill. Sets *point to
+ * the point if all sizes are knots, otherwise to -1. */
 double bp__lattice_value(const bp__lattice *lattice, const float *values, const double sizes[BP__LATTICE_DIMENSIONS],
-                         double growth, bool *exact);
+                         double growth, int *point);
 
 #endif

@@ -47,17 +47,24 @@ static uint64_t file_hash(const char *path) {
     return bp__hash(&key, sizeof key);
 }
 
-bool bp__record_key(char *key, size_t size, const bp__class *class, const bp__calibrated *candidate) {
+void bp__record_keys_of(bp__record_keys *keys, const bp__calibrated *candidate) {
     const bp_library_info *library = candidate->library;
     Dl_info provider = {0};
     /* A provider's code is in its module; that of a built-in one is in this library. */
     dladdr((const void *)candidate->provider, &provider);
-    const int length =
-        snprintf(key, size, "%s %s %s file:%" PRIx64 " build:%s kernels:%s provider:%" PRIx64 " context:%" PRIx64,
-                 class->name, candidate->provider->name, library ? library->path : "-",
-                 library ? file_hash(library->path) : 0, library ? library->build_id : "",
-                 library ? library->kernels : "", file_hash(provider.dli_fname), context_hash());
-    return length > 0 && (size_t)length < size;
+    const int length = snprintf(keys->identity, sizeof keys->identity,
+                                "%s %s file:%" PRIx64 " build:%s kernels:%s provider:%" PRIx64 " context:%" PRIx64,
+                                candidate->provider->name, library ? library->path : "-",
+                                library ? file_hash(library->path) : 0, library ? library->build_id : "",
+                                library ? library->kernels : "", file_hash(provider.dli_fname), context_hash());
+    if (length < 0 || (size_t)length >= sizeof keys->identity) {
+        keys->identity[0] = '\0';
+    }
+}
+
+const char *bp__record_key(bp__record_keys *keys, const bp__class *class) {
+    snprintf(keys->key, sizeof keys->key, "%.60s %s", class->name, keys->identity);
+    return *keys->identity ? keys->key : NULL;
 }
 
 int bp__read_times(const char *text, double *times, int most) {

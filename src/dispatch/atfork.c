@@ -48,6 +48,7 @@ static void after(void) {
 static void after_in_child(void) {
     bp__settings_forked();
     after();
+    bp__candidates_forked();
     bp__tune_forked();
     bp__plan_epoch_next();
 }

@@ -19,11 +19,16 @@ static struct {
     bool with_libraries;
     const bp_library_info **entries; /* the library list that it was made from */
     int calibration;                 /* the setting's value that its times follow */
+    bool measuring;                  /* a thread measures candidates */
     struct retired {
         struct retired *next;
         bp__candidate **list;
     } * retired; /* older lists, which choices in other threads may still read */
 } state;
+
+bool bp__candidate_is_native(const bp__candidate *candidate) {
+    return bp__text_equal(candidate->provider->name, "native");
+}
 
 const char *bp__candidate_id(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->id : candidate->provider->name;
@@ -156,15 +161,23 @@ static bp_status publish(bp__candidate **list, int count, bool with_libraries, c
     return BP_OK;
 }
 
-/* Gives the candidates their measured times, if the thread's settings want more of them than there are. */
-static bp_status calibrate(void) {
-    enum { OFF, READ, AUTO };
+/* Gives the candidates their stored times, if the thread's settings want them. Sets *measure if this thread is to
+ * measure what has none. */
+static bp_status load_times(bool *measure) {
+    enum { OFF, READ, AUTO, READ_WRITE = 2 };
     const int wanted = bp__setting_int(BP_SET_deterministic) ? OFF : (int)bp__setting_int(BP_SET_calibration);
-    if (!state.with_libraries || wanted <= state.calibration) {
+    if (!state.with_libraries || state.measuring || wanted <= state.calibration) {
         return BP_OK;
     }
     state.calibration = wanted;
-    return bp__calibrate_first(state.list, state.count, wanted == AUTO);
+    *measure = state.measuring = wanted == AUTO && bp__setting_int(BP_SET_registry_cache) == READ_WRITE;
+    return bp__calibrate_load(state.list, state.count);
+}
+
+static void end_measuring(void) {
+    pthread_mutex_lock(&bp__candidates_mutex);
+    state.measuring = false;
+    pthread_mutex_unlock(&bp__candidates_mutex);
 }
 
 static bp_status rebuild(bool with_libraries, const bp_library_info **entries, int entry_count,
@@ -198,25 +211,48 @@ bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count)
     if (need_libraries) {
         BP__TRY(bp__libraries(&entries, &entry_count));
     }
+    bool measure = false;
     pthread_mutex_lock(&bp__candidates_mutex);
     bp_status status = BP_OK;
     if (!state.list || (need_libraries && (!state.with_libraries || state.entries != entries))) {
         status = rebuild(need_libraries, entries, entry_count, modules, module_count);
     }
     if (status == BP_OK) {
-        status = calibrate();
+        status = load_times(&measure);
     }
     *list = state.list;
     *count = state.count;
     pthread_mutex_unlock(&bp__candidates_mutex);
+    if (measure) { /* without the mutex, because it takes seconds: other threads and fork do not wait */
+        const bp_status measured = status == BP_OK ? bp__calibrate_first(*list, *count) : BP_OK;
+        end_measuring();
+        status = status == BP_OK ? measured : status;
+    }
     return status;
 }
 
 bp_status bp__candidates_measure(const bp__calibration_request *request) {
+    bp__candidate **list;
+    int count;
+    BP__TRY(bp__candidates(true, &list, &count));
     pthread_mutex_lock(&bp__candidates_mutex);
-    bp_status status = bp__calibrate(state.list, state.count, request);
+    const bool busy = state.measuring;
+    state.measuring = true;
     pthread_mutex_unlock(&bp__candidates_mutex);
+    if (busy) {
+        return bp__fail(BP_E_BUSY, "another thread measures the libraries at present");
+    }
+    const bp_status status = bp__calibrate_measure(list, count, request);
+    end_measuring();
     return status;
+}
+
+/* The thread that measured is not in the child. */
+void bp__candidates_forked(void) {
+    if (state.measuring) {
+        state.measuring = false;
+        state.calibration = 0;
+    }
 }
 
 static bp_status threads_of(const bp__candidate *c, int *count) {

@@ -33,23 +33,21 @@ typedef struct bp__candidate {
 /* Returns the current candidates. If `need_libraries` is false, the library list is not built; only providers that need
  * no library are returned, unless the list exists already. The array stays valid until bp_reset. */
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
+bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
 
 /* ---- Measured times (calibrate.c) ---- */
-typedef struct bp__calibration_request {
-    uint64_t wanted; /* classes to measure if they have no stored times, as bits */
-    double budget_ms;
-    bp__calibration_progress progress; /* may be NULL */
-    void *user;
-} bp__calibration_request;
-
-/* Sets the candidates' times. The caller holds the mutex of the candidates. Errors: BP_E_NO_MEMORY; and, after stored
- * times were set, those of bp__calibration_measure. */
-bp_status bp__calibrate(bp__candidate *const *list, int count, const bp__calibration_request *request);
-/* Loads stored times. If `measure` is true, measures the first classes of candidates that have none. */
-bp_status bp__calibrate_first(bp__candidate *const *list, int count, bool measure);
+/* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
+bp_status bp__calibrate_load(bp__candidate *const *list, int count);
+/* Measures, and replaces the candidates' times and all cached plans if something was measured. The caller does not hold
+ * the mutex. Errors: those of bp__calibration_measure. */
+bp_status bp__calibrate_measure(bp__candidate *const *list, int count, const bp__calibration_request *request);
+/* Measures the first classes of candidates that have none. The only error is BP_E_NO_MEMORY. */
+bp_status bp__calibrate_first(bp__candidate *const *list, int count);
+/* Measures the current candidates. */
 bp_status bp__candidates_measure(const bp__calibration_request *request);
+void bp__candidates_forked(void); /* in a child of fork */
 void bp__calibrate_reset(void);
 
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
@@ -170,6 +168,10 @@ typedef struct bp__choice {
 
 /* Returns the provider's least estimate for the problem; -1 if it refuses the problem. */
 double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem);
+/* Whether ratios to the candidate's estimates are interpolated, not times; see bp_provider. */
+bool bp__cost_follows_kernels(const bp__candidate *candidate);
+/* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
+bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
 
 /* Sets the sort keys of the offers: measured times if all candidates have some, otherwise estimates (predict.c). */
 void bp__predict(bp__choice *choice);

@@ -34,12 +34,16 @@ double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem
     return l.cost_ns;
 }
 
+bool bp__cost_follows_kernels(const bp__candidate *candidate) {
+    const bp_provider *provider = candidate->provider;
+    return BP__PROVIDER_HAS(provider, cost_follows_kernels) && provider->cost_follows_kernels;
+}
+
 /* Describes an input by its strides. Returns the variants that it needs, as bits. */
 static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t column, bp__variant transposed) {
-    const bool thin = rows == 1 || columns == 1;
-    const int64_t along = rows == 1 ? column : row; /* the stride of a vector */
-    if (thin) {
-        return along == 1 || along == 0 || (columns == 1 && rows > 1) ? 0 : 1u << BP__VARIANT_STRIDED;
+    if (rows == 1 || columns == 1) {
+        const int64_t length = rows * columns, step = rows == 1 ? column : row;
+        return length == 1 || step == 0 || step == 1 ? 0 : 1u << BP__VARIANT_STRIDED;
     }
     return column == 1 ? 0 : row == 1 ? 1u << transposed : 1u << BP__VARIANT_STRIDED;
 }
@@ -72,27 +76,35 @@ static bool is_unusual(const bp_problem *problem) {
     return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed;
 }
 
-/* Returns the problem that the base class measures at these sizes. */
-static bp_problem plain_problem(const bp_problem *problem, const bp__product_shape *product) {
-    bp_problem plain = *problem;
-    const int64_t m = (int64_t)product->m, n = (int64_t)product->n, k = (int64_t)product->k;
-    plain.of.gemm = (bp_gemm_problem){
-        .m = m,
-        .n = n,
-        .k = k,
-        .a_row = m > 1 ? k : 0,
-        .a_column = k > 1,
-        .b_row = k > 1 ? n : 0,
-        .b_column = n > 1,
-        .c_row = m > 1 ? n : 0,
-        .c_column = n > 1,
-        .alpha = BP_FACTOR_ONE,
-        .beta = BP_FACTOR_ZERO,
-        .batch = 1,
+bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k) {
+    return (bp_problem){
+        .struct_size = sizeof(bp_problem),
+        .op = BP_OP_GEMM,
+        .dtype = (uint32_t)dtype,
+        .policy = {.threads = 1},
+        .of.gemm = {.m = m,
+                    .n = n,
+                    .k = k,
+                    .a_row = m > 1 ? k : 0,
+                    .a_column = k > 1,
+                    .b_row = k > 1 ? n : 0,
+                    .b_column = n > 1,
+                    .c_row = m > 1 ? n : 0,
+                    .c_column = n > 1,
+                    .alpha = BP_FACTOR_ONE,
+                    .beta = BP_FACTOR_ZERO,
+                    .batch = 1},
     };
+}
+
+/* Returns the provider's estimate of the plain product of these sizes, under the policy of the problem. */
+static double plain_estimate(const bp__candidate *candidate, const bp_problem *problem,
+                             const bp__product_shape *product) {
+    bp_problem plain = bp__plain_product(product->dtype, (int64_t)product->m, (int64_t)product->n, (int64_t)product->k);
+    plain.policy = problem->policy;
     plain.policy.threads = 1;
     plain.policy.packed = 0;
-    return plain;
+    return bp__estimate_of(candidate, &plain);
 }
 
 /* Returns the predicted time of the candidate's fastest algorithm; 0 if there is none. `estimate` is the provider's. */
@@ -100,14 +112,15 @@ static double predict(const bp__candidate *candidate, const bp_problem *problem,
                       bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
     uint32_t known;
-    const bp__product_shape product = product_of(problem, threads);
+    bp__product_shape product = product_of(problem, threads);
+    product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
     if (time > 0 && (known != product.variants || is_unusual(problem))) {
         /* All of the difference is taken from the estimates, because those of single properties are not known. */
-        const bp_problem plain = plain_problem(problem, &product);
-        const bp__product_shape simple = {product.dtype, product.m, product.n, product.k, 0, 1, 1};
-        const double from = bp__estimate_of(candidate, &plain);
-        time = from > 0 ? bp__calibration_predict(calibration, &simple, &known, accuracy) * estimate / from : 0;
+        const double from = plain_estimate(candidate, problem, &product);
+        product.variants = 0;
+        product.items = product.threads = 1;
+        time = from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * estimate / from : 0;
         *accuracy = BP__INTERPOLATED;
     }
     return time;

@@ -365,13 +365,17 @@ bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, cha
                                : bp__fail(BP_E_BROKEN, "the helper program backplane-probe cannot be started: %s",
                                           strerror_r(error, text, sizeof text));
     }
-    bool closed = false;
-    while (!closed && bp__now_ns() < slot.deadline) {
-        struct pollfd wait = {.fd = slot.socket, .events = POLLIN};
+    bool closed = false, ended = false;
+    while (!closed && !ended && bp__now_ns() < slot.deadline) {
+        /* Another thread's fork may have copied the helper's end of the socket, so its end counts too. */
+        struct pollfd wait[] = {{.fd = slot.socket, .events = POLLIN}, {.fd = slot.handle, .events = POLLIN}};
         const int64_t left = (slot.deadline - bp__now_ns()) / 1000000 + 1;
-        closed = poll(&wait, 1, left < INT_MAX ? (int)left : INT_MAX) > 0 && drain(&slot);
+        if (poll(wait, 2, left < INT_MAX ? (int)left : INT_MAX) > 0) {
+            closed = wait[0].revents && drain(&slot);
+            ended = !wait[0].revents && wait[1].revents;
+        }
     }
-    finish(&slot, !closed);
+    finish(&slot, !closed && !ended);
     *report = slot.report;
     return BP_OK;
 }

@@ -13,3 +13,23 @@ endfunction()
 
 add_timed(uneven TIMED_SLOW_FROM=64)
 add_timed(crashing TIMED_ENDS_AT=256)
+add_timed(following TIMED_ODD_NS=300000 TIMED_FOLLOWS=1)
+add_timed(smooth TIMED_ODD_NS=300000)
+add_timed(waiting TIMED_WAITS=1)
+
+# Two libraries, one of which takes 2 ms for products of 4096 multiplications and more.
+function(add_timed_library name)
+    add_library(timed_library_${name} SHARED ${CMAKE_SOURCE_DIR}/tests/registry/fakes/blas.c)
+    target_compile_definitions(timed_library_${name} PRIVATE FAKE_INTEGER=int32_t FAKE_SUFFIX=_ FAKE_FORTRAN FAKE_CBLAS
+        ${ARGN})
+    target_compile_options(timed_library_${name} PRIVATE -O1)
+    target_link_options(timed_library_${name} PRIVATE -Wl,--build-id)
+    set_target_properties(timed_library_${name} PROPERTIES OUTPUT_NAME ${name}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/calibration-libraries)
+    if(TARGET test_calibration_choice)
+        add_dependencies(test_calibration_choice timed_library_${name})
+    endif()
+endfunction()
+
+add_timed_library(quick)
+add_timed_library(sleepy "FAKE_CALL=if (m * n * k >= 4096) usleep(2000)")

@@ -7,6 +7,7 @@
 #include "backplane.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -94,6 +95,10 @@ static void step_measured(void) {
     expect(strstr(bp_explanation_json(e), "\"time_source\":\"measured\"") != NULL ||
                strstr(bp_explanation_json(e), "\"time_source\": \"measured\"") != NULL,
            "JSON names the source");
+    bp_explanation_release(e);
+    e = explained(1024, 1024, 1024, "num_threads=1");
+    is_chosen(e, "native", &source);
+    expect(source == BP_TIME_INTERPOLATED, "times of sizes that are too large to measure are not");
     bp_explanation_release(e);
 }
 
@@ -186,6 +191,89 @@ static void step_ratios(void) {
     bp_explanation_release(e);
 }
 
+/* The cost of odd sizes, which are not measured, follows the provider's estimates. */
+static void step_follows(bool follows) {
+    const char *name = follows ? "following" : "smooth";
+    for (int64_t rows = 33; rows <= 41; rows++) {
+        bp_time_source source;
+        bp_explanation *e = explained(rows, 60, 50, "num_threads=1");
+        const bool chosen = is_chosen(e, name, &source);
+        expect(source == BP_TIME_INTERPOLATED, "times between measured sizes are interpolated");
+        expect(chosen == (!follows || rows % 2 == 0),
+               follows ? "sizes with a high estimate are slow" : "estimates do not matter");
+        bp_explanation_release(e);
+    }
+}
+
+static void *make_plan(void *context) {
+    (void)context;
+    bp_explanation_release(explained(64, 64, 64, "num_threads=1"));
+    return NULL;
+}
+
+/* While one thread measures, which ends only when the file exists, this one plans and forks. */
+static void step_others_do_not_wait(void) {
+    const char *go = getenv("TIMED_GO");
+    bp_time_source source;
+    pthread_t thread;
+    char lock[4200];
+    snprintf(lock, sizeof lock, "%s/calibration.measuring", getenv("BACKPLANE_CACHE_DIR"));
+    expect(pthread_create(&thread, NULL, make_plan, NULL) == 0, "a thread");
+    while (access(lock, F_OK) != 0) {
+        usleep(1000);
+    }
+    bp_explanation *e = explained(64, 64, 64, "num_threads=1");
+    expect(is_chosen(e, "waiting", &source) && source == BP_TIME_ESTIMATED, "another thread chooses by estimates");
+    bp_explanation_release(e);
+    expect(bp_calibrate(0, NULL, NULL) == BP_E_BUSY, "one thread measures at a time");
+    const pid_t child = fork();
+    if (child == 0) {
+        e = explained(64, 64, 64, "num_threads=1");
+        is_chosen(e, "waiting", &source);
+        _Exit(source == BP_TIME_ESTIMATED ? 0 : 1);
+    }
+    int status = -1;
+    expect(waitpid(child, &status, 0) == child && status == 0, "a child of fork chooses by estimates");
+    expect(close(open(go, O_WRONLY | O_CREAT, 0600)) == 0, "the file");
+    pthread_join(thread, NULL);
+    e = explained(64, 64, 64, "num_threads=1");
+    is_chosen(e, "waiting", &source);
+    expect(source == BP_TIME_MEASURED, "then the measured times decide");
+    bp_explanation_release(e);
+}
+
+static double cost_of(const char *library) {
+    bp_candidate_info info = {.struct_size = sizeof info};
+    bp_explanation *e = explained(16, 16, 16, "num_threads=1");
+    double cost = -1;
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, library) == 0 && info.accepted) {
+            expect(info.time_source == BP_TIME_MEASURED, "libraries are measured");
+            cost = info.cost_ns;
+        }
+    }
+    bp_explanation_release(e);
+    expect(cost >= 0, library);
+    return cost;
+}
+
+/* Each library has its own times. */
+static void step_libraries(void) {
+    expect(cost_of("blas") < 1e6, "the time of the first library");
+    expect(cost_of("blas-serial") > 1e6, "the time of the second library");
+}
+
+/* Replaces a library's file by another one, as an update of the system does. */
+static void step_replaced(void) {
+    char from[4200], to[4200];
+    snprintf(from, sizeof from, "%s/next.so", getenv("BACKPLANE_CACHE_DIR"));
+    snprintf(to, sizeof to, "%s/libmath.so", getenv("BACKPLANE_CACHE_DIR"));
+    expect(cost_of("blas") < 1e6, "the time of the library");
+    expect(rename(from, to) == 0, "the library is replaced");
+    expect(bp_libraries_refresh(0) == BP_OK, "the libraries are searched for again");
+    expect(cost_of("blas") > 1e6, "the time of the library that replaced it");
+}
+
 static const struct step {
     const char *name;
     void (*run)(void);
@@ -197,11 +285,18 @@ static const struct step {
     {"crashing", step_crashing},
     {"machine", step_machine},
     {"ratios", step_ratios},
+    {"wait", step_others_do_not_wait},
+    {"libraries", step_libraries},
+    {"replaced", step_replaced},
 };
 
 static void run_step(const char *name) {
     if (strcmp(name, "estimated") == 0) {
         step_estimated("num_threads=1, calibration=off");
+        return;
+    }
+    if (strcmp(name, "following") == 0 || strcmp(name, "smooth") == 0) {
+        step_follows(*name == 'f');
         return;
     }
     if (strcmp(name, "unstored") == 0) {
@@ -343,6 +438,55 @@ static void the_whole_machine_can_be_measured(void **state) {
     assert_int_equal(run_with("uneven", "ratios"), 0);
 }
 
+static void estimates_are_followed_if_the_provider_says_so(void **state) {
+    (void)state;
+    assert_int_equal(run_with("following", "following"), 0);
+    assert_int_equal(run_with("smooth", "smooth"), 0);
+}
+
+static void other_threads_and_fork_do_not_wait(void **state) {
+    (void)state;
+    char go[128];
+    snprintf(go, sizeof go, "%s/go", folder);
+    setenv("TIMED_GO", go, 1);
+    assert_int_equal(run_with("waiting", "wait"), 0);
+    unsetenv("TIMED_GO");
+}
+
+static void write_library(const char *name, char *path, size_t size) {
+    snprintf(path, size, "%s", program);
+    snprintf(strrchr(path, '/'), 128, "/calibration-libraries/lib%s.so", name);
+}
+
+static void each_library_has_its_own_times(void **state) {
+    (void)state;
+    char quick[4300], sleepy[4300], paths[8700];
+    write_library("quick", quick, sizeof quick);
+    write_library("sleepy", sleepy, sizeof sleepy);
+    snprintf(paths, sizeof paths, "%s:%s", quick, sleepy);
+    setenv("BACKPLANE_LIBRARY_PATH", paths, 1);
+    assert_int_equal(run_with("uneven", "libraries"), 0);
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+}
+
+static void copy_library(const char *name, const char *to) {
+    char from[4300], command[8700];
+    write_library(name, from, sizeof from);
+    snprintf(command, sizeof command, "cp '%s' '%s/%s'", from, folder, to);
+    assert_int_equal(system(command), 0);
+}
+
+static void times_of_a_replaced_library_are_not_used(void **state) {
+    (void)state;
+    char path[128];
+    copy_library("quick", "libmath.so");
+    copy_library("sleepy", "next.so");
+    snprintf(path, sizeof path, "%s/libmath.so", folder);
+    setenv("BACKPLANE_LIBRARY_PATH", path, 1);
+    assert_int_equal(run_with("uneven", "replaced"), 0);
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+}
+
 int main(int count, char **words) {
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
@@ -365,6 +509,10 @@ int main(int count, char **words) {
         cmocka_unit_test_setup(a_crash_is_remembered, clear_store),
         cmocka_unit_test_setup(one_process_measures_at_a_time, clear_store),
         cmocka_unit_test_setup(the_whole_machine_can_be_measured, clear_store),
+        cmocka_unit_test_setup(estimates_are_followed_if_the_provider_says_so, clear_store),
+        cmocka_unit_test_setup(other_threads_and_fork_do_not_wait, clear_store),
+        cmocka_unit_test_setup(each_library_has_its_own_times, clear_store),
+        cmocka_unit_test_setup(times_of_a_replaced_library_are_not_used, clear_store),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     clear_store(NULL);

@@ -65,9 +65,15 @@ static void values_between_points_follow_a_power(void **state) {
     fill_by_power(lattice, values);
     static const double sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {1000, 2, 33}, {17, 900, 1}, {64, 64, 64}, {1024, 1, 1}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        bool exact;
-        assert_true(fabs(bp__lattice_value(lattice, values, sizes[i], 1, &exact) - power_of(sizes[i])) < 1e-5);
-        assert_int_equal(exact, i == 0 || i >= 4);
+        int point;
+        assert_true(fabs(bp__lattice_value(lattice, values, sizes[i], 1, &point) - power_of(sizes[i])) < 1e-5);
+        assert_int_equal(point >= 0, i == 0 || i >= 4);
+        if (point >= 0) {
+            int64_t knots[BP__LATTICE_DIMENSIONS];
+            bp__lattice_sizes(lattice, point, knots);
+            assert_true((double)knots[0] == sizes[i][0] && (double)knots[1] == sizes[i][1] &&
+                        (double)knots[2] == sizes[i][2]);
+        }
     }
 }
 
@@ -75,24 +81,13 @@ static void values_beyond_the_last_knot_grow(void **state) {
     (void)state;
     const bp__lattice *lattice = bp__classes[0].lattice;
     float values[BP__LATTICE_POINTS];
-    bool exact;
+    int point;
     fill_by_power(lattice, values);
     const double last[] = {1024, 16, 16}, beyond[] = {4096, 16, 16};
-    const double known = bp__lattice_value(lattice, values, last, 1, &exact);
-    assert_true(fabs(bp__lattice_value(lattice, values, beyond, 1, &exact) - known - 2) < 1e-6);
-    assert_false(exact);
-    assert_true(fabs(bp__lattice_value(lattice, values, beyond, 0, &exact) - known) < 1e-6);
-}
-
-static void points_too_large_to_measure_are_not_exact(void **state) {
-    (void)state;
-    const bp__lattice *lattice = bp__classes[0].lattice;
-    float values[BP__LATTICE_POINTS];
-    bool exact;
-    fill_by_power(lattice, values);
-    const double large[] = {1024, 1024, 1024};
-    bp__lattice_value(lattice, values, large, 1, &exact);
-    assert_false(exact);
+    const double known = bp__lattice_value(lattice, values, last, 1, &point);
+    assert_true(fabs(bp__lattice_value(lattice, values, beyond, 1, &point) - known - 2) < 1e-6);
+    assert_int_equal(point, -1);
+    assert_true(fabs(bp__lattice_value(lattice, values, beyond, 0, &point) - known) < 1e-6);
 }
 
 static void missing_values_are_completed(void **state) {
@@ -117,17 +112,17 @@ static void large_cubes_continue_cubes(void **state) {
     (void)state;
     const bp__lattice *lattice = bp__classes[0].lattice;
     float values[BP__LATTICE_POINTS];
-    bool exact;
-    for (int point = 0; point < bp__lattice_points(lattice); point++) {
+    int point;
+    for (int i = 0; i < bp__lattice_points(lattice); i++) {
         int64_t s[3];
-        bp__lattice_sizes(lattice, point, s);
+        bp__lattice_sizes(lattice, i, s);
         const int64_t least = s[0] < s[1] ? (s[0] < s[2] ? s[0] : s[2]) : (s[1] < s[2] ? s[1] : s[2]);
         const double work = (double)(s[0] * s[1] * s[2]) * (least < 16 ? 50 : 1); /* thin products are slow */
-        values[point] = bp__lattice_is_measured(lattice, point) ? (float)log2(work) : NAN;
+        values[i] = bp__lattice_is_measured(lattice, i) ? (float)log2(work) : NAN;
     }
     assert_true(bp__lattice_fill(lattice, values, 1));
     const double cube[] = {1024, 1024, 1024};
-    assert_true(fabs(bp__lattice_value(lattice, values, cube, 1, &exact) - 30) < 1e-3);
+    assert_true(fabs(bp__lattice_value(lattice, values, cube, 1, &point) - 30) < 1e-3);
 }
 
 static void nothing_known_is_reported(void **state) {
@@ -148,7 +143,6 @@ int main(void) {
         cmocka_unit_test(first_points_are_measured_points),
         cmocka_unit_test(values_between_points_follow_a_power),
         cmocka_unit_test(values_beyond_the_last_knot_grow),
-        cmocka_unit_test(points_too_large_to_measure_are_not_exact),
         cmocka_unit_test(missing_values_are_completed),
         cmocka_unit_test(large_cubes_continue_cubes),
         cmocka_unit_test(nothing_known_is_reported),

@@ -93,23 +93,31 @@ static void truncated_records_are_refused(void **state) {
 
 static void keys_name_class_and_provider(void **state) {
     (void)state;
-    char key[8192], other[8192], small[16];
+    static bp__record_keys one, other;
+    static char long_path[2 * BP__IDENTITY_BYTES];
     const bp_provider provider = {.name = "someone"};
     const bp_library_info library = {
         .struct_size = sizeof library, .path = "/proc/self/exe", .build_id = "abc", .kernels = "Zen"};
-    const bp__calibrated alone = {.provider = &provider}, with = {.provider = &provider, .library = &library};
-    assert_true(bp__record_key(key, sizeof key, CLASS, &alone));
+    const bp__calibrated with = {.provider = &provider, .library = &library};
+    bp__record_keys_of(&one, &(bp__calibrated){.provider = &provider});
+    const char *key = bp__record_key(&one, CLASS);
+    assert_non_null(key);
     assert_true(strstr(key, "gemm.f32 someone ") == key);
-    assert_true(bp__record_key(other, sizeof other, CLASS, &with));
-    assert_true(strcmp(key, other) != 0);
-    assert_non_null(strstr(other, "build:abc kernels:Zen"));
+    bp__record_keys_of(&other, &with);
+    const char *with_library = bp__record_key(&other, CLASS);
+    assert_string_not_equal(key, with_library);
+    assert_non_null(strstr(with_library, "build:abc kernels:Zen"));
     bp_library_info changed = library;
     changed.kernels = "Haswell";
-    assert_true(bp__record_key(key, sizeof key, CLASS, &(bp__calibrated){.provider = &provider, .library = &changed}));
-    assert_true(strcmp(key, other) != 0);
-    assert_true(bp__record_key(key, sizeof key, &bp__classes[1], &with));
-    assert_true(strcmp(key, other) != 0);
-    assert_false(bp__record_key(small, sizeof small, CLASS, &with));
+    bp__record_keys_of(&one, &(bp__calibrated){.provider = &provider, .library = &changed});
+    assert_string_not_equal(bp__record_key(&one, CLASS), with_library);
+    bp__record_keys_of(&one, &with);
+    assert_string_not_equal(bp__record_key(&one, &bp__classes[1]), with_library);
+    assert_string_equal(bp__record_key(&one, CLASS), with_library);
+    memset(long_path, 'x', sizeof long_path - 1);
+    changed.path = long_path;
+    bp__record_keys_of(&one, &(bp__calibrated){.provider = &provider, .library = &changed});
+    assert_null(bp__record_key(&one, CLASS));
 }
 
 int main(void) {

@@ -1,17 +1,30 @@
 /* timed_provider.c - a provider for tests of measured times. It estimates that every product takes a nanosecond.
  *
  * Products of at least TIMED_SLOW_FROM rows take 0.3 ms, all others nearly nothing. With TIMED_ENDS_AT rows the process
- * ends. Every element of the result is 7, so that tests know who has run. */
+ * ends. With TIMED_ODD_NS set, an odd number of rows above 1 costs this many nanoseconds, and the estimate says so; the
+ * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
+ * variable TIMED_GO names. Every element of the result is 7, so that tests know who has run. */
 #include "backplane/provider.h"
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef TIMED_SLOW_FROM
 #define TIMED_SLOW_FROM INT64_MAX
 #endif
 #ifndef TIMED_ENDS_AT
 #define TIMED_ENDS_AT (-1)
+#endif
+
+#ifndef TIMED_ODD_NS
+#define TIMED_ODD_NS 0
+#endif
+#ifndef TIMED_FOLLOWS
+#define TIMED_FOLLOWS 0
+#endif
+#ifndef TIMED_WAITS
+#define TIMED_WAITS 0
 #endif
 
 typedef struct prepared {
@@ -41,6 +54,17 @@ static void wait_ns(int64_t ns) {
     } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < ns);
 }
 
+static int64_t odd_ns(int64_t rows) {
+    return rows > 1 && rows % 2 ? TIMED_ODD_NS : 0;
+}
+
+static void wait_for_file(void) {
+    const char *file = getenv("TIMED_GO");
+    while (file && access(file, F_OK) != 0) {
+        usleep(1000);
+    }
+}
+
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *p = (const prepared *)self;
     char *c = bp_operand_address(&operands[2]);
@@ -50,6 +74,10 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     }
     if (p->gemm.m >= TIMED_SLOW_FROM) {
         wait_ns(300000);
+    }
+    wait_ns(odd_ns(p->gemm.m));
+    if (TIMED_WAITS) {
+        wait_for_file();
     }
     if (p->wide) {
         *(double *)(void *)c = 7;
@@ -71,7 +99,7 @@ static void accept_product(void *instance, const bp_problem *problem, bp_offers 
     }
     verdict.algorithm = "timed";
     verdict.threads = 1;
-    verdict.cost_ns = 1;
+    verdict.cost_ns = 1 + (double)odd_ns(problem->of.gemm.m);
     offers->add(offers, &verdict, NULL, 0);
 }
 
@@ -99,4 +127,5 @@ BP_PROVIDER_DEFINE(timed) = {
     .close = close_timed,
     .accept = accept_product,
     .plan = plan,
+    .cost_follows_kernels = TIMED_FOLLOWS,
 };

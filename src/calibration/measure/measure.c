@@ -13,7 +13,6 @@
 #include "base/base.h"
 #include "registry/probe/probe.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,14 +195,15 @@ static void write_candidate(char *name, size_t size, const char *provider) {
 /* Sets the environment of this process: the settings of discovery are read from it, when the library is first used. */
 static void set_all(char **settings, int count) {
     for (int i = 0; i < count; i++) {
-        char variable[128] = "BACKPLANE_";
         char *value = strchr(settings[i], '=');
-        size_t used = strlen(variable);
-        for (const char *at = settings[i]; value && at < value && used < sizeof variable - 1; at++) {
-            variable[used++] = (char)(*at == '.' ? '_' : toupper((unsigned char)*at));
+        if (!value) {
+            continue;
         }
-        if (value) {
-            setenv(variable, value + 1, 1);
+        *value++ = '\0';
+        const bp_setting_info *info = bp_setting_at(bp_setting_find(settings[i]));
+        if (info) {
+            setenv(info->environment, value, 1);
+            unsetenv(info->alias); /* it would replace an empty value */
         }
     }
 }

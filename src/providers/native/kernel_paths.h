@@ -201,35 +201,39 @@ static void NAME(outer)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* Returns the sum of x[l] * y[l]. Element l is added in lane l mod (4 * VL) for all strides: strided operands are first
- * copied to a contiguous buffer. */
+/* Adds the products of adjacent elements; element l in lane l mod (4 * VL). */
+static void NAME(dot_block)(const REAL *x, const REAL *y, int64_t count, VECTOR sum[4]) {
+    int64_t l = 0;
+    for (; l + 4 * VL <= count; l += 4 * VL) {
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            sum[i] = NAME(madd)(NAME(load)(x + l + i * VL), NAME(load)(y + l + i * VL), sum[i]);
+        }
+    }
+    for (int i = 0; l < count; i++, l += VL) {
+        const int left = (int)(count - l);
+        sum[i] = left < VL ? NAME(madd)(NAME(load_part)(x + l, left), NAME(load_part)(y + l, left), sum[i])
+                           : NAME(madd)(NAME(load)(x + l), NAME(load)(y + l), sum[i]);
+    }
+}
+
+/* Returns the sum of x[l] * y[l]. Strided operands are first copied to a contiguous buffer, so that the order of the
+ * sum does not depend on the strides. */
 static REAL NAME(dot_sum)(const REAL *x, int64_t x_k, const REAL *y, int64_t y_k, int64_t k) {
     enum { STEP = 16 * VL };
     VECTOR sum[4] = {NAME(splat)(0), NAME(splat)(0), NAME(splat)(0), NAME(splat)(0)};
     REAL gathered[2][STEP];
-    for (int64_t first = 0; first < k; first += STEP) {
+    const bool adjacent = x_k == 1 && y_k == 1;
+    if (adjacent) {
+        NAME(dot_block)(x, y, k, sum);
+    }
+    for (int64_t first = 0; first < k && !adjacent; first += STEP) {
         const int count = k - first < STEP ? (int)(k - first) : STEP;
-        const REAL *a = x + first * x_k, *b = y + first * y_k;
-        if (x_k != 1 || count < STEP) {
-            memset(gathered[0], 0, sizeof gathered[0]);
-            for (int l = 0; l < count; l++) {
-                gathered[0][l] = a[l * x_k];
-            }
-            a = gathered[0];
+        for (int l = 0; l < count; l++) {
+            gathered[0][l] = x[(first + l) * x_k];
+            gathered[1][l] = y[(first + l) * y_k];
         }
-        if (y_k != 1 || count < STEP) {
-            memset(gathered[1], 0, sizeof gathered[1]);
-            for (int l = 0; l < count; l++) {
-                gathered[1][l] = b[l * y_k];
-            }
-            b = gathered[1];
-        }
-        for (int l = 0; l < STEP && l < count; l += 4 * VL) {
-            UNROLL
-            for (int i = 0; i < 4; i++) {
-                sum[i] = NAME(madd)(NAME(load)(a + l + i * VL), NAME(load)(b + l + i * VL), sum[i]);
-            }
-        }
+        NAME(dot_block)(gathered[0], gathered[1], count, sum);
     }
     const VECTOR all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
     REAL total = all[0];

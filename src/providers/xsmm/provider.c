@@ -14,4 +14,5 @@ BP_PROVIDER_DEFINE(xsmm) = {
     .plan = bp__xsmm_plan_make,
     .threads = bp__driver_threads,
     .families = "libxsmm",
+    .cost_follows_kernels = 1,
 };
