@@ -1,6 +1,7 @@
 /* support_xsmm.c - see support_xsmm.h. */
 #include "xsmm/support_xsmm.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 test_fake_state fake;
@@ -26,6 +27,9 @@ static bp__xsmm_kernel *record(bool single, const int64_t sizes[3], const int64_
     fake.flags = flags;
     fake.prefetch = prefetch;
     fake.requests++;
+    if (fake.sets) {
+        assert_int_equal(setenv(fake.sets, "TRUE", 0), 0);
+    }
     return fake.generates_none ? NULL : fake_kernel;
 }
 

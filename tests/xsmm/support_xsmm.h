@@ -23,6 +23,7 @@ typedef struct test_fake_call {
 
 typedef struct test_fake_state {
     const char *lacks; /* a function that is missing */
+    const char *sets;  /* an environment variable that a request sets unless it is set */
     bool generates_none;
     /* The last request. */
     bool single;

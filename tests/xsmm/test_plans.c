@@ -6,6 +6,7 @@
 
 #include "backplane/interrupt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void *open_fake(void) {
@@ -60,6 +61,28 @@ static void test_requests(void **state) {
     }
     bp_provider_xsmm.close(instance);
     assert_int_equal(test_blocks, 0);
+}
+
+/* libxsmm sets variables when it starts, which would reach OpenMP runtimes that are loaded later. */
+static void test_variables_are_removed(void **state) {
+    static const char *const names[] = {"OMP_PROC_BIND", "I_MPI_SHM_HEAP"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        void *instance = open_fake();
+        test_product p = some_product();
+        bp_prepared *prepared;
+        unsetenv(names[i]);
+        fake.sets = names[i];
+        assert_int_equal(plan(instance, &p, &prepared), BP_OK);
+        assert_null(getenv(names[i]));
+        prepared->destroy(prepared);
+        setenv(names[i], "close", 1);
+        assert_int_equal(plan(instance, &p, &prepared), BP_OK);
+        assert_string_equal(getenv(names[i]), "close"); /* the user's value stays */
+        prepared->destroy(prepared);
+        unsetenv(names[i]);
+        bp_provider_xsmm.close(instance);
+    }
 }
 
 /* ---- Batches ---- */
@@ -229,8 +252,10 @@ static void test_limit_of_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests), cmocka_unit_test(test_batches),        cmocka_unit_test(test_interruption),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_end_of_process), cmocka_unit_test(test_limit_of_kernels),
+        cmocka_unit_test(test_requests),         cmocka_unit_test(test_variables_are_removed),
+        cmocka_unit_test(test_batches),          cmocka_unit_test(test_interruption),
+        cmocka_unit_test(test_errors),           cmocka_unit_test(test_end_of_process),
+        cmocka_unit_test(test_limit_of_kernels),
     };
     return cmocka_run_group_tests_name("plans", tests, NULL, test_stop_pool);
 }

@@ -160,8 +160,11 @@ bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp
         return host->fail(BP_E_UNSUPPORTED, "library '%s': %s", library->id, why);
     }
     const bp__thread_setup setup = {.threads = 1, .locks = true};
+    bool present[BP__XSMM_VARIABLES];
     int before = bp__driver_begin(driver, &setup);
+    bp__xsmm_note_variables(present);
     *kernel = dispatch(function, route);
+    bp__xsmm_remove_variables(present);
     bp__driver_end(driver, &setup, before);
     return *kernel ? BP_OK
                    : host->fail(BP_E_UNSUPPORTED, "library '%s' generates no kernel for %lldx%lldx%lld", library->id,
