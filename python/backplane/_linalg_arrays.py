@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 from ._einsum import einsum
 from ._convert import is_literal, numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
-from ._products import _is_numpy, _is_torch
+from ._products import _as_its_library, _is_numpy, _is_torch, _like
 
 
 def to_numpy(op: str, array: Any) -> Any:
@@ -22,7 +22,8 @@ def to_numpy(op: str, array: Any) -> Any:
         if array.requires_grad:
             raise bad_type(f"linalg.{op}: a tensor that requires a gradient is not accepted; pass tensor.detach()")
         return array.resolve_conj().resolve_neg().numpy()
-    return numpy.asarray(array)
+    found = numpy.asarray(array)
+    return numpy.from_dlpack(array) if found.dtype == object and hasattr(array, "__dlpack__") else found
 
 
 def like(result: Any, *arrays: Any) -> Any:
@@ -34,14 +35,34 @@ def like(result: Any, *arrays: Any) -> Any:
             return sys.modules["torch"].as_tensor(result)
     numpy = sys.modules["numpy"]
     result = numpy.asarray(result)
-    labels = list(range(result.ndim))
-    # A backplane.Tensor, of the types that it has.
-    return einsum(memoryview(result), labels, labels) if result.dtype.kind in "fc" else result
+    if result.dtype.kind in "fc":  # a backplane.Tensor has these types
+        labels = list(range(result.ndim))
+        return _like(einsum(memoryview(result), labels, labels), *arrays)
+    result = numpy.array(result)  # not a view: arrays of other libraries may be immutable
+    made = (_as_its_library(result, array) for array in arrays)
+    return next((one for one in made if one is not result), result)
 
 
-def is_numpys(arrays: Sequence[Any]) -> bool:
-    """Returns whether NumPy computes the product of these arrays: of integers, bools, objects or long doubles."""
-    return all(_is_numpy(one) and (one.dtype.kind in "biuO" or one.dtype.char in "gG") for one in arrays)
+def for_numpy(op: str, arrays: Sequence[Any]) -> Optional[Tuple[Any, ...]]:
+    """Returns the factors of a product as NumPy arrays if NumPy computes it, otherwise None.
+
+    It computes those of integers and bools of any library, and of NumPy's objects and long doubles.
+    """
+    own = all(map(_is_numpy, arrays))
+    if not own and any(_on_device(one) for one in arrays):
+        return None
+    try:
+        given = tuple(to_numpy(op, one) for one in arrays)
+    except (TypeError, ValueError, BufferError, RuntimeError):  # the caller has a better error
+        return None
+    fits = all(one.dtype.kind in "biu" or own and (one.dtype.kind == "O" or one.dtype.char in "gG") for one in given)
+    return given if fits else None
+
+
+def _on_device(array: Any) -> bool:
+    """Returns whether the memory is a device's; NumPy would copy it."""
+    device = getattr(array, "__dlpack_device__", None)
+    return device is not None and device()[0] != 1
 
 
 def factors(op: str, arrays: Sequence[Any]) -> Tuple[Any, ...]:
@@ -49,11 +70,11 @@ def factors(op: str, arrays: Sequence[Any]) -> Tuple[Any, ...]:
     return unite(with_numpy(op, tuple(arrays)))
 
 
-def store(result: Any, out: Any) -> Any:
-    """Copies a result into ``out``, if that is given."""
+def deliver(result: Any, arrays: Sequence[Any], out: Any) -> Any:
+    """Copies a result of NumPy into ``out``. Without ``out``, returns it as the array type of the inputs."""
     if out is None:
-        return result
+        return like(result, *arrays)
     if tuple(out.shape) != tuple(result.shape):
         raise bad_value(f"out has shape {tuple(out.shape)}; the result has {tuple(result.shape)}", "E_SHAPE")
-    out[...] = result
+    out[...] = like(result, out)
     return out

@@ -142,7 +142,8 @@ def norm(
 def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
-    NumPy computes the product of integers, bools, objects and long doubles, because no math library has it.
+    NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
+    library has it.
 
     >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
     array([[11]])
@@ -151,8 +152,12 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
         return _core.matmul(A, B, out=out, settings=settings)
     except TypeError:
         a, b = arrays.factors("matmul", (A, B))
-        if arrays.is_numpys((a, b)):
-            return numpy_of("matmul").matmul(a, b, out=out)
+        given = arrays.for_numpy("matmul", (a, b))
+        if given:
+            numpy = numpy_of("matmul")
+            if _is_numpy(out):
+                return numpy.matmul(*given, out=out)
+            return arrays.deliver(numpy.matmul(*given), (a, b), out)
         if a is A and b is B:
             raise
         return _core.matmul(a, b, out=out, settings=settings)
@@ -211,9 +216,10 @@ def _call_chain(chain: _Chain, explains: bool) -> Any:
         converted = unite(arrays.factors(name, given), inverse)
         if any(one is not other for one, other in zip(converted, given)):
             return _call_chain((name, converted, number, out, settings), explains)
-        if explains or inverse or not arrays.is_numpys(given):
+        found = None if explains or inverse else arrays.for_numpy(name, given)
+        if found is None:
             raise
-        return arrays.store(_BY_NUMPY[name](given, number), out)
+        return arrays.deliver(_BY_NUMPY[name](found, number), given, out)
 
 
 def _chain(function: Function) -> Function:
@@ -291,9 +297,13 @@ def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None)
     for name, one in (("A", a), ("B", b)):
         if len(shape_of(one)) != 1:
             raise bad_value(f"linalg.outer: {name} has {len(shape_of(one))} dimensions; it must be a vector", "E_SHAPE")
-    if arrays.is_numpys((a, b)):
-        return arrays.store(numpy_of("outer").multiply.outer(a, b), out)
-    return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
+    try:
+        return einsum(a, [0], b, [1], [0, 1], out=out, settings=settings)
+    except TypeError:
+        given = arrays.for_numpy("outer", (a, b))
+        if given is None:
+            raise
+        return arrays.deliver(numpy_of("outer").multiply.outer(*given), (a, b), out)
 
 
 def _pairs(axes: Any, ranks: Tuple[int, int]) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
@@ -330,12 +340,16 @@ def tensordot(
             raise bad_value(
                 f"linalg.tensordot: dimension {of_a} of A has {shapes[0][of_a]} elements, {of_b} of B has {shapes[1][of_b]}", "E_SHAPE"
             )
-    if arrays.is_numpys((a, b)):
-        return arrays.store(numpy_of("tensordot").tensordot(a, b, (first, second)), out)
     labels_a = list(range(len(shapes[0])))
     labels_b = [first[second.index(one)] if one in second else len(labels_a) + one for one in range(len(shapes[1]))]
     result = [one for one in labels_a if one not in first] + [one for one in labels_b if one >= len(labels_a)]
-    return einsum(a, labels_a, b, labels_b, result, out=out, settings=settings)
+    try:
+        return einsum(a, labels_a, b, labels_b, result, out=out, settings=settings)
+    except TypeError:
+        given = arrays.for_numpy("tensordot", (a, b))
+        if given is None:
+            raise
+        return arrays.deliver(numpy_of("tensordot").tensordot(*given, (first, second)), (a, b), out)
 
 
 def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None) -> Any:
@@ -351,7 +365,7 @@ def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any
         (place,) = _dims("cross", dim, array.ndim) or (0,)
         if array.shape[place] != 3:
             raise bad_value(f"linalg.cross: {name} has {array.shape[place]} elements in dim {dim}; it must have 3", "E_SHAPE")
-    return arrays.store(arrays.like(numpy.cross(a, b, axis=dim), A, B), out)
+    return arrays.deliver(numpy.cross(a, b, axis=dim), (A, B), out)
 
 
 # ---- Diagonals and transposes ----
@@ -379,7 +393,7 @@ def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any
     """
     array = arrays.to_numpy("trace", A)
     _matrix("trace", array.shape)
-    return arrays.store(arrays.like(array.trace(offset, -2, -1, dtype), A), out)
+    return arrays.deliver(array.trace(offset, -2, -1, dtype), (A,), out)
 
 
 def matrix_transpose(A: Any) -> Any:

@@ -287,6 +287,34 @@ bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, 
 const operand *core_operands_like(const core_operands *of); /* one that decides the result's type; else the last */
 void core_operands_release(core_operands *of);
 
+/* ---- calls.c ---- */
+
+/* Explains a call of an operation. */
+typedef bp_status (*core_explainer)(const void *call, bp_explanation **explanation);
+
+/* A call that takes any number of arrays and has one result. It is the first member of what an operation needs. */
+typedef struct core_call {
+    core_state *state;
+    core_operands operands;
+    bool given_out; /* the caller gave an array for the result */
+    bool explains;
+    operand out;
+    DLTensor result;
+    int64_t shape[BP_MAX_NDIM];
+    const bp_options *options;
+    PyObject *options_owner;
+} core_call;
+
+/* Starts a call that holds nothing. Most of the structure is large and stays undefined. */
+void core_call_begin(core_call *of, core_state *state, bool explains);
+unsigned core_call_access(const core_call *of);   /* to operands that are read */
+bool core_call_out(core_call *of, PyObject *out); /* takes the caller's array as result; false with an exception set */
+
+/* Runs an operation without the interpreter's lock. Returns the result, or None if it is in the caller's array. On
+ * failure the exception is set: its reasons are those of `explain`, which like `run` gets the call. */
+PyObject *core_call_run(core_call *of, bp_status (*run)(core_call *call), core_explainer explain);
+void core_call_release(core_call *of);
+
 /* ---- unaligned.c ---- */
 
 /* Returns whether the memory of operand->unaligned and ->steps can be read in place. */
@@ -372,9 +400,6 @@ PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_product_chain(PyObject *module, PyObject *arguments);
 
 /* ---- explain.c ---- */
-
-/* Explains a call of an operation. */
-typedef bp_status (*core_explainer)(const void *call, bp_explanation **explanation);
 
 bp_status core_product_explain(const void *product, bp_explanation **explanation);
 PyObject *core_explanation(core_state *state, core_explainer explain, const void *call); /* as a dict */

@@ -1,9 +1,10 @@
 /* cosine.c - computes discrete cosine and sine transforms of types 1 to 4 by Fourier transforms of the library.
  *
  * Type 1 is rfft of the line's even or odd extension. Types 2 and 3 are rfft and irfft of the same length, with the
- * elements in another order and a factor for each element (Makhoul 1980). Type 4 is fft of half the length, or of twice
- * the length if it is odd. A sine transform is a cosine transform of the line with every other sign changed or in
- * reverse order, with a result in reverse order or with every other sign changed.
+ * elements in another order and a factor for each element (Makhoul 1980). Type 4 is fft of half the length, or rfft of
+ * the same length with the elements in another order if the length is odd (Chan and Ho 1992). A sine transform is a
+ * cosine transform of the line with every other sign changed or in reverse order, with a result in reverse order or
+ * with every other sign changed.
  */
 #include "core.h"
 
@@ -21,12 +22,16 @@ typedef struct cosine {
     int64_t given, result; /* elements of a line of the Fourier transform's input and output */
     int64_t length;        /* of the Fourier transform */
     bp_fft_call call;
-    core_table *table; /* factors before and after the Fourier transform; NULL for type 1 */
+    core_table *table; /* factors before and after the Fourier transform; NULL if there are none */
     bp_dtype dtype;
     operand *input, *out; /* out is NULL if the caller gives no array */
     const bp_options *options;
     DLManagedTensorVersioned *lines, *before, *after;
 } cosine;
+
+static bool is_odd_4(const cosine *of) {
+    return of->type == 4 && of->n % 2 == 1;
+}
 
 #define REAL float
 #define SUFFIX f32
@@ -40,29 +45,28 @@ static void choose(cosine *of) {
     static const int last[] = {-1};
     const int64_t n = of->n;
     of->call = (bp_fft_call){.struct_size = sizeof of->call, .ndim = 1, .dims = last};
-    of->call.transform = of->type < 3 ? BP_RFFT : of->type == 3 ? BP_IRFFT : BP_FFT;
+    of->call.transform = of->type < 3 || is_odd_4(of) ? BP_RFFT : of->type == 3 ? BP_IRFFT : BP_FFT;
     of->call.norm = of->type == 3 ? BP_FFT_FORWARD : BP_FFT_BACKWARD; /* the direction that has no factor */
     if (of->type == 1) {
         of->given = of->sine ? 2 * n + 2 : 2 * n - 2;
         of->result = of->given / 2 + 1;
-    } else if (of->type < 4) {
-        of->given = of->type == 2 ? n : n / 2 + 1;
-        of->result = of->type == 2 ? n / 2 + 1 : n;
+    } else if (of->call.transform == BP_FFT) {
+        of->given = of->result = n / 2;
     } else {
-        of->given = n % 2 == 0 ? n / 2 : n;
-        of->result = n % 2 == 0 ? n / 2 : 2 * n;
+        of->given = of->type == 3 ? n / 2 + 1 : n;
+        of->result = of->type == 3 ? n : n / 2 + 1;
     }
-    of->length = of->type == 4 ? of->result : of->type == 3 ? n : of->given;
+    of->length = of->type == 3 ? n : of->given;
 }
 
 /* ---- The Fourier transform of some lines ---- */
 
 static bp_dtype input_type(const cosine *of) {
-    return of->type < 3 ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
+    return of->call.transform == BP_RFFT ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
 }
 
 static bp_dtype output_type(const cosine *of) {
-    return of->type == 3 ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
+    return of->call.transform == BP_IRFFT ? of->dtype : of->dtype == BP_F32 ? BP_C64 : BP_C128;
 }
 
 /* Lines that are transformed at once, so that their intermediate results stay in the caches. */
@@ -268,8 +272,9 @@ static bool check_out(core_state *state, const cosine *of, const DLTensor *wante
 static PyObject *compute(core_state *state, cosine *of, DLTensor *to, int dim) {
     core_result fresh = {0};
     const operand *like = of->input;
-    of->table = of->type > 1 ? core_table_take(state, of->type, of->n, of->dtype == BP_F32) : NULL;
-    if ((of->type > 1 && !of->table) || (!of->out && !core_result_new(state, &fresh, to, &like, 1))) {
+    const bool has_factors = of->type > 1 && !is_odd_4(of);
+    of->table = has_factors ? core_table_take(state, of->type, of->n, of->dtype == BP_F32) : NULL;
+    if ((has_factors && !of->table) || (!of->out && !core_result_new(state, &fresh, to, &like, 1))) {
         core_table_give(of->table);
         return NULL;
     }

@@ -27,7 +27,7 @@ static void fill(core_table *to, int64_t first, int64_t count, double step, doub
 }
 
 static core_table *make(int type, int64_t n, bool single) {
-    const int64_t each = type < 4 ? n / 2 + 1 : n % 2 == 0 ? n / 2 : n, count = type < 4 ? each : 2 * each;
+    const int64_t each = type < 4 ? n / 2 + 1 : n / 2, count = type < 4 ? each : 2 * each;
     const size_t bytes = (size_t)count * 2 * (single ? sizeof(float) : sizeof(double));
     const double size = (double)n;
     core_table *to = malloc(sizeof *to + bytes);
@@ -37,12 +37,9 @@ static core_table *make(int type, int64_t n, bool single) {
     *to = (core_table){.n = n, .type = type, .single = single, .bytes = bytes, .second = 2 * each};
     if (type < 4) {
         fill(to, 0, each, 1, 0, 2 * size);
-    } else if (n % 2 == 0) {
+    } else {
         fill(to, 0, each, 4, 1, 4 * size);
         fill(to, each, each, 1, 0, size);
-    } else {
-        fill(to, 0, each, 1, 0, 2 * size);
-        fill(to, each, each, 2, 1, 4 * size);
     }
     return to;
 }

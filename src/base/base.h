@@ -79,7 +79,7 @@ static inline bool bp__pace_due(bp__pace *pace, int64_t elements) {
 bool bp__interrupt_silence(bool silent);
 /* Returns whether the check is running. If so, a call into the library comes from within a call that has not returned.
  */
-bool bp__interrupt_asks(void);
+bool bp__interrupt_check_runs(void);
 /* Stores the message "<what> was stopped by ...". Returns BP_E_CANCELLED. */
 bp_status bp__fail_cancelled(const char *what);
 

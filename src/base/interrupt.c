@@ -10,7 +10,7 @@ static _Thread_local struct {
     bool silent;  /* the thread runs part of a call of another thread */
 } interrupt;
 
-#define ASKED_EACH 100000 /* nanoseconds */
+#define PERIOD_NS 100000
 
 bp_interrupt_check bp_set_interrupt_check(bp_interrupt_check check, void *user, void **previous_user) {
     bp_interrupt_check previous = interrupt.check;
@@ -37,7 +37,7 @@ int bp__interrupt_due(int64_t *since) {
         return false;
     }
     int64_t now = bp__now_ns();
-    bool due = *since != 0 && now - *since >= ASKED_EACH;
+    bool due = *since != 0 && now - *since >= PERIOD_NS;
     *since = due || *since == 0 ? now : *since;
     return due;
 }
@@ -48,7 +48,7 @@ bool bp__interrupt_silence(bool silent) {
     return before;
 }
 
-bool bp__interrupt_asks(void) {
+bool bp__interrupt_check_runs(void) {
     return interrupt.running;
 }
 

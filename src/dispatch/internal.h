@@ -337,7 +337,7 @@ static inline void bp__thread_update(void) {
 
 /* Looks for newly loaded OpenMP runtimes before a plan is made. Returns true if the policy number changed; keys made
  * before are then invalid. */
-bool bp__thread_look(void);
+bool bp__thread_find_runtimes(void);
 
 /* ---- Packed operands (pack.c) ---- */
 /* Returns BP_OK if each packed operand was packed for this plan and for the operand that it replaces. */

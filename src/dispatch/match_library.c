@@ -7,8 +7,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Files ---- */
+
+/* Real paths of the files that settings name. A choice compares every candidate with them, several times, and
+ * realpath() makes a system call for each folder. They are determined again after the settings or the list of libraries
+ * have changed. */
+enum { RESOLVED_FILES = 8 };
+static struct {
+    uint64_t settings, plans; /* epochs at which the entries were made */
+    struct {
+        const char *name, *path; /* interned; the path is "" if there is no such file */
+    } files[RESOLVED_FILES];
+    unsigned count; /* files that were entered; the last RESOLVED_FILES are kept */
+} resolved;         /* under bp__policy_mutex */
+
+/* Removes the entries of other epochs. Call under bp__policy_mutex. */
+static void forget_old(uint64_t settings, uint64_t plans) {
+    if (resolved.settings != settings || resolved.plans != plans) {
+        memset(&resolved, 0, sizeof resolved);
+        resolved.settings = settings;
+        resolved.plans = plans;
+    }
+}
+
+/* Returns NULL if the file was not resolved at these epochs. */
+static const char *kept_path_of(const char *name, uint64_t settings, uint64_t plans) {
+    const char *path = NULL;
+    pthread_mutex_lock(&bp__policy_mutex);
+    forget_old(settings, plans);
+    for (int i = 0; i < RESOLVED_FILES && resolved.files[i].name && !path; i++) {
+        path = bp__text_equal(resolved.files[i].name, name) ? resolved.files[i].path : NULL;
+    }
+    pthread_mutex_unlock(&bp__policy_mutex);
+    return path;
+}
+
+/* Returns the real path of a file, or "" if there is no such file. `buffer` has PATH_MAX bytes. */
+static const char *real_path(const char *name, char *buffer) {
+    const uint64_t settings = atomic_load_explicit(&bp__settings_generation, memory_order_acquire);
+    const uint64_t plans = bp__plan_epoch();
+    const char *path = kept_path_of(name, settings, plans);
+    if (path) {
+        return path;
+    }
+    const char *found = realpath(name, buffer) ? buffer : "";
+    const char *kept_name = bp__intern(name), *kept_path = bp__intern(found);
+    if (kept_name && kept_path) { /* else memory is short */
+        pthread_mutex_lock(&bp__policy_mutex);
+        forget_old(settings, plans);
+        const unsigned at = resolved.count++ % RESOLVED_FILES;
+        resolved.files[at].name = kept_name;
+        resolved.files[at].path = kept_path;
+        pthread_mutex_unlock(&bp__policy_mutex);
+    }
+    return found;
+}
+
 static bool names_path(const bp_library_info *library, const char *name) {
-    char real[PATH_MAX];
+    char buffer[PATH_MAX];
+    if (!*library->path) { /* built in */
+        return false;
+    }
     if (bp__text_equal(library->path, name)) {
         return true;
     }
@@ -20,8 +79,10 @@ static bool names_path(const bp_library_info *library, const char *name) {
         }
         line = *end ? end + 1 : end;
     }
-    return realpath(name, real) && bp__text_equal(library->path, real);
+    return bp__text_equal(library->path, real_path(name, buffer));
 }
+
+/* ---- Names ---- */
 
 static int library_matches(const char *name, const bp__candidate *candidate) {
     if (bp__text_equal(bp__candidate_id(candidate), name)) {

@@ -80,7 +80,7 @@ static const bp_plan *find_in_slots(bp__operation *o) {
 const bp_plan *bp__operation_find(bp__operation *o) {
     bp__thread_update();
     const bp_plan *plan = find_in_slots(o);
-    return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(o);
+    return BP__LIKELY(plan != NULL) || !bp__thread_find_runtimes() ? plan : find_in_slots(o);
 }
 
 static inline void read_operands(const bp__operation *o, bp_operand *operands) {

@@ -81,7 +81,7 @@ static bool user_decides_threads(void) {
 }
 
 bool bp__policy_in_region(void) {
-    int (*region)(void) = bp__region_question();
+    int (*region)(void) = bp__region_get_test();
     return region && region() && !user_decides_threads();
 }
 
@@ -152,7 +152,7 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
 
 /* Calls on this path make or look up a plan, so that the search for OpenMP runtimes costs little by comparison. */
 void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
-    if (bp__region_look()) {
+    if (bp__region_find_runtimes()) {
         bp__settings_changed();
     }
     resolve_common(policy);
@@ -184,11 +184,12 @@ void bp__thread_refresh(uint64_t epoch) {
     numbered policy = {.uncached = uncached()};
     bp_policy common;
     bp__thread_cache_check();
-    if (bp__thread.epoch == 0 && bp__region_look()) { /* the thread's first call, which may be inside a region */
+    bool first = bp__thread.epoch == 0; /* the thread's first call, which may be inside a region */
+    if (first && bp__region_find_runtimes()) {
         bp__settings_changed();
         epoch = bp__settings_epoch();
     }
-    bp__thread.region = bp__region_question();
+    bp__thread.region = bp__region_get_test();
     bp__thread.in_region = bp__thread.region && bp__thread.region();
     resolve_common(&common);
     for (int i = 0; i < BP__FAMILIES; i++) {
@@ -205,9 +206,9 @@ void bp__thread_refresh(uint64_t epoch) {
     bp__thread.epoch = epoch;
 }
 
-bool bp__thread_look(void) {
+bool bp__thread_find_runtimes(void) {
     uint32_t before = bp__thread.policy;
-    if (!bp__region_look()) {
+    if (!bp__region_find_runtimes()) {
         return false;
     }
     bp__settings_changed(); /* other threads must detect the runtime, too */

@@ -88,7 +88,7 @@ const bp_plan *bp__call_find(bp__call *call, uint64_t tag) {
         }
     }
     const bp_plan *plan = find_in_slots(call, tag);
-    return BP__LIKELY(plan != NULL) || !bp__thread_look() ? plan : find_in_slots(call, tag);
+    return BP__LIKELY(plan != NULL) || !bp__thread_find_runtimes() ? plan : find_in_slots(call, tag);
 }
 
 #define OPERANDS(t)                                                                                                    \

@@ -111,7 +111,7 @@ static bool is_uncached(const bp_plan *plan) {
  * interrupt check may do so as well. The outer call uses the reference in its slot, so no slot gets another plan until
  * that call returns. */
 static bool may_run_a_slot(void) {
-    return bp__executor_awaited() || bp__interrupt_asks();
+    return bp__executor_awaited() || bp__interrupt_check_runs();
 }
 
 /* Returns the slot for the key, or NULL if the thread must not cache the plan under it. */

@@ -506,7 +506,7 @@ static void refuse_quarantined(bp__choice *choice) {
 /* Whether measuring is possible here: not within a call that waits, and not where no record is ever used. */
 static bool may_measure(const bp_problem *asked) {
     return asked->policy.deterministic < 2 && asked->place == 0 && !inside && !bp__executor_awaited() &&
-           !bp__interrupt_asks();
+           !bp__interrupt_check_runs();
 }
 
 /* Returns whether there is a record that need not be replaced: it says why the class is not measured, or it may not be

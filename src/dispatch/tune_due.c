@@ -78,7 +78,7 @@ void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
     }
     const double all = (double)atomic_load_explicit(&called_ns, memory_order_relaxed);
     const double spent = (double)atomic_load_explicit(&measured_ns, memory_order_relaxed);
-    if ((spent + plan->tuning_ns) * WORTH > all || bp__executor_awaited() || bp__interrupt_asks()) {
+    if ((spent + plan->tuning_ns) * WORTH > all || bp__executor_awaited() || bp__interrupt_check_runs()) {
         postpone(plan, INFINITY);
         return;
     }

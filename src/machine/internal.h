@@ -56,11 +56,11 @@ void bp__workspace_give(void *block);
 /* ---- Parallel regions of the program's OpenMP runtimes (region.c) ---- */
 /* Searches for runtimes that were loaded or started since the last call. Returns true if there are any. Takes about 0.1
  * us if nothing was loaded. It takes a lock of the loader, so do not use it in the fast path. */
-bool bp__region_look(void);
+bool bp__region_find_runtimes(void);
 
 /* Returns the function that the calling thread must call: its result is not 0 inside a parallel region. NULL: no
- * runtime is known. A thread calls this again when bp__region_look() has found a runtime. */
-int (*bp__region_question(void))(void);
+ * runtime is known. A thread calls this again when bp__region_find_runtimes() has found a runtime. */
+int (*bp__region_get_test(void))(void);
 
 void bp__region_fork_lock(void); /* called by bp__machine_fork_lock and _unlock */
 void bp__region_fork_unlock(void);

@@ -1,7 +1,7 @@
 /* region.c - detects whether the calling thread is inside a parallel region of an OpenMP runtime of this process.
  *
  * A call from inside a region must not start threads, because the program has one thread for each core already. Every
- * call needs this, so a thread keeps one function to call (bp__region_question). Runtimes are searched for only when
+ * call needs this, so a thread keeps one function to call (bp__region_get_test). Runtimes are searched for only when
  * plans are made.
  *
  * libgomp answers from thread-local memory. LLVM's runtime (libomp, libiomp5) starts when omp_in_parallel() is called,
@@ -22,14 +22,14 @@
 
 enum { MOST_RUNTIMES = 8 };
 
-typedef int (*question)(void);
+typedef int (*test_function)(void);
 
-/* An entry is complete before `count` includes it. Only `ask` changes afterwards. */
+/* An entry is complete before `count` includes it. Only `test` changes afterwards. */
 typedef struct runtime {
-    question in_parallel;  /* identifies the runtime */
-    question number;       /* only for LLVM's runtime: omp_get_thread_num */
-    const void *object;    /* its load address */
-    _Atomic(question) ask; /* one of the two functions */
+    test_function in_parallel;   /* identifies the runtime */
+    test_function number;        /* only for LLVM's runtime: omp_get_thread_num */
+    const void *object;          /* its load address */
+    _Atomic(test_function) test; /* one of the two functions */
 } runtime;
 static runtime runtimes[MOST_RUNTIMES];
 static _Atomic int count;
@@ -66,7 +66,7 @@ static const void *object_of(uintptr_t address) {
 }
 
 /* Adds a runtime. Returns false if it was already known. */
-static bool add(question in_parallel, question number, const void *object) {
+static bool add(test_function in_parallel, test_function number, const void *object) {
     pthread_mutex_lock(&adding);
     int at = atomic_load_explicit(&count, memory_order_relaxed);
     bool fresh = at < MOST_RUNTIMES;
@@ -77,7 +77,7 @@ static bool add(question in_parallel, question number, const void *object) {
         runtimes[at].in_parallel = in_parallel;
         runtimes[at].number = number;
         runtimes[at].object = object;
-        atomic_store_explicit(&runtimes[at].ask, number ? number : in_parallel, memory_order_relaxed);
+        atomic_store_explicit(&runtimes[at].test, number ? number : in_parallel, memory_order_relaxed);
         atomic_fetch_add(&waiting, number != NULL);
         atomic_store_explicit(&count, at + 1, memory_order_release);
     }
@@ -89,9 +89,9 @@ static bool add(question in_parallel, question number, const void *object) {
  * function. */
 static bool add_object(const char *path) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    question in_parallel = handle ? (question)dlsym(handle, "omp_in_parallel") : NULL;
+    test_function in_parallel = handle ? (test_function)dlsym(handle, "omp_in_parallel") : NULL;
     bool llvm = in_parallel && dlsym(handle, "__kmpc_fork_call");
-    question number = llvm ? (question)dlsym(handle, "omp_get_thread_num") : NULL;
+    test_function number = llvm ? (test_function)dlsym(handle, "omp_get_thread_num") : NULL;
     bool fresh = in_parallel && (!llvm || number) && add(in_parallel, number, object_of((uintptr_t)in_parallel));
     if (handle && !fresh) {
         dlclose(handle);
@@ -132,9 +132,9 @@ static bool find_started(void) {
     pthread_mutex_lock(&adding);
     for (int i = 0; started && i < atomic_load_explicit(&count, memory_order_relaxed); i++) {
         runtime *r = &runtimes[i];
-        bool waits = atomic_load_explicit(&r->ask, memory_order_relaxed) == r->number;
+        bool waits = atomic_load_explicit(&r->test, memory_order_relaxed) == r->number;
         if (waits && r->object == started) {
-            atomic_store_explicit(&r->ask, r->in_parallel, memory_order_release);
+            atomic_store_explicit(&r->test, r->in_parallel, memory_order_release);
             atomic_fetch_sub(&waiting, 1);
             fresh = true;
         }
@@ -143,7 +143,7 @@ static bool find_started(void) {
     return fresh;
 }
 
-bool bp__region_look(void) {
+bool bp__region_find_runtimes(void) {
     bool fresh = find_runtimes();
     if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0) {
         fresh |= find_started();
@@ -151,19 +151,19 @@ bool bp__region_look(void) {
     return fresh;
 }
 
-static int ask_all(void) {
+static int test_all(void) {
     int known = atomic_load_explicit(&count, memory_order_acquire);
     for (int i = 0; i < known; i++) {
-        if (atomic_load_explicit(&runtimes[i].ask, memory_order_acquire)()) {
+        if (atomic_load_explicit(&runtimes[i].test, memory_order_acquire)()) {
             return 1;
         }
     }
     return 0;
 }
 
-question bp__region_question(void) {
+test_function bp__region_get_test(void) {
     int known = atomic_load_explicit(&count, memory_order_acquire);
-    return known == 0 ? NULL : known == 1 ? atomic_load_explicit(&runtimes[0].ask, memory_order_acquire) : ask_all;
+    return known == 0 ? NULL : known == 1 ? atomic_load_explicit(&runtimes[0].test, memory_order_acquire) : test_all;
 }
 
 void bp__region_fork_lock(void) {
@@ -177,7 +177,7 @@ void bp__region_fork_unlock(void) {
     if (forking != getpid()) {
         for (int i = 0; i < atomic_load_explicit(&count, memory_order_relaxed); i++) {
             runtime *r = &runtimes[i];
-            if (r->number && atomic_exchange(&r->ask, r->number) != r->number) {
+            if (r->number && atomic_exchange(&r->test, r->number) != r->number) {
                 atomic_fetch_add(&waiting, 1);
             }
         }

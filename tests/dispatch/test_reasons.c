@@ -2,8 +2,10 @@
  *
  * Of several providers, the one that offers the operation counts; of a family, the library that supports the type. The
  * libraries are two fakes of BLIS, driven by the blas provider and by twin_provider.c. */
+#define _GNU_SOURCE
 #include "backplane.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -162,6 +164,79 @@ static void candidates_have_the_current_entries(void **state) {
     assert_int_equal(multiply("blas.preferred=\"blis:blas\", dispatch.fallback=strict", ran, sizeof ran), BP_OK);
 }
 
+/* Counts the calls that resolve a file which a setting names. */
+static const char *watched = "";
+static int resolved;
+char *realpath(const char *restrict path, char *restrict buffer) {
+    char *(*real)(const char *, char *) = (char *(*)(const char *, char *))dlsym(RTLD_NEXT, "realpath");
+    resolved += strcmp(path, watched) == 0;
+    return real(path, buffer);
+}
+
+static void expect_choice(const char *file, const char *library) {
+    static double in[4], out[4];
+    char settings[4096];
+    bp_view a, c;
+    bp_options *options;
+    bp_explanation *e;
+    assert_int_equal(bp_view_matrix(&a, in, BP_F64, 2, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&c, out, BP_F64, 2, 2), BP_OK);
+    snprintf(settings, sizeof settings, "blas.preferred=\"%s\", dispatch.fallback=strict", file);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    bp_candidate_info info = {.struct_size = sizeof info};
+    const char *chosen = "none";
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        chosen = info.chosen ? info.library : chosen;
+    }
+    assert_string_equal(chosen, library);
+    bp_explanation_release(e);
+    bp_options_release(options);
+}
+
+/* A link to a library names it. It is resolved once for all candidates of all choices, until the settings or the list
+ * of libraries change. */
+static void a_file_is_resolved_once(void **state) {
+    (void)state;
+    static const char link[] = BP_TEST_BUILD_DIR "/tests/dispatch-link-to-a-twin";
+    unlink(link);
+    watched = link;
+    assert_int_equal(symlink(BP_TEST_BUILD_DIR "/tests/dispatch-twins/one/libblis.so", link), 0);
+    for (int i = 0; i < 3; i++) {
+        expect_choice(link, "blis");
+    }
+    assert_int_equal(resolved, 1);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink(BP_TEST_BUILD_DIR "/tests/dispatch-twins/two/libblis.so", link), 0);
+    assert_int_equal(bp_set("num_threads", "1"), BP_OK);
+    expect_choice(link, "blis-serial");
+    assert_int_equal(resolved, 2);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(bp_set("num_threads", "2"), BP_OK);
+    for (int i = 0; i < 3; i++) {
+        expect_choice(link, "none");
+    }
+    watched = "";
+}
+
+/* Of several files, each is resolved once, even if they are more than are kept. */
+static void many_files_are_resolved(void **state) {
+    (void)state;
+    char link[512];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 20; i++) {
+            snprintf(link, sizeof link, "%s/tests/dispatch-link-%d", BP_TEST_BUILD_DIR, i);
+            unlink(link);
+            assert_int_equal(symlink(i % 2 ? BP_TEST_BUILD_DIR "/tests/dispatch-twins/one/libblis.so"
+                                           : BP_TEST_BUILD_DIR "/tests/dispatch-twins/two/libblis.so",
+                                     link),
+                             0);
+            expect_choice(link, i % 2 ? "blis" : "blis-serial");
+            assert_int_equal(unlink(link), 0);
+        }
+    }
+}
+
 static int reset(void **state) {
     (void)state;
     return bp_reset() == BP_OK ? 0 : -1;
@@ -174,6 +249,8 @@ int main(void) {
         cmocka_unit_test_setup(settings_name_a_provider_of_a_library, reset),
         cmocka_unit_test_setup(fallback_includes_the_libraries, reset),
         cmocka_unit_test_setup(candidates_have_the_current_entries, reset),
+        cmocka_unit_test_setup(a_file_is_resolved_once, reset),
+        cmocka_unit_test_setup(many_files_are_resolved, reset),
     };
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH",

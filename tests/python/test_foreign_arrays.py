@@ -323,8 +323,63 @@ def test_integers_become_the_default_float_type_of_their_library():
             assert type(got) is Typed and got.dtype == ("c8" if wanted.dtype.kind == "c" else "f4")
             np.testing.assert_allclose(got.values, wanted, rtol=1e-6)
         assert bp.fft.dctn(Typed(given)).dtype == "f4"
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8", "u1", "?"])
+def test_products_of_integers_are_arrays_of_their_library(kind):
+    class Array(Standing):
+        def __array_namespace__(self, api_version=None):
+            return module
+
+    def check(got, wanted, of=Array):
+        values = got.values if of is Array else got
+        assert type(got) is of and values.dtype == kind and np.array_equal(values, wanted)
+
+    module, _ = library("a_library_of_integers", Array)
+    a, b = np.arange(6).reshape(2, 3).astype(kind), (np.arange(12) % 5).reshape(3, 4).astype(kind)
+    A, B, one = Array(a), Array(b), Array(a[0])
+    check(bp.linalg.matmul(A, B), a @ b)
+    check(bp.linalg.matmul(A, b), a @ b, np.ndarray)
+    check(bp.linalg.matmul(memoryview(a), memoryview(b)), a @ b, np.ndarray)
+    check(bp.linalg.matmul(one, one), a[0] @ a[0])
+    check(bp.linalg.outer(one, one), np.outer(a[0], a[0]))
+    check(bp.linalg.tensordot(A, B, 1), a @ b)
+    check(bp.linalg.multi_dot([A, B, Array(b.T)]), a @ b @ b.T)
+    check(bp.linalg.vecdot(A, A), (a[..., None, :] @ a[..., :, None])[..., 0, 0])
+    check(bp.linalg.matrix_power(Array(a[:, :2]), 3), np.linalg.matrix_power(a[:, :2], 3))
+    check(bp.linalg.diagonal(A), a.diagonal())
+    check(bp.linalg.matrix_transpose(A), a.T)
+    assert not np.shares_memory(bp.linalg.diagonal(A).values, a)  # arrays of other libraries may be immutable
+    out = np.empty((2, 4), kind)
+    assert bp.linalg.matmul(A, B, out=out) is out and bp.linalg.tensordot(A, B, 1, out=out) is out
+    check(out, a @ b, np.ndarray)
+    with pytest.raises(TypeError):  # einsum, matmul and gemm take no integers, of any library
+        bp.matmul(A, B)
     with pytest.raises(TypeError):
-        bp.linalg.matmul(Typed(matrix), Typed(matrix))
+        bp.explain(bp.linalg.matmul, A, B)
+
+
+def test_products_that_are_not_computed_by_numpy():
+    class Device(Standing):
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    class Array(Standing):
+        def __array_namespace__(self, api_version=None):
+            return module
+
+    module, _ = library("a_library_of_two_kinds", Array)
+    whole, real = np.eye(2, dtype=int), np.eye(2)
+    masked = np.ma.masked_array(whole, mask=whole)
+    with pytest.raises(TypeError):  # memory of a device is not copied
+        bp.linalg.matmul(Device(whole), Device(whole))
+    for function in (bp.linalg.matmul, bp.linalg.vecdot, bp.linalg.tensordot):
+        for A, B in ((Array(whole), Array(real)), (Array(real), Array(real.astype("f4"))), (masked, masked), (masked, whole)):
+            with pytest.raises(TypeError):
+                function(A, B)
+    a = Array(real)
+    for got in (bp.linalg.trace(a), bp.linalg.diagonal(a), bp.linalg.matrix_transpose(a), bp.linalg.tensorinv(a, 1)):
+        assert type(got) is Array
 
 
 def test_arrays_without_a_library():

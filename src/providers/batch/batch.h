@@ -6,6 +6,8 @@
 
 #include "backplane/provider.h"
 
+#include <stdbool.h>
+
 enum { BP__BATCH_MOST_NDIM = 2 * BP_MAX_BATCH_NDIM, BP__BATCH_MOST_OPERANDS = BP_LINALG_OPERANDS };
 
 /* All zero is the first item. */

@@ -99,11 +99,11 @@ static const char *algorithm_of(const bp__blas_route *route) {
     case BP__BLAS_SCALE:
         return "scale";
     case BP__BLAS_GEMV:
-        return route->batch > 1 ? "gemv per product" : "gemv";
+        return route->batch.count > 1 ? "gemv per product" : "gemv";
     case BP__BLAS_GEMM:
         break;
     }
-    return route->folded ? "gemm over the batch" : route->batch > 1 ? "gemm per product" : "gemm";
+    return route->folded ? "gemm over the batch" : route->batch.count > 1 ? "gemm per product" : "gemm";
 }
 
 static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, bp__blas_judgement *judgement,

@@ -9,6 +9,7 @@
 #define BP_BLAS_BLAS_H
 
 #include "backplane/provider.h"
+#include "providers/batch/products.h"
 #include "providers/blas/routines.h"
 #include "providers/driver/driver.h"
 
@@ -44,10 +45,7 @@ typedef struct bp__blas_route {
     size_t element;
     size_t scratch;         /* bytes for the packed matrices, each rounded up to 64 */
     size_t second_at, c_at; /* offsets of these matrices in scratch; the first starts at 0 */
-    int batch_ndim;
-    int64_t batch;
-    int64_t shape[BP_MAX_BATCH_NDIM];
-    int64_t step_first[BP_MAX_BATCH_NDIM], step_second[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM];
+    bp__batch_products batch;
 } bp__blas_route;
 
 /* Variants of a route. Each is an algorithm of its own. */

@@ -69,7 +69,7 @@ static double copies(const bp__blas_route *route) {
 double bp__blas_cost(const bp__driver *driver, const bp__blas_route *route, int threads) {
     const bp__driver_speed *speed = &driver->family->speed;
     double wide = is_complex(route) ? 2 : 1;
-    double calls = (double)route->batch;
+    double calls = (double)route->batch.count;
     switch (route->kind) {
     case BP__BLAS_NOTHING:
         return 5;

@@ -114,7 +114,7 @@ static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgemen
     fix_arguments(plan, driver->library->int_bits);
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
-    bool single = route->batch == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->setup.locks;
+    bool single = route->batch.count == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->setup.locks;
     bool plain = single && !plan->setup.sets_count && !plan->setup.marks;
     plan->prepared.enqueue = plain                              ? run
                              : single && plan->setup.sets_count ? bp__blas_run_with_threads

@@ -190,17 +190,6 @@ static bool fold_batch(bp_gemm_problem *g, int64_t int_max) {
     return g->batch_ndim != before;
 }
 
-static void take_batch(bp__blas_route *route, const bp_gemm_problem *g) {
-    route->batch_ndim = g->batch_ndim;
-    route->batch = g->batch;
-    for (int i = 0; i < g->batch_ndim; i++) {
-        route->shape[i] = g->batch_shape[i];
-        route->step_first[i] = route->swap ? g->batch_b[i] : g->batch_a[i];
-        route->step_second[i] = route->swap ? g->batch_a[i] : g->batch_b[i];
-        route->step_c[i] = g->batch_c[i];
-    }
-}
-
 /* ---- Scratch memory ---- */
 
 static bool reserve(const bp__blas_matrix *x, size_t element, size_t *total, size_t *at) {
@@ -242,7 +231,7 @@ bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t
         route->m = g.m;
         route->n = g.n;
         route->c = (bp__blas_matrix){g.m, g.n, g.c_row, g.c_column, false, NULL, 'N', 0};
-        take_batch(route, &g);
+        bp__batch_take(&route->batch, &g, route->swap);
         return true;
     }
     if (g.m > int_max || g.n > int_max || g.k > int_max) {
@@ -253,7 +242,7 @@ bool bp__blas_route_of(bp__blas_route *route, const bp_problem *problem, int64_t
     route->folded = ways.fold && fold_batch(&g, int_max);
     route->kind = kind_of(&g, ways.gemm);
     choose_orientation(route, &g, int_max);
-    take_batch(route, &g);
+    bp__batch_take(&route->batch, &g, route->swap);
     size_t first_at;
     if (!reserve(&route->first, route->element, &route->scratch, &first_at) ||
         !reserve(&route->second, route->element, &route->scratch, &route->second_at) ||

@@ -1,7 +1,6 @@
 /* run.c - runs plans that need more than one call: copies, batches, factors given at run time, a thread count to set.
  * Also computes C = beta * C, which needs no library. */
 #include "providers/blas/blas.h"
-#include "providers/batch/batch.h"
 
 #include <string.h>
 
@@ -19,15 +18,6 @@ static const void *factor_of(bp_dtype dtype, const bp_scalar *scalar, factor *st
         storage->f32[1] = (float)scalar->im;
     }
     return storage;
-}
-
-/* ---- Batches ---- */
-
-enum { FIRST, SECOND, C, OPERANDS };
-
-static void next(const bp__blas_route *route, bp__batch_position *at) {
-    const int64_t *const steps[OPERANDS] = {route->step_first, route->step_second, route->step_c};
-    bp__batch_next(at, route->batch_ndim, route->shape, OPERANDS, steps);
 }
 
 /* ---- Products ---- */
@@ -71,21 +61,22 @@ static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char
     const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
     int64_t since = 0, next_check = 0;
     bp__batch_position at = {0};
-    for (int64_t i = 0; i < route->batch; i++, next(route, &at)) {
+    for (int64_t i = 0; i < route->batch.count; i++, bp__batch_next_product(&at, &route->batch)) {
         if (i == next_check) {
             if (bp__driver_stops(p->driver, &p->setup, BP_OP_GEMM, &since, before)) {
                 return BP_E_CANCELLED;
             }
             next_check += chunk;
         }
-        const char *from_first = first + at.offset[FIRST] * size, *from_second = second + at.offset[SECOND] * size;
+        const char *from_first = first + at.offset[BP__BATCH_FIRST] * size,
+                   *from_second = second + at.offset[BP__BATCH_SECOND] * size;
         if (from_first != old_first) {
             x = packed(p, &route->first, old_first = from_first, scratch);
         }
         if (from_second != old_second) {
             y = packed(p, &route->second, old_second = from_second, scratch + route->second_at);
         }
-        run_one(p, alpha, x, y, beta, c + at.offset[C] * size, scratch);
+        run_one(p, alpha, x, y, beta, c + at.offset[BP__BATCH_C] * size, scratch);
     }
     return BP_OK;
 }
@@ -172,14 +163,15 @@ bp_status bp__blas_run_scale(const bp_prepared *self, const bp_operand *operands
     char *c = bp_operand_address(&operands[2]);
     int64_t since = 0, next_check = 0;
     bp__batch_position at = {0};
-    for (int64_t i = 0; i < p->route.batch; i++, next(&p->route, &at)) {
+    for (int64_t i = 0; i < p->route.batch.count; i++, bp__batch_next_product(&at, &p->route.batch)) {
         if (i == next_check) {
             if (host->interrupt_due(&since) && host->interrupted(BP_OP_GEMM)) {
                 return BP_E_CANCELLED;
             }
             next_check += chunk;
         }
-        scale_matrix(&p->route, c + at.offset[C] * (int64_t)p->route.element, p->beta ? NULL : &exec->scalars[1]);
+        scale_matrix(&p->route, c + at.offset[BP__BATCH_C] * (int64_t)p->route.element,
+                     p->beta ? NULL : &exec->scalars[1]);
     }
     return BP_OK;
 }

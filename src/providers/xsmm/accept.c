@@ -45,7 +45,7 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__xsmm_judgem
     int sharers = bp__xsmm_sharers(route, alone, bp__driver_callers(driver, policy));
     double shared = bp__xsmm_shared_ns(alone, sharers);
     judgement->sharers = shared < alone ? sharers : 1;
-    verdict->algorithm = route->batch > 1 ? "jit per product" : "jit";
+    verdict->algorithm = route->batch.count > 1 ? "jit per product" : "jit";
     verdict->threads = judgement->sharers;
     verdict->cost_ns = shared < alone ? shared : alone;
     /* One thread computes an item, with the same kernel at any index of a batch. */

@@ -31,12 +31,12 @@ double bp__xsmm_kernel_ns(const bp__driver *driver, const bp__xsmm_route *route)
 
 double bp__xsmm_alone_ns(const bp__driver *driver, const bp__xsmm_route *route) {
     double kernel = bp__xsmm_kernel_ns(driver, route);
-    return route->batch > 1 ? (double)route->batch * (kernel + ITEM_NS) : kernel;
+    return route->batch.count > 1 ? (double)route->batch.count * (kernel + ITEM_NS) : kernel;
 }
 
 int bp__xsmm_sharers(const bp__xsmm_route *route, double alone_ns, int most) {
     double worth = 1 + alone_ns / GRAIN_NS;
-    worth = worth < (double)route->batch ? worth : (double)route->batch;
+    worth = worth < (double)route->batch.count ? worth : (double)route->batch.count;
     return worth < most ? (int)worth : most;
 }
 

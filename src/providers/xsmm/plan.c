@@ -23,7 +23,7 @@ bp_status bp__xsmm_plan_make(void *opaque, const bp_problem *problem, const bp_v
                             .driver = driver,
                             .sharers = judgement->sharers,
                             .route = judgement->route};
-    plan->prepared.enqueue = plan->route.batch > 1 ? bp__xsmm_run_batch : bp__xsmm_run_single;
+    plan->prepared.enqueue = plan->route.batch.count > 1 ? bp__xsmm_run_batch : bp__xsmm_run_single;
     bp_status status = bp__xsmm_kernel_of(driver, &plan->route, &plan->kernel);
     if (status != BP_OK) {
         host->release(plan);

@@ -62,17 +62,6 @@ static double span(int64_t leading_dimension, int64_t columns, bool single) {
     return (double)leading_dimension * (double)columns * (single ? 4 : 8);
 }
 
-static void take_batch(bp__xsmm_route *route, const bp_gemm_problem *g) {
-    route->batch_ndim = g->batch_ndim;
-    route->batch = g->batch;
-    for (int i = 0; i < g->batch_ndim; i++) {
-        route->shape[i] = g->batch_shape[i];
-        route->step_first[i] = route->swap ? g->batch_b[i] : g->batch_a[i];
-        route->step_second[i] = route->swap ? g->batch_a[i] : g->batch_b[i];
-        route->step_c[i] = g->batch_c[i];
-    }
-}
-
 const char *bp__xsmm_route_of(bp__xsmm_route *route, const bp_problem *problem, const bp__driver *driver) {
     const bp_gemm_problem *g = &problem->of.gemm;
     *route = (bp__xsmm_route){.single = problem->dtype == BP_F32, .adds = g->beta == BP_FACTOR_ONE};
@@ -85,6 +74,6 @@ const char *bp__xsmm_route_of(bp__xsmm_route *route, const bp_problem *problem, 
         span(route->ld_c, route->n, route->single) > MOST_SPAN) {
         return "the distance between two rows or columns is too large for the offsets in a kernel";
     }
-    take_batch(route, g);
+    bp__batch_take(&route->batch, g, route->swap);
     return NULL;
 }

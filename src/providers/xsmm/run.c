@@ -1,8 +1,5 @@
 /* run.c - runs a plan's kernel: once, or for each item of a batch, on one thread or on those of our pool. */
 #include "providers/xsmm/xsmm.h"
-#include "providers/batch/batch.h"
-
-enum { FIRST, SECOND, C, OPERANDS };
 
 /* Kernels leave the upper halves of the vector registers in use. On some processors every later SSE instruction, which
  * keeps these halves, then waits for them. */
@@ -51,11 +48,11 @@ static void run_items(const batch *b, int64_t item, int64_t end) {
     const bp__xsmm_plan *p = b->plan;
     const bp__xsmm_route *r = &p->route;
     const int64_t size = r->single ? 4 : 8;
-    const int64_t *const steps[OPERANDS] = {r->step_first, r->step_second, r->step_c};
     bp__batch_position at = {0};
-    bp__batch_seek(&at, r->batch_ndim, r->shape, OPERANDS, steps, item);
-    for (; item < end; item++, bp__batch_next(&at, r->batch_ndim, r->shape, OPERANDS, steps)) {
-        p->kernel(b->first + at.offset[FIRST] * size, b->second + at.offset[SECOND] * size, b->c + at.offset[C] * size);
+    bp__batch_seek_product(&at, &r->batch, item);
+    for (; item < end; item++, bp__batch_next_product(&at, &r->batch)) {
+        p->kernel(b->first + at.offset[BP__BATCH_FIRST] * size, b->second + at.offset[BP__BATCH_SECOND] * size,
+                  b->c + at.offset[BP__BATCH_C] * size);
     }
     clear_upper_halves(p);
 }
@@ -75,7 +72,7 @@ static bool stops(batch *b) {
 /* Computes chunks until none is left. */
 static void run_chunks(void *context, int task) {
     batch *b = context;
-    const int64_t count = b->plan->route.batch;
+    const int64_t count = b->plan->route.batch.count;
     (void)task;
     while (!stops(b)) {
         int64_t item = atomic_fetch_add_explicit(&b->next, b->chunk, memory_order_relaxed);

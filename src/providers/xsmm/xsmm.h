@@ -9,6 +9,7 @@
 #define BP_XSMM_XSMM_H
 
 #include "backplane/provider.h"
+#include "providers/batch/products.h"
 #include "providers/driver/driver.h"
 #include "providers/xsmm/api.h"
 
@@ -25,10 +26,7 @@ typedef struct bp__xsmm_route {
     bool transposed; /* second is stored transposed: n x k */
     bool adds;
     int64_t m, n, k, ld_first, ld_second, ld_c;
-    int32_t batch_ndim;
-    int64_t batch;
-    int64_t shape[BP_MAX_BATCH_NDIM];
-    int64_t step_first[BP_MAX_BATCH_NDIM], step_second[BP_MAX_BATCH_NDIM], step_c[BP_MAX_BATCH_NDIM]; /* elements */
+    bp__batch_products batch;
 } bp__xsmm_route;
 
 /* Derives the route of a problem in f32 or f64 that is not empty. Returns NULL, or why no kernel has its layout. */
