@@ -1,0 +1,65 @@
+/* tune_session.h - declares the parts of measuring one problem class: which offers, their runs, the check, the record.
+ */
+#ifndef BP_DISPATCH_TUNE_SESSION_H
+#define BP_DISPATCH_TUNE_SESSION_H
+
+#include "dispatch/tune.h"
+#include "tuning/tuning.h"
+
+enum { BP__TUNE_MOST = 64 }; /* offers of one class; if there are more, none is measured */
+
+/* ---- Offers among which the time decides (tune_eligible.c) ---- */
+
+typedef struct bp__eligible {
+    int offer[BP__TUNE_MOST]; /* indices, by rising expected time */
+    int count;
+    int usable; /* number before those that are too slow by their expected times were removed */
+    bool many;  /* there are more than fit, so none is measured */
+} bp__eligible;
+bp__eligible bp__tune_eligible(const bp__choice *choice);
+/* Keeps those that may be the fastest, at most benchmark_limit. */
+void bp__tune_keep_likely(bp__eligible *all, const bp__choice *choice);
+/* Returns what measuring them takes if libraries are loaded and plans are made at once. */
+double bp__tune_modelled_ns(const bp__choice *choice, const bp__eligible *all);
+/* Corrects what bp__tune_cost() returns, by what a class took. */
+void bp__tune_correct(const bp__choice *choice, double modelled_ns, double took_ns);
+
+/* ---- Runs (tune_session.c) ---- */
+
+typedef struct bp__measured {
+    const bp__offer *offer;
+    bp__timed timed;
+    bp_prepared *prepared;
+    bp__trial_result result;
+    bool has_result;
+    char wrong[160];   /* why the result is wrong; "" if it is right */
+    char differs[160]; /* how it differs from the one that all were compared with last; "" if it agrees */
+} bp__measured;
+
+typedef struct bp__session {
+    bp__choice *choice;
+    bp__trial trial;
+    bp__measured list[BP__TUNE_MOST];
+    int count;
+} bp__session;
+
+/* Makes the offer's plan, and runs it once on fresh operands. */
+void bp__session_prepare(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found);
+void bp__session_release(bp__measured *m);
+/* Compares the eligible offers, and writes the record. */
+void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record);
+
+/* ---- The check of the results (tune_verify.c) ---- */
+
+/* Finds wrong results. Returns false if the candidates disagree and it is unknown which one is right. */
+bool bp__session_verify(bp__session *s);
+/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. */
+void bp__session_punish(bp__session *s);
+
+/* ---- The text of a record (tune_record_text.c) ---- */
+
+/* Ranks the offers by the record of the class. Returns false if there is none that may be used. */
+bool bp__tune_apply(bp__choice *choice, const bp__eligible *all, const char *key);
+void bp__tune_write(const bp__session *s, const bp__eligible *all, double ns, double pace, bp__text *record);
+
+#endif
