@@ -22,6 +22,7 @@ typedef struct bp__candidate {
     bp_status status;               /* reason why `instance` is NULL */
     char refusal[256];
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
+    atomic_bool used_by_tuning;                   /* its library is loaded, and has run */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 

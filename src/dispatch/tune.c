@@ -43,7 +43,7 @@ static void measure(bp__choice *choice, const char *key, const bp_operand *addre
     bp__session_run(s, &all, addresses, &record);
     inside = false;
     bp__interrupt_silence(silent);
-    if (!record.failed) {
+    if (!record.failed && record.length > 0) {
         atomic_fetch_add(&measured_count, *bp__text_get(&record) != '!');
         bp__tune_keep(key, bp__text_get(&record));
     }

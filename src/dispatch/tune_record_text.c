@@ -69,8 +69,13 @@ bool bp__tune_apply(bp__choice *choice, const bp__eligible *all, const char *key
     return applied;
 }
 
-void bp__tune_write(const bp__session *s, const bp__eligible *all, double ns, double pace, bp__text *record) {
-    bp__text_addf(record, "took %.3g ms, machine %.2f", ns / 1e6, pace);
+void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, bp__text *record) {
+    const double ns = (double)(bp__now_ns() - s->budget.start_ns);
+    bp__text_addf(record, "took %.3g ms", ns / 1e6);
+    if (s->budget.excluded_ns > 0) {
+        bp__text_addf(record, " with %.3g ms for the first use of libraries", s->budget.excluded_ns / 1e6);
+    }
+    bp__text_addf(record, ", machine %.2f", pace);
     for (int i = 0; i < all->usable; i++) {
         const bp__offer *offer = &s->choice->offers[all->offer[i]];
         const bp__measured *m = i < s->count ? &s->list[i] : NULL;

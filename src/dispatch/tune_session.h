@@ -30,6 +30,7 @@ typedef struct bp__measured {
     const bp__offer *offer;
     bp__timed timed;
     bp_prepared *prepared;
+    double plan_ns, run_ns; /* what making the plan took, and its first run */
     bp__trial_result result;
     bool has_result;
     char wrong[160];   /* why the result is wrong; "" if it is right */
@@ -39,27 +40,30 @@ typedef struct bp__measured {
 typedef struct bp__session {
     bp__choice *choice;
     bp__trial trial;
-    bp__measured list[BP__TUNE_MOST];
+    bp__budget budget;
+    bp__measured list[BP__TUNE_MOST]; /* those of the eligible that have run, in the same order */
     int count;
 } bp__session;
 
-/* Makes the offer's plan, and runs it once on fresh operands. */
-void bp__session_prepare(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found);
+/* Makes the offer's plan, runs it once on fresh operands and keeps the result. `m` is zeroed before. */
+void bp__session_compute(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found);
 void bp__session_release(bp__measured *m);
-/* Compares the eligible offers, and writes the record. */
+/* Compares the eligible offers, as far as the budget permits, and writes the record. Leaves it empty if there was not
+ * enough time for two of them, or if all of them failed. */
 void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record);
 
 /* ---- The check of the results (tune_verify.c) ---- */
 
 /* Finds wrong results. Returns false if the candidates disagree and it is unknown which one is right. */
 bool bp__session_verify(bp__session *s);
-/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. */
-void bp__session_punish(bp__session *s);
+/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. Returns how many were
+ * wrong. */
+int bp__session_punish(bp__session *s);
 
 /* ---- The text of a record (tune_record_text.c) ---- */
 
 /* Ranks the offers by the record of the class. Returns false if there is none that may be used. */
 bool bp__tune_apply(bp__choice *choice, const bp__eligible *all, const char *key);
-void bp__tune_write(const bp__session *s, const bp__eligible *all, double ns, double pace, bp__text *record);
+void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, bp__text *record);
 
 #endif

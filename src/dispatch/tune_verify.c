@@ -26,10 +26,9 @@ static double rounding(const bp__session *s) {
  * `right` itself is not a whole result. */
 static int compare_all(bp__session *s, bp__measured *right, double error) {
     int count = 0;
-    if (!bp__trial_written(&s->trial, &right->result, right->wrong, sizeof right->wrong)) {
+    if (!bp__trial_measure(&s->trial, &right->result, right->wrong, sizeof right->wrong)) {
         return -1;
     }
-    bp__trial_measure(&s->trial, &right->result);
     for (int i = 0; i < s->count; i++) {
         bp__measured *m = &s->list[i];
         m->differs[0] = '\0';
@@ -52,19 +51,24 @@ static int result_count(const bp__session *s) {
  * that agree with the best one; *right is NULL if there is no whole result. */
 static int find_right(bp__session *s, double error, bp__measured **right) {
     const int others = result_count(s) - 1;
+    const bp__measured *last = NULL;
     int most = -1;
     *right = NULL;
     for (int natives = 1; natives >= 0 && 2 * most < others; natives--) {
         for (int i = 0; i < s->count && 2 * most < others; i++) {
             bp__measured *m = &s->list[i];
-            int count = m->has_result && is_native(m->offer) == natives ? compare_all(s, m, error) : -1;
+            if (!m->has_result || is_native(m->offer) != natives) {
+                continue;
+            }
+            int count = compare_all(s, m, error);
+            last = count < 0 ? last : m;
             if (count > most) {
                 most = count;
                 *right = m;
             }
         }
     }
-    if (*right) {
+    if (*right && last != *right) {
         most = compare_all(s, *right, error);
     }
     return most;
@@ -105,8 +109,7 @@ static void run_native(bp__session *s, bp__measured *m) {
             list[i]->provider->accept(list[i]->instance, &s->choice->asked, &o.base);
             offer.verdict = o.verdict;
             if (o.found) {
-                *m = (bp__measured){0};
-                bp__session_prepare(s, m, &offer, o.size > 0 ? o.data : NULL);
+                bp__session_compute(s, m, &offer, o.size > 0 ? o.data : NULL);
             }
         }
     }
@@ -135,24 +138,32 @@ bool bp__session_verify(bp__session *s) {
     return known || results < 2;
 }
 
-/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. */
-void bp__session_punish(bp__session *s) {
+static void punish(bp__session *s, bp__measured *m) {
+    const bp_op op = (bp_op)s->choice->asked.op;
+    bp__offer *offer = (bp__offer *)m->offer;
+    char problem[256], why[512];
+    m->timed.status = BP_E_BROKEN;
+    bp__problem_text(&s->choice->asked, problem, sizeof problem);
+    snprintf(why, sizeof why, "%s (%s)", m->wrong, problem);
+    bp__warn("'%s' computes %s wrongly and is not used for it any more: %s", bp__candidate_id(offer->candidate),
+             bp_op_name(op), why);
+    if (!is_native(offer)) {
+        bp__quarantine_add(offer, op, why);
+        offer->verdict.reason = BP_REASON_BROKEN;
+        snprintf(offer->verdict.text, sizeof offer->verdict.text, "in quarantine: %.150s", why);
+    }
+}
+
+int bp__session_punish(bp__session *s) {
+    int count = 0;
     for (int i = 0; i < s->count; i++) {
         bp__measured *m = &s->list[i];
-        bp__offer *offer = (bp__offer *)m->offer;
-        char problem[256], why[512];
-        if (!*m->wrong) {
-            continue;
-        }
-        m->timed.status = BP_E_BROKEN;
-        bp__problem_text(&s->choice->asked, problem, sizeof problem);
-        snprintf(why, sizeof why, "%s (%s)", m->wrong, problem);
-        bp__warn("'%s' computes %s wrongly and is not used for it any more: %s", bp__candidate_id(offer->candidate),
-                 bp_op_name((bp_op)s->choice->asked.op), why);
-        if (!is_native(offer)) {
-            bp__quarantine_add(offer, (bp_op)s->choice->asked.op, why);
-            offer->verdict.reason = BP_REASON_BROKEN;
-            snprintf(offer->verdict.text, sizeof offer->verdict.text, "in quarantine: %.150s", why);
+        if (*m->wrong && m->has_result) {
+            punish(s, m);
+            bp__trial_result_free(&m->result);
+            m->has_result = false;
+            count++;
         }
     }
+    return count;
 }
