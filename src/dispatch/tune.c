@@ -85,7 +85,8 @@ static bool is_settled(const bp__choice *choice, const char *key) {
     return settled;
 }
 
-/* Applies the record of the class, measuring it first if `now`. */
+/* Applies the record of the class, measuring it first if `now`; otherwise that of a similar one. Returns whether the
+ * class has a record. */
 static bool rank(bp__choice *choice, bool now, const bp_operand *addresses) {
     bp__text key = {0};
     bp__eligible all = bp__tune_eligible(choice);
@@ -108,12 +109,18 @@ static bool rank(bp__choice *choice, bool now, const bp_operand *addresses) {
         }
         pthread_mutex_unlock(&measuring);
     }
+    if (!ranked && !key.failed && !choice->unmeasured) {
+        bp__neighbour_apply(choice, &all, bp__text_get(&key));
+    }
     bp__text_free(&key);
     return ranked;
 }
 
 void bp__tune_choice(bp__choice *choice) {
     const bp_policy *policy = &choice->asked.policy;
+    choice->measured = false;
+    choice->unmeasured = NULL;
+    choice->neighbour[0] = '\0';
     if (policy->tuning != BP__TUNING_OFF || policy->benchmark != BP__BENCHMARK_OFF) {
         refuse_quarantined(choice);
     }

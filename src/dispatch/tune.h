@@ -8,6 +8,7 @@
 #define BP_DISPATCH_TUNE_H
 
 #include "dispatch/internal.h"
+#include "store/store.h"
 
 /* Values of bp_policy.benchmark. */
 enum { BP__BENCHMARK_OFF, BP__BENCHMARK_AUTO, BP__BENCHMARK_NOW };
@@ -32,6 +33,11 @@ bool bp__tune_any(void); /* whether there is any record */
 void bp__tune_forget(void);
 /* Reads the file again, because another process may have measured the class meanwhile. */
 void bp__tune_refresh(void);
+/* Visits the records, those of this process first; bp__tune_version() changes when they do. The caller holds
+ * bp__tune_mutex. */
+void bp__tune_visit(bool (*visit)(void *user, const bp__store_record *record), void *user);
+uint64_t bp__tune_version(void);
+void bp__neighbours_forget(void);                   /* tune_neighbours.c: frees its index of the records, likewise */
 const char *bp__tune_file(char *path, size_t size); /* where records are read from; "" if there is no such place */
 
 /* ---- Quarantine (quarantine.c) ---- */

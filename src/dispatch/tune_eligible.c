@@ -23,13 +23,18 @@ static int preference_quality(const bp__choice *choice, const char *preferred) {
     return best;
 }
 
+static double expected_ns(const bp__choice *choice, int offer) {
+    return bp__tune_expected_ns(choice, &choice->offers[offer]);
+}
+
 static void insert(bp__eligible *all, const bp__choice *choice, int offer) {
     if (all->count == BP__TUNE_MOST) {
         all->many = true;
         return;
     }
     int at = all->count++;
-    for (; at > 0 && choice->offers[offer].order < choice->offers[all->offer[at - 1]].order; at--) {
+    const double ns = expected_ns(choice, offer);
+    for (; at > 0 && ns < expected_ns(choice, all->offer[at - 1]); at--) {
         all->offer[at] = all->offer[at - 1];
     }
     all->offer[at] = offer;
@@ -55,7 +60,7 @@ void bp__tune_keep_likely(bp__eligible *all, const bp__choice *choice) {
     int64_t limit = bp__setting_int(BP_SET_benchmark_limit);
     int keep = 0;
     while (keep < all->count && (limit == 0 || keep < limit) &&
-           choice->offers[all->offer[keep]].order <= LIKELY * choice->offers[all->offer[0]].order) {
+           expected_ns(choice, all->offer[keep]) <= LIKELY * expected_ns(choice, all->offer[0])) {
         keep++;
     }
     all->count = keep;
@@ -67,7 +72,7 @@ enum { OPERATIONS = 32, AS_EXPECTED = 1000, MOST_CORRECTION = 1000 * AS_EXPECTED
 static atomic_int corrections[OPERATIONS] = {[BP_OP_FFT] = 100 * AS_EXPECTED};
 
 double bp__tune_modelled_ns(const bp__choice *choice, const bp__eligible *all) {
-    return FIXED_NS + all->count * fmax(COST_CALLS * choice->offers[all->offer[0]].order, TURN_NS);
+    return FIXED_NS + all->count * fmax(COST_CALLS * expected_ns(choice, all->offer[0]), TURN_NS);
 }
 
 double bp__tune_cost(const bp__choice *choice) {

@@ -1,4 +1,8 @@
-/* tune_record_text.c - reads and writes the record of a problem class: "took 2.1 ms|1234.5 NAME|- NAME|failed NAME". */
+/* tune_record_text.c - reads and writes the record of a problem class.
+ *
+ *     took 2.1 ms, machine 1.02, expected times estimated|1234.5/1100 NAME|- NAME|failed NAME
+ *
+ * has the measured and the expected time of each candidate in ns. */
 #include "dispatch/tune_session.h"
 
 #include <math.h>
@@ -27,28 +31,85 @@ static int entry_count(const char *record) {
     return count;
 }
 
-/* Reads the times of all eligible. Returns false if the record is not for the same ones. */
+/* Finds the word of an offer. Returns NULL if the record does not name it. */
+static const char *find_offer(const char *record, const bp__offer *offer) {
+    bp__text name = {0};
+    size_t length;
+    bp__tune_name(&name, offer);
+    const char *word = name.failed ? NULL : find_name(record, bp__text_get(&name), &length);
+    bp__text_free(&name);
+    return word;
+}
+
+static bool is_time(double ns) {
+    return ns > 0 && isfinite(ns);
+}
+
+/* Sorts an offer behind those with a time: it was slower, or failed. */
+static void sort_last(bp__offer *offer) {
+    offer->order = 1e30 + offer->order;
+}
+
+/* Reads the times of all eligible. Returns false if the record is not for the same ones, or has no time. */
 static bool read_record(bp__choice *choice, const bp__eligible *all, const char *record) {
     double times[BP__TUNE_MOST];
+    bool any = false;
     for (int i = 0; i < all->count; i++) {
-        bp__text name = {0};
-        size_t length;
-        bp__tune_name(&name, &choice->offers[all->offer[i]]);
-        const char *word = find_name(record, bp__text_get(&name), &length);
-        bp__text_free(&name);
+        const char *word = find_offer(record, &choice->offers[all->offer[i]]);
         if (!word) {
             return false;
         }
         times[i] = strtod(word, NULL); /* 0 for "-" and "failed" */
+        any |= is_time(times[i]);
     }
-    if (entry_count(record) != all->count) {
+    if (!any || entry_count(record) != all->count) {
         return false;
     }
     for (int i = 0; i < all->count; i++) {
         bp__offer *o = &choice->offers[all->offer[i]];
-        bool measured = times[i] > 0 && isfinite(times[i]);
-        o->measured_ns = measured ? times[i] : 0;
-        o->order = measured ? times[i] : 1e30 + o->order; /* those without a time were slower, or failed */
+        if (is_time(times[i])) {
+            o->order = o->measured_ns = times[i];
+        } else {
+            sort_last(o);
+        }
+    }
+    return true;
+}
+
+/* Returns the ratio of the measured to the expected time in a word "1234.5/1100"; 0 if there is none. */
+static double ratio_of(const char *word) {
+    char *end;
+    const double measured = strtod(word, &end), expected = *end == '/' ? strtod(end + 1, NULL) : 0;
+    const double ratio = is_time(measured) && is_time(expected) ? measured / expected : 0;
+    return is_time(ratio) ? ratio : 0;
+}
+
+static const char *source_of(const bp__choice *choice) {
+    return choice->predicted ? ", expected times calibrated|" : ", expected times estimated|";
+}
+
+bool bp__tune_read_neighbour(bp__choice *choice, const bp__eligible *all, const char *record) {
+    double times[BP__TUNE_MOST];
+    bp__eligible likely = *all;
+    bp__tune_keep_likely(&likely, choice);
+    if (!strstr(record, source_of(choice))) {
+        return false;
+    }
+    for (int i = 0; i < likely.count; i++) {
+        const bp__offer *o = &choice->offers[likely.offer[i]];
+        const char *word = find_offer(record, o);
+        times[i] = word ? ratio_of(word) * bp__tune_expected_ns(choice, o) : 0;
+        if (!is_time(times[i])) {
+            return false;
+        }
+    }
+    for (int i = 0; i < all->count; i++) {
+        bp__offer *o = &choice->offers[all->offer[i]];
+        if (i < likely.count) {
+            o->order = o->neighbour_ns = times[i];
+        } else {
+            sort_last(o);
+        }
     }
     return true;
 }
@@ -75,7 +136,7 @@ void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, 
     if (s->budget.excluded_ns > 0) {
         bp__text_addf(record, " with %.3g ms for the first use of libraries", s->budget.excluded_ns / 1e6);
     }
-    bp__text_addf(record, ", machine %.2f", pace);
+    bp__text_addf(record, ", machine %.2f%.*s", pace, (int)strlen(source_of(s->choice)) - 1, source_of(s->choice));
     for (int i = 0; i < all->usable; i++) {
         const bp__offer *offer = &s->choice->offers[all->offer[i]];
         const bp__measured *m = i < s->count ? &s->list[i] : NULL;
@@ -83,7 +144,7 @@ void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, 
             continue; /* in quarantine now */
         }
         if (m && m->timed.status == BP_OK && m->timed.least_ns > 0) {
-            bp__text_addf(record, "|%.5g ", m->timed.least_ns);
+            bp__text_addf(record, "|%.5g/%.5g ", m->timed.least_ns, bp__tune_expected_ns(s->choice, offer));
         } else {
             bp__text_add(record, m ? "|failed " : "|- ");
         }

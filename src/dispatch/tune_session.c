@@ -8,10 +8,10 @@
 
 #define MOST_BYTES ((size_t)64 << 20)    /* of the operands; larger problems are not bp__measured */
 #define MOST_RESULTS ((size_t)256 << 20) /* bytes of the results that are compared */
-#define CHECK_NS 1.0 /* of one byte of a result: a copy, and the comparison */
-#define RUNS 2       /* of each candidate before the comparison of times */
-#define SLOWER 4.0   /* than the fastest: a candidate whose long first run shows that is not run again */
-#define LONG 0.05    /* of the time that is left: such a run is long */
+#define CHECK_NS 1.0                     /* of one byte of a result: a copy, and the comparison */
+#define RUNS 2                           /* of each candidate before the comparison of times */
+#define SLOWER 4.0 /* than the fastest: a candidate whose long first run shows that is not run again */
+#define LONG 0.05  /* of the time that is left: such a run is long */
 
 /* Makes the offer's plan, and what its runs need. */
 static bp_status make_plan(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found) {
@@ -38,8 +38,8 @@ static bool is_slow(const bp__session *s, const bp__measured *m) {
            m->run_ns > LONG * bp__budget_left(&s->budget);
 }
 
-/* Does not count what the first use of a library takes beyond a call, nor planning of transforms: libraries that measure
- * while they plan have limits of their own. */
+/* Does not count what the first use of a library takes beyond a call, nor planning of transforms: libraries that
+ * measure while they plan have limits of their own. */
 static void exclude_loading(bp__session *s, const bp__measured *m) {
     bp__candidate *candidate = m->offer->candidate;
     if (!atomic_exchange(&candidate->used_by_tuning, true)) {
@@ -104,8 +104,9 @@ static bool is_right(const bp__measured *m) {
  * the others. */
 static double expected_ns(const bp__session *s, const bp__offer *offer) {
     const bp__measured *first = &s->list[0];
-    const bool known = s->count > 0 && is_right(first) && first->offer->order > 0;
-    return known ? offer->order * first->timed.first_ns / first->offer->order : offer->order;
+    const double modelled = bp__tune_expected_ns(s->choice, offer);
+    const double of_first = s->count > 0 && is_right(first) ? bp__tune_expected_ns(s->choice, first->offer) : 0;
+    return of_first > 0 ? modelled * first->timed.first_ns / of_first : modelled;
 }
 
 /* Returns whether the offer can be compared within the budget, after one sample of each that has run. */
@@ -180,7 +181,7 @@ static bool any_time(const bp__session *s) {
 }
 
 void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record) {
-    bp__budget_begin(&s->budget, s->choice->offers[all->offer[0]].order);
+    bp__budget_begin(&s->budget, bp__tune_expected_ns(s->choice, &s->choice->offers[all->offer[0]]));
     if (bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES) != BP_OK) {
         bp__text_addf(record, "!%s", bp_last_error());
         return;

@@ -24,6 +24,11 @@ double bp__tune_modelled_ns(const bp__choice *choice, const bp__eligible *all);
 /* Corrects what bp__tune_cost() returns, by what a class took. */
 void bp__tune_correct(const bp__choice *choice, double modelled_ns, double took_ns);
 
+/* Returns the expected time of an offer: calibrated, or the provider's estimate. */
+static inline double bp__tune_expected_ns(const bp__choice *choice, const bp__offer *offer) {
+    return choice->predicted ? offer->predicted_ns : offer->estimate_ns;
+}
+
 /* ---- Runs (tune_session.c) ---- */
 
 typedef struct bp__measured {
@@ -56,14 +61,23 @@ void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *
 
 /* Finds wrong results. Returns false if the candidates disagree and it is unknown which one is right. */
 bool bp__session_verify(bp__session *s);
-/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. Returns how many were
- * wrong. */
+/* Puts wrong candidates into quarantine and refuses them. native is never refused: it must remain. Returns how many
+ * were wrong. */
 int bp__session_punish(bp__session *s);
 
 /* ---- The text of a record (tune_record_text.c) ---- */
 
 /* Ranks the offers by the record of the class. Returns false if there is none that may be used. */
 bool bp__tune_apply(bp__choice *choice, const bp__eligible *all, const char *key);
+/* Ranks the offers by the record of a similar problem. Returns false if an offer that would be measured has no time in
+ * it, or if its expected times are from another source. */
+bool bp__tune_read_neighbour(bp__choice *choice, const bp__eligible *all, const char *record);
 void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, bp__text *record);
+
+/* ---- Similar problems (tune_neighbours.c) ---- */
+
+/* Ranks the offers of a class without a record by that of the nearest neighbour. Returns false if there is none that
+ * may be used. */
+bool bp__neighbour_apply(bp__choice *choice, const bp__eligible *eligible, const char *key);
 
 #endif

@@ -190,8 +190,8 @@ static char *allocate(size_t size, size_t position, void **block) {
     return *block ? (char *)*block + position : NULL;
 }
 
-/* Returns how many bytes determine the values of an operand. Large ones repeat random numbers, because copying is faster
- * than making them. The period is a prime number of elements, so that rows of a matrix differ. */
+/* Returns how many bytes determine the values of an operand. Large ones repeat random numbers, because copying is
+ * faster than making them. The period is a prime number of elements, so that rows of a matrix differ. */
 static size_t untouched_size(const bp__trial_operand *o) {
     enum { PERIOD = 65521 };
     const size_t period = PERIOD * bp_dtype_size(o->dtype);

@@ -59,9 +59,10 @@ typedef struct bp__trial {
 /* Describes the problem's operands (layouts.c). Returns false for operations that are not measured. */
 bool bp__trial_layout(bp__trial *trial, const bp_problem *problem);
 
-/* Makes operands with the problem's strides, and random numbers that are the same in every run; bp__trial_restore() puts
- * them there. `addresses` (may be NULL) are the caller's operands; the private ones have the same position in a cache
- * line. Returns BP_E_UNSUPPORTED if the operation is not measured or needs more than `most` bytes, or BP_E_NO_MEMORY.
+/* Makes operands with the problem's strides, and random numbers that are the same in every run; bp__trial_restore()
+ * puts them there. `addresses` (may be NULL) are the caller's operands; the private ones have the same position in a
+ * cache line. Returns BP_E_UNSUPPORTED if the operation is not measured or needs more than `most` bytes, or
+ * BP_E_NO_MEMORY.
  */
 bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_operand *addresses, size_t most);
 void bp__trial_close(bp__trial *trial);

@@ -11,9 +11,9 @@
 enum { RIVALS = 5 };
 
 typedef struct watch {
-    void *c;                 /* result of the program's call */
-    atomic_int writes;       /* runs that wrote it */
-    atomic_int runs[RIVALS]; /* of each algorithm */
+    void *c;                       /* result of the program's call */
+    atomic_int writes;             /* runs that wrote it */
+    atomic_int runs[RIVALS];       /* of each algorithm */
     void (*advance)(long long ns); /* the clock of the test, which only runs advance: one for each thread */
     long long times[RIVALS];       /* of a run, in ns; 0: as in rivals.c */
     double estimates[RIVALS];      /* likewise */
