@@ -353,6 +353,7 @@ static const cli_option options[] = {
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
     OPTIONS_PRODUCTS,
+    OPTIONS_LEADING,
     OPTIONS_FFT,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},

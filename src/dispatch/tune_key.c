@@ -73,7 +73,8 @@ static uint64_t layout_hash(const bp_problem *asked) {
 }
 
 void bp__tune_key(bp__text *key, const bp_problem *asked) {
-    static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"};
+    static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"},
+                            *const packed[] = {"", " first", " second", " both"};
     const bp_policy *policy = &asked->policy;
     const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
     char problem[256];
@@ -85,6 +86,9 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     }
     bp__text_addf(key, "%s; %d thread%s%s", problem, (int)policy->threads, policy->threads == 1 ? "" : "s",
                   precisions[policy->precision % 3]);
+    if (policy->packed) {
+        bp__text_addf(key, "; packed%s", packed[policy->packed % 4]);
+    }
     if (policy->deterministic) {
         bp__text_addf(key, "; deterministic%s", levels[policy->deterministic % 3]);
     }

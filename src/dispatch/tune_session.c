@@ -30,6 +30,21 @@ static bp_status make_plan(bp__session *s, bp__measured *m, const bp__offer *off
     return BP_OK;
 }
 
+/* Packs the inputs that calls of this class pass in packed form. A library without a packed form reads them as they are,
+ * because a copy in the same layout takes its place. */
+static bp_status pack(bp__session *s, bp__measured *m, const bp__offer *offer) {
+    const bp_problem *asked = &s->choice->asked;
+    const bool products = asked->op == BP_OP_GEMM;
+    const uint32_t wanted = products && m->prepared->pack ? asked->policy.packed & offer->verdict.packs : 0;
+    for (int i = 0; i < BP__OPERANDS && wanted >> i; i++) {
+        if (wanted >> i & 1) {
+            BP__TRY(m->prepared->pack(m->prepared, i, &s->trial.operands[i], &m->packed[i]));
+            m->timed.packed = (const bp_packed *const *)m->packed;
+        }
+    }
+    return BP_OK;
+}
+
 /* Returns whether the first run of a candidate is enough to know that it is slow. It shows nothing if the library was
  * loaded for it, or if the call is so short that code and data were not in the cache yet. */
 static bool is_slow(const bp__session *s, const bp__measured *m) {
@@ -58,7 +73,8 @@ void bp__session_compute(bp__session *s, bp__measured *m, const bp__offer *offer
     const int64_t planned = bp__now_ns();
     bp__trial_restore(&s->trial);
     const int64_t restored = bp__now_ns();
-    m->timed.status = bp__timed_run(&s->trial, &m->timed);
+    m->timed.status = pack(s, m, offer);
+    m->timed.status = m->timed.status == BP_OK ? bp__timed_run(&s->trial, &m->timed) : m->timed.status;
     m->plan_ns = (double)(planned - start);
     m->run_ns = (double)(bp__now_ns() - restored);
     if (m->timed.status == BP_OK) {
@@ -84,6 +100,11 @@ static void prepare(bp__session *s, const bp__offer *offer) {
 void bp__session_release(bp__measured *m) {
     bp__trial_result_free(&m->result);
     bp__free_aligned(m->timed.workspace);
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        if (m->packed[i]) {
+            m->packed[i]->destroy(m->packed[i]);
+        }
+    }
     if (m->prepared) {
         m->prepared->destroy(m->prepared);
     }

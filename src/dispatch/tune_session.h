@@ -35,6 +35,7 @@ typedef struct bp__measured {
     const bp__offer *offer;
     bp__timed timed;
     bp_prepared *prepared;
+    bp_packed *packed[BP__OPERANDS]; /* inputs that the caller will pass in packed form; NULL: as they are */
     double plan_ns, run_ns; /* what making the plan took, and its first run */
     bp__trial_result result;
     bool has_result;

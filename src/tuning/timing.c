@@ -21,7 +21,8 @@ bp_status bp__timed_run(bp__trial *trial, const bp__timed *timed) {
     const bp_exec exec = {.struct_size = sizeof exec,
                           .workspace = {timed->workspace, 0},
                           .workspace_size = prepared->workspace,
-                          .scalars = trial->scalars};
+                          .scalars = trial->scalars,
+                          .packed = timed->packed};
     return prepared->enqueue(prepared, trial->operands, &exec);
 }
 

@@ -121,6 +121,7 @@ double bp__budget_left(const bp__budget *budget); /* in ns; negative if the limi
 typedef struct bp__timed {
     const bp_prepared *prepared;
     void *workspace;
+    const bp_packed *const *packed; /* operands in packed form; NULL: there are none */
     bool threaded;    /* may use more than one thread */
     bp_status status; /* the first failure */
     double first_ns;  /* time of a call by bp__timed_prepare() */

@@ -5,7 +5,7 @@ target_include_directories(tuning_rivals PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(tuning_rivals PRIVATE backplane_flags)
 set_target_properties(tuning_rivals PROPERTIES PREFIX "" OUTPUT_NAME rivals
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tuning-rivals)
-foreach(program budget choice neighbours safety)
+foreach(program budget choice layouts neighbours safety)
     if(TARGET test_tuning_${program})
         target_sources(test_tuning_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/base/support_base.c)
         target_link_options(test_tuning_${program} PRIVATE -Wl,--wrap=bp__now_ns)
