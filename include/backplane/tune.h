@@ -18,7 +18,11 @@
  * `fft.planner` has limits; a run of `native` if results differ and no other run shows which is right; and writing the
  * file.
  *
- * A candidate with a wrong result is written to the file quarantine.txt in the same directory, and refused afterwards.
+ * One thread measures at a time. The others go on without; with tuning.start=now they wait for at most two seconds
+ * first. The thread's interrupt check (interrupt.h) does not stop a measurement.
+ *
+ * A candidate with a wrong result is written to the file quarantine.txt in the same directory, and refused afterwards;
+ * by this process alone if the file cannot be written.
  *
  * To measure a class at once, make its plan under "benchmark=true, tuning.start=now". All functions are thread-safe.
  */

@@ -85,35 +85,57 @@ static bool is_settled(const bp__choice *choice, const char *key) {
     return settled;
 }
 
-/* Applies the record of the class, measuring it first if `now`; otherwise that of a similar one. Returns whether the
- * class has a record. */
-static bool rank(bp__choice *choice, bool now, const bp_operand *addresses) {
+/* Takes the right to measure. A call that measures first waits for another thread, but not for ever: a library may not
+ * return. */
+static bool begin_measuring(bool waits) {
+    enum { MOST_SECONDS = 2 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += MOST_SECONDS;
+    return (waits ? pthread_mutex_timedlock(&measuring, &until) : pthread_mutex_trylock(&measuring)) == 0;
+}
+
+/* Measures the class, unless another thread or process has done so. Returns whether it has a record. */
+static bool measure_once(bp__choice *choice, const char *key, const bp_operand *addresses) {
+    bp__tune_refresh();
+    bp__quarantine_refresh();
+    refuse_quarantined(choice);
+    bp__eligible all = bp__tune_eligible(choice);
+    bool ranked = bp__tune_apply(choice, &all, key);
+    if (!ranked && !is_settled(choice, key)) {
+        measure(choice, key, addresses);
+        all = bp__tune_eligible(choice);
+        ranked = bp__tune_apply(choice, &all, key);
+    }
+    return ranked;
+}
+
+/* What a choice does about a class without a record. */
+typedef enum unmeasured_class { USES_OTHERS, MEASURES, MEASURES_AND_WAITS } unmeasured_class;
+
+/* Applies the record of the class; otherwise that of a similar one. */
+static bp__tune_result rank(bp__choice *choice, unmeasured_class does, const bp_operand *addresses) {
     bp__text key = {0};
     bp__eligible all = bp__tune_eligible(choice);
+    bool busy = false;
     if (all.count < 2) {
-        return false;
+        return BP__TUNE_NONE;
     }
     bp__tune_key(&key, &choice->asked);
     bool ranked = !key.failed && bp__tune_apply(choice, &all, bp__text_get(&key));
-    if (!ranked && now && !key.failed && may_measure(&choice->asked)) {
-        pthread_mutex_lock(&measuring);
-        bp__tune_refresh(); /* another thread or process may have measured it meanwhile */
-        bp__quarantine_refresh();
-        refuse_quarantined(choice);
-        all = bp__tune_eligible(choice);
-        ranked = bp__tune_apply(choice, &all, bp__text_get(&key));
-        if (!ranked && !is_settled(choice, bp__text_get(&key))) {
-            measure(choice, bp__text_get(&key), addresses);
-            all = bp__tune_eligible(choice);
-            ranked = bp__tune_apply(choice, &all, bp__text_get(&key));
+    if (!ranked && does != USES_OTHERS && !key.failed && may_measure(&choice->asked)) {
+        busy = !begin_measuring(does == MEASURES_AND_WAITS);
+        if (!busy) {
+            ranked = measure_once(choice, bp__text_get(&key), addresses);
+            pthread_mutex_unlock(&measuring);
         }
-        pthread_mutex_unlock(&measuring);
     }
     if (!ranked && !key.failed && !choice->unmeasured) {
+        all = bp__tune_eligible(choice);
         bp__neighbour_apply(choice, &all, bp__text_get(&key));
     }
     bp__text_free(&key);
-    return ranked;
+    return ranked ? BP__TUNE_RANKED : busy ? BP__TUNE_BUSY : BP__TUNE_NONE;
 }
 
 void bp__tune_choice(bp__choice *choice) {
@@ -126,21 +148,21 @@ void bp__tune_choice(bp__choice *choice) {
     }
     bool now = policy->benchmark == BP__BENCHMARK_NOW;
     if (now || ((policy->tuning != BP__TUNING_OFF || policy->benchmark != BP__BENCHMARK_OFF) && bp__tune_any())) {
-        rank(choice, now, NULL);
+        rank(choice, now ? MEASURES_AND_WAITS : USES_OTHERS, NULL);
     }
 }
 
-bool bp__tune_problem(const bp_problem *problem, const bp_operand *addresses) {
+bp__tune_result bp__tune_problem(const bp_problem *problem, const bp_operand *addresses) {
     bp__choice choice;
     if (bp__choose(&choice, problem, NULL, true) != BP_OK) {
-        return false;
+        return BP__TUNE_NONE;
     }
-    bool ranked = choice.measured;
-    if (!ranked) {
-        ranked = rank(&choice, true, bp__adapted(problem) ? NULL : addresses); /* an adapter has operands of its own */
+    bp__tune_result result = BP__TUNE_RANKED;
+    if (!choice.measured) {
+        result = rank(&choice, MEASURES, bp__adapted(problem) ? NULL : addresses); /* adapters have own operands */
     }
     bp__choice_free(&choice);
-    return ranked;
+    return result;
 }
 
 const char *bp__tune_age(int64_t written_s, char *buffer, size_t size) {

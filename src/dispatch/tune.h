@@ -51,9 +51,13 @@ void bp__quarantine_reset(void);
 /* Refuses quarantined offers, and ranks the others by measured times if the class has a record. Measures the class
  * first if benchmark and tuning.start=now ask for it. */
 void bp__tune_choice(bp__choice *choice);
-/* Measures the class of a problem, at the addresses of a call (may be NULL), unless it has a record. Returns whether it
- * has one afterwards. */
-bool bp__tune_problem(const bp_problem *problem, const bp_operand *addresses);
+typedef enum bp__tune_result {
+    BP__TUNE_NONE,   /* the class has no record */
+    BP__TUNE_RANKED, /* it has one now */
+    BP__TUNE_BUSY    /* another thread measures something */
+} bp__tune_result;
+/* Measures the class of a problem, at the addresses of a call (may be NULL), unless it has a record. Does not wait. */
+bp__tune_result bp__tune_problem(const bp_problem *problem, const bp_operand *addresses);
 /* Returns what measuring the choice is expected to take, in ns; 0 if there is nothing to measure. */
 double bp__tune_cost(const bp__choice *choice);
 /* Writes "3 hours ago". */

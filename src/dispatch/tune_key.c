@@ -74,7 +74,7 @@ static uint64_t layout_hash(const bp_problem *asked) {
 
 void bp__tune_key(bp__text *key, const bp_problem *asked) {
     static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"},
-                            *const packed[] = {"", " first", " second", " both"};
+                             *const packed[] = {"", " first", " second", " both"};
     const bp_policy *policy = &asked->policy;
     const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
     char problem[256];

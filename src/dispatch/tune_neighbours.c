@@ -57,7 +57,10 @@ static bool take_size(const char **at, double *size) {
 
 /* Reads a key, which may come from a hostile file. Returns false if it is not that of a product. */
 static bool read_place(const char *key, place *found) {
-    const char *at = key, *rest = strstr(key, "; "), *class = rest ? strstr(rest, "; class ") : NULL;
+    const char *at = key, *rest = strstr(key, "; "), *class = NULL;
+    for (const char *next = rest; next && (next = strstr(next, "; class ")); next++) {
+        class = next; /* the last one: texts of settings come before */
+    }
     double *size = found->size, again;
     if (!class || !take(&at, PRODUCTS)) {
         return false;

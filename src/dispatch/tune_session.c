@@ -30,8 +30,8 @@ static bp_status make_plan(bp__session *s, bp__measured *m, const bp__offer *off
     return BP_OK;
 }
 
-/* Packs the inputs that calls of this class pass in packed form. A library without a packed form reads them as they are,
- * because a copy in the same layout takes its place. */
+/* Packs the inputs that calls of this class pass in packed form. A library without a packed form reads them as they
+ * are, because a copy in the same layout takes its place. */
 static bp_status pack(bp__session *s, bp__measured *m, const bp__offer *offer) {
     const bp_problem *asked = &s->choice->asked;
     const bool products = asked->op == BP_OP_GEMM;
@@ -203,8 +203,11 @@ static bool any_time(const bp__session *s) {
 
 void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record) {
     bp__budget_begin(&s->budget, bp__tune_expected_ns(s->choice, &s->choice->offers[all->offer[0]]));
-    if (bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES) != BP_OK) {
-        bp__text_addf(record, "!%s", bp_last_error());
+    const bp_status status = bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES);
+    if (status != BP_OK) {
+        if (status == BP_E_UNSUPPORTED) { /* memory may be enough another time */
+            bp__text_addf(record, "!%s", bp_last_error());
+        }
         return;
     }
     if (bp__trial_result_size(&s->trial) * (size_t)all->count > MOST_RESULTS) {

@@ -36,7 +36,7 @@ typedef struct bp__measured {
     bp__timed timed;
     bp_prepared *prepared;
     bp_packed *packed[BP__OPERANDS]; /* inputs that the caller will pass in packed form; NULL: as they are */
-    double plan_ns, run_ns; /* what making the plan took, and its first run */
+    double plan_ns, run_ns;          /* what making the plan took, and its first run */
     bp__trial_result result;
     bool has_result;
     char wrong[160];   /* why the result is wrong; "" if it is right */
@@ -55,7 +55,7 @@ typedef struct bp__session {
 void bp__session_compute(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found);
 void bp__session_release(bp__measured *m);
 /* Compares the eligible offers, as far as the budget permits, and writes the record. Leaves it empty if there was not
- * enough time for two of them, or if all of them failed. */
+ * enough time for two of them or not enough memory, or if all of them failed. */
 void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record);
 
 /* ---- The check of the results (tune_verify.c) ---- */

@@ -123,6 +123,9 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     }
     if (p->seen) {
         take_time(p, given != NULL);
+        if (p->seen->during) {
+            p->seen->during();
+        }
     }
     return BP_OK;
 }
