@@ -128,10 +128,12 @@ typedef struct bp_explanation bp_explanation;
 typedef enum bp_time_source {
     BP_TIME_ESTIMATED,    /* the provider's formula, with constants that were not measured on this machine */
     BP_TIME_INTERPOLATED, /* from times measured on this machine at other sizes or layouts */
-    BP_TIME_MEASURED      /* measured on this machine at these sizes */
+    BP_TIME_MEASURED,     /* measured on this machine at these sizes */
+    BP_TIME_NEIGHBOUR     /* one of the other three, times the ratio of measured to expected time in the record of a
+                           * product of similar sizes (tune.h) */
 } bp_time_source;
 
-/* Returns "estimated", "interpolated" or "measured"; "" for an invalid value. Static storage. */
+/* Returns "estimated", "interpolated", "measured" or "neighbour"; "" for an invalid value. Static storage. */
 BP_API const char *bp_time_source_name(bp_time_source source);
 
 typedef struct bp_candidate_info {

@@ -7,7 +7,22 @@
  * accept the problem; under `deterministic` only if tuning.store_path names the file. The settings benchmark,
  * benchmark_limit, tuning.start, tuning.store and tuning.store_path are described in settings.h.
  *
- * A candidate with a wrong result is written to the file quarantine.txt in the same directory, and refused afterwards.
+ * A matrix product without a record is chosen by that of a neighbour, if there is one: a product with sizes within a
+ * factor of 1.25 and the same layout and constraints. For each candidate, the ratio of its measured to its expected
+ * time there is multiplied by its expected time here.
+ *
+ * Measuring a class takes at most 20 ms, or 50 times its own time (that of its fastest candidate) if this is more. The
+ * limit covers the private operands, the check of the results, warm-up and timed calls. Candidates are run in the order
+ * of their expected times, and what does not fit is not measured. A call that has begun is not interrupted. Not covered
+ * are the first use of a library in the process (loading it, starting its threads); planning of transforms, for which
+ * `fft.planner` has limits; a run of `native` if results differ and no other run shows which is right; and writing the
+ * file.
+ *
+ * One thread measures at a time. The others go on without; with tuning.start=now they wait for at most two seconds
+ * first. The thread's interrupt check (interrupt.h) does not stop a measurement.
+ *
+ * A candidate with a wrong result is written to the file quarantine.txt in the same directory, and refused afterwards;
+ * by this process alone if the file cannot be written.
  *
  * To measure a class at once, make its plan under "benchmark=true, tuning.start=now". All functions are thread-safe.
  */
@@ -25,11 +40,13 @@ extern "C" {
 /* The record of a class. The strings are valid during the visit. */
 typedef struct bp_tuning_record {
     size_t struct_size;
-    const char *problem; /* "matmul f32 512x512 @ 512x512 -> 512x512; 2 threads; machine ...; class ..." */
-    const char *times;   /* "took 3.1 ms, machine 1.02|1.24e+06 LIBRARY:PROVIDER:ALGORITHM@BUILD|...": after what the
-                          * measurement took, and the ratio of the machine's slowest to its fastest speed meanwhile,
-                          * each candidate with its time in ns, "-" (not measured, as its estimate was much longer) or
-                          * "failed" */
+    const char *problem; /* "matmul f32 512x512 @ 512x512 -> 512x512; 2 threads; machine ...; layout ...; class ..." */
+    const char *times;   /* "took 9.1 ms with 6 ms for the first use of libraries, machine 1.02, expected times
+                          * estimated|1.24e+06/1.1e+06 LIBRARY:PROVIDER:ALGORITHM@BUILD|...": what the measurement took,
+                          * the ratio of the machine's slowest to its fastest speed meanwhile, and the source of the
+                          * expected times (estimated or calibrated); then each candidate with its measured and its
+                          * expected time in ns, "-" (not measured: its expected time was much longer, or the time was
+                          * over) or "failed" */
     int64_t written_s;   /* time of the measurement, in seconds since 1970 */
 } bp_tuning_record;
 

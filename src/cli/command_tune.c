@@ -21,17 +21,22 @@ typedef struct fastest {
     int measured; /* candidates with a time */
 } fastest;
 
+/* Returns whether a number was read: "1234.5 NAME", or with the expected time "1234.5/1100 NAME". */
+static bool is_time(const char *at, const char *end) {
+    return end != at && (*end == ' ' || *end == '/') && strchr(end, ' ');
+}
+
 static fastest find_fastest(const char *times) {
     fastest best = {.ns = INFINITY, .name = ""};
     for (const char *at = strchr(times, '|'); at; at = strchr(at, '|')) {
         char *end;
         double ns = strtod(++at, &end);
-        bool timed = end != at && *end == ' ' && ns > 0;
+        bool timed = is_time(at, end) && ns > 0;
         best.measured += timed;
         if (timed && ns < best.ns) {
             best.ns = ns;
-            best.name = end + 1;
-            best.length = (int)strcspn(end + 1, "@|");
+            best.name = end + strcspn(end, " ") + 1;
+            best.length = (int)strcspn(best.name, "@|");
         }
     }
     return best;
@@ -74,7 +79,8 @@ static int show_json(void *user, const bp_tuning_record *record) {
             char *name = cli_format("%.*s", (int)strcspn(space + 1, "|"), space + 1);
             json_open(NULL, '{');
             json_text("candidate", name);
-            json_number("time_ns", end != at && *end == ' ' ? ns : NAN);
+            json_number("time_ns", is_time(at, end) ? ns : NAN);
+            json_number("expected_ns", is_time(at, end) && *end == '/' ? strtod(end + 1, NULL) : NAN);
             json_bool("failed", strncmp(at, "failed", 6) == 0);
             json_close();
             free(name);
@@ -347,6 +353,7 @@ static const cli_option options[] = {
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
     OPTIONS_PRODUCTS,
+    OPTIONS_LEADING,
     OPTIONS_FFT,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},

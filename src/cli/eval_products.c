@@ -35,16 +35,9 @@ static int take_old_c(cli_job *job) {
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static int prepare(cli_job *job) {
+static int make_result(cli_job *job) {
     const product_words *words = &job->words.product;
-    int code = read_words(job);
-    if (code != CLI_OK) {
-        return code;
-    }
-    if (words->old_c) {
-        return take_old_c(job);
-    }
-    int ndim = 0;
+    int code, ndim = 0;
     int64_t shape[BP_MAX_NDIM];
     const bp_view *a = &job->inputs[0], *b = &job->inputs[1];
     if (job->operation->number == GEMM) {
@@ -54,6 +47,14 @@ static int prepare(cli_job *job) {
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
     return code == CLI_OK ? job_result(job, 0, bp_dtype_from_dlpack(a->tensor.dtype), ndim, shape) : code;
+}
+
+static int prepare(cli_job *job) {
+    int code = read_words(job);
+    if (code == CLI_OK) {
+        code = job->words.product.old_c ? take_old_c(job) : make_result(job);
+    }
+    return code == CLI_OK && job->dry ? operand_leading(job->args, "ldc", false, &job->results[0]) : code;
 }
 
 static bp_status run_matmul(cli_job *job) {

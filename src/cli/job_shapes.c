@@ -30,10 +30,10 @@ static int read_dtype(cli_job *job, bp_dtype *dtype) {
                : cli_fail(CLI_USAGE, "no such element type: '%s'%s", word, cli_suggest(word, "", dtype_at, NULL));
 }
 
-/* Makes views of the given shapes. --trans-a and --trans-b give their layout, unless they are options of the operation.
- */
+/* Makes views of the given shapes. --trans-a and --trans-b give their layout, unless they are options of the operation;
+ * --lda and --ldb their leading dimensions. */
 static int read_views(cli_job *job, bp_dtype dtype) {
-    static const char *const layouts[] = {"trans-a", "trans-b"};
+    static const char *const layouts[] = {"trans-a", "trans-b"}, *const leading[] = {"lda", "ldb"};
     const cli_args *args = job->args;
     int code = CLI_OK;
     for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
@@ -42,6 +42,7 @@ static int read_views(cli_job *job, bp_dtype dtype) {
         bool transposed = i < 2 && cli_has(args, layouts[i]) && !job_takes(job, layouts[i]);
         code = operand_shape(args->operands[job->first + i], &ndim, shape);
         code = code == CLI_OK ? operand_view(&job->inputs[i], dtype, ndim, shape, transposed) : code;
+        code = code == CLI_OK && i < 2 ? operand_leading(args, leading[i], transposed, &job->inputs[i]) : code;
     }
     return code;
 }

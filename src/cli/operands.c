@@ -42,6 +42,35 @@ int operand_view(bp_view *view, bp_dtype dtype, int ndim, const int64_t *shape, 
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
+int operand_leading(const cli_args *args, const char *option, bool transposed, bp_view *view) {
+    enum { MOST = 1 << 30 };
+    const int ndim = view->tensor.ndim;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM], leading;
+    int code = cli_number(args, option, 1, MOST, 0, &leading);
+    if (code != CLI_OK || leading == 0) {
+        return code;
+    }
+    if (ndim < 2) {
+        return cli_fail(CLI_USAGE, "--%s: an array of one dimension has no rows", option);
+    }
+    memcpy(shape, view->shape, (size_t)ndim * sizeof *shape);
+    const int inner = transposed ? ndim - 2 : ndim - 1, outer = transposed ? ndim - 1 : ndim - 2;
+    if (leading < shape[inner]) {
+        return cli_fail(CLI_USAGE, "--%s is %lld; it must be at least %lld", option, (long long)leading,
+                        (long long)shape[inner]);
+    }
+    strides[inner] = 1;
+    strides[outer] = leading;
+    int64_t item = leading * shape[outer];
+    for (int i = ndim - 3; i >= 0; i--) {
+        strides[i] = item;
+        item *= shape[i];
+    }
+    const bp_dtype dtype = bp_dtype_from_dlpack(view->tensor.dtype);
+    const bp_status status = bp_view_init(view, NULL, dtype, ndim, shape, strides);
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
 int operand_options(const cli_args *args, bp_options **options) {
     *options = NULL;
     if (!cli_has(args, "set")) {

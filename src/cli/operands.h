@@ -12,6 +12,10 @@ int operand_shape(const char *text, int *ndim, int64_t *shape);
 /* Makes a view without data; with `transposed`, in the layout of a transposed view. */
 int operand_view(bp_view *view, bp_dtype dtype, int ndim, const int64_t *shape, bool transposed);
 
+/* Applies --lda, --ldb or --ldc to a view without data: sets the distance between its rows, or between its columns if
+ * it is `transposed`. */
+int operand_leading(const cli_args *args, const char *option, bool transposed, bp_view *view);
+
 /* Makes the options of --set; NULL if there are none. The caller frees them with bp_options_release(). */
 int operand_options(const cli_args *args, bp_options **options);
 

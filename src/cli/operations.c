@@ -65,21 +65,28 @@ static bool takes(const cli_operation *operation, const char *option) {
     return false;
 }
 
+/* Returns whether the operation takes the option as the layout of an operand of a product: its leading dimension. */
+static bool is_leading(const cli_operation *operation, const char *option) {
+    const bool product = strcmp(operation->name, "matmul") == 0 || strcmp(operation->name, "gemm") == 0;
+    return product && (strcmp(option, "lda") == 0 || strcmp(option, "ldb") == 0 || strcmp(option, "ldc") == 0);
+}
+
 /* Returns the names of the operations that take an option; NULL if it is for all. */
 static char *takers(const char *option) {
     char *names = NULL;
     const cli_operation *row;
     for (int i = 0; (row = cli_operation_at(i)); i++) {
-        if (takes(row, option)) {
+        if (takes(row, option) || is_leading(row, option)) {
             names = cli_join(names, names ? ", " : "", row->name);
         }
     }
     return names;
 }
 
-/* Returns whether `explain` takes the option as the layout of an operand: a transposed view. */
+/* Returns whether `explain` takes the option as the layout of an operand: a transposed view, or a leading dimension. */
 static bool is_layout(const cli_job *job, const char *option) {
-    return job->dry && (strcmp(option, "trans-a") == 0 || (strcmp(option, "trans-b") == 0 && job->operation->most > 1));
+    return job->dry && (strcmp(option, "trans-a") == 0 || is_leading(job->operation, option) ||
+                        (strcmp(option, "trans-b") == 0 && job->operation->most > 1));
 }
 
 /* ---- Help for one operation ---- */

@@ -119,6 +119,13 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         "conj-b", 0, NULL, "gemm: conjugate B."                                                                        \
     }
 
+/* Of explain and tune, whose operands have no data. */
+#define OPTIONS_LEADING                                                                                                \
+    {"lda", 0, "N", "Elements between rows of A; between its columns if A is a transposed view."},                     \
+        {"ldb", 0, "N", "The same for B."}, {                                                                          \
+        "ldc", 0, "N", "The same for the result."                                                                      \
+    }
+
 #define OPTIONS_FFT                                                                                                    \
     {"n", 0, "N",                                                                                                      \
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \

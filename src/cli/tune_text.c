@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 8 };
+enum { MOST_WORDS = 12 };
 
 typedef struct words {
     char **list;
@@ -63,11 +63,12 @@ static void take_batch(const char **text, char *batch, size_t size) {
     }
 }
 
-/* ---- Products: "f32 8 x alpha 5x6 @ 6x7^T -> 5x7 + beta C" ---- */
+/* ---- Products: "f32 8 x alpha 5x6 @ 6x7^T ld 9 -> 5x7 + beta C" ---- */
 
 typedef struct matrix {
     int64_t rows, columns;
     bool transposed;
+    int64_t leading; /* 0: there are no gaps */
 } matrix;
 
 static bool take_matrix(const char **text, matrix *m) {
@@ -75,12 +76,22 @@ static bool take_matrix(const char **text, matrix *m) {
         return false;
     }
     m->transposed = take(text, "^T");
+    m->leading = 0;
+    if (take(text, " ld ") && !take_number(text, &m->leading)) {
+        return false;
+    }
     return **text != '*' && strncmp(*text, " strided", 8) != 0; /* conjugated, or of unknown strides */
 }
 
 static void add_matrix(words *w, const char *batch, const matrix *m, bool reversed) {
     add(w,
         cli_format("%s%" PRId64 "x%" PRId64, batch, reversed ? m->columns : m->rows, reversed ? m->rows : m->columns));
+}
+
+static void add_leading(words *w, const char *option, const matrix *m) {
+    if (m->leading > 0) {
+        add(w, cli_format("--%s=%" PRId64, option, m->leading));
+    }
 }
 
 static bool product_words(words *w, const char *text) {
@@ -116,6 +127,9 @@ static bool product_words(words *w, const char *text) {
     if (b.transposed) {
         add(w, cli_format("--trans-b"));
     }
+    add_leading(w, "lda", &a);
+    add_leading(w, "ldb", &b);
+    add_leading(w, "ldc", &c);
     return true;
 }
 
@@ -207,7 +221,7 @@ static bool matrix_words(words *w, const char *operation, const char *text) {
     add(w, cli_format("%s", dtype));
     add_matrix(w, batch, &a, false);
     if (two) {
-        add_matrix(w, batch, &(matrix){a.rows, sides, false}, false);
+        add_matrix(w, batch, &(matrix){.rows = a.rows, .columns = sides}, false);
     }
     if (take(&text, " ")) {
         add_mode(w, operation, text);

@@ -298,6 +298,10 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
+    } else if (open > 1 && *choice->neighbour) {
+        char age[64];
+        bp__text_addf(&choice->decision, "lowest time of %d candidates that accept, from a measured neighbour %s, %s",
+                      open, choice->neighbour, bp__tune_age(choice->neighbour_s, age, sizeof age));
     } else if (open > 1) {
         bp__text_addf(&choice->decision,
                       choice->measured    ? "lowest measured time of %d candidates that accept"

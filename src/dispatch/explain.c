@@ -15,12 +15,22 @@ struct bp_explanation {
 };
 
 const char *bp_time_source_name(bp_time_source source) {
-    static const char *const names[] = {"estimated", "interpolated", "measured"};
+    static const char *const names[] = {"estimated", "interpolated", "measured", "neighbour"};
     return source >= 0 && source < BP__COUNT(names) ? names[source] : "";
 }
 
 static const char *text_of(const bp_verdict *v) {
     return v->text[0] || v->reason == BP_REASON_ACCEPTED ? v->text : bp_reason_text(v->reason);
+}
+
+/* Sets the expected time, and where it is from. */
+static void add_time(bp_candidate_info *info, const bp__choice *choice, const bp__offer *offer) {
+    const bool near = offer->neighbour_ns > 0;
+    info->cost_ns = near ? offer->neighbour_ns : choice->predicted ? offer->predicted_ns : offer->verdict.cost_ns;
+    info->time_source = near                ? BP_TIME_NEIGHBOUR
+                        : choice->predicted ? (bp_time_source)offer->accuracy
+                                            : BP_TIME_ESTIMATED;
+    info->measured_ns = offer->measured_ns;
 }
 
 int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate_info *info) {
@@ -40,11 +50,9 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
         .algorithm = v->algorithm,
         .properties = v->properties,
         .threads = v->threads,
-        .cost_ns = explanation->choice.predicted ? offer->predicted_ns : v->cost_ns,
         .chosen = index == explanation->choice.chosen,
-        .time_source = explanation->choice.predicted ? (bp_time_source)offer->accuracy : BP_TIME_ESTIMATED,
-        .measured_ns = explanation->choice.offers[index].measured_ns,
     };
+    add_time(&own, &explanation->choice, offer);
     bp__struct_write(info, &own, sizeof own);
     return 1;
 }

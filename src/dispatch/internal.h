@@ -22,6 +22,7 @@ typedef struct bp__candidate {
     bp_status status;               /* reason why `instance` is NULL */
     char refusal[256];
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
+    atomic_bool used_by_tuning;                   /* its library is loaded, and has run */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 
@@ -148,6 +149,7 @@ typedef struct bp__offer {
     size_t found_at, size; /* range in bp__choice.found: the provider's plan data */
     bool failed;           /* it was chosen before and failed */
     double measured_ns;    /* from the record of the problem's class; 0: none */
+    double neighbour_ns;   /* from the record of a similar problem; 0: none */
 } bp__offer;
 
 typedef struct bp__choice {
@@ -161,6 +163,8 @@ typedef struct bp__choice {
     bool measured;          /* the offers are ranked by times measured for this class of problems */
     int64_t measured_s;     /* when that was, in seconds since 1970 */
     bool predicted;         /* the offers are ranked by calibrated times */
+    char neighbour[128];    /* sizes of the similar problem by whose times the offers are ranked; "": none */
+    int64_t neighbour_s;    /* when that was measured */
     const char *unmeasured; /* why times that exist are not used; NULL: there are none */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */

@@ -139,7 +139,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->candidate = offer->candidate;
     plan->verdict = offer->verdict;
     plan->order_ns = offer->estimate_ns;
-    plan->predicted_ns = choice->predicted ? offer->predicted_ns : 0;
+    plan->predicted_ns = offer->neighbour_ns > 0 ? offer->neighbour_ns : choice->predicted ? offer->predicted_ns : 0;
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);

@@ -3,7 +3,7 @@
  * The file quarantine.txt in the cache directory has a line for each:
  *     LIBRARY[:PROVIDER][:ALGORITHM][@BUILD] OPERATION reason
  * OPERATION may be *. With @BUILD, the line is for the library with that build-id only. Users may add and remove lines;
- * those that begin with # are comments. */
+ * those that begin with # are comments. If the file cannot be written, the process keeps the line for itself. */
 #include "dispatch/tune.h"
 
 #include "store/place.h"
@@ -18,7 +18,8 @@ enum { MOST_BYTES = 1 << 20, WAIT_MS = 500 };
 static struct {
     atomic_bool loaded;
     atomic_bool any;
-    char *text; /* of the file; NULL if there is none */
+    char *text;   /* of the file; NULL if there is none */
+    bp__text own; /* lines that could not be written */
 } state;
 
 void bp__quarantine_refresh(void) {
@@ -35,7 +36,7 @@ void bp__quarantine_refresh(void) {
     pthread_mutex_lock(&bp__tune_mutex);
     char *old = state.text;
     state.text = text;
-    atomic_store(&state.any, text != NULL);
+    atomic_store(&state.any, text != NULL || state.own.length > 0);
     atomic_store(&state.loaded, true);
     pthread_mutex_unlock(&bp__tune_mutex);
     bp__free(old);
@@ -70,8 +71,17 @@ static bool names(const char *line, const bp__offer *offer, bp_op op, char *why,
     return true;
 }
 
-bool bp__quarantined(const bp__offer *offer, bp_op op, char *why, size_t size) {
+static bool find(const char *text, const bp__offer *offer, bp_op op, char *why, size_t size) {
     bool found = false;
+    for (const char *line = text; line && *line && !found;) {
+        found = names(line, offer, op, why, size);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return found;
+}
+
+bool bp__quarantined(const bp__offer *offer, bp_op op, char *why, size_t size) {
     if (!atomic_load(&state.loaded)) {
         bp__quarantine_refresh();
     }
@@ -79,11 +89,7 @@ bool bp__quarantined(const bp__offer *offer, bp_op op, char *why, size_t size) {
         return false;
     }
     pthread_mutex_lock(&bp__tune_mutex);
-    for (const char *line = state.text; line && *line && !found;) {
-        found = names(line, offer, op, why, size);
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
+    const bool found = find(state.text, offer, op, why, size) || find(bp__text_get(&state.own), offer, op, why, size);
     pthread_mutex_unlock(&bp__tune_mutex);
     return found;
 }
@@ -109,16 +115,25 @@ static bp_status append(const char *path, size_t given, const char *line) {
     return status;
 }
 
-void bp__quarantine_add(const bp__offer *offer, bp_op op, const char *why) {
+/* Writes the line of an offer. Texts of providers may have line ends, which would begin another line. */
+static void make_line(char *line, size_t size, const bp__offer *offer, bp_op op, const char *why) {
     const bp__candidate *candidate = offer->candidate;
     const char *algorithm = offer->verdict.algorithm, *build = candidate->library ? candidate->library->build_id : "";
-    char path[PATH_MAX], line[768];
+    const int length =
+        snprintf(line, size - 1, "%s:%s:%.*s%s%.16s %s %s", bp__candidate_id(candidate), candidate->provider->name,
+                 (int)strcspn(algorithm, " "), algorithm, *build ? "@" : "", build, bp_op_name(op), why);
+    for (char *at = line; *at; at++) {
+        *at = (char)((unsigned char)*at < ' ' ? ' ' : *at);
+    }
+    memcpy(line + (length < (int)size - 1 ? length : (int)size - 2), "\n", 2);
+}
+
+static bool write_line(const char *line) {
+    char path[PATH_MAX];
     size_t given;
     int lock;
-    snprintf(line, sizeof line, "%s:%s:%.*s%s%.16s %s %s\n", bp__candidate_id(candidate), candidate->provider->name,
-             (int)strcspn(algorithm, " "), algorithm, *build ? "@" : "", build, bp_op_name(op), why);
     if (!bp__cache_path(FILE_NAME, path, &given)) {
-        return;
+        return false;
     }
     bp_status status = bp__file_lock(path, given, WAIT_MS, &lock);
     if (status == BP_OK) {
@@ -128,6 +143,17 @@ void bp__quarantine_add(const bp__offer *offer, bp_op op, const char *why) {
     if (status != BP_OK) {
         bp__warn("%s could not be written: %s", path, bp_last_error());
     }
+    return status == BP_OK;
+}
+
+void bp__quarantine_add(const bp__offer *offer, bp_op op, const char *why) {
+    char line[768];
+    make_line(line, sizeof line, offer, op, why);
+    if (!write_line(line)) {
+        pthread_mutex_lock(&bp__tune_mutex);
+        bp__text_add(&state.own, line);
+        pthread_mutex_unlock(&bp__tune_mutex);
+    }
     bp__quarantine_refresh();
 }
 
@@ -135,6 +161,7 @@ void bp__quarantine_reset(void) {
     pthread_mutex_lock(&bp__tune_mutex);
     bp__free(state.text);
     state.text = NULL;
+    bp__text_free(&state.own);
     atomic_store(&state.loaded, false);
     atomic_store(&state.any, false);
     pthread_mutex_unlock(&bp__tune_mutex);

@@ -8,6 +8,7 @@
 #define BP_DISPATCH_TUNE_H
 
 #include "dispatch/internal.h"
+#include "store/store.h"
 
 /* Values of bp_policy.benchmark. */
 enum { BP__BENCHMARK_OFF, BP__BENCHMARK_AUTO, BP__BENCHMARK_NOW };
@@ -32,6 +33,11 @@ bool bp__tune_any(void); /* whether there is any record */
 void bp__tune_forget(void);
 /* Reads the file again, because another process may have measured the class meanwhile. */
 void bp__tune_refresh(void);
+/* Visits the records, those of this process first; bp__tune_version() changes when they do. The caller holds
+ * bp__tune_mutex. */
+void bp__tune_visit(bool (*visit)(void *user, const bp__store_record *record), void *user);
+uint64_t bp__tune_version(void);
+void bp__neighbours_forget(void);                   /* tune_neighbours.c: frees its index of the records, likewise */
 const char *bp__tune_file(char *path, size_t size); /* where records are read from; "" if there is no such place */
 
 /* ---- Quarantine (quarantine.c) ---- */
@@ -45,9 +51,13 @@ void bp__quarantine_reset(void);
 /* Refuses quarantined offers, and ranks the others by measured times if the class has a record. Measures the class
  * first if benchmark and tuning.start=now ask for it. */
 void bp__tune_choice(bp__choice *choice);
-/* Measures the class of a problem, at the addresses of a call (may be NULL), unless it has a record. Returns whether it
- * has one afterwards. */
-bool bp__tune_problem(const bp_problem *problem, const bp_operand *addresses);
+typedef enum bp__tune_result {
+    BP__TUNE_NONE,   /* the class has no record */
+    BP__TUNE_RANKED, /* it has one now */
+    BP__TUNE_BUSY    /* another thread measures something */
+} bp__tune_result;
+/* Measures the class of a problem, at the addresses of a call (may be NULL), unless it has a record. Does not wait. */
+bp__tune_result bp__tune_problem(const bp_problem *problem, const bp_operand *addresses);
 /* Returns what measuring the choice is expected to take, in ns; 0 if there is nothing to measure. */
 double bp__tune_cost(const bp__choice *choice);
 /* Writes "3 hours ago". */

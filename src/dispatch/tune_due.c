@@ -53,16 +53,16 @@ static double count_time(bp_plan *plan, double each) {
 }
 
 /* Measures the class of a plan. Scratch memory and the last plan of the thread stay those of the call. */
-static bool measure(const bp_plan *plan, const bp_operand *operands) {
+static bp__tune_result measure(const bp_plan *plan, const bp_operand *operands) {
     const uint64_t last = bp__thread.last_serial;
     const int64_t start = bp__now_ns();
     bp__scratch_held held;
     bp__scratch_hold(&held);
-    bool ranked = bp__tune_problem(&plan->problem, operands);
+    const bp__tune_result result = bp__tune_problem(&plan->problem, operands);
     bp__scratch_return(&held);
     atomic_fetch_add_explicit(&measured_ns, bp__now_ns() - start, memory_order_relaxed);
     bp__thread.last_serial = last;
-    return ranked;
+    return result;
 }
 
 void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
@@ -83,7 +83,10 @@ void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
         return;
     }
     atomic_store_explicit(&plan->due, UINT64_MAX, memory_order_relaxed); /* other threads go on without measuring */
-    if (measure(plan, operands)) {
+    const bp__tune_result result = measure(plan, operands);
+    if (result == BP__TUNE_BUSY) {
+        postpone(plan, INFINITY);
+    } else if (result == BP__TUNE_RANKED) {
         bp__cache_forget(plan);
         atomic_store_explicit(&plan->replaced, true, memory_order_release);
         atomic_store_explicit(&plan->due, 0, memory_order_relaxed);

@@ -28,6 +28,7 @@ static struct {
     bp__store *file; /* NULL: not read yet, or not used */
     own_record *own;
     int count;
+    uint64_t version; /* how often the records have changed; 0: never */
 } state;
 
 static bool is_frozen(void) {
@@ -60,6 +61,7 @@ static void load(void) {
     pthread_mutex_lock(&bp__tune_mutex);
     bp__store *old = state.file;
     state.file = fresh;
+    state.version++;
     atomic_store(&state.any, state.count > 0 || (fresh && bp__store_count(fresh) > 0));
     atomic_store(&state.loaded, true);
     pthread_mutex_unlock(&bp__tune_mutex);
@@ -111,6 +113,21 @@ bool bp__tune_find(const char *key, bool frozen, bp__text *value, int64_t *writt
     return found != NULL;
 }
 
+uint64_t bp__tune_version(void) {
+    return state.version;
+}
+
+void bp__tune_visit(bool (*visit)(void *user, const bp__store_record *record), void *user) {
+    bool more = true;
+    for (int i = 0; i < state.count && more; i++) {
+        const own_record *own = &state.own[i];
+        more = visit(user, &(bp__store_record){own->key, own->value, own->written_s});
+    }
+    if (more && state.file) {
+        bp__store_visit(state.file, visit, user);
+    }
+}
+
 /* Adds or replaces a record of this process. If memory is short, the class is measured again later. */
 static void keep_own(const char *key, const char *value) {
     char *copy = bp__strdup(value), *name = bp__strdup(key);
@@ -130,6 +147,7 @@ static void keep_own(const char *key, const char *value) {
         state.own[at].value = copy;
         state.own[at].written_s = (int64_t)time(NULL);
         copy = NULL;
+        state.version++;
         atomic_store(&state.any, true);
     }
     pthread_mutex_unlock(&bp__tune_mutex);
@@ -169,6 +187,8 @@ void bp__tune_forget(void) {
     state.file = NULL;
     state.count = 0;
     atomic_store(&state.loaded, false);
+    state.version++;
     atomic_store(&state.any, false);
+    bp__neighbours_forget();
     pthread_mutex_unlock(&bp__tune_mutex);
 }

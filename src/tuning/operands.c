@@ -163,7 +163,7 @@ static void clear_own_counterparts(const bp__trial_operand *o, char *memory, int
 static void make_values(const bp__trial *trial, bp__trial_operand *o, random_numbers *numbers) {
     const int64_t rows = o->ndim >= 2 ? o->shape[o->ndim - 2] : 1, columns = o->ndim >= 1 ? o->shape[o->ndim - 1] : 1;
     const double n = (double)(rows > columns ? rows : columns) + 1;
-    fill(o->untouched, o->size, o->dtype, o->values == BP__VALUES_DIAGONAL ? 1 / n : 1, numbers);
+    fill(o->untouched, o->untouched_size, o->dtype, o->values == BP__VALUES_DIAGONAL ? 1 / n : 1, numbers);
     switch (o->values) {
     case BP__VALUES_ANY:
         break;
@@ -190,6 +190,14 @@ static char *allocate(size_t size, size_t position, void **block) {
     return *block ? (char *)*block + position : NULL;
 }
 
+/* Returns how many bytes determine the values of an operand. Large ones repeat random numbers, because copying is
+ * faster than making them. The period is a prime number of elements, so that rows of a matrix differ. */
+static size_t untouched_size(const bp__trial_operand *o) {
+    enum { PERIOD = 65521 };
+    const size_t period = PERIOD * bp_dtype_size(o->dtype);
+    return o->values == BP__VALUES_ANY && o->size > period ? period : o->size;
+}
+
 static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_operand *address,
                              random_numbers *numbers) {
     if (!o->present || o->same != (int)(o - trial->operand)) {
@@ -200,7 +208,8 @@ static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_op
     size_t position = place % LINE / element * element; /* of a multiple of the element's size */
     o->memory = allocate(o->size, position, &o->block);
     if (!o->output || o->reads) {
-        o->untouched = allocate(o->size, 0, &o->block_untouched);
+        o->untouched_size = untouched_size(o);
+        o->untouched = allocate(o->untouched_size, 0, &o->block_untouched);
     }
     if (!o->memory || (!o->untouched && (!o->output || o->reads))) {
         return bp__fail_memory(o->size, "an operand to measure with");
@@ -252,7 +261,6 @@ bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_o
         }
         trial->operands[i] = (bp_operand){o->present ? owner->memory + owner->first : NULL, 0};
     }
-    bp__trial_restore(trial);
     return BP_OK;
 }
 
@@ -279,10 +287,12 @@ void bp__trial_restore(bp__trial *trial) {
         if (!o->present || o->same != i) {
             continue;
         }
-        if (o->untouched) {
-            memcpy(o->memory, o->untouched, o->size);
-        } else {
+        const size_t period = o->untouched_size;
+        if (!o->untouched) {
             memset(o->memory, 0xFF, o->size); /* NaN in every floating type, -1 in integers */
+        }
+        for (size_t at = 0; o->untouched && at < o->size; at += period) {
+            memcpy(o->memory + at, o->untouched, o->size - at < period ? o->size - at : period);
         }
     }
 }

@@ -21,7 +21,8 @@ bp_status bp__timed_run(bp__trial *trial, const bp__timed *timed) {
     const bp_exec exec = {.struct_size = sizeof exec,
                           .workspace = {timed->workspace, 0},
                           .workspace_size = prepared->workspace,
-                          .scalars = trial->scalars};
+                          .scalars = trial->scalars,
+                          .packed = timed->packed};
     return prepared->enqueue(prepared, trial->operands, &exec);
 }
 
@@ -45,22 +46,32 @@ static void note(bp__timed *c, double ns, bp_status status) {
     }
 }
 
-/* Times single calls, for which reading the clock takes little, or several together. The first call after another
- * library's is not timed: it wakes the library's threads and loads its code. */
-static double sample(bp__trial *trial, bp__timed *c, bp_status *status) {
+/* Times single calls, for which reading the clock takes little, as many as fit into `most_ns` but at least one. The
+ * clock has been read at `begun`. */
+static double sample_single(bp__trial *trial, bp__timed *c, int64_t begun, double most_ns, bp_status *status) {
+    const int64_t until = begun + (c->threaded ? THREADED_SAMPLE_NS : LEAST_SAMPLE_NS);
+    const int enough = c->threaded ? THREADED_CALLS : ALONE_CALLS,
+              most = c->threaded ? MOST_THREADED_CALLS : MOST_CALLS;
     double least = INFINITY;
-    *status = bp__timed_run(trial, c);
-    int64_t begun = bp__now_ns(), start = begun;
-    if (*status == BP_OK && c->calls == 1) {
-        const int64_t until = begun + (c->threaded ? THREADED_SAMPLE_NS : LEAST_SAMPLE_NS);
-        const int enough = c->threaded ? THREADED_CALLS : ALONE_CALLS,
-                  most = c->threaded ? MOST_THREADED_CALLS : MOST_CALLS;
-        for (int i = 0; *status == BP_OK && i < most && (i < enough || start < until); i++) {
-            start = bp__now_ns();
-            *status = bp__timed_run(trial, c);
-            least = fmin(least, (double)(bp__now_ns() - start));
+    int64_t start = begun;
+    for (int i = 0; *status == BP_OK && i < most && (i < enough || start < until); i++) {
+        start = bp__now_ns();
+        if (i > 0 && (double)(start - begun) + c->first_ns > most_ns) {
+            break;
         }
-        return least;
+        *status = bp__timed_run(trial, c);
+        least = fmin(least, (double)(bp__now_ns() - start));
+    }
+    return least;
+}
+
+/* Times single calls or several together. The first call after another library's is not timed: it wakes the library's
+ * threads and loads its code. */
+static double sample(bp__trial *trial, bp__timed *c, double most_ns, bp_status *status) {
+    *status = bp__timed_run(trial, c);
+    const int64_t start = bp__now_ns();
+    if (*status == BP_OK && c->calls == 1) {
+        return sample_single(trial, c, start, most_ns - c->first_ns, status);
     }
     for (int i = 0; i < c->calls && *status == BP_OK; i++) {
         *status = bp__timed_run(trial, c);
@@ -68,8 +79,7 @@ static double sample(bp__trial *trial, bp__timed *c, bp_status *status) {
     return (double)(bp__now_ns() - start) / c->calls;
 }
 
-/* Finds how many calls make a sample. */
-static void prepare(bp__trial *trial, bp__timed *c) {
+void bp__timed_prepare(bp__trial *trial, bp__timed *c) {
     c->calls = 1;
     for (;;) {
         bp_status status = BP_OK;
@@ -78,13 +88,18 @@ static void prepare(bp__trial *trial, bp__timed *c) {
             status = bp__timed_run(trial, c);
         }
         double ns = (double)(bp__now_ns() - start);
-        c->status = status;
+        c->first_ns = ns / c->calls;
         if (status != BP_OK || (c->calls == 1 && ns >= SHORT_CALL_NS) || ns >= LEAST_SAMPLE_NS ||
             c->calls >= MOST_CALLS) {
+            note(c, c->first_ns, status);
             return;
         }
         c->calls *= ns < LEAST_SAMPLE_NS / 8 ? 8 : 2;
     }
+}
+
+double bp__timed_sample_ns(const bp__timed *c) {
+    return (c->calls + 1) * c->first_ns;
 }
 
 static double least_of(const bp__timed *list, int count) {
@@ -113,8 +128,9 @@ static int leaders(const bp__timed *list, int count) {
     return left;
 }
 
-/* What a comparison knows of the machine. */
+/* What a comparison knows of the machine, and how long it may take. */
 typedef struct pace {
+    const bp__budget *budget;
     double fastest, slowest;
     int repeated;
 } pace;
@@ -126,53 +142,64 @@ static double check_pace(pace *p) {
     return ns;
 }
 
-/* Takes one sample of each. Times of a turn in which the machine was slow count only if there is nothing better. */
+/* Takes a sample of at most `most_ns`, again if the machine was slow meanwhile. Times of slow spells count only if
+ * there is nothing better. */
+static void take_sample(bp__trial *trial, bp__timed *c, double most_ns, pace *p) {
+    if (bp__trial_changes(trial)) {
+        bp__trial_restore(trial);
+    }
+    double before = check_pace(p);
+    for (;;) {
+        bp_status status;
+        double ns = sample(trial, c, most_ns, &status);
+        double after = check_pace(p);
+        note(c, ns, status);
+        c->turns++;
+        if (status != BP_OK || fmax(before, after) <= SLOW * p->fastest || p->repeated >= MOST_REPEATED ||
+            most_ns > bp__budget_left(p->budget) / 2) {
+            return;
+        }
+        p->repeated++;
+        before = after;
+    }
+}
+
+/* Takes one sample of each leader. A third of the time that is left is divided among them, so that something is left
+ * for later turns. A slow one that needs more than its part is no leader any more. */
 static void turn(bp__trial *trial, bp__timed *list, int count, pace *p) {
+    int waiting = leaders(list, count);
     for (int i = 0; i < count; i++) {
         bp__timed *c = &list[i];
         if (!c->leader || c->status != BP_OK) {
             continue;
         }
-        if (bp__trial_changes(trial)) {
-            bp__trial_restore(trial);
-        }
-        double before = check_pace(p);
-        for (;;) {
-            bp_status status;
-            double ns = sample(trial, c, &status);
-            double after = check_pace(p);
-            note(c, ns, status);
-            c->turns++;
-            if (status != BP_OK || fmax(before, after) <= SLOW * p->fastest || p->repeated >= MOST_REPEATED) {
-                break;
-            }
-            p->repeated++;
-            before = after;
+        const double left = bp__budget_left(p->budget), part = left / (3 * waiting--);
+        const double needed = bp__timed_sample_ns(c);
+        if (needed > left || (needed > part && c->least_ns > FIRST_LIMIT * least_of(list, count))) {
+            c->leader = false;
+        } else {
+            take_sample(trial, c, fmax(needed, part), p);
         }
     }
 }
 
-double bp__compare_times(bp__trial *trial, bp__timed *list, int count, int64_t until_ns) {
+double bp__compare_times(bp__trial *trial, bp__timed *list, int count, const bp__budget *budget) {
     static const struct {
         int turns;
         double limit;
     } rounds[] = {{FIRST_TURNS, FIRST_LIMIT}, {SECOND_TURNS, SECOND_LIMIT}, {LAST_TURNS, SECOND_LIMIT}};
-    pace p = {.fastest = INFINITY};
+    pace p = {.budget = budget, .fastest = INFINITY};
     for (int i = 0; i < count; i++) {
         list[i].leader = list[i].status == BP_OK;
-        if (list[i].leader) {
-            prepare(trial, &list[i]);
-        }
     }
     int done = 0;
     for (int r = 0; r < BP__COUNT(rounds); r++) {
         for (; done < rounds[r].turns; done++) {
-            if (done > 0 && (bp__now_ns() >= until_ns || leaders(list, count) < 2)) {
-                return p.slowest / p.fastest;
+            if (leaders(list, count) > 1) {
+                turn(trial, list, count, &p);
             }
-            turn(trial, list, count, &p);
         }
         drop_slower(list, count, rounds[r].limit);
     }
-    return p.slowest / p.fastest;
+    return p.fastest > 0 && p.fastest < INFINITY ? p.slowest / p.fastest : 1;
 }

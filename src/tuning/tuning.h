@@ -40,7 +40,8 @@ typedef struct bp__trial_operand {
     size_t size;     /* bytes from the lowest element to the end of the highest */
     int64_t first;   /* byte of the first element in them */
     char *memory;    /* what the calls read and write */
-    char *untouched; /* what `memory` is set to before a call: inputs and old values; NULL: NaN */
+    char *untouched; /* what `memory` is set to before a call, repeated: inputs and old values; NULL: NaN */
+    size_t untouched_size;
     void *block, *block_untouched;
 } bp__trial_operand;
 
@@ -58,9 +59,11 @@ typedef struct bp__trial {
 /* Describes the problem's operands (layouts.c). Returns false for operations that are not measured. */
 bool bp__trial_layout(bp__trial *trial, const bp_problem *problem);
 
-/* Makes operands with the problem's strides, filled with random numbers that are the same in every run. `addresses`
- * (may be NULL) are the caller's operands; the private ones have the same position in a cache line. Returns
- * BP_E_UNSUPPORTED if the operation is not measured or needs more than `most` bytes, or BP_E_NO_MEMORY. */
+/* Makes operands with the problem's strides, and random numbers that are the same in every run; bp__trial_restore()
+ * puts them there. `addresses` (may be NULL) are the caller's operands; the private ones have the same position in a
+ * cache line. Returns BP_E_UNSUPPORTED if the operation is not measured or needs more than `most` bytes, or
+ * BP_E_NO_MEMORY.
+ */
 bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_operand *addresses, size_t most);
 void bp__trial_close(bp__trial *trial);
 
@@ -89,24 +92,39 @@ size_t bp__trial_result_size(const bp__trial *trial);
 bp_status bp__trial_keep(const bp__trial *trial, bp__trial_result *result);
 void bp__trial_result_free(bp__trial_result *result);
 
-/* Finds the largest components, which results are compared with as `right` need. */
-void bp__trial_measure(const bp__trial *trial, bp__trial_result *result);
+/* Finds the largest components of a result that others are compared with. Returns false, and writes why, if an element
+ * was not written. */
+bool bp__trial_measure(const bp__trial *trial, bp__trial_result *result, char *why, size_t size);
 
 /* Returns whether two results agree within rounding errors (verify.c). `rounding` is the relative error of one
  * operation: 2^-24 for f32, 2^-11 if inputs may be rounded to TF32. If not, writes why: "output 1: 3.2 where 0.7 is
  * right". */
 bool bp__trial_agrees(const bp__trial *trial, const bp__trial_result *right, const bp__trial_result *other,
                       double rounding, char *why, size_t size);
-/* Returns whether every element of the result was written, and is a number where `right` (may be NULL) has one. */
-bool bp__trial_written(const bp__trial *trial, const bp__trial_result *result, char *why, size_t size);
+
+/* ---- The limit of the time (budget.c) ---- */
+
+/* What measuring one class may take: 20 ms, or 50 times the class's own time if that is more. */
+typedef struct bp__budget {
+    int64_t start_ns;
+    double excluded_ns; /* for the first use of libraries, which is not limited */
+    double call_ns;     /* own time of the class: that of its fastest candidate so far, or what is expected */
+    bool known;         /* a candidate has run */
+} bp__budget;
+void bp__budget_begin(bp__budget *budget, double expected_ns);
+void bp__budget_call(bp__budget *budget, double ns); /* a candidate's time */
+void bp__budget_exclude(bp__budget *budget, double ns);
+double bp__budget_left(const bp__budget *budget); /* in ns; negative if the limit is exceeded */
 
 /* ---- The comparison of times (timing.c) ---- */
 
 typedef struct bp__timed {
     const bp_prepared *prepared;
     void *workspace;
+    const bp_packed *const *packed; /* operands in packed form; NULL: there are none */
     bool threaded;    /* may use more than one thread */
     bp_status status; /* the first failure */
+    double first_ns;  /* time of a call by bp__timed_prepare() */
     double least_ns;  /* its time; 0: not measured */
     int turns;
     int calls;   /* in one sample */
@@ -116,10 +134,16 @@ typedef struct bp__timed {
 /* Runs a call once; returns its status. */
 bp_status bp__timed_run(bp__trial *trial, const bp__timed *timed);
 
+/* Finds how many calls make a sample, and measures a first one. The call has run once before. */
+void bp__timed_prepare(bp__trial *trial, bp__timed *timed);
+
+/* Returns the time of the shortest sample after bp__timed_prepare(). */
+double bp__timed_sample_ns(const bp__timed *timed);
+
 /* Times the calls in turn: one turn of all, three of those within twice the least time, seven of those within
- * 1.15 times. A turn during which the machine was slow is repeated. Ends early at `until_ns`, when each has had one
- * turn. Those with a failure are skipped. Returns the ratio of the machine's slowest to its fastest time of a fixed
- * piece of work. */
-double bp__compare_times(bp__trial *trial, bp__timed *list, int count, int64_t until_ns);
+ * 1.15 times. A turn during which the machine was slow is repeated. What is not within the budget is not run: the last
+ * turns, and in the first one the samples of slow calls. Those with a failure are skipped. Returns the ratio of the
+ * machine's slowest to its fastest time of a fixed piece of work. */
+double bp__compare_times(bp__trial *trial, bp__timed *list, int count, const bp__budget *budget);
 
 #endif

@@ -164,6 +164,31 @@ def test_recorded_problems_are_the_same_classes(backplane, tmp_path, environment
     assert "lowest measured" in backplane("explain", "matmul", "f64", "12x8", "8x5", *ONE).out
 
 
+def test_calls_with_gaps_are_the_same_classes(backplane, tmp_path):
+    """A trace names the leading dimensions, so that the same strided product is measured."""
+    strided = ["matmul", "f64", "9x8", "8x7", "--lda=16", "--trans-b", "--ldb=20", "--ldc=10", *ONE]
+    trace = tmp_path / "trace.json"
+    trace.write_text(
+        '{"name":"gemm","dur":1.5,"args":{"problem":"f64 9x8 ld 16 @ 8x7^T ld 20 -> 9x7 ld 10"}}\n'
+        '{"name":"gemm","dur":1.0,"args":{"problem":"f64 5x4^T ld 6 @ 4x3 ld 8 -> 5x3 ld 9 + beta C"}}\n'
+        '{"name":"gemm","dur":0.5,"args":{"problem":"f64 2 x 5x4 ld 6 @ 4x3 -> 5x3"}}\n'
+    )
+    done = backplane("tune", "--from", trace, "--json", *ONE)
+    assert done.code == 0 and done.json["unread"] == 0, done.err
+    assert words(done.json["problems"]) == [
+        "f64 9x8 ld 16 @ 8x7^T ld 20 -> 9x7 ld 10",
+        "f64 5x4^T ld 6 @ 4x3 ld 8 -> 5x3 ld 9 + beta C",
+        "f64 2 x 5x4 ld 6 @ 4x3 -> 5x3",
+    ]
+    explained = backplane("explain", *strided).out
+    assert "f64 9x8 ld 16 @ 8x7^T ld 20 -> 9x7 ld 10" in explained and "lowest measured" in explained
+    assert "lowest measured" not in backplane("explain", "matmul", "f64", "9x8", "8x7", *ONE).out
+    packed = [*ONE, "--set", "dispatch.packed=second"]
+    assert backplane("tune", "matmul", "f64", "30x20", "20x10", *packed).code == 0
+    assert "lowest measured" in backplane("explain", "matmul", "f64", "30x20", "20x10", *packed).out
+    assert "; packed second" in backplane("tune", "--show").out
+
+
 def test_wisdom_of_fftw_is_kept(backplane, environment):
     """FFTW's measurements differ between runs; equal ones were kept, not made again."""
     kept = pathlib.Path(environment["BACKPLANE_CACHE_DIR"]) / "plans.txt"
@@ -194,6 +219,9 @@ def test_wisdom_of_fftw_is_kept(backplane, environment):
         (["matmull", "f64", "2x2", "2x2"], "'matmul'"),
         (["--from", "/no/such/file"], "cannot open"),
         (["matmul", "f64", "2x2", "2x2", "--seconds", "0"], "--seconds"),
+        (["matmul", "f64", "2x3", "3x2", "--lda", "2"], "--lda is 2; it must be at least 3"),
+        (["matmul", "f64", "3", "3x2", "--lda", "4"], "has no rows"),
+        (["fft", "f64", "8", "--lda", "9"], "it is for matmul, gemm"),
     ],
 )
 def test_errors(backplane, arguments, text):

@@ -12,7 +12,8 @@
 extern char cache_folder[64];
 extern watch seen;
 
-/* Starts each test in a new process state with an empty cache directory. */
+/* The library's clock is one that only runs of the rivals advance, so that no test depends on the load of the machine.
+ * Starts each test in a new process state with an empty cache directory. */
 int tuning_setup(void **state);
 int tuning_teardown(void **state);
 void tuning_restart(void); /* as a new process: the files stay */

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { WRONG_RIVAL = 2 };
 static int warnings;
 static char last_warning[1024];
 
@@ -306,6 +308,144 @@ static void threads_measure_a_class_once(void **state) {
     assert_int_equal(info.classes, 2);
 }
 
+/* ---- A candidate that does not return ---- */
+
+static sem_t reached, released;
+static _Thread_local bool stops;
+
+static void stop_once(void) {
+    if (stops) {
+        stops = false;
+        sem_post(&reached);
+        sem_wait(&released);
+    }
+}
+
+static void *measure_and_stop(void *argument) {
+    stops = true;
+    return measure_in_a_thread(argument);
+}
+
+/* Starts a thread that stays in the first run of a candidate until `released` is posted. */
+static pthread_t begin_stopped(void) {
+    pthread_t thread;
+    seen.during = stop_once;
+    assert_int_equal(sem_init(&reached, 0, 0), 0);
+    assert_int_equal(sem_init(&released, 0, 0), 0);
+    assert_int_equal(pthread_create(&thread, NULL, measure_and_stop, (void *)(uintptr_t)NOW), 0);
+    assert_int_equal(sem_wait(&reached), 0);
+    return thread;
+}
+
+static void end_stopped(pthread_t thread) {
+    void *failed;
+    sem_post(&released);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
+static int64_t classes(void) {
+    bp_tuning_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_tuning_stats(&info), BP_OK);
+    return info.classes;
+}
+
+static void a_candidate_that_does_not_return_stops_no_others(void **state) {
+    (void)state;
+    pthread_t thread = begin_stopped();
+    for (int i = 0; i < 2000; i++) { /* many times what is enough to be measured */
+        assert_string_equal(multiply("benchmark=true, " RIVALS_ONLY, 30), "steady");
+    }
+    assert_int_equal(classes(), 0);
+    assert_string_equal(multiply(NOW, 40), "steady"); /* after waiting for some time */
+    assert_int_equal(classes(), 0);
+    end_stopped(thread);
+    assert_int_equal(classes(), 1);
+    for (int i = 0; i < 20000 && classes() == 1; i++) {
+        multiply("benchmark=true, " RIVALS_ONLY, 30); /* it was only postponed */
+    }
+    assert_int_equal(classes(), 2);
+    assert_contains(decision(NOW, 40), "lowest measured time");
+}
+
+static int measures_for_itself(void) {
+    return strcmp(multiply(NOW, 16), "quick") == 0 && strcmp(multiply(NOW, 30), "quick") == 0 ? 0 : 1;
+}
+
+static void a_child_of_fork_measures_while_its_parent_does(void **state) {
+    (void)state;
+    pthread_t thread = begin_stopped();
+    assert_int_equal(in_child(measures_for_itself), 0);
+    end_stopped(thread);
+}
+
+/* ---- Short memory ---- */
+
+enum { ENOUGH = 4 << 20 };
+
+static void *allocate(void *user, size_t size) {
+    (void)user;
+    return size <= ENOUGH ? malloc(size) : NULL;
+}
+
+static void *reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    return size <= ENOUGH ? realloc(old, size) : NULL;
+}
+
+static void release(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+
+static void short_memory_is_no_record(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    const bp_allocator little = {allocate, reallocate, release, NULL};
+    double *x = calloc((size_t)2 * N * N, sizeof *x);
+    bp_view a, c;
+    bp_options *options;
+    bp_explanation *e;
+    assert_non_null(x);
+    assert_int_equal(bp_set_allocator(&little), BP_OK);
+    bp_view_matrix(&a, x, BP_F64, N, N);
+    bp_view_matrix(&c, x + N * N, BP_F64, N, N);
+    assert_int_equal(bp_options_new(&options, NOW), BP_OK);
+    assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &c.tensor), BP_OK);
+    assert_null(strstr(cache_file("tuning.txt"), "1000x1000"));
+    bp_explanation_release(e);
+    bp_options_release(options);
+    tuning_restart();
+    calm_allocator();
+    free(x);
+}
+
+/* A candidate that was found to be wrong stays refused where quarantine.txt cannot be written. */
+static int stays_refused(void) {
+    bool good = strcmp(multiply(NOW, 16), "quick") == 0 && reason_of("wrong") == BP_REASON_BROKEN &&
+                reason_of("idle") == BP_REASON_BROKEN && strcmp(multiply(RIVALS_ONLY, 16), "quick") == 0;
+    seen.estimates[WRONG_RIVAL] = 0.5;
+    return good && strcmp(multiply(RIVALS_ONLY, 30), "steady") == 0 ? 0 : 1;
+}
+
+static int without_a_home_stays_refused(void) {
+    unsetenv("BACKPLANE_CACHE_DIR");
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/nonexistent", 1);
+    return bp_reset() == BP_OK ? stays_refused() : 1;
+}
+
+static int beyond_a_size_limit_stays_refused(void) {
+    const struct rlimit limit = {16, 16};
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? stays_refused() : 1;
+}
+
+static void wrong_ones_are_refused_without_a_file(void **state) {
+    (void)state;
+    assert_int_equal(in_child(without_a_home_stays_refused), 0);
+    assert_int_equal(in_child(beyond_a_size_limit_stays_refused), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -319,6 +459,10 @@ int main(void) {
         TEST(a_killed_process_leaves_usable_files),
         TEST(a_child_of_fork_measures_for_itself),
         TEST(threads_measure_a_class_once),
+        TEST(a_candidate_that_does_not_return_stops_no_others),
+        TEST(a_child_of_fork_measures_while_its_parent_does),
+        TEST(short_memory_is_no_record),
+        TEST(wrong_ones_are_refused_without_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

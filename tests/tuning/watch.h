@@ -11,9 +11,15 @@
 enum { RIVALS = 5 };
 
 typedef struct watch {
-    void *c;                 /* result of the program's call */
-    atomic_int writes;       /* runs that wrote it */
-    atomic_int runs[RIVALS]; /* of each algorithm */
+    void *c;                       /* result of the program's call */
+    atomic_int writes;             /* runs that wrote it */
+    atomic_int runs[RIVALS];       /* of each algorithm */
+    void (*during)(void);          /* called in each run; may be NULL */
+    void (*advance)(long long ns); /* the clock of the test, which only runs advance: one for each thread */
+    long long times[RIVALS];       /* of a run, in ns; 0: as in rivals.c */
+    atomic_int packed_runs;        /* of moody, with B in its packed form: these take 10 us */
+    double estimates[RIVALS];      /* likewise */
+    atomic_llong first_ns;         /* what the next run takes in addition, such as loading a library */
 } watch;
 
 static inline void offer_watch(watch *w) {

@@ -7,17 +7,22 @@
 /* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_gemm_problem) == (9 + 2 + 1 + 4 * BP_MAX_BATCH_NDIM) * 8, "bytes between the fields");
 
-/* Returns "T" for a column-major operand, "" for row-major or a single row or column, "?" for other layouts. */
-static const char *order(int64_t rows, int64_t columns, int64_t row, int64_t column) {
-    if (rows <= 1 || columns <= 1 || column == 1) {
-        return "";
+/* Writes the layout of an operand: "" if it is row-major, "^T" if it is column-major, with the leading dimension if
+ * there are gaps: " ld 600". Other layouts are " strided". */
+static const char *order(char *text, size_t size, int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    const bool by_rows = columns <= 1 || column == 1, by_columns = !by_rows && (rows <= 1 || row == 1);
+    const int64_t compact = by_rows ? columns : rows;
+    const int64_t leading = rows * columns == 0 || (by_rows && rows == 1) ? compact : by_rows ? row : column;
+    if ((!by_rows && !by_columns) || leading < compact) {
+        return " strided";
     }
-    return row == 1 ? "^T" : " strided";
+    snprintf(text, size, leading == compact ? "%s" : "%s ld %" PRId64, by_columns ? "^T" : "", leading);
+    return text;
 }
 
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    char batch[32] = "";
+    char batch[32] = "", a[40], b[40], c[40];
     if (g->batch_ndim > 0) {
         snprintf(batch, sizeof batch, "%" PRId64 " x ", g->batch);
     }
@@ -25,9 +30,9 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     snprintf(buffer, size,
              "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
              bp_dtype_name((bp_dtype)problem->dtype), batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
-             order(g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
-             order(g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
-             order(g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
+             order(a, sizeof a, g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
+             order(b, sizeof b, g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
+             order(c, sizeof c, g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
 }
 
 static bool needs_scalars(const bp_problem *problem) {
