@@ -18,7 +18,6 @@ endif()
 add_custom_target(bench)
 function(add_bench_program name)
     add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARGN})
-    target_include_directories(bench_${name} PRIVATE bench)
     target_link_libraries(bench_${name} PRIVATE backplane backplane_flags dl pthread m)
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

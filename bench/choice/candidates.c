@@ -3,9 +3,9 @@
  * Every accepted offer is pinned by its full name and strict fallback. An einsum runs several plans, so its candidates
  * are the libraries of its products. Plans that do the same are one job, so a choice is normally one of the
  * candidates; an einsum that runs on several libraries is a job of its own. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "timing.h"
+#include "../timing.h"
 
 /* Settings of every plan but the tuned one: records of tuned classes are not used. */
 #define UNTUNED "tuning.store=off"
@@ -21,36 +21,52 @@ static bp_plan *plan_under(const problem *p, const char *settings) {
     return plan;
 }
 
-/* Adds a part of the plan to the job's signature, and its library to the job. */
-static void add_part(job *j, const bp_plan *plan, const char *action) {
-    bp_plan_info info = {.struct_size = sizeof info};
-    must(bp_plan_describe(plan, &info), "bp_plan_describe");
+/* Adds a plan, or a part of one, to the job's signature. */
+static void add_signature(job *j, const bp_plan_info *info) {
     const size_t used = strlen(j->signature);
-    snprintf(j->signature + used, SIGNATURE_SIZE - used, "%s%s:%s:%s on %d threads", used ? ", " : "", info.library,
-             info.provider, info.algorithm, info.threads);
-    j->threaded = j->threaded || info.threads != 1;
-    if (action && strcmp(action, "product") != 0) {
-        return;
+    snprintf(j->signature + used, SIGNATURE_SIZE - used, "%s%s:%s:%s on %d threads", used ? ", " : "", info->library,
+             info->provider, info->algorithm, info->threads);
+    j->threaded = j->threaded || info->threads != 1;
+}
+
+/* Sets the job's library to the one of all parts that are products, or of all parts if none is. */
+static void find_library(job *j, const bp_plan *plan, bool products) {
+    bp_einsum_part part = {.struct_size = sizeof part};
+    bp_plan_info info = {.struct_size = sizeof info};
+    int found = 0;
+    for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
+        if (products && strcmp(part.action, "product") != 0) {
+            continue;
+        }
+        must(bp_plan_describe(part.plan, &info), "bp_plan_describe");
+        if (found++ == 0) {
+            snprintf(j->library, NAME_SIZE, "%s", info.library);
+        } else if (strcmp(j->library, info.library) != 0) {
+            j->library[0] = '\0';
+        }
     }
-    if (!*j->label) {
-        snprintf(j->library, NAME_SIZE, "%s", info.library);
-    } else if (strcmp(j->library, info.library) != 0) {
-        j->library[0] = '\0';
+    if (found == 0 && products) {
+        find_library(j, plan, false);
     }
-    snprintf(j->label, NAME_SIZE, "%s/%.*s", info.library, (int)strcspn(info.algorithm, " "), info.algorithm);
 }
 
 static void describe(job *j, bp_plan *plan) {
     bp_einsum_part part = {.struct_size = sizeof part};
+    bp_plan_info info = {.struct_size = sizeof info};
     *j = (job){.plan = plan};
     for (int i = 0; bp_einsum_part_at(plan, i, &part); i++) {
-        add_part(j, part.plan, part.action);
+        must(bp_plan_describe(part.plan, &info), "bp_plan_describe");
+        add_signature(j, &info);
     }
-    if (!*j->signature) {
-        add_part(j, plan, NULL);
-    } else {
-        snprintf(j->label, NAME_SIZE, "%s", *j->library ? j->library : "mixed");
+    if (*j->signature) {
+        find_library(j, plan, true);
+        snprintf(j->label, NAME_SIZE, "%s", *j->library ? j->library : "several");
+        return;
     }
+    must(bp_plan_describe(plan, &info), "bp_plan_describe");
+    add_signature(j, &info);
+    snprintf(j->library, NAME_SIZE, "%s", info.library);
+    snprintf(j->label, NAME_SIZE, "%s/%.*s", info.library, (int)strcspn(info.algorithm, " ,"), info.algorithm);
 }
 
 /* Adds a plan, or releases it if an equal one is listed. Returns the index of its job; -1 if there is no plan. */

@@ -1,8 +1,8 @@
 /* contractions.c - makes contractions: those of einsum.c with two operands or more, and random products of two tensors
  * whose dimensions are in random order. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "labels.h"
+#include "../labels.h"
 
 #define MOST_MULTIPLICATIONS 2e7
 #define MOST_ELEMENTS 1e6 /* of an operand */
@@ -11,7 +11,7 @@ static const struct {
     const char *expression, *sizes;
 } examples[] = {
 #define CASE(name, expression, sizes) {expression, sizes},
-#include "einsum_cases.h"
+#include "../einsum_cases.h"
 #undef CASE
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };

@@ -1,6 +1,6 @@
 /* linalg.c - makes problems of linear algebra: nine operations on single matrices of 1 to 600 rows and on batches of
  * small ones, row-major. */
-#include "choice/choice.h"
+#include "choice.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,20 +1,21 @@
 /* main.c - scores the choice of a library: products, transforms, linear algebra and contractions.
  *
- *     choice [family ...] [--threads N|all] [--fixed N] [--random N] [--seed S] [--tuned]
+ *     choice [family ...] [--threads N|all] [--fixed N] [--random N] [--seconds N] [--seed S] [--tuned]
  *
- * All families, one thread, all fixed problems, and 200 random ones of each family (seed 1) by default; --fixed N takes
- * the first N fixed ones of each. Every candidate runs a plan of its own, in interleaved turns on random data. The
- * score of a problem is the time of the chosen candidate divided by that of the fastest one. The choice by estimates
- * (calibration=off), the choice by measured times and, with --tuned, the choice after tuning are scored by the same
- * times. Problems that one candidate alone accepts are not scored.
+ * All families, one thread, all fixed problems, and 200 random ones of each family (seed 1) by default. --fixed N takes
+ * the first N fixed ones of each family; --seconds N ends the random ones of each after that time. Every candidate runs
+ * a plan of its own, in interleaved turns on random data. The score of a problem is the time of the chosen candidate
+ * divided by that of the fastest one. The choice by estimates (calibration=off), the choice by measured times and, with
+ * --tuned, the choice after tuning are scored by the same times. Problems that one candidate alone accepts are not
+ * scored.
  *
  * The machine is calibrated first. Without BACKPLANE_CACHE_DIR this is done in a temporary folder, in about a minute;
  * with it, only what has no times there is measured, and records of tuned classes are added. BACKPLANE_CALIBRATION=off
  * omits it; both choices are then by estimates.
  */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "timing.h"
+#include "../timing.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ typedef struct arguments {
     int count;
     int threads; /* 0: all */
     int fixed, random, seed;
+    int seconds; /* for the random problems of a family; 0: no limit */
     bool tuned;
 } arguments;
 
@@ -36,15 +38,17 @@ enum { FAMILIES = sizeof all_families / sizeof *all_families };
 static void usage(const char *what, const char *value) {
     fprintf(stderr,
             "choice: %s '%s'\nusage: choice [products|transforms|linalg|contractions ...] [--threads N|all] "
-            "[--fixed N] [--random N] [--seed S] [--tuned]\n",
+            "[--fixed N] [--random N] [--seconds N] [--seed S] [--tuned]\n",
             what, value);
     exit(2);
 }
 
+/* Reads a number; 0 is allowed. `text` is NULL at the end of the arguments. */
 static int number(const char *text) {
-    char *end;
-    const int value = text && strcmp(text, "0") == 0 ? 0 : text ? timing_number(text, &end) : -1;
-    if (value < 0 || (value == 0 && strcmp(text, "0") != 0) || (value > 0 && *end)) {
+    char *end = NULL;
+    const bool zero = text && strcmp(text, "0") == 0;
+    const int value = text && !zero ? timing_number(text, &end) : 0;
+    if (!zero && (value == 0 || *end)) {
         usage("not a number:", text ? text : "");
     }
     return value;
@@ -72,15 +76,14 @@ static arguments read_arguments(char **argv) {
             a.fixed = number(*++word);
         } else if (strcmp(*word, "--random") == 0) {
             a.random = number(*++word);
+        } else if (strcmp(*word, "--seconds") == 0) {
+            a.seconds = number(*++word);
         } else if (strcmp(*word, "--seed") == 0) {
             a.seed = number(*++word);
         } else if (a.count < FAMILIES) {
             a.families[a.count++] = family_named(*word);
         } else {
             usage("one family too many:", *word);
-        }
-        if (!*word) {
-            break;
         }
     }
     for (int i = 0; a.count == 0 && i < FAMILIES; i++) {
@@ -151,7 +154,9 @@ static void run_family(const family *f, const arguments *a, int threads) {
         run_one(&p, f, a->tuned);
     }
     score_summary(f, "fixed", threads, a->tuned);
-    for (int i = 0; i < a->random; i++) {
+    const int64_t begin = timing_now();
+    for (int i = 0; i < a->random && !(a->seconds > 0 && timing_now() - begin > a->seconds * INT64_C(1000000000));
+         i++) {
         memset(&p, 0, sizeof p);
         f->make_random(&p, &state);
         run_one(&p, f, a->tuned);

@@ -3,13 +3,13 @@
  * The least time of a job counts, because interruptions only add time. Turns begin with another job each time, so that
  * none always follows the same one. Jobs that are far slower than the fastest get fewer turns, because only the mean of
  * their library needs their time. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "timing.h"
+#include "../timing.h"
 
 #include <math.h>
 
-enum { MOST_TURNS = 7, LEAST_TURNS = 3, TURNS_OF_SLOW = 2 };
+enum { MOST_TURNS = 7, THREADED_TURNS = 4, LEAST_TURNS = 3, TURNS_OF_SLOW = 2 };
 #define TURN_NS 100e3   /* runs of one job in one turn take at least this long */
 #define BUDGET_NS 0.6e9 /* for all turns of a problem, if LEAST_TURNS take less */
 #define SLOW 3.0        /* a job that takes so many times the least is slow */
@@ -61,10 +61,12 @@ static double least(const trial *t, bool once) {
 
 static int turns_of(const trial *t) {
     double turn_ns = 0;
+    int most = MOST_TURNS;
     for (int i = 0; i < t->count; i++) {
+        most = t->jobs[i].threaded ? THREADED_TURNS : most; /* each waits for the library's threads */
         turn_ns += t->jobs[i].once < SLOW * least(t, true) ? 2 * fmax(t->jobs[i].once, TURN_NS) : 0;
     }
-    return (int)fmax(LEAST_TURNS, fmin(MOST_TURNS, BUDGET_NS / turn_ns));
+    return (int)fmax(LEAST_TURNS, fmin(most, BUDGET_NS / turn_ns));
 }
 
 /* Returns whether the job takes part in the turn. The choices always do. */

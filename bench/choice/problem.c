@@ -1,7 +1,7 @@
 /* problem.c - allocates the operands of problems, and makes random numbers, the same in every run. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "timing.h"
+#include "../timing.h"
 
 #include <math.h>
 

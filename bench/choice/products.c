@@ -1,9 +1,9 @@
 /* products.c - makes matrix products: those of grid.c, and random ones. Sizes of the random ones are log-uniform in
  * 1 .. 2048, a part of them with one row or column; at least one size is no power of two, because powers of two are
  * measured when the machine is calibrated. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "products.h"
+#include "../products.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
  *
  * The score is the time of the chosen candidate divided by that of the fastest one. A problem with one candidate has no
  * score. */
-#include "choice/choice.h"
+#include "choice.h"
 
-#include "timing.h"
+#include "../timing.h"
 
 #include <math.h>
 
@@ -18,7 +18,7 @@ enum { MOST_LIBRARIES = 64 };
 typedef struct scores {
     char name[NAME_SIZE];
     double *values;
-    int count, room;
+    int count, size; /* used, and allocated */
     double worst;
     char worst_name[256];
 } scores;
@@ -28,9 +28,9 @@ static scores libraries[MOST_LIBRARIES], tuned_libraries[MOST_LIBRARIES]; /* by 
 static int library_count, problem_count, missed, missed_twice;
 
 static void add(scores *s, double value, const char *name) {
-    if (s->count == s->room) {
-        s->room = s->room ? 2 * s->room : 64;
-        s->values = realloc(s->values, (size_t)s->room * sizeof *s->values);
+    if (s->count == s->size) {
+        s->size = s->size ? 2 * s->size : 64;
+        s->values = realloc(s->values, (size_t)s->size * sizeof *s->values);
         if (!s->values) {
             fprintf(stderr, "choice: no memory\n");
             exit(1);
