@@ -169,7 +169,7 @@ static void print_libraries(void) {
     const char *between = "";
     for (int i = 0; bp_library_at(i, &library) == BP_OK; i++) {
         if (library.state == BP_LIBRARY_OK) {
-            printf("%s%s %s", between, library.id, library.version);
+            printf("%s%s%s%s", between, library.id, *library.version ? " " : "", library.version);
             between = ", ";
         }
     }

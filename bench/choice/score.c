@@ -211,9 +211,12 @@ static void print_tuning(void) {
         "%d.\n",
         TUNING_CALLS, TUNING_NS / 1e6, mean(&tuning), tuning.worst, tuning.worst_name,
         tuning.count - within(&tuning, 1), tuning.count);
-    printf("A warm one-shot call with tuned times, over one without, %d problems below %.0f us: geometric mean %.3f, "
-           "worst %.3f (%s).\n",
-           one_shots.count, SHORT_NS / 1e3, mean(&one_shots), one_shots.worst, one_shots.worst_name);
+    if (one_shots.count > 0) {
+        printf(
+            "A warm one-shot call with tuned times, over one without, %d problems below %.0f us: geometric mean %.3f, "
+            "worst %.3f (%s).\n",
+            one_shots.count, SHORT_NS / 1e3, mean(&one_shots), one_shots.worst, one_shots.worst_name);
+    }
     clear(&tuning);
     clear(&one_shots);
     missed = missed_twice = 0;

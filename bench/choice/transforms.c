@@ -1,6 +1,6 @@
 /* transforms.c - makes Fourier transforms: powers of two, products of small primes, and lengths with large prime
- * factors; complex and real, single, in batches and in two dimensions. No length is among those that are measured when
- * the machine is calibrated. */
+ * factors; complex and real, single, in batches and in two dimensions. No single dimension is among those that are
+ * measured when the machine is calibrated. */
 #include "choice.h"
 
 #include <inttypes.h>
