@@ -15,7 +15,7 @@ HEADING = re.compile(r"(\d+) problems, (\d+) with two .*? smaller time ([\d.]+),
 CHOICE = re.compile(r"^\| (estimates|measured times|tuning) \| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \| (\d+) % \| .*\|$", re.M)
 LIBRARY = re.compile(r"^\| (\S+) \| (\d+) \| ([\d.]+) \|(?: [\d.]+ \|)?$", re.M)
 TUNED = re.compile(r"^Tuned scores above [\d.]+: (\d+), of which (\d+) ", re.M)
-TUNING = re.compile(r"^Tuning a class, .*: geometric mean ([\d.]+), worst ([\d.]+) .*; above 1: (\d+) of (\d+)\.$", re.M)
+TUNING = re.compile(r"^Tuning, over .*: geometric mean ([\d.]+), worst ([\d.]+) .*; above 1: (\d+) of (\d+)\.$", re.M)
 ONE_SHOT = re.compile(r"^A warm one-shot call .*, (\d+) problems .*: geometric mean ([\d.]+), worst ([\d.]+) ", re.M)
 PEER = re.compile(r"^\| (\w+) \| (\d+) \| (\w+) \| (\w+) ([\w.+]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| .*\|$", re.M)
 
@@ -89,8 +89,8 @@ def whole(path):
     lines = [f"{head[1] if head else ''}. {used[1] if used else ''}. [{path.name}](data/{path.name}) has a line for each problem.", "",
              *choices(found), "One library for all problems: its time over that of the choice by measured times, for the fixed / random ones; "
              "\"of N\": it accepts N of them.", "", *libraries(found),
-             "Tuning: the scores above 1.05, and those of them that are above it in a second measurement; the time that tuning a class takes over the "
-             "larger of 50 calls and 20 ms; a warm one-shot call with tuned times over one without.", "", *tuning(found)]
+             "Tuning: the scores above 1.05, and those of them that are above it in a second measurement; the time that tuning takes over the "
+             "larger of 50 calls and 20 ms for each class that is measured; a warm one-shot call with tuned times over one without.", "", *tuning(found)]
     compared = peers(text)
     if compared:
         lines += ["Peers: their time over ours, the geometric mean (the least of all cases; the spread).", "", *compared]

@@ -121,6 +121,12 @@ static void add_candidates(trial *t, const bp_explanation *explanation, bool par
     }
 }
 
+static int64_t classes_measured(void) {
+    bp_tuning_info info = {.struct_size = sizeof info};
+    must(bp_tuning_stats(&info), "bp_tuning_stats");
+    return info.classes;
+}
+
 void trial_make(trial *t, const problem *p, bool tune) {
     bp_options *options;
     bp_explanation *explanation;
@@ -129,9 +135,10 @@ void trial_make(trial *t, const problem *p, bool tune) {
     t->tuned = tune;
     bp_plan *chosen[WAYS] = {plan_under(p, UNTUNED ", calibration=off"), plan_under(p, UNTUNED), NULL};
     if (tune) {
-        const int64_t begin = timing_now();
+        const int64_t classes = classes_measured(), begin = timing_now();
         chosen[BY_TUNING] = plan_under(p, "benchmark=true, tuning.start=now");
         t->tuning_ns = (double)(timing_now() - begin);
+        t->tuned_classes = classes_measured() - classes;
     }
     must(bp_options_new(&options, UNTUNED), UNTUNED);
     must(p->family->explain(&explanation, options, p), p->name);

@@ -77,7 +77,8 @@ typedef struct trial {
     job again;        /* the choice by measured times once more: shows how much times vary */
     int chosen[WAYS]; /* the job of each choice; -1: none */
     bool tuned;
-    double tuning_ns; /* what tuning the class took */
+    double tuning_ns;      /* what tuning took */
+    int64_t tuned_classes; /* how many classes it measured: several for an einsum, none if all had records */
 } trial;
 
 /* Makes the plans of all candidates and of the choices. Tunes the class if `tune`. */

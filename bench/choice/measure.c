@@ -109,6 +109,8 @@ void trial_measure(trial *t) {
 
 /* ---- One-shot calls ---- */
 
+enum { ONE_SHOT_TURNS = 15 };
+
 static double one_shot(const problem *p, const char *settings, int64_t repeats) {
     bp_scope *scope;
     must(bp_scope_enter(&scope, settings), settings);
@@ -126,7 +128,7 @@ double trial_one_shot(const trial *t) {
     static const char *const settings[] = {"benchmark=false, tuning.store=off", "benchmark=true, tuning.store=read"};
     double times[] = {INFINITY, INFINITY};
     const int64_t repeats = t->jobs[t->chosen[BY_TIMES]].repeats;
-    for (int turn = 0; turn < MOST_TURNS; turn++) {
+    for (int turn = 0; turn < ONE_SHOT_TURNS; turn++) {
         for (int i = 0; i < 2; i++) {
             const int which = (i + turn) % 2;
             times[which] = fmin(times[which], one_shot(t->p, settings[which], repeats));

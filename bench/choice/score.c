@@ -12,7 +12,7 @@ enum { MOST_LIBRARIES = 64 };
 #define SHORT_NS 20e3 /* one-shot calls of such problems are compared: longer ones hide what a call adds */
 #define MISSED 1.05   /* a tuned score above this is measured again */
 #define TUNING_CALLS 50
-#define TUNING_NS 20e6 /* tuning may take this, or TUNING_CALLS calls */
+#define TUNING_NS 20e6 /* tuning a class may take this, or TUNING_CALLS calls */
 
 /* Ratios with a name each. Only the greatest keeps its name. */
 typedef struct scores {
@@ -121,7 +121,9 @@ static void add_libraries(const trial *t) {
 
 static void add_tuning(trial *t) {
     const double own = t->jobs[t->chosen[BY_TIMES]].ns;
-    add(&tuning, t->tuning_ns / fmax(TUNING_CALLS * own, TUNING_NS), t->p->name);
+    if (t->tuned_classes > 0) {
+        add(&tuning, t->tuning_ns / fmax(TUNING_CALLS * own, TUNING_NS * (double)t->tuned_classes), t->p->name);
+    }
     if (t->chosen[BY_TUNING] == t->chosen[BY_TIMES] && own < SHORT_NS) {
         add(&one_shots, trial_one_shot(t), t->p->name);
     }
@@ -206,11 +208,11 @@ static void print_libraries(bool tuned) {
 
 static void print_tuning(void) {
     printf("\nTuned scores above %.2f: %d, of which %d in a second measurement too.\n", MISSED, missed, missed_twice);
-    printf(
-        "Tuning a class, over the larger of %d calls and %.0f ms: geometric mean %.3f, worst %.2f (%s); above 1: %d of "
-        "%d.\n",
-        TUNING_CALLS, TUNING_NS / 1e6, mean(&tuning), tuning.worst, tuning.worst_name,
-        tuning.count - within(&tuning, 1), tuning.count);
+    printf("Tuning, over the larger of %d calls and %.0f ms for each class: geometric mean %.3f, worst %.2f (%s); "
+           "above 1: %d of "
+           "%d.\n",
+           TUNING_CALLS, TUNING_NS / 1e6, mean(&tuning), tuning.worst, tuning.worst_name,
+           tuning.count - within(&tuning, 1), tuning.count);
     if (one_shots.count > 0) {
         printf(
             "A warm one-shot call with tuned times, over one without, %d problems below %.0f us: geometric mean %.3f, "

@@ -2,10 +2,12 @@
 
 import math
 import re
+import subprocess
+import sys
 
 import pytest
 
-from conftest import BUILD, NO_LEAK_CHECK
+from conftest import BUILD, NO_LEAK_CHECK, ROOT
 
 PROGRAM = BUILD / "bench" / "choice"
 FAMILIES = ("products", "transforms", "linalg", "contractions")
@@ -62,7 +64,7 @@ def test_tables_follow_from_the_lines(choice, family, tmp_path):
         assert set(scores) == set(WAYS)
         check_table(section, scores)
         tuned = len(scores["tuned"])
-        assert re.search(rf"^Tuning a class, .* of {tuned}\.$", section, re.M)
+        assert re.search(r"^Tuning, over .*: (\d+) of (\d+)\.$", section, re.M)
         libraries = re.findall(r"^\| (\S+) \| (\d+) \| [\d.]+ \| [\d.]+ \|$", section, re.M)
         assert len(libraries) >= 2 and all(1 <= int(count) <= tuned for _, count in libraries)
     assert (tmp_path / "tuning.txt").read_text().count("took") > 0
@@ -90,3 +92,19 @@ def test_seed_selects_the_random_problems(choice):
 def test_wrong_usage(choice, words):
     done = choice(*words)
     assert done.code == 2 and "usage: choice" in done.err and not done.out
+
+
+def test_tables_of_the_page(choice, tmp_path):
+    """tools/choice_tables.py copies the figures of the program's tables, and of a table of peers."""
+    done = choice("products", "--fixed", 3, "--random", 0, "--tuned", BACKPLANE_CACHE_DIR=str(tmp_path))
+    peer = "| matmul | 1 | float32 | numpy 2.4.6 | 16 | 1.69 | 0.55 | 1.07 | 7*101x99x97 |"
+    (tmp_path / "run.txt").write_text(f"machine: one\nprocessor: two\n\n{done.out}\n{peer}\n")
+    tables = subprocess.run([sys.executable, ROOT / "tools/choice_tables.py", tmp_path / "run.txt"], capture_output=True, text=True, check=True).stdout
+    figures = re.findall(r"^\| (estimates|measured times|tuning) \| ([\d.]+) \| ([\d.]+) \|", done.out, re.M)
+    assert len(figures) == 3
+    for way, mean, worst in figures:
+        assert f"| 1 | fixed products, 3 | {way} | {mean} | {worst} |" in tables
+    native = re.search(r"^\| native \| 3 \| ([\d.]+) \|", done.out, re.M)[1]
+    assert f"| native | {float(native):.2f} / - |" in tables
+    assert re.search(r"^\| 1 \| fixed products \| \d+, \d+ \| ", tables, re.M)
+    assert "| numpy 2.4.6 |" in tables and "| 1 | matmul | float32 | 1.69 (0.55; 1.07) |" in tables
