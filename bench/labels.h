@@ -11,7 +11,7 @@ static inline void labels_read_sizes(int64_t size[128], const char *text) {
         const char *equals = strchr(group, '=');
         int value = timing_number(equals + 1, &end);
         for (; group < equals; group++) {
-            size[(int)*group] = value;
+            size[*group & 127] = value;
         }
         group = *end ? end + 1 : end;
     }
@@ -22,7 +22,7 @@ static inline void labels_read_sizes(int64_t size[128], const char *text) {
 static inline int labels_shape(const int64_t size[128], const char *term, int64_t *shape, const char **next) {
     int count = 0;
     for (; *term && *term != ',' && *term != '-'; term++) {
-        shape[count++] = size[(int)*term];
+        shape[count++] = size[*term & 127];
     }
     *next = *term == ',' ? term + 1 : *term == '-' ? term + 2 : NULL;
     return count;

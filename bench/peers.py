@@ -126,7 +126,7 @@ def read_arguments():
     parser.add_argument("package", help="folder of the built package: build/python")
     parser.add_argument("families", nargs="*", metavar="family", help=f"{', '.join(FAMILIES)}; default: all")
     parser.add_argument("--threads", default="1,all", help="numbers of threads, such as 1,all")
-    parser.add_argument("--rounds", type=int, default=7, help="turns of each library, 7 by default")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each library, 5 by default")
     parser.add_argument("--only", action="store_true", help=argparse.SUPPRESS)  # one family, in this process
     arguments = parser.parse_args()
     for name in arguments.families:

@@ -6,7 +6,7 @@
 #
 #   MACHINE        name of the machine in the file (default: its processor)
 #   PROBLEMS       random problems of each family (200)
-#   LIMIT          seconds after which the random problems of a family end (45)
+#   LIMIT          seconds after which the random problems of a family end (25)
 #   PEERS_PYTHON   Python with the peers (default: that of .venv, otherwise python3)
 #
 # It takes about ten minutes. Nothing else should run meanwhile.
@@ -17,7 +17,7 @@ folder=$(cd "$folder" && pwd)
 cd "$(dirname "$0")/.."
 processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 machine=${MACHINE:-${processor:-$(uname -m)}}
-short=$(printf '%s' "$machine" | tr 'A-Z' 'a-z' | tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//')
+short=$(printf '%s' "$machine" | tr '[:upper:]' '[:lower:]' | tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//')
 file=$folder/choice-$short-$(date -u +%Y-%m-%d).txt
 python=${PEERS_PYTHON:-.venv/bin/python}
 command -v "$python" >/dev/null || python=python3
@@ -31,10 +31,11 @@ export BACKPLANE_CACHE_DIR="$own/cache" XDG_CONFIG_HOME="$own/config" PYTHONDONT
 export KMP_BLOCKTIME=20 # as bench/choice sets it; another value would make the measured times invalid
 mkdir -p "$BACKPLANE_CACHE_DIR" "$XDG_CONFIG_HOME"
 
+failed=0
 run() {
     echo "\$ $*"
     begin=$(date +%s)
-    "$@" || echo "exit code $?"
+    "$@" || { echo "exit code $?"; failed=1; }
     echo "($(($(date +%s) - begin)) s)"
     echo
 }
@@ -47,7 +48,7 @@ run() {
     echo
     for threads in 1 all; do
         [ "$threads" = all ] && [ "$(nproc)" = 1 ] && continue
-        run build/bench/choice --threads "$threads" --random "${PROBLEMS:-200}" --seconds "${LIMIT:-45}" --tuned
+        run build/bench/choice --threads "$threads" --random "${PROBLEMS:-200}" --seconds "${LIMIT:-25}" --tuned
     done
     if "$python" -c 'import numpy' 2>/dev/null; then
         run "$python" bench/peers.py build/python
@@ -58,3 +59,4 @@ run() {
 } >"$file" 2>&1
 sed -n '/^### /,/^$/p; /^|/p; /^Tuned scores/,/^A warm/p; /exit code/p' "$file" | uniq
 echo "$file"
+exit "$failed"

@@ -18,11 +18,12 @@ enum { EXAMPLES = sizeof examples / sizeof *examples };
 
 static void make(problem *p, bp_dtype dtype, const char *expression, const int64_t size[128]) {
     int64_t shape[BP_MAX_NDIM];
-    for (const char *term = expression; term;) {
+    const char *term = expression;
+    do {
         const int ndim = labels_shape(size, term, shape, &term);
         problem_add(p, dtype, ndim, shape);
         p->inputs[p->operands - 1] = &p->views[p->operands - 1].tensor;
-    }
+    } while (term);
     snprintf(p->expression, sizeof p->expression, "%s", expression);
     p->einsum = (bp_einsum_call){
         .struct_size = sizeof p->einsum, .expression = p->expression, .count = p->operands - 1, .operands = p->inputs};
