@@ -6,10 +6,10 @@
 #
 #   MACHINE        name of the machine in the file (default: its processor)
 #   PROBLEMS       random problems of each family (200)
-#   LIMIT          seconds after which the random problems of a family end (25)
+#   LIMIT          seconds after which the random problems of a family end (15)
 #   PEERS_PYTHON   Python with the peers (default: that of .venv, otherwise python3)
 #
-# It takes about ten minutes. Nothing else should run meanwhile.
+# It takes ten to fifteen minutes on two cores. Nothing else should run meanwhile.
 set -eu
 folder=${1:-docs/benchmarks/data}
 mkdir -p "$folder"
@@ -48,7 +48,7 @@ run() {
     echo
     for threads in 1 all; do
         [ "$threads" = all ] && [ "$(nproc)" = 1 ] && continue
-        run build/bench/choice --threads "$threads" --random "${PROBLEMS:-200}" --seconds "${LIMIT:-25}" --tuned
+        run build/bench/choice --threads "$threads" --random "${PROBLEMS:-200}" --seconds "${LIMIT:-15}" --tuned
     done
     if "$python" -c 'import numpy' 2>/dev/null; then
         run "$python" bench/peers.py build/python

@@ -26,7 +26,7 @@ static const operation operations[] = {
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /* Items and rows. */
-static const int64_t fixed_sizes[][2] = {{1, 3}, {1, 12}, {1, 50}, {1, 150}, {1, 400}, {500, 4}, {100, 20}, {10, 60}};
+static const int64_t fixed_sizes[][2] = {{1, 3}, {1, 12}, {1, 50}, {1, 150}, {1, 300}, {500, 4}, {100, 20}};
 enum { SIZES = sizeof fixed_sizes / sizeof *fixed_sizes };
 
 /* Makes the matrices of cholesky positive definite: the diagonal exceeds the sum of the others by far in the mean, and
