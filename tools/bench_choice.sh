@@ -42,7 +42,7 @@ run() {
 
 {
     echo "machine: $machine"
-    echo "processor: $processor, $(nproc) cores available, Linux $(uname -r)"
+    echo "processor: $processor, $(nproc) cores available, Linux $(uname -r | sed 's/-.*//')"
     echo "version: $(git describe --always --dirty 2>/dev/null || echo unknown), $(date -u '+%Y-%m-%d %H:%M UTC')"
     echo "load before: $(cut -d ' ' -f 1-3 /proc/loadavg)"
     echo

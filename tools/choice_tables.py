@@ -6,6 +6,7 @@ Prints the tables as Markdown. `--write` puts them into the page instead, betwee
 import pathlib
 import re
 import sys
+import textwrap
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "performance.md"
 BEGIN, END = "<!-- tables of tools/choice_tables.py -->", "<!-- end of the tables -->"
@@ -18,6 +19,11 @@ TUNED = re.compile(r"^Tuned scores above [\d.]+: (\d+), of which (\d+) ", re.M)
 TUNING = re.compile(r"^Tuning, over .*: geometric mean ([\d.]+), worst ([\d.]+) .*; above 1: (\d+) of (\d+)\.$", re.M)
 ONE_SHOT = re.compile(r"^A warm one-shot call .*, (\d+) problems .*: geometric mean ([\d.]+), worst ([\d.]+) ", re.M)
 PEER = re.compile(r"^\| (\w+) \| (\d+) \| (\w+) \| (\w+) ([\w.+]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| .*\|$", re.M)
+
+LIBRARIES_ARE = """One library for all problems: its time over that of the choice by measured times, for the fixed / random ones. "of N": it accepts N of them."""
+TUNING_IS = """Tuning: the number of scores above 1.05, and of those that are above it in a second measurement too; the time that tuning takes over the larger of 50
+calls and 20 ms for each class that is measured; a warm one-shot call with tuned times over one without."""
+PEERS_ARE = """Peers: their time over ours, the geometric mean (the least of all cases; the spread)."""
 
 
 def table(heading, rows):
@@ -86,14 +92,12 @@ def whole(path):
         sys.exit(f"choice_tables.py: {path} has no scores")
     head = re.search(r"^processor: (.*)$", text, re.M)
     used = re.search(r"^backplane .*\n(?:.*\n)?(.* [\d.]+, .*)$", text, re.M)
-    lines = [f"{head[1] if head else ''}. {used[1] if used else ''}. [{path.name}](data/{path.name}) has a line for each problem.", "",
-             *choices(found), "One library for all problems: its time over that of the choice by measured times, for the fixed / random ones; "
-             "\"of N\": it accepts N of them.", "", *libraries(found),
-             "Tuning: the scores above 1.05, and those of them that are above it in a second measurement; the time that tuning takes over the "
-             "larger of 50 calls and 20 ms for each class that is measured; a warm one-shot call with tuned times over one without.", "", *tuning(found)]
+    first = f"{head[1] if head else ''}. {used[1] if used else ''}. [{path.name}](data/{path.name}) has a line for each problem."
+    lines = [textwrap.fill(first, 150, break_long_words=False, break_on_hyphens=False), "",
+             *choices(found), LIBRARIES_ARE, "", *libraries(found), TUNING_IS, "", *tuning(found)]
     compared = peers(text)
     if compared:
-        lines += ["Peers: their time over ours, the geometric mean (the least of all cases; the spread).", "", *compared]
+        lines += [PEERS_ARE, "", *compared]
     return "\n".join(lines).strip() + "\n"
 
 
