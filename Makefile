@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test bench install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
+.PHONY: programs build run test bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -26,6 +26,10 @@ test: bootstrap ## install requirements, build, and run all tests
 bench: programs ## build and run the benchmarks of bench/
 	@cmake --build build -j $(JOBS) --target bench
 	@tools/bench.sh
+
+bench-choice: programs ## score the choice of a library, tuned and untuned, and compare with NumPy, SciPy and PyTorch; OUT is a folder
+	@cmake --build build -j $(JOBS) --target bench_choice
+	@tools/bench_choice.sh $(OUT)
 
 install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
@@ -91,7 +95,7 @@ clean: ## remove all build folders, but not .venv
 	@rm -rf build build-debug build-asan build-tsan build-fuzz build-clang build-aarch64
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## /\1 /p' $(firstword $(MAKEFILE_LIST)) | while read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 build/CMakeCache.txt:
 	@cmake --preset release $(GENERATOR) --log-level=WARNING

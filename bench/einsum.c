@@ -9,6 +9,7 @@
  * ours.
  */
 #include "backplane.h"
+#include "labels.h"
 #include "timing.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ typedef struct job {
     int64_t size[128]; /* of each label */
     int count;
     bp_view operands[MOST_OPERANDS], out;
-    const DLTensor *tensors[MOST_OPERANDS];
+    const DLTensor *tensors[MOST_OPERANDS + 1];
     bp_operand addresses[MOST_OPERANDS + 1];
     bp_einsum_call call;
     bp_plan *plan, *product;
@@ -50,37 +51,12 @@ static void die(const char *what) {
 }
 
 static void *memory(bp_dtype dtype, int64_t elements) {
-    void *block = NULL;
-    size_t bytes = ((size_t)elements * bp_dtype_size(dtype) + 63) / 64 * 64 + 64;
-    if (posix_memalign(&block, 64, bytes) != 0) {
-        fprintf(stderr, "einsum: no memory\n");
-        exit(1);
-    }
-    if (dtype == BP_F32) {
-        timing_fill_f32(block, (size_t)elements);
-    } else {
-        timing_fill_f64(block, (size_t)elements);
-    }
-    return block;
+    return timing_filled((size_t)elements, dtype == BP_F64);
 }
 
-/* Reads sizes such as "ab=12,c=8". */
-static void read_sizes(job *j, const char *text) {
-    for (const char *group = text; *group;) {
-        char *end;
-        const char *equals = strchr(group, '=');
-        int size = timing_number(equals + 1, &end);
-        for (; group < equals; group++) {
-            j->size[(int)*group] = size;
-        }
-        group = *end ? end + 1 : end;
-    }
-}
-
-static void make_view(const job *j, bp_view *view, const char *labels, int count) {
-    int64_t shape[BP_MAX_NDIM], elements = 1;
+static void make_view(const job *j, bp_view *view, int count, const int64_t *shape) {
+    int64_t elements = 1;
     for (int i = 0; i < count; i++) {
-        shape[i] = j->size[(int)labels[i]];
         elements *= shape[i];
     }
     if (bp_view_init(view, memory(j->dtype, elements), j->dtype, count, shape, NULL) != BP_OK) {
@@ -91,15 +67,15 @@ static void make_view(const job *j, bp_view *view, const char *labels, int count
 /* Allocates the operands. All expressions of the list have an explicit output. */
 static void make_operands(job *j, const char *expression) {
     const char *arrow = strstr(expression, "->");
-    for (const char *at = expression; at < arrow; j->count++) {
-        int length = (int)strcspn(at, ",-");
-        make_view(j, &j->operands[j->count], at, length);
-        j->tensors[j->count] = &j->operands[j->count].tensor;
-        j->addresses[j->count].base = j->operands[j->count].tensor.data;
-        at += length + (at[length] == ',');
+    int64_t shape[BP_MAX_NDIM];
+    for (const char *term = expression; term; j->count++) {
+        bp_view *view = term > arrow ? &j->out : &j->operands[j->count];
+        int ndim = labels_shape(j->size, term, shape, &term);
+        make_view(j, view, ndim, shape);
+        j->tensors[j->count] = &view->tensor;
+        j->addresses[j->count].base = view->tensor.data;
     }
-    make_view(j, &j->out, arrow + 2, (int)strlen(arrow + 2));
-    j->addresses[j->count].base = j->out.tensor.data;
+    j->count--; /* without the output */
 }
 
 /* Returns whether a label occurs between two positions. */
@@ -190,7 +166,7 @@ static void release(job *j) {
 static void benchmark(const example *e, bp_dtype dtype, int threads, int rounds, totals *sums) {
     job j = {.dtype = dtype};
     bp_contraction_path_info path = {.struct_size = sizeof path};
-    read_sizes(&j, e->sizes);
+    labels_read_sizes(j.size, e->sizes);
     make_operands(&j, e->expression);
     make_product(&j, e->expression);
     j.call = (bp_einsum_call){

@@ -7,6 +7,7 @@
  * the fastest: 1.00 means that no library was faster.
  */
 #include "backplane.h"
+#include "products.h"
 #include "timing.h"
 
 #include <math.h>
@@ -22,28 +23,6 @@ typedef struct job {
 static void run(void *context) {
     job *j = context;
     bp_execute(j->plan, (bp_operand[]){{j->a, 0}, {j->b, 0}, {j->c, 0}}, NULL);
-}
-
-static const int64_t shapes[][3] = {
-    {1, 1, 1},          {2, 2, 2},      {4, 4, 4},        {8, 8, 8},        {16, 16, 16},     {32, 32, 32},
-    {64, 64, 64},       {96, 96, 96},   {128, 128, 128},  {192, 192, 192},  {256, 256, 256},  {512, 512, 512},
-    {1024, 1024, 1024}, {1, 64, 64},    {1, 1000, 1000},  {1000, 1000, 1},  {64, 64, 1},      {1000, 1, 1000},
-    {100, 1, 100},      {1, 100000, 1}, {16, 1024, 1024}, {1024, 16, 1024}, {1024, 1024, 16}, {512, 8, 512},
-    {512, 512, 8},      {3, 1000, 3},   {1797, 64, 1797}, {64, 1797, 64},
-};
-
-static void *filled(bp_dtype dtype, size_t n) {
-    size_t bytes = (n * bp_dtype_size(dtype) + 63) / 64 * 64;
-    void *block = aligned_alloc(64, bytes ? bytes : 64);
-    if (!block) {
-        exit(1);
-    }
-    if (dtype == BP_F64) {
-        timing_fill_f64(block, n);
-    } else {
-        timing_fill_f32(block, n);
-    }
-    return block;
 }
 
 static bp_plan *plan_for(const char *settings, bp_view *a, bp_view *b, bp_view *c) {
@@ -98,9 +77,9 @@ static double one_shape(bp_dtype dtype, const int64_t *shape, int threads) {
     static candidate list[MOST];
     job jobs[MOST];
     int count = candidates(list, jobs, dtype, shape, threads);
-    void *a = filled(dtype, (size_t)(shape[0] * shape[1]));
-    void *b = filled(dtype, (size_t)(shape[1] * shape[2]));
-    void *c = filled(dtype, (size_t)(shape[0] * shape[2]));
+    void *a = timing_filled((size_t)(shape[0] * shape[1]), dtype == BP_F64);
+    void *b = timing_filled((size_t)(shape[1] * shape[2]), dtype == BP_F64);
+    void *c = timing_filled((size_t)(shape[0] * shape[2]), dtype == BP_F64);
     for (int i = 0; i < count; i++) {
         jobs[i].a = a;
         jobs[i].b = b;
@@ -136,8 +115,8 @@ static void grid(int threads) {
     double sum = 0.0, worst = 0.0;
     int count = 0;
     for (int t = 0; t < 2; t++) {
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-            double ratio = one_shape(dtypes[t], shapes[i], threads);
+        for (int i = 0; i < FIXED_PRODUCTS; i++) {
+            double ratio = one_shape(dtypes[t], fixed_products[i], threads);
             sum += log(ratio);
             worst = fmax(worst, ratio);
             count++;

@@ -4,6 +4,7 @@
 #define BP_BENCH_TIMING_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,22 @@ static inline void timing_fill_f32(float *x, size_t n) {
         s ^= s << 17;
         x[i] = (float)((double)(int64_t)s / 9.3e18);
     }
+}
+
+/* Returns `count` random numbers, aligned to 64 bytes; free() releases them. Ends the program if there is no memory. */
+static inline void *timing_filled(size_t count, bool f64) {
+    size_t bytes = (count * (f64 ? 8 : 4) + 127) / 64 * 64;
+    void *block = aligned_alloc(64, bytes);
+    if (!block) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        exit(1);
+    }
+    if (f64) {
+        timing_fill_f64(block, count);
+    } else {
+        timing_fill_f32(block, count);
+    }
+    return block;
 }
 
 #endif

@@ -7,6 +7,7 @@ import os
 import statistics
 import sys
 import time
+import types
 
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -23,6 +24,28 @@ def module(name):
         return importlib.import_module(name)
     except ImportError:
         return None
+
+
+def load(package, threads):
+    """Imports backplane from the folder `package`, and its peers, as far as they are installed, with this number of threads."""
+    set_threads(threads)
+    sys.path.insert(0, str(package))
+    names = {"numpy": (), "scipy": ("scipy.fft", "scipy.linalg"), "torch": (), "opt_einsum": ()}
+    found = {name: module(name) for name in names}
+    for name, parts in names.items():
+        for part in parts if found[name] else ():
+            importlib.import_module(part)
+    if found["torch"]:
+        found["torch"].set_num_threads(threads)
+    backplane = importlib.import_module("backplane")
+    for part in ("fft", "linalg"):
+        importlib.import_module(f"backplane.{part}")
+    backplane.settings.num_threads = threads
+    return types.SimpleNamespace(backplane=backplane, threads=threads, **found)
+
+
+def versions(libraries, names):
+    return " | ".join(f"{name} {version(getattr(libraries, name))}" for name in names) + f" | {libraries.threads} threads"
 
 
 def version(of):
@@ -62,6 +85,15 @@ def show(title, times, ours, sums):
         if name != ours:
             sums.setdefault(name, []).append(math.log(median / mine))
     sys.stdout.flush()
+
+
+def show_all(cases, threads, rounds):
+    """Times all cases: (element type, title, candidates). Prints each, and the means of each element type."""
+    sums = {}
+    for kind, title, candidates in cases:
+        show(f"{kind} {title}", interleave(candidates, threads, rounds), "backplane", sums.setdefault(kind, {}))
+    for kind, logs in sums.items():
+        show_means(kind, logs, "backplane")
 
 
 def show_means(title, sums, ours):
