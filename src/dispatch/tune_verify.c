@@ -5,10 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_native(const bp__offer *offer) {
-    return bp__text_equal(offer->candidate->provider->name, "native");
-}
-
 /* Relative error of one operation, as the candidates may round. */
 static double rounding(const bp__session *s) {
     const uint32_t dtype = s->choice->asked.dtype;
@@ -57,7 +53,7 @@ static int find_right(bp__session *s, double error, bp__measured **right) {
     for (int natives = 1; natives >= 0 && 2 * most < others; natives--) {
         for (int i = 0; i < s->count && 2 * most < others; i++) {
             bp__measured *m = &s->list[i];
-            if (!m->has_result || is_native(m->offer) != natives) {
+            if (!m->has_result || bp__candidate_is_native(m->offer->candidate) != natives) {
                 continue;
             }
             int count = compare_all(s, m, error);
@@ -104,7 +100,7 @@ static void run_native(bp__session *s, bp__measured *m) {
         return;
     }
     for (int i = 0; i < count && !o.found; i++) {
-        if (list[i]->instance && bp__text_equal(list[i]->provider->name, "native")) {
+        if (list[i]->instance && bp__candidate_is_native(list[i])) {
             bp__offer offer = {.candidate = list[i]};
             list[i]->provider->accept(list[i]->instance, &s->choice->asked, &o.base);
             offer.verdict = o.verdict;
@@ -120,7 +116,7 @@ bool bp__session_verify(bp__session *s) {
     const double error = rounding(s);
     bp__measured native = {0}, *right;
     const int agree = find_right(s, error, &right), results = result_count(s);
-    bool known = right && (is_native(right->offer) || agree > 0);
+    bool known = right && (bp__candidate_is_native(right->offer->candidate) || agree > 0);
     if (right && !known) { /* each has another result, or there is only one */
         run_native(s, &native);
         known = native.has_result && compare_all(s, &native, error) >= 0;
@@ -147,7 +143,7 @@ static void punish(bp__session *s, bp__measured *m) {
     snprintf(why, sizeof why, "%s (%s)", m->wrong, problem);
     bp__warn("'%s' computes %s wrongly and is not used for it any more: %s", bp__candidate_id(offer->candidate),
              bp_op_name(op), why);
-    if (!is_native(offer)) {
+    if (!bp__candidate_is_native(offer->candidate)) {
         bp__quarantine_add(offer, op, why);
         offer->verdict.reason = BP_REASON_BROKEN;
         snprintf(offer->verdict.text, sizeof offer->verdict.text, "in quarantine: %.150s", why);
