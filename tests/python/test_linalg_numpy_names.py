@@ -239,7 +239,7 @@ def test_products_are_calls_of_the_library():
     linalg.vecdot(a, a, settings=native)
     assert bp.last_plan().operation == "gemm" and bp.last_plan().library == "native"
     why = bp.explain(linalg.vecdot, a, a, dim=0, settings=native)
-    assert why.chosen.library == "native" and why.problem == "f64 5 x 1x4 @ 4x1 -> 1x1"
+    assert why.chosen.library == "native" and why.problem == "f64 5 x 1x4^T ld 5 @ 4x1 ld 5 -> 1x1"
     linalg.multi_dot([a, b, c], settings=native)
     assert bp.last_plan().operation == "einsum"
     assert len(bp.explain(linalg.multi_dot, [a, b, c]).parts) == 2
