@@ -226,7 +226,8 @@ def test_time_limit(bench):
     facts = bench("svd", "--sizes", "4,9000", "--dtype", "f64", "--threads", "1", "--seconds", "2", "--json").json
     assert time.monotonic() - start < 100
     last = facts["cases"][-1]
-    assert last["size"] == 9000 and "too long" in last["skipped"] and last["ratio"] is None
+    assert last["size"] == 9000 and last["ratio"] is None
+    assert "too long" in last["skipped"] or "the time was over" in last["skipped"]  # the latter on a slow machine
 
 
 def test_arrays_that_do_not_fit(bench):

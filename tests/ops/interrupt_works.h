@@ -130,11 +130,12 @@ static void large_product(work *w) {
     MAKE(&w->out[0], BP_F64, 640, 640);
 }
 
+/* The part of each of three threads is long enough to be cut: the check is run between two parts of the same thread. */
 static void long_vector_product(work *w) {
     w->run = run_product;
-    MAKE(&w->a, BP_F64, -8000, 8000);
-    MAKE(&w->b, BP_F64, 8000);
-    MAKE(&w->out[0], BP_F64, 8000);
+    MAKE(&w->a, BP_F32, -12000, 12000);
+    MAKE(&w->b, BP_F32, 12000);
+    MAKE(&w->out[0], BP_F32, 12000);
 }
 
 static void rounded_product(work *w) {
