@@ -35,7 +35,7 @@ static int write_settings(const bp__calibrated *candidate, char texts[MOST_SETTI
     char folder[PATH_MAX];
     const char *value;
     for (int i = 0; i < BP__COUNT(passed); i++) {
-        const char *name = bp_setting_at(passed[i])->name;
+        const char *name = bp_setting_at((int)passed[i])->name;
         if (bp_get(name, &value, NULL, NULL) == BP_OK) {
             snprintf(texts[count++], SETTING_BYTES, "%s=%s", name, value);
         }

@@ -16,6 +16,7 @@ add_timed(crashing TIMED_ENDS_AT=256)
 add_timed(following TIMED_ODD_NS=300000 TIMED_FOLLOWS=1)
 add_timed(smooth TIMED_ODD_NS=300000)
 add_timed(waiting TIMED_WAITS=1)
+add_timed(inverting TIMED_INVERSES=1)
 
 # Two libraries, one of which takes 2 ms for products of 4096 multiplications and more.
 function(add_timed_library name)

@@ -214,6 +214,24 @@ static void step_follows(bool follows) {
     }
 }
 
+/* A candidate that refuses one thread is measured with all, so that choices among all candidates have times. */
+static void step_all_threads(void) {
+    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV};
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    bp_time_source source;
+    bp_explanation *e;
+    bp_view in, out;
+    expect(bp_machine(&machine) == BP_OK && bp_calibrate(0, NULL, NULL) == BP_OK, "the whole machine is measured");
+    bp_view_matrix(&in, NULL, BP_F64, 8, 8);
+    bp_view_matrix(&out, NULL, BP_F64, 8, 8);
+    inverse.operand[0] = &in.tensor;
+    inverse.operand[1] = &out.tensor;
+    expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
+    is_chosen(e, "inverting", &source);
+    expect(source == BP_TIME_MEASURED || machine.usable_cpus == 1, "inverses are measured with all threads");
+    bp_explanation_release(e);
+}
+
 static void *make_plan(void *context) {
     (void)context;
     bp_explanation_release(explained(64, 64, 64, "num_threads=1"));
@@ -294,6 +312,7 @@ static const struct step {
     {"crashing", step_crashing},
     {"machine", step_machine},
     {"ratios", step_ratios},
+    {"threads", step_all_threads},
     {"wait", step_others_do_not_wait},
     {"libraries", step_libraries},
     {"replaced", step_replaced},
@@ -447,6 +466,11 @@ static void the_whole_machine_can_be_measured(void **state) {
     assert_int_equal(run_with("uneven", "ratios"), 0);
 }
 
+static void candidates_that_refuse_one_thread_are_measured(void **state) {
+    (void)state;
+    assert_int_equal(run_with("inverting", "threads"), 0);
+}
+
 static void estimates_are_followed_if_the_provider_says_so(void **state) {
     (void)state;
     assert_int_equal(run_with("following", "following"), 0);
@@ -518,6 +542,7 @@ int main(int count, char **words) {
         cmocka_unit_test_setup(a_crash_is_remembered, clear_store),
         cmocka_unit_test_setup(one_process_measures_at_a_time, clear_store),
         cmocka_unit_test_setup(the_whole_machine_can_be_measured, clear_store),
+        cmocka_unit_test_setup(candidates_that_refuse_one_thread_are_measured, clear_store),
         cmocka_unit_test_setup(estimates_are_followed_if_the_provider_says_so, clear_store),
         cmocka_unit_test_setup(other_threads_and_fork_do_not_wait, clear_store),
         cmocka_unit_test_setup(each_library_has_its_own_times, clear_store),

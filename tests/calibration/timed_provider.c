@@ -3,9 +3,11 @@
  * Products of at least TIMED_SLOW_FROM rows take 0.3 ms, all others nearly nothing. With TIMED_ENDS_AT rows the process
  * ends. With TIMED_ODD_NS set, an odd number of rows above 1 costs this many nanoseconds, and the estimate says so; the
  * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
- * variable TIMED_GO names. Every element of the result is 7, so that tests know who has run. */
+ * variable TIMED_GO names. With TIMED_INVERSES, it offers no products but inverses, and none on one thread, as a
+ * library does whose threads cannot be limited. Every element of the result is 7, so that tests know who has run. */
 #include "backplane/provider.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,9 @@
 #endif
 #ifndef TIMED_WAITS
 #define TIMED_WAITS 0
+#endif
+#ifndef TIMED_INVERSES
+#define TIMED_INVERSES 0
 #endif
 
 typedef struct prepared {
@@ -94,12 +99,17 @@ static void destroy(bp_prepared *self) {
 static void accept_product(void *instance, const bp_problem *problem, bp_offers *offers) {
     bp_verdict verdict = BP_VERDICT_INIT;
     (void)instance;
-    if (problem->op != BP_OP_GEMM || (problem->dtype != BP_F32 && problem->dtype != BP_F64)) {
-        verdict.reason = BP_REASON_OP;
-    }
+    const bool real = problem->dtype == BP_F32 || problem->dtype == BP_F64;
     verdict.algorithm = "timed";
-    verdict.threads = 1;
-    verdict.cost_ns = 1 + (double)odd_ns(problem->of.gemm.m);
+    if (problem->op != (TIMED_INVERSES ? BP_OP_INV : BP_OP_GEMM) || !real) {
+        verdict.reason = BP_REASON_OP;
+    } else if (TIMED_INVERSES) {
+        verdict.reason = problem->policy.threads == 1 ? BP_REASON_THREADS : BP_REASON_ACCEPTED;
+        verdict.cost_ns = 1000;
+    } else {
+        verdict.threads = 1;
+        verdict.cost_ns = 1 + (double)odd_ns(problem->of.gemm.m);
+    }
     offers->add(offers, &verdict, NULL, 0);
 }
 
@@ -111,7 +121,7 @@ static bp_status plan(void *instance, const bp_problem *problem, const bp_verdic
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
     *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy},
-                    problem->of.gemm,
+                    TIMED_INVERSES ? (bp_gemm_problem){0} : problem->of.gemm,
                     problem->dtype == BP_F64};
     *made = &p->base;
     return BP_OK;
