@@ -16,11 +16,11 @@ _backplane_options() {
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
         set) echo "--unset" ;;
-        explain) echo "--set --json $_backplane_own_options" ;;
+        explain) echo "--set --json $_backplane_own_options --lda --ldb --ldc" ;;
         eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
-        tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options" ;;
+        tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options --lda --ldb --ldc" ;;
         compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
     esac
 }
