@@ -163,8 +163,8 @@ static void hostile_records_are_ignored(void **state) {
         ", expected times estimated|1/1 rivals:rivals:steady@1|1/0 rivals:rivals:quick@1|1/1 rivals:rivals:moody@1",
         ", expected times estimated|1/1 rivals:rivals:steady@1|-1/1 rivals:rivals:quick@1|1/1 rivals:rivals:moody@1",
         ", expected times estimated|1/1 rivals:rivals:steady@1|nan/1 rivals:rivals:quick@1|1/1 rivals:rivals:moody@1",
-        ", expected times estimated|1/1 rivals:rivals:steady@1|1e300/1e-300 rivals:rivals:quick@1|1/1 "
-        "rivals:rivals:moody@1",
+        (", expected times estimated|1/1 rivals:rivals:steady@1|1e300/1e-300 rivals:rivals:quick@1|1/1 "
+         "rivals:rivals:moody@1"),
         ", expected times calibrated|2/1 rivals:rivals:steady@1|1/1 rivals:rivals:quick@1|2/1 rivals:rivals:moody@1",
     };
     multiply(NOW, 40);
