@@ -25,6 +25,20 @@ static double median_ratio(const double *a, const double *b) {
     return count ? (ratios[(count - 1) / 2] + ratios[count / 2]) / 2 : 0;
 }
 
+/* Returns the mean of log2(a[i] / b[i]) over the points that both have; 0 if there are none. A library is called slow
+ * by this mean, so that the times that follow from it are slow too. */
+static double mean_ratio(const double *a, const double *b) {
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < BP__FIRST_POINTS; i++) {
+        if (a[i] > 0 && b[i] > 0) {
+            sum += log2(a[i] / b[i]);
+            count++;
+        }
+    }
+    return count ? sum / count : 0;
+}
+
 /* The processor may have been slower while one class was measured than while another one was. The same products of
  * `native` were measured in each process, so that their times are the common measure. */
 static double speed_correction(const bp__measured *reference, const bp__measured *measured) {
@@ -74,7 +88,8 @@ bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrat
     }
     for (int i = 0; i < points && measured->slow; i++) {
         if (!curve->measured[i]) {
-            curve->values[i] = native_curve->values[i] + (float)median_ratio(measured->first, native->first);
+            curve->values[i] =
+                native_curve->values[i] + (float)(mean_ratio(measured->first, native->first) + correction);
         }
     }
     curve->ratios = bp__class_has_ratios(class);

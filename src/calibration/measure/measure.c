@@ -45,7 +45,8 @@ static double value_at(const bp__class *class, const bp_options *options, const 
     double value = 0;
     if (call_make(&one, class, sizes, options)) {
         bp_plan_info info = {.struct_size = sizeof info};
-        value = call_time(&one, turn_ns);
+        const double before = speed_now();
+        value = speed_corrected(call_time(&one, turn_ns), before);
         if (bp__class_has_ratios(class)) {
             bp_plan_describe(one.plan, &info);
             value = info.cost_ns > 0 ? value / info.cost_ns : 0;
@@ -232,6 +233,7 @@ static void set_all(char **settings, int count) {
 static void report_speed(double turn_ns) {
     double times[BP__FIRST_POINTS];
     bp_options *options = options_for("native", 1);
+    speed_begin(options);
     measure_first(&bp__classes[bp__class_find(BP_OP_GEMM, BP_F64, BP__VARIANT_PLAIN)], options, turn_ns, times);
     report_times("speed", "native", -1, times, BP__FIRST_POINTS);
     bp_options_release(options);

@@ -22,4 +22,12 @@ void call_free(call *one);
 /* Returns the least time of a run in nanoseconds, from about `turn_ns` of runs. 0 if a run fails. */
 double call_time(const call *one, double turn_ns);
 
+/* ---- The processor's speed (speed.c) ---- */
+
+void speed_begin(const bp_options *native);
+/* Returns the present time of the product by which the speed is known. */
+double speed_now(void);
+/* Returns what a time would have been at the first speed; `before` is what speed_now() returned before it. */
+double speed_corrected(double time, double before);
+
 #endif
