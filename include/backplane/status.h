@@ -103,7 +103,7 @@ BP_API bp_status bp_set_allocator(const bp_allocator *allocator);
 /* Frees all memory: the plan caches, the library list, the calling thread's scopes and the process layer of settings.
  * Math libraries stay loaded, because their threads cannot be unloaded safely. Not thread-safe: no other thread may be
  * inside the library. Errors: BP_E_BUSY if the program still has a plan, an explanation, options, or another thread's
- * scope; release them first. */
+ * scope: release them first; or if another thread measures the libraries, see calibrate.h. */
 BP_API bp_status bp_reset(void);
 
 #ifdef __cplusplus

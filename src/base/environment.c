@@ -1,5 +1,6 @@
-/* environment.c - reads environment variables; no other file does. A program that runs with another user's rights (such
- * as set-uid) ignores the environment, because the calling user controls it. */
+/* environment.c - reads environment variables; no other file does, except that the provider xsmm removes those that
+ * libxsmm sets. A program that runs with another user's rights (such as set-uid) ignores the environment, because the
+ * calling user controls it. */
 #define _GNU_SOURCE
 #include "base/base.h"
 

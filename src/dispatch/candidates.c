@@ -247,6 +247,13 @@ bp_status bp__candidates_measure(const bp__calibration_request *request) {
     return status;
 }
 
+bool bp__candidates_are_measured(void) {
+    pthread_mutex_lock(&bp__candidates_mutex);
+    const bool measuring = state.measuring;
+    pthread_mutex_unlock(&bp__candidates_mutex);
+    return measuring;
+}
+
 /* The thread that measured is not in the child. */
 void bp__candidates_forked(void) {
     if (state.measuring) {

@@ -48,6 +48,7 @@ bp_status bp__calibrate_measure(bp__candidate *const *list, int count, const bp_
 bp_status bp__calibrate_first(bp__candidate *const *list, int count);
 /* Measures the current candidates. */
 bp_status bp__candidates_measure(const bp__calibration_request *request);
+bool bp__candidates_are_measured(void);
 void bp__candidates_forked(void); /* in a child of fork */
 void bp__calibrate_reset(void);
 

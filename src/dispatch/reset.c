@@ -17,6 +17,9 @@ static bp_status check_nothing_held(void) {
         return bp__fail(BP_E_BUSY, "bp_reset: %lld scopes and options are still held; leave and free them first",
                         (long long)settings);
     }
+    if (bp__candidates_are_measured()) {
+        return bp__fail(BP_E_BUSY, "bp_reset: another thread measures the libraries; wait for it first");
+    }
     int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
     int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds a reference to its plan */
     return explanations > 0 ? busy(explanations, "explanation", "free")

@@ -223,11 +223,10 @@ def test_types_that_an_operation_does_not_take(bench):
 def test_time_limit(bench):
     """What does not fit the time is skipped with a reason, and the command ends."""
     start = time.monotonic()
-    facts = bench("svd", "--sizes", "4,9000", "--dtype", "f64", "--threads", "1", "--seconds", "2", "--json").json
+    facts = bench("svd", "--sizes", "4,9000", "--dtype", "f64", "--threads", "1", "--seconds", "10", "--json").json
     assert time.monotonic() - start < 100
     last = facts["cases"][-1]
-    assert last["size"] == 9000 and last["ratio"] is None
-    assert "too long" in last["skipped"] or "the time was over" in last["skipped"]  # the latter on a slow machine
+    assert last["size"] == 9000 and "too long" in last["skipped"] and last["ratio"] is None
 
 
 def test_arrays_that_do_not_fit(bench):
