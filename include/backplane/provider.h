@@ -470,6 +470,11 @@ typedef struct bp_host {
     /* Keeps a text, in place of an earlier one. Does nothing unless `benchmark` is on for the family and tuning.store
      * permits it. Call it without locks that another operation needs: it writes a file. */
     void (*remember)(const bp_library_info *library, const char *name, bp_op op, const char *text);
+
+    /* Since 2.3. Calls call(user), and then removes those of the named environment variables that it added: what a
+     * library sets for itself must not reach libraries that the program loads later. `names` ends with NULL, after at
+     * most 64 names. */
+    void (*keep_unset)(const char *const *names, void (*call)(void *user), void *user);
 } bp_host;
 
 typedef struct bp_provider {

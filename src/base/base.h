@@ -137,11 +137,14 @@ bool bp__owner_trusted(uid_t owner, uid_t user, uid_t system, bool writable);
 /* Returns whether a text in the format of /proc/self/uid_map maps any user to that number. */
 bool bp__map_holds(const char *map, uint64_t user);
 
-/* ---- Environment (environment.c): the only code that reads it. Set-uid programs ignore the environment. ---- */
+/* ---- Environment (environment.c): the only code that reads or changes it. Set-uid programs ignore the environment. ---- */
 const char *bp__env(const char *name); /* NULL if unset or empty */
 /* Calls `visit` for each variable whose name starts with `head`. The value may be empty; a name longer than 255 bytes
  * is cut. Stops when `visit` returns false. */
 void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, const char *value), void *user);
+/* Calls call(user), and then removes those of the named variables that it added. `names` ends with NULL, after at most
+ * 64 names. Another thread must not read the environment meanwhile, as with setenv(). */
+void bp__env_keep_unset(const char *const *names, void (*call)(void *user), void *user);
 
 /* ---- Hash (hash.c) ---- */
 uint64_t bp__hash(const void *bytes, size_t size); /* 64 well-mixed bits; stable between runs, not cryptographic */

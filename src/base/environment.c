@@ -1,6 +1,5 @@
-/* environment.c - reads environment variables; no other file does, except that the provider xsmm removes those that
- * libxsmm sets. A program that runs with another user's rights (such as set-uid) ignores the environment, because the
- * calling user controls it. */
+/* environment.c - reads environment variables, and removes those that a library adds; no other file does. A program that
+ * runs with another user's rights (such as set-uid) ignores the environment, because the calling user controls it. */
 #define _GNU_SOURCE
 #include "base/base.h"
 
@@ -30,6 +29,19 @@ void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, 
         name[length] = '\0';
         if (!visit(user, name, equals + 1)) {
             return;
+        }
+    }
+}
+
+void bp__env_keep_unset(const char *const *names, void (*call)(void *user), void *user) {
+    uint64_t present = 0;
+    for (int i = 0; names[i]; i++) {
+        present |= (uint64_t)(getenv(names[i]) != NULL) << i;
+    }
+    call(user);
+    for (int i = 0; names[i]; i++) {
+        if (!(present >> i & 1) && getenv(names[i])) {
+            unsetenv(names[i]);
         }
     }
 }

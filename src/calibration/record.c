@@ -16,22 +16,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Variables that change the times of libraries, in addition to those that change their facts. */
-static const char *const variables[] = {
-    "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS",   "MKL_DYNAMIC",
-    "KMP_BLOCKTIME",    "KMP_AFFINITY",         "OMP_NUM_THREADS",  "OMP_WAIT_POLICY",   "OMP_PROC_BIND",
-    "OMP_PLACES",       "BLIS_NUM_THREADS",     "GOMP_SPINCOUNT",   "GOMP_CPU_AFFINITY",
-};
-
 static uint64_t context_hash(void) {
     bp__text text = {0};
     int64_t loader;
     bp__text_addf(&text, "%" PRIx64 "\n%d\n%d\n", bp__probe_cache_key(&loader), bp__available_cpus(),
                   BP__CALIBRATION_SCHEME);
-    for (int i = 0; i < BP__COUNT(variables); i++) {
-        const char *value = bp__env(variables[i]);
-        bp__text_addf(&text, "%s\n", value ? value : "");
-    }
+    bp__add_speed_variables(&text);
     const uint64_t hash = bp__hash(bp__text_get(&text), text.length);
     bp__text_free(&text);
     return hash;

@@ -60,6 +60,7 @@ const bp_host *bp__host(void) {
             .interrupted = bp__operation_interrupted,
             .recall = bp__library_recall,
             .remember = bp__library_remember,
+            .keep_unset = bp__env_keep_unset,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

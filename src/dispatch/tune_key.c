@@ -10,13 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Variables that change speed, in addition to those that select kernels (registry/probe_cache_key.c). */
-static const char *const variables[] = {
-    "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",
-    "OMP_WAIT_POLICY",  "OMP_DYNAMIC",          "MKL_NUM_THREADS", "MKL_DYNAMIC",   "KMP_BLOCKTIME",
-    "KMP_AFFINITY",     "BLIS_NUM_THREADS",     "GOMP_SPINCOUNT",
-};
-
 uint64_t bp__tune_machine(void) {
     static atomic_uint_least64_t known;
     uint64_t hash = atomic_load_explicit(&known, memory_order_relaxed);
@@ -25,10 +18,7 @@ uint64_t bp__tune_machine(void) {
         bp__text text = {0};
         bp__text_addf(&text, "%" PRIx64 "\n%d\n%d\n", bp__probe_cache_key(&loader), bp__available_cpus(),
                       bp__host()->machine->logical_cpus);
-        for (int i = 0; i < BP__COUNT(variables); i++) {
-            const char *value = bp__env(variables[i]);
-            bp__text_addf(&text, "%s\n", value ? value : "");
-        }
+        bp__add_speed_variables(&text);
         hash = bp__hash(bp__text_get(&text), text.length) | 1;
         bp__text_free(&text);
         atomic_store_explicit(&known, hash, memory_order_relaxed);

@@ -20,6 +20,24 @@ static const char *const variables[] = {
     "LD_LIBRARY_PATH",     "LD_PRELOAD",       "GLIBC_TUNABLES",
 };
 
+/* Those that change speed, and nothing else that is known of a library. */
+static const char *const speed_variables[] = {
+    "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "MKL_DYNAMIC",
+    "KMP_BLOCKTIME",    "KMP_AFFINITY",         "OMP_NUM_THREADS",  "OMP_WAIT_POLICY", "OMP_PROC_BIND",
+    "OMP_PLACES",       "OMP_DYNAMIC",          "BLIS_NUM_THREADS", "GOMP_SPINCOUNT",  "GOMP_CPU_AFFINITY",
+};
+
+static void add_variables(bp__text *text, const char *const *names, int count) {
+    for (int i = 0; i < count; i++) {
+        const char *value = bp__env(names[i]);
+        bp__text_addf(text, "%s\n", value ? value : "");
+    }
+}
+
+void bp__add_speed_variables(bp__text *text) {
+    add_variables(text, speed_variables, BP__COUNT(speed_variables));
+}
+
 static void add_processor(bp__text *text) {
 #if defined(__x86_64__) || defined(__i386__)
     static const unsigned leaves[] = {0, 1, 7, 0x80000002, 0x80000003, 0x80000004};
@@ -43,10 +61,7 @@ uint64_t bp__probe_cache_key(int64_t *loader) {
     bp__text_addf(&text, "%s\n%d\n%lld\n%lld\n", BP_VERSION_STRING, bp__deepbind(),
                   (long long)bp__setting_int(BP_SET_registry_probe_timeout), (long long)bp__probe_memory());
     add_processor(&text);
-    for (int i = 0; i < BP__COUNT(variables); i++) {
-        const char *value = bp__env(variables[i]);
-        bp__text_addf(&text, "%s\n", value ? value : "");
-    }
+    add_variables(&text, variables, BP__COUNT(variables));
     uint64_t context = bp__hash(bp__text_get(&text), text.length);
     bp__text_free(&text);
     *loader = stat(BP__LDCACHE_PATH, &facts) == 0 ? bp__file_key_of(&facts).modified_ns : 0;

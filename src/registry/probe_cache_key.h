@@ -8,6 +8,9 @@
  * time of the last change of the loader's cache. */
 uint64_t bp__probe_cache_key(int64_t *loader);
 
+/* Adds the values of the variables that change the speed of libraries and are not in bp__probe_cache_key(). */
+void bp__add_speed_variables(bp__text *text);
+
 /* Returns whether the file still has that build-id. Files that are no known library (family "") are not opened. */
 bool bp__build_id_matches(const char *path, const char *family, const char *build_id);
 

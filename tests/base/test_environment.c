@@ -1,4 +1,4 @@
-/* test_environment.c - tests the reading of environment variables, also in a program with another user's rights. */
+/* test_environment.c - tests the reading and removal of environment variables, also in a program with another user's rights. */
 #include "base/support_base.h"
 
 #include <sys/stat.h>
@@ -51,6 +51,30 @@ static void long_names_are_cut(void **state) {
     unsetenv(name);
 }
 
+static void change_variables(void *user) {
+    ++*(int *)user;
+    setenv("BPT_PRESENT", "changed", 1);
+    setenv("BPT_ADDED", "x", 1);
+    setenv("BPT_EMPTY_ADDED", "", 1);
+    setenv("BPT_OTHER", "x", 1);
+}
+
+static void added_variables_are_removed(void **state) {
+    (void)state;
+    static const char *const names[] = {"BPT_PRESENT", "BPT_ADDED", "BPT_EMPTY_ADDED", "BPT_ABSENT", NULL};
+    int calls = 0;
+    setenv("BPT_PRESENT", "", 1);
+    bp__env_keep_unset(names, change_variables, &calls);
+    assert_int_equal(calls, 1);
+    assert_string_equal(getenv("BPT_PRESENT"), "changed");
+    assert_null(getenv("BPT_ADDED"));
+    assert_null(getenv("BPT_EMPTY_ADDED"));
+    assert_null(getenv("BPT_ABSENT"));
+    assert_string_equal(getenv("BPT_OTHER"), "x");
+    unsetenv("BPT_PRESENT");
+    unsetenv("BPT_OTHER");
+}
+
 /* Exit status of the copy of this program that another user owns: what it can read. */
 static int what_is_read(void) {
     int visits = 0;
@@ -99,6 +123,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variables_are_read),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(added_variables_are_removed),
         cmocka_unit_test(set_uid_programs_ignore_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

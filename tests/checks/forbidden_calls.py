@@ -12,8 +12,8 @@ def call(names):
 
 # Functions, the reason, and the files that may call them.
 RULES = [
-    (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read in one file, and variables that "
-     "libxsmm sets are removed in another one", ["src/base/environment.c", "src/providers/xsmm/environment.c"]),
+    (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read and changed in one file",
+     ["src/base/environment.c"]),
     (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
     (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, except lines for the setting "
      "'verbose', and output of vendors' libraries that it captured", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),

@@ -123,6 +123,22 @@ static bp__xsmm_kernel *dispatch(const void *function, const bp__xsmm_route *r) 
                                                  &flags, &prefetch);
 }
 
+/* When libxsmm starts, at its first kernel, it sets OMP_PROC_BIND=TRUE unless a binding of threads is chosen, and
+ * I_MPI_SHM_HEAP=1. An OpenMP runtime that the program loads later would then bind the loading thread to one
+ * processor. */
+static const char *const set_by_libxsmm[] = {"OMP_PROC_BIND", "I_MPI_SHM_HEAP", NULL};
+
+typedef struct request {
+    const void *function;
+    const bp__xsmm_route *route;
+    bp__xsmm_kernel *kernel;
+} request;
+
+static void make_kernel(void *user) {
+    request *r = user;
+    r->kernel = dispatch(r->function, r->route);
+}
+
 const char *bp__xsmm_unavailable(const bp__driver *driver, const bp__xsmm_route *route) {
     bool many = atomic_load_explicit(&generated_count, memory_order_relaxed) >= BP__XSMM_MOST_KERNELS;
     bool denied = atomic_load_explicit(&not_executable, memory_order_relaxed);
@@ -160,12 +176,11 @@ bp_status bp__xsmm_kernel_of(bp__driver *driver, const bp__xsmm_route *route, bp
         return host->fail(BP_E_UNSUPPORTED, "library '%s': %s", library->id, why);
     }
     const bp__thread_setup setup = {.threads = 1, .locks = true};
-    bool present[BP__XSMM_VARIABLES];
+    request made = {.function = function, .route = route};
     int before = bp__driver_begin(driver, &setup);
-    bp__xsmm_note_variables(present);
-    *kernel = dispatch(function, route);
-    bp__xsmm_remove_variables(present);
+    host->keep_unset(set_by_libxsmm, make_kernel, &made);
     bp__driver_end(driver, &setup, before);
+    *kernel = made.kernel;
     return *kernel ? BP_OK
                    : host->fail(BP_E_UNSUPPORTED, "library '%s' generates no kernel for %lldx%lldx%lld", library->id,
                                 (long long)route->m, (long long)route->n, (long long)route->k);

@@ -87,13 +87,4 @@ bp_status bp__xsmm_run_single(const bp_prepared *self, const bp_operand *operand
 /* Runs a batch, on as many threads as the plan says. */
 bp_status bp__xsmm_run_batch(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
 
-/* ---- environment.c ---- */
-
-enum { BP__XSMM_VARIABLES = 2 };
-
-/* Notes which of the variables that libxsmm sets are present already. */
-void bp__xsmm_note_variables(bool present[BP__XSMM_VARIABLES]);
-/* Removes those that were not. */
-void bp__xsmm_remove_variables(const bool present[BP__XSMM_VARIABLES]);
-
 #endif
