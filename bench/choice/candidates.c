@@ -112,8 +112,11 @@ static void add_candidates(trial *t, const bp_explanation *explanation, bool par
         bp_plan *plan = plan_under(t->p, settings);
         if (plan && !part && !is_offer(plan, &offer)) {
             bp_plan_release(plan);
-        } else {
-            add(t, plan);
+            continue;
+        }
+        const int index = add(t, plan);
+        if (index >= 0 && !part) {
+            t->jobs[index].expected = offer.cost_ns;
         }
     }
     for (int i = 0; bp_explanation_part(explanation, i); i++) {

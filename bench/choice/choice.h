@@ -67,6 +67,7 @@ typedef struct job {
     int64_t repeats;                /* runs of one turn */
     double once;                    /* ns of the first timed run */
     double ns;
+    double expected; /* ns, by the measured times of the machine; 0: not known */
 } job;
 
 /* All that runs one problem. */

@@ -7,7 +7,7 @@
  * a plan of its own, in interleaved turns on random data. The score of a problem is the time of the chosen candidate
  * divided by that of the fastest one. The choice by estimates (calibration=off), the choice by measured times and, with
  * --tuned, the choice after tuning are scored by the same times. Problems that one candidate alone accepts are not
- * scored.
+ * scored. The line of a problem ends with the time of each candidate in ns, and the expected time in parentheses.
  *
  * The machine is calibrated first. Without BACKPLANE_CACHE_DIR this is done in a temporary folder, in about a minute;
  * with it, only what has no times there is measured, and records of tuned classes are added. BACKPLANE_CALIBRATION=off

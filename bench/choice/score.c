@@ -144,6 +144,9 @@ static void print_line(const trial *t, double spread_here) {
     printf(" |");
     for (int i = 0; i < t->count; i++) {
         printf(" %s %.0f", t->jobs[i].label, t->jobs[i].ns);
+        if (t->jobs[i].expected > 0) {
+            printf(" (%.0f)", t->jobs[i].expected);
+        }
     }
     if (t->tuned) {
         printf(" | tuned in %.2f ms", t->tuning_ns / 1e6);

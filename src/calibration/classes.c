@@ -29,28 +29,36 @@ static const bp__lattice large = {
     .knot = {{1, 16, 128, 1024}, {1, 16, 128, 1024}, {1, 16, 128, 1024}},
     .most = 1 << 24,
 };
+/* Between these sizes the ratios to estimates change as the libraries change their algorithms. */
 static const bp__lattice powers = {
     .dimensions = 2,
-    .count = {6, 2},
-    .knot = {{8, 64, 512, 4096, 32768, 262144}, {1, 32}},
+    .count = {9, 2},
+    .knot = {{4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144}, {1, 32}},
     .most = 1 << 18,
 };
 static const bp__lattice factors = {
     .dimensions = 2,
-    .count = {6, 2},
-    .knot = {{12, 60, 420, 5040, 50400, 216000}, {1, 32}},
+    .count = {9, 2},
+    .knot = {{5, 12, 60, 240, 1050, 5040, 25000, 120000, 240000}, {1, 32}},
     .most = 1 << 18,
 };
 static const bp__lattice primes = {
     .dimensions = 2,
-    .count = {5, 2},
-    .knot = {{11, 61, 509, 4099, 40009}, {1, 32}},
+    .count = {7, 2},
+    .knot = {{13, 61, 251, 1021, 4099, 16411, 65537}, {1, 32}},
     .most = 1 << 17,
+};
+/* The sizes are the side of a square and the number of squares. */
+static const bp__lattice squares = {
+    .dimensions = 2,
+    .count = {5, 2},
+    .knot = {{8, 24, 64, 192, 512}, {1, 16}},
+    .most = 1 << 10,
 };
 static const bp__lattice matrices = {
     .dimensions = 2,
-    .count = {5, 2},
-    .knot = {{2, 8, 32, 96, 256}, {1, 64}},
+    .count = {8, 2},
+    .knot = {{2, 4, 8, 16, 32, 64, 128, 256}, {1, 64}},
     .most = 1 << 11,
 };
 
@@ -64,9 +72,11 @@ static const bp__lattice matrices = {
     {"fft." text ".powers", BP_OP_FFT, type, BP__VARIANT_C2C_POWERS, &powers, false},                                  \
         {"fft." text ".factors", BP_OP_FFT, type, BP__VARIANT_C2C_FACTORS, &factors, false},                           \
         {"fft." text ".primes", BP_OP_FFT, type, BP__VARIANT_C2C_PRIMES, &primes, false},                              \
+        {"fft." text ".squares", BP_OP_FFT, type, BP__VARIANT_C2C_SQUARES, &squares, false},                           \
         {"fft." text ".real-powers", BP_OP_FFT, type, BP__VARIANT_REAL_POWERS, &powers, false},                        \
         {"fft." text ".real-factors", BP_OP_FFT, type, BP__VARIANT_REAL_FACTORS, &factors, false},                     \
-        {"fft." text ".real-primes", BP_OP_FFT, type, BP__VARIANT_REAL_PRIMES, &primes, false},
+        {"fft." text ".real-primes", BP_OP_FFT, type, BP__VARIANT_REAL_PRIMES, &primes, false},                        \
+        {"fft." text ".real-squares", BP_OP_FFT, type, BP__VARIANT_REAL_SQUARES, &squares, false},
 #define MATRIX(op, text)                                                                                               \
     {text ".f32", op, BP_F32, BP__VARIANT_PLAIN, &matrices, false},                                                    \
         {text ".f64", op, BP_F64, BP__VARIANT_PLAIN, &matrices, false},

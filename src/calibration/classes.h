@@ -5,7 +5,7 @@
  * when they are read, so that properties can be combined. The sizes are m, n and k.
  *
  * Transforms and linear algebra: the values are ratios of measured times to the provider's estimates, on one thread.
- * The sizes are the length of a transform, or the rows of a square matrix, and the number of items.
+ * The sizes are the length of a transform, or the side of a square one or of a matrix, and the number of items.
  */
 #ifndef BP_CALIBRATION_CLASSES_H
 #define BP_CALIBRATION_CLASSES_H
@@ -14,7 +14,7 @@
 #include "calibration/lattice.h"
 
 /* Changed whenever the meaning of stored values changes. */
-#define BP__CALIBRATION_SCHEME 1
+#define BP__CALIBRATION_SCHEME 2
 
 enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variant BATCHED */
 
@@ -29,9 +29,11 @@ typedef enum bp__variant {
     BP__VARIANT_C2C_POWERS = BP__VARIANTS_OF_PRODUCTS, /* complex transforms whose length is a power of two */
     BP__VARIANT_C2C_FACTORS,                           /* with prime factors up to 7 */
     BP__VARIANT_C2C_PRIMES,                            /* with a larger prime factor */
+    BP__VARIANT_C2C_SQUARES,                           /* of two dimensions and more, with any lengths */
     BP__VARIANT_REAL_POWERS,                           /* the same for real transforms */
     BP__VARIANT_REAL_FACTORS,
-    BP__VARIANT_REAL_PRIMES
+    BP__VARIANT_REAL_PRIMES,
+    BP__VARIANT_REAL_SQUARES
 } bp__variant;
 
 typedef struct bp__class {
@@ -43,7 +45,7 @@ typedef struct bp__class {
     bool first; /* measured when a library is used for the first time; the others by bp_calibrate() */
 } bp__class;
 
-enum { BP__CLASSES = 56 };
+enum { BP__CLASSES = 60 };
 extern const bp__class bp__classes[BP__CLASSES];
 
 /* Whether the values are ratios to estimates, and not times. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BP__LATTICE_DIMENSIONS = 3, BP__LATTICE_KNOTS = 8, BP__LATTICE_POINTS = 512 };
+enum { BP__LATTICE_DIMENSIONS = 3, BP__LATTICE_KNOTS = 9, BP__LATTICE_POINTS = 512 };
 
 typedef struct bp__lattice {
     int dimensions;

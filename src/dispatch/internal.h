@@ -253,8 +253,8 @@ struct bp_plan {
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;
-    double order_ns;     /* the estimate; under deterministic=threads, for all processors. Sums of several plans are
-                          * compared, so that measured times, which not all operations have, are not used */
+    double order_ns;     /* on the scale of estimates; under deterministic=threads, for all processors. Sums of several
+                          * plans are compared, some of which have no measured times */
     double predicted_ns; /* 0 if the choice used estimates */
     bp_problem problem;
     char reason[512];

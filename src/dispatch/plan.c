@@ -130,6 +130,19 @@ static void finish(bp_plan *plan, bp_prepared *prepared) {
     link_plan(plan);
 }
 
+/* Returns the time of the chosen offer on the scale of estimates, so that it can be compared with operations that have
+ * no measured times: its measured time relative to that of `native`, times the estimate of `native`. */
+static double order_of(const bp__choice *choice) {
+    const bp__offer *chosen = &choice->offers[choice->chosen];
+    for (int i = 0; i < choice->count && choice->predicted; i++) {
+        const bp__offer *o = &choice->offers[i];
+        if (o->verdict.reason == BP_REASON_ACCEPTED && o->predicted_ns > 0 && bp__candidate_is_native(o->candidate)) {
+            return chosen->predicted_ns * o->estimate_ns / o->predicted_ns;
+        }
+    }
+    return chosen->estimate_ns;
+}
+
 static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_problem *problem) {
     bp_plan *plan = bp__alloc_zero(1, sizeof *plan);
     if (!plan) {
@@ -138,7 +151,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     const bp__offer *offer = &choice->offers[choice->chosen];
     plan->candidate = offer->candidate;
     plan->verdict = offer->verdict;
-    plan->order_ns = offer->estimate_ns;
+    plan->order_ns = order_of(choice);
     plan->predicted_ns = offer->neighbour_ns > 0 ? offer->neighbour_ns : choice->predicted ? offer->predicted_ns : 0;
     plan->problem = *problem;
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};

@@ -150,37 +150,40 @@ static bp_op measured_op(bp_op op) {
     }
 }
 
-/* Returns the kind of a length: a power of two, with prime factors up to 7, or with larger ones. */
+/* Returns how the variant of a transform of this length differs from that of powers of two. */
 static int kind_of_length(int64_t n) {
-    enum { POWER, FACTORS, PRIMES };
-    int kind = POWER;
+    int kind = 0;
     while (n > 1 && n % 2 == 0) {
         n /= 2;
     }
     for (int64_t factor = 3; factor <= 7; factor += 2) {
         for (; n > 1 && n % factor == 0; n /= factor) {
-            kind = FACTORS;
+            kind = BP__VARIANT_C2C_FACTORS - BP__VARIANT_C2C_POWERS;
         }
     }
-    return n > 1 ? PRIMES : kind;
+    return n > 1 ? BP__VARIANT_C2C_PRIMES - BP__VARIANT_C2C_POWERS : kind;
+}
+
+static int class_of_transform(const bp_fft_problem *f, bp_dtype dtype, double *size) {
+    int kind = kind_of_length(f->n[0]);
+    *size = 1;
+    for (int d = 0; d < f->ndim; d++) {
+        *size *= (double)f->n[d];
+    }
+    if (f->ndim > 1) {
+        kind = BP__VARIANT_C2C_SQUARES - BP__VARIANT_C2C_POWERS;
+        *size = sqrt(*size);
+    }
+    const int first = f->kind == BP_FFT_C2C ? BP__VARIANT_C2C_POWERS : BP__VARIANT_REAL_POWERS;
+    return bp__class_find(BP_OP_FFT, dtype, (bp__variant)(first + kind));
 }
 
 /* Returns the class of a transform or an operation of linear algebra, or -1. Complex matrices have the ratios of real
  * ones. */
 static int class_of(const bp_problem *problem, double *size, double *items) {
     if (problem->op == BP_OP_FFT) {
-        const bp_fft_problem *f = &problem->of.fft;
-        int kind = 0;
-        *size = 1;
-        for (int d = 0; d < f->ndim; d++) {
-            const int own = kind_of_length(f->n[d]);
-            kind = own > kind ? own : kind;
-            *size *= (double)f->n[d];
-        }
-        *items = (double)f->batch;
-        return bp__class_find(
-            BP_OP_FFT, (bp_dtype)problem->dtype,
-            (bp__variant)((f->kind == BP_FFT_C2C ? BP__VARIANT_C2C_POWERS : BP__VARIANT_REAL_POWERS) + kind));
+        *items = (double)problem->of.fft.batch;
+        return class_of_transform(&problem->of.fft, (bp_dtype)problem->dtype, size);
     }
     const bp_linalg_problem *l = &problem->of.linalg;
     const bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;

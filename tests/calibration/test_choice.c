@@ -4,7 +4,7 @@
  * Each process that measures is this program, started again with the name of a step, because a process loads its
  * provider modules once. */
 #define _GNU_SOURCE
-#include "backplane.h"
+#include "dispatch/internal.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -108,6 +108,37 @@ static void step_measured(void) {
     bp_explanation_release(e);
 }
 
+static double cost_of(const bp_explanation *e, const char *library) {
+    bp_candidate_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
+        if (strcmp(info.library, library) == 0) {
+            return info.cost_ns;
+        }
+    }
+    return 0;
+}
+
+/* Plans are compared with operations that have no measured times on the scale of native's estimates. */
+static void step_scale(void) {
+    bp_view a, b, c;
+    bp_plan *plan;
+    bp_view_matrix(&a, NULL, BP_F64, 10, 50);
+    bp_view_matrix(&b, NULL, BP_F64, 50, 60);
+    bp_view_matrix(&c, NULL, BP_F64, 10, 60);
+    bp_explanation *measured = explained(10, 60, 50, "num_threads=1");
+    bp_explanation *estimated = explained(10, 60, 50, "num_threads=1, calibration=off");
+    expect(bp_set_num_threads(1) == BP_OK && bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor) == BP_OK,
+           "a plan is made");
+    expect(strcmp(plan->candidate->provider->name, "uneven") == 0, "it runs on the provider with wrong estimates");
+    const double scale = cost_of(estimated, "native") / cost_of(measured, "native");
+    expect(plan->order_ns > 0.999 * cost_of(measured, "uneven") * scale &&
+               plan->order_ns < 1.001 * cost_of(measured, "uneven") * scale,
+           "its measured time is put on the scale of estimates");
+    bp_plan_release(plan);
+    bp_explanation_release(measured);
+    bp_explanation_release(estimated);
+}
+
 /* Without measurements the provider's estimate of one nanosecond decides. */
 static void step_estimated(const char *settings) {
     bp_time_source source;
@@ -186,6 +217,15 @@ static void step_ratios(void) {
         expect(bp_fft_explain(&e, NULL, &transform, &in.tensor, &out.tensor) == BP_OK, "a transform is explained");
         expect(is_chosen(e, "native", &source), "the only provider is chosen");
         expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
+        bp_explanation_release(e);
+    }
+    const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .ndim = 2};
+    for (int length = 64; length <= 65; length++) {
+        bp_view_matrix(&in, NULL, BP_C64, 64, length);
+        bp_view_matrix(&out, NULL, BP_C64, 64, length);
+        expect(bp_fft_explain(&e, NULL, &square, &in.tensor, &out.tensor) == BP_OK, "two dimensions are explained");
+        is_chosen(e, "native", &source);
+        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "they have times of their own");
         bp_explanation_release(e);
     }
     bp_view_matrix(&in, NULL, BP_F32, 8, 8);
@@ -310,6 +350,7 @@ static const struct step {
     {"crashing", step_crashing},
     {"machine", step_machine},
     {"ratios", step_ratios},
+    {"scale", step_scale},
     {"threads", step_all_threads},
     {"wait", step_others_do_not_wait},
     {"libraries", step_libraries},
@@ -392,6 +433,7 @@ static void slow_sizes_are_not_chosen(void **state) {
     assert_int_equal(run_with("uneven", "uneven"), 0);
     assert_int_equal(run_with("uneven", "measured"), 0);
     assert_int_equal(run_with("uneven", "key"), 0);
+    assert_int_equal(run_with("uneven", "scale"), 0);
 }
 
 static void stored_times_are_used_again(void **state) {

@@ -132,11 +132,15 @@ static bool make_product(call *one, const bp__class *class, const int64_t sizes[
 static bool make_transform(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
                            const bp_options *options) {
     const bool real = class->variant >= BP__VARIANT_REAL_POWERS;
+    const bool square = class->variant == BP__VARIANT_C2C_SQUARES || class->variant == BP__VARIANT_REAL_SQUARES;
+    const int ndim = square ? 2 : 1;
     const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
-    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = real ? BP_RFFT : BP_FFT, .ndim = 1};
-    const int64_t in_shape[] = {sizes[1], sizes[0]}, out_shape[] = {sizes[1], real ? sizes[0] / 2 + 1 : sizes[0]};
-    const DLTensor *in = add(one, input, 2, in_shape, true);
-    const DLTensor *out = add(one, class->dtype, 2, out_shape, false);
+    const bp_fft_call transform = {
+        .struct_size = sizeof transform, .transform = real ? BP_RFFT : BP_FFT, .ndim = ndim};
+    int64_t shape[] = {sizes[1], sizes[0], sizes[0]};
+    const DLTensor *in = add(one, input, 1 + ndim, shape, true);
+    shape[ndim] = real ? sizes[0] / 2 + 1 : sizes[0];
+    const DLTensor *out = add(one, class->dtype, 1 + ndim, shape, false);
     return bp_fft_plan(&one->plan, options, &transform, in, out) == BP_OK;
 }
 

@@ -228,7 +228,7 @@ static bp_status contract(bp__pairing *p) {
 
 /* ---- Product or contraction ---- */
 
-/* Adds up the estimates that the choice of libraries uses. Under deterministic=threads they do not depend on
+/* Adds up the times on the scale of estimates. Under deterministic=threads they do not depend on
  * num_threads, so that the parts do not either: other parts would give different bits. */
 static double cost_since(const bp__builder *b, int first) {
     double cost = 0;
