@@ -101,7 +101,7 @@ static void refresh(void) {
 }
 
 int bp_loaded_object_at(int index, bp_loaded_object *object) {
-    bp_loaded_object own;
+    bp_loaded_object own = {0}; /* the bytes after the texts too */
     if (index < 0 || !bp__struct_usable(object)) {
         return 0;
     }
