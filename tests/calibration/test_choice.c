@@ -4,6 +4,7 @@
  * Each process that measures is this program, started again with the name of a step, because a process loads its
  * provider modules once. */
 #define _GNU_SOURCE
+#include "backplane.h"
 #include "dispatch/internal.h"
 
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static void step_measured(void) {
     bp_explanation_release(e);
 }
 
-static double cost_of(const bp_explanation *e, const char *library) {
+static double expected_ns(const bp_explanation *e, const char *library) {
     bp_candidate_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_explanation_at(e, i, &info); i++) {
         if (strcmp(info.library, library) == 0) {
@@ -130,9 +131,9 @@ static void step_scale(void) {
     expect(bp_set_num_threads(1) == BP_OK && bp_matmul_plan(&plan, NULL, &a.tensor, &b.tensor, &c.tensor) == BP_OK,
            "a plan is made");
     expect(strcmp(plan->candidate->provider->name, "uneven") == 0, "it runs on the provider with wrong estimates");
-    const double scale = cost_of(estimated, "native") / cost_of(measured, "native");
-    expect(plan->order_ns > 0.999 * cost_of(measured, "uneven") * scale &&
-               plan->order_ns < 1.001 * cost_of(measured, "uneven") * scale,
+    const double scale = expected_ns(estimated, "native") / expected_ns(measured, "native");
+    expect(plan->order_ns > 0.999 * expected_ns(measured, "uneven") * scale &&
+               plan->order_ns < 1.001 * expected_ns(measured, "uneven") * scale,
            "its measured time is put on the scale of estimates");
     bp_plan_release(plan);
     bp_explanation_release(measured);
