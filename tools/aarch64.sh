@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the requirements of `make aarch64`: a cross compiler, qemu, and cmocka for arm64. Debian has no cross package of
+# Installs the requirements of `make aarch64`: cross compilers, qemu, and cmocka for arm64. Debian has no cross package of
 # cmocka. So its arm64 package is downloaded with a private apt folder, which verifies signatures as usual, and unpacked into
 # build-aarch64/sysroot. The machine's apt configuration is not changed. Fails if something cannot be installed.
 set -u
@@ -8,6 +8,7 @@ sysroot=build-aarch64/sysroot
 apt=$PWD/build-aarch64/apt
 log=$PWD/build-aarch64/apt.log
 tools/need.sh aarch64 aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu \
+    aarch64-linux-gnu-g++:g++-aarch64-linux-gnu \
     /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross qemu-aarch64:qemu-user || exit 1
 [ -e $sysroot/usr/include/cmocka.h ] && exit 0
 
