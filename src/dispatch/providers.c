@@ -77,6 +77,7 @@ static bool find(int index, bp_provider_info *info) {
 
 int bp_provider_at(int index, bp_provider_info *info) {
     bp_provider_info own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
     if (!bp__struct_usable(info) || !find(index, &own)) {
         return 0;
     }

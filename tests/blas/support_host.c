@@ -115,7 +115,8 @@ static void make_host(void) {
                      .hardware = BP_CAPABILITY_AVX2,
                      .fork_count = &forks,
                      .interrupt_due = bp__interrupt_due,
-                     .interrupted = bp__operation_interrupted};
+                     .interrupted = bp__operation_interrupted,
+                     .keep_unset = bp__env_keep_unset};
 }
 
 const bp_host *test_host(void) {

@@ -38,6 +38,7 @@ static void assert_near(double got, double want) {
 /* Begins at a speed where the product takes 1000 ns. */
 static void begin(void) {
     product_ns = 1000;
+    products = 0;
     speed_begin(NULL);
 }
 

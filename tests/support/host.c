@@ -27,7 +27,8 @@ const bp_host *test_plain_host(void) {
                          .machine = &machine,
                          .hardware = bp__cpu_hardware(),
                          .interrupt_due = bp__interrupt_due,
-                         .interrupted = interrupted};
+                         .interrupted = interrupted,
+                         .keep_unset = bp__env_keep_unset};
     }
     return &host;
 }

@@ -137,7 +137,12 @@ int bp_einsum_part_at(const bp_plan *plan, int index, bp_einsum_part *part) {
         return 0;
     }
     const bp__part *p = &program->parts[index];
-    bp_einsum_part own = {sizeof own, p->step, p->action, p->runs, p->plan};
+    bp_einsum_part own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
+    own.step = p->step;
+    own.action = p->action;
+    own.runs = p->runs;
+    own.plan = p->plan;
     bp__struct_write(part, &own, sizeof own);
     return 1;
 }
