@@ -122,7 +122,7 @@ static double expected_ns(const bp_explanation *e, const char *library) {
 /* Plans are compared with operations that have no measured times on the scale of native's estimates. */
 static void step_scale(void) {
     bp_view a, b, c;
-    bp_plan *plan;
+    bp_plan *plan = NULL;
     bp_view_matrix(&a, NULL, BP_F64, 10, 50);
     bp_view_matrix(&b, NULL, BP_F64, 50, 60);
     bp_view_matrix(&c, NULL, BP_F64, 10, 60);
