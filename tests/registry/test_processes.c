@@ -259,7 +259,7 @@ static void test_a_host_that_forks(void **state) {
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "3000", 1);
     assert_int_equal(pthread_create(&thread, NULL, list_hanging, &row), 0);
     pid_t library = noted();
-    pid_t child = (pid_t)syscall(SYS_fork);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* a fork that libc does not notice */
     if (child == 0) {
         for (;;) {
             pause();
