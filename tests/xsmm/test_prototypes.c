@@ -2,7 +2,7 @@
  */
 #include "xsmm/support_xsmm.h"
 
-#if defined(__has_include)
+#if defined(__has_include) && defined(__x86_64__) /* the header refuses other processors */
 #if __has_include(<libxsmm_typedefs.h>) && __has_include(<libxsmm.h>)
 #include <libxsmm.h>
 #if LIBXSMM_CONFIG_VERSION_MAJOR == 1
