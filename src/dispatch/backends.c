@@ -168,7 +168,8 @@ static bp_status describe(const backend *b, bp_backend_info *info) {
 }
 
 int bp_backend_at(int index, bp_backend_info *info) {
-    bp_backend_info own = {.struct_size = sizeof own};
+    bp_backend_info own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
     if (!bp__struct_usable(info) || index < 0 || index >= BP__COUNT(backends) ||
         describe(&backends[index], &own) != BP_OK) {
         return 0;
@@ -189,7 +190,8 @@ bp_status bp_backend_status(const char *name, bp_backend_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     for (int i = 0; i < BP__COUNT(backends); i++) {
         if (bp__text_equal(backends[i].name, name)) {
-            bp_backend_info own = {.struct_size = sizeof own};
+            bp_backend_info own;
+            memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
             BP__TRY(describe(&backends[i], &own));
             bp__struct_write(info, &own, sizeof own);
             return BP_OK;

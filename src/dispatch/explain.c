@@ -40,18 +40,18 @@ int bp_explanation_at(const bp_explanation *explanation, int index, bp_candidate
     const bp__offer *offer = &explanation->choice.offers[index];
     const bp__candidate *candidate = offer->candidate;
     const bp_verdict *v = &offer->verdict;
-    bp_candidate_info own = {
-        .library = bp__candidate_id(candidate),
-        .provider = candidate->provider->name,
-        .version = bp__candidate_version(candidate),
-        .accepted = v->reason == BP_REASON_ACCEPTED,
-        .reason = v->reason,
-        .text = text_of(v),
-        .algorithm = v->algorithm,
-        .properties = v->properties,
-        .threads = v->threads,
-        .chosen = index == explanation->choice.chosen,
-    };
+    bp_candidate_info own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
+    own.library = bp__candidate_id(candidate);
+    own.provider = candidate->provider->name;
+    own.version = bp__candidate_version(candidate);
+    own.accepted = v->reason == BP_REASON_ACCEPTED;
+    own.reason = v->reason;
+    own.text = text_of(v);
+    own.algorithm = v->algorithm;
+    own.properties = v->properties;
+    own.threads = v->threads;
+    own.chosen = index == explanation->choice.chosen;
     add_time(&own, &explanation->choice, offer);
     bp__struct_write(info, &own, sizeof own);
     return 1;

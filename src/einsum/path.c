@@ -182,17 +182,19 @@ int bp_contraction_path_at(const bp_contraction_path *path, int index, bp_contra
     }
     const bp__step *s = &path->steps.step[index];
     const bp__expressions *texts = bp__path_expressions(path);
-    bp_contraction_step own = {
-        .count = s->id.b < 0 ? 1 : 2,
-        .position = {s->position.a, s->position.b},
-        .operand = {s->id.a, s->id.b},
-        .result = path->einsum.count + index,
-        .expression = texts ? texts->text.bytes + texts->at[index] : "",
-        .kind = s->kind,
-        .scaling = s->scaling,
-        .flops = bp__step_flops(s),
-        .size = bp__bigfloat_double(s->size),
-    };
+    bp_contraction_step own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
+    own.count = s->id.b < 0 ? 1 : 2;
+    own.position[0] = s->position.a;
+    own.position[1] = s->position.b;
+    own.operand[0] = s->id.a;
+    own.operand[1] = s->id.b;
+    own.result = path->einsum.count + index;
+    own.expression = texts ? texts->text.bytes + texts->at[index] : "";
+    own.kind = s->kind;
+    own.scaling = s->scaling;
+    own.flops = bp__step_flops(s);
+    own.size = bp__bigfloat_double(s->size);
     bp__struct_write(step, &own, sizeof own);
     return 1;
 }

@@ -20,7 +20,7 @@ static const char *const variables[] = {
     "LD_LIBRARY_PATH",     "LD_PRELOAD",       "GLIBC_TUNABLES",
 };
 
-/* Those that change speed, and nothing else that is known of a library. */
+/* Variables that change speed, and nothing else that is known of a library. */
 static const char *const speed_variables[] = {
     "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "MKL_DYNAMIC",
     "KMP_BLOCKTIME",    "KMP_AFFINITY",         "OMP_NUM_THREADS",  "OMP_WAIT_POLICY", "OMP_PROC_BIND",
