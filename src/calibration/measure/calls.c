@@ -135,8 +135,7 @@ static bool make_transform(call *one, const bp__class *class, const int64_t size
     const bool square = class->variant == BP__VARIANT_C2C_SQUARES || class->variant == BP__VARIANT_REAL_SQUARES;
     const int ndim = square ? 2 : 1;
     const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
-    const bp_fft_call transform = {
-        .struct_size = sizeof transform, .transform = real ? BP_RFFT : BP_FFT, .ndim = ndim};
+    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = real ? BP_RFFT : BP_FFT, .ndim = ndim};
     int64_t shape[] = {sizes[1], sizes[0], sizes[0]};
     const DLTensor *in = add(one, input, 1 + ndim, shape, true);
     shape[ndim] = real ? sizes[0] / 2 + 1 : sizes[0];
