@@ -137,7 +137,7 @@ bool bp__owner_trusted(uid_t owner, uid_t user, uid_t system, bool writable);
 /* Returns whether a text in the format of /proc/self/uid_map maps any user to that number. */
 bool bp__map_holds(const char *map, uint64_t user);
 
-/* ---- Environment (environment.c): the only code that reads or changes it. Set-uid programs ignore the environment. ---- */
+/* ---- Environment (environment.c): no other file reads or changes it. Set-uid programs ignore it. ---- */
 const char *bp__env(const char *name); /* NULL if unset or empty */
 /* Calls `visit` for each variable whose name starts with `head`. The value may be empty; a name longer than 255 bytes
  * is cut. Stops when `visit` returns false. */

@@ -9,9 +9,9 @@
  * Errors: BP_E_NO_MEMORY. */
 bp_status bp__probe(bp__file *const *files, int count);
 
-/* Runs the helper with these arguments (NULL-terminated) and waits until it ends, at most the time given plus 2 s. *report
- * is what it has written until then, in lines; free it. Errors: BP_E_NOT_FOUND (no helper), BP_E_BROKEN (it cannot be
- * started), BP_E_NO_MEMORY. */
+/* Runs the helper with these arguments (NULL-terminated) and waits until it ends, at most the time given plus 2 s.
+ * *report is what it has written until then, in lines; free it. Errors: BP_E_NOT_FOUND (no helper), BP_E_BROKEN (it
+ * cannot be started), BP_E_NO_MEMORY. */
 bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, char **report);
 
 /* Returns the helper's path, or NULL if it is missing. */

@@ -122,10 +122,10 @@ typedef struct bp__timed {
     const bp_prepared *prepared;
     void *workspace;
     const bp_packed *const *packed; /* operands in packed form; NULL: there are none */
-    bool threaded;    /* may use more than one thread */
-    bp_status status; /* the first failure */
-    double first_ns;  /* time of a call by bp__timed_prepare() */
-    double least_ns;  /* its time; 0: not measured */
+    bool threaded;                  /* may use more than one thread */
+    bp_status status;               /* the first failure */
+    double first_ns;                /* time of a call by bp__timed_prepare() */
+    double least_ns;                /* its time; 0: not measured */
     int turns;
     int calls;   /* in one sample */
     bool leader; /* still in the comparison at its end */

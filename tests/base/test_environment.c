@@ -1,4 +1,5 @@
-/* test_environment.c - tests the reading and removal of environment variables, also in a program with another user's rights. */
+/* test_environment.c - tests the reading and removal of environment variables, also in a program with another user's
+ * rights. */
 #include "base/support_base.h"
 
 #include <sys/stat.h>
