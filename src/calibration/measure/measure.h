@@ -27,6 +27,8 @@ double call_time(const call *one, double turn_ns);
 void speed_begin(const bp_options *native);
 /* Returns the present time of the product by which the speed is known. */
 double speed_now(void);
+/* Returns which share of the greatest speed so far a time of the product means. */
+double speed_share(double product_ns);
 /* Returns what a time would have been at the first speed; `before` is what speed_now() returned before it. */
 double speed_corrected(double time, double before);
 
