@@ -10,7 +10,9 @@
 #include "machine/internal.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct opened {
@@ -118,22 +120,64 @@ static bp_status check_unchanged(const bp_library_info *library) {
                            library->id, library->path);
 }
 
+/* Returns the file that the library's dgemm belongs to, and the routine's name; NULL if that is unknown. */
+static const char *file_of_dgemm(const bp_library_info *library, void *handle, char name[128]) {
+    Dl_info where;
+    const bool c = (library->kinds & BP_LIB_CBLAS) && !(library->kinds & BP_LIB_BLAS);
+    snprintf(name, 128, "%s%s%s", library->prefix, c ? "cblas_dgemm" : "dgemm",
+             c ? library->cblas_suffix : library->suffix);
+    void *dgemm = dlsym(handle, name);
+    return dgemm && dladdr(dgemm, &where) != 0 ? where.dli_fname : NULL;
+}
+
+/* Returns the id of the listed library that does the work of a file; the file itself if it is not listed. */
+static const char *id_of_file(const char *path) {
+    bp__library_list *list;
+    char real[PATH_MAX];
+    if (bp__library_list_current(&list) != BP_OK || !realpath(path, real)) {
+        return path;
+    }
+    const bp__file *file = bp__file_at(&list->search, real);
+    for (int i = 0; i < list->count && file; i++) {
+        file = list->entries[i].file == file && list->entries[i].target ? list->entries[i].target : file;
+    }
+    for (int i = 0; i < list->count && file; i++) {
+        if (list->entries[i].file == file) {
+            return list->infos[i].id;
+        }
+    }
+    return path;
+}
+
+/* A LAPACK without its own BLAS must call the one that it was probed with. If the process has another file with that
+ * one's SONAME, the loader takes the other file. Then threads, speed and results are not those that are listed. */
+static bp_status check_blas(const bp_library_info *library, void *handle) {
+    char name[128];
+    const char *file = file_of_dgemm(library, handle, name);
+    if (!file || strcmp(id_of_file(file), library->blas) == 0 || strcmp(file, library->blas) == 0) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_LOAD,
+                    "library '%s' (%s) is not used in this process: it would call the products of %s, which was loaded "
+                    "before and has the same SONAME, instead of those of %s",
+                    library->id, library->path, file, library->blas);
+}
+
 /* Checks that the loader has opened this file: if the process has another file with the same SONAME, the loader may
  * return that one. */
 static bp_status check_origin(const bp_library_info *library, void *handle) {
     char name[128];
-    Dl_info where;
     struct stat asked, found;
-    bool c = (library->kinds & BP_LIB_BLAS) == 0;
-    snprintf(name, sizeof name, "%s%s%s", library->prefix, c ? "cblas_dgemm" : "dgemm",
-             c ? library->cblas_suffix : library->suffix);
-    void *dgemm = library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS) ? dlsym(handle, name) : NULL;
-    if (!dgemm || dladdr(dgemm, &where) == 0 || !where.dli_fname || stat(library->path, &asked) != 0 ||
-        stat(where.dli_fname, &found) != 0 || (asked.st_ino == found.st_ino && asked.st_dev == found.st_dev)) {
+    if (*library->blas) {
+        return check_blas(library, handle);
+    }
+    const char *file = library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS) ? file_of_dgemm(library, handle, name) : NULL;
+    if (!file || stat(library->path, &asked) != 0 || stat(file, &found) != 0 ||
+        (asked.st_ino == found.st_ino && asked.st_dev == found.st_dev)) {
         return BP_OK;
     }
     return bp__fail(BP_E_LOAD, "library '%s' was opened as %s, but its %s belongs to %s", library->id, library->path,
-                    name, where.dli_fname);
+                    name, file);
 }
 
 static bp_status open_file(const bp_library_info *library, void **handle) {

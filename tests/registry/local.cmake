@@ -36,6 +36,10 @@ add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
 add_blas_fake(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/marked.c)
 add_blas_fake(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
 
+# Another BLAS with the SONAME of the one that the fake LAPACK without BLAS is linked to.
+add_blas_fake(other ${narrow} ${both})
+set_target_properties(blas_fake_other PROPERTIES OUTPUT_NAME openmp)
+
 # LAPACKs: a right one; those that crash, hang or end the process in a routine of one type; one that forwards all but one
 # routine to a real library.
 function(add_lapack_fake name)

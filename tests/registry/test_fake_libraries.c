@@ -1,6 +1,8 @@
 /* test_fake_libraries.c - probes every kind of library: one test for each fake library of fakes/blas.c. */
 #include "registry/support_registry.h"
 
+#include <dlfcn.h>
+
 static bp_library_info probe(const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", FAKES, name);
@@ -425,6 +427,17 @@ static void test_lapack_reports_its_blas(void **state) {
     assert_string_equal(row.threading, "unknown");
 }
 
+/* The loader would give it another BLAS with the same SONAME, which this process has loaded before. */
+static void test_lapack_keeps_its_blas(void **state) {
+    (void)state;
+    void *handle;
+    restart(FAKES "/openmp", NULL);
+    assert_non_null(dlopen(FAKES "/other/libopenmp.so", RTLD_NOW | RTLD_LOCAL));
+    assert_int_equal(bp__library_open(bp__library_lookup("libalone.so"), &handle), BP_E_LOAD);
+    assert_non_null(strstr(bp_last_error(), "products of " FAKES "/other/libopenmp.so"));
+    assert_non_null(strstr(bp_last_error(), "instead of those of blas"));
+}
+
 static int finish(void **state) {
     (void)state;
     bp_status status = bp_reset();
@@ -464,6 +477,7 @@ int main(void) {
         cmocka_unit_test(test_dropin),
         cmocka_unit_test(test_chosen_when_loaded),
         cmocka_unit_test(test_lapack_reports_its_blas),
+        cmocka_unit_test(test_lapack_keeps_its_blas),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }
