@@ -8,6 +8,7 @@ _backplane_settings() {
 _backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path"
 _backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
 _backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power"
+_backplane_own_options+=" --stride --padding --padding-end --dilation --groups --output-padding --relu"
 
 # The options of a command.
 _backplane_options() {
@@ -28,6 +29,7 @@ _backplane_options() {
 _backplane_operations="matmul gemm einsum
     fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
     fftshift ifftshift
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
     svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
     vector_norm vecdot multi_dot matrix_power"
@@ -51,6 +53,8 @@ _backplane() {
         return
     elif [[ $before == --norm ]]; then
         offers="backward ortho forward"
+    elif [[ $before == --padding ]]; then
+        offers="same valid"
     elif [[ $before == --strategy ]]; then
         offers="auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right"
     elif [[ $before == --minimize ]]; then

@@ -14,6 +14,7 @@
  *   matmul.h    matrix products
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
+ *   conv.h      convolutions and their gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -36,6 +37,7 @@
 #include "backplane/tune.h"
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
+#include "backplane/conv.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

@@ -59,9 +59,10 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  * be freed or changed afterwards. Pass the result in bp_exec.packed to runs of this plan only; several threads may use
  * it at once. It holds a reference to the plan. Release it with bp_packed_release().
  *
- * Both inputs of every matrix product (gemm) of the host can be packed. If the library has no packed layout, the result
- * is a plain copy and saves no time; see bp_plan_info.packs. To make the choice of a library take the saving into
- * account, create the plan with the option dispatch.packed (first, second or both).
+ * Both inputs of every matrix product (gemm) of the host can be packed, and the first two of every convolution. If the
+ * library has no packed layout, the result is a plain copy and saves no time; see bp_plan_info.packs. To make the
+ * choice of a library take the saving into account, create the plan with the option dispatch.packed (first, second or
+ * both).
  *
  * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_UNSUPPORTED (a plan of
  * another operation); BP_E_NO_MEMORY. */

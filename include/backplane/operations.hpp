@@ -454,6 +454,13 @@ BACKPLANE_FUNCTION(fftshift, (const const_view &in, const view &out),
 BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
                    bp_ifftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
 
+/* Convolutions: see conv.h. The call names its tensors: call.input = input.get(). */
+BACKPLANE_FUNCTION(conv_run, (const bp_conv_call &call, const options *o = nullptr), bp_conv_run(detail::of(o), &call))
+BACKPLANE_OBJECT(plan, conv_plan, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
+                 bp_conv_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, conv_explain, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
+                 bp_conv_explain(made.put(), detail::of(o), &call))
+
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT
 #undef BACKPLANE_LIST

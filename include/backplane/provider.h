@@ -57,7 +57,10 @@ extern "C" {
     X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
     X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
     X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
-    X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)
+    X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)                                  \
+    X(26, CONV, "conv", "input,weight,bias", "output", conv)                                \
+    X(27, CONV_INPUT, "conv_input", "output,weight,bias", "input", conv)                    \
+    X(28, CONV_WEIGHT, "conv_weight", "input,output", "weight,bias", conv)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -124,14 +127,14 @@ typedef struct bp_policy {
     uint8_t precision;     /* f32 inputs may be rounded inside the operation to: 0 f32, 1 TF32, 2 bf16 */
     uint32_t preferred;    /* reserved for dispatch, from here to `simulate`; handle of an interned text, 0 = none */
     uint32_t exclude;      /* likewise */
-    uint8_t disabled_backends; /* families and runtimes that settings disable, a bit each */
-    uint8_t warn_only;         /* 1: if no candidate satisfies `deterministic`, warn and run one that does not */
-    uint8_t simulate;          /* f32 inputs are rounded before the call to: 0 f32, 1 TF32, 2 bf16 */
-    uint8_t fft_planner;       /* FFTW planner: 0 auto, 1 estimate, 2 measure, 3 patient */
-    uint8_t packed;            /* bit i: the caller will pass operand i in packed form (bp_plan_pack) */
-    uint8_t measured;          /* reserved for dispatch, from here on; 1: calibrated times may decide */
-    uint8_t benchmark;         /* whether candidates are measured */
-    uint8_t tuning;            /* which measured times are used */
+    uint8_t constraints;   /* what settings disable or require, a bit each */
+    uint8_t warn_only;     /* 1: if no candidate satisfies `deterministic`, warn and run one that does not */
+    uint8_t simulate;      /* f32 inputs are rounded before the call to: 0 f32, 1 TF32, 2 bf16 */
+    uint8_t fft_planner;   /* FFTW planner: 0 auto, 1 estimate, 2 measure, 3 patient */
+    uint8_t packed;        /* bit i: the caller will pass operand i in packed form (bp_plan_pack) */
+    uint8_t measured;      /* reserved for dispatch, from here on; 1: calibrated times may decide */
+    uint8_t benchmark;     /* whether candidates are measured */
+    uint8_t tuning;        /* which measured times are used */
 } bp_policy;
 
 typedef enum bp_capability {
@@ -290,12 +293,43 @@ typedef struct bp_contract_problem {
     int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
 } bp_contract_problem;
 
+#define BP_MAX_CONV_NDIM 3
+
+/* A convolution of X with W that gives Y, or one of its transposes. For item n, group g, output channel k and input
+ * channel c of the group, position o of Y and t of W:
+ *
+ *     CONV          Y[n,g,k,o] = bias[g,k] + sum over c, t of W[g,k,c,t] X[n,g,c, o stride + t dilation - padding]
+ *     CONV_INPUT    X[n,g,c,i] = bias[g,c] + sum over k, t, o with o stride + t dilation - padding = i
+ *                                            of W[g,k,c,t] Y[n,g,k,o]
+ *     CONV_WEIGHT   W[g,k,c,t] = sum over n, o of Y[n,g,k,o] X[n,g,c, o stride + t dilation - padding]
+ *
+ * Elements outside X are 0. Operands: CONV {X, W, bias, Y}; CONV_INPUT {Y, W, bias, X}; CONV_WEIGHT {X, Y, W, bias}, or
+ * {Y, X, W, bias} if `transposed`, with bias the sum of the second operand over items and positions. The bias may be
+ * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN.
+ *
+ * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
+ * 0 in dimensions of size 1; those of the written operands do not overlap. The group's stride is that of the channel
+ * times the channels of a group, for W that of the output channel. No size is 0. Types are F16, BF16 (summed in F32 and
+ * rounded once), F32 and F64. */
+typedef struct bp_conv_problem {
+    int64_t batch, groups;
+    int64_t in_channels, out_channels; /* of one group */
+    int64_t in[BP_MAX_CONV_NDIM], out[BP_MAX_CONV_NDIM], kernel[BP_MAX_CONV_NDIM];
+    int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM], padding[BP_MAX_CONV_NDIM]; /* padding before X */
+    int64_t x_batch, x_channel, x[BP_MAX_CONV_NDIM];
+    int64_t w_out, w_in, w[BP_MAX_CONV_NDIM];
+    int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
+    int64_t bias; /* its stride */
+    uint8_t has_bias, relu, transposed;
+    uint8_t reserved[5];
+} bp_conv_problem;
+
 #define BP_INFO_NON_FINITE (-1) /* info of an item that was not computed, because its input has NaN or infinity */
 
 /* One call, as bytes: unused bytes are 0, so that problems can be compared and hashed byte by byte. */
 typedef struct bp_problem {
     uint32_t struct_size;
-    uint32_t op;    /* a bp_op; selects the member of `of`: gemm, fft, contract, or linalg for all others */
+    uint32_t op;    /* a bp_op; selects the member of `of`, see BP_OP_MAP */
     uint32_t dtype; /* a bp_dtype: type of operands and result; the members of `of` state exceptions */
     int32_t place;  /* the device that all operands are on: 0 is the host */
     bp_policy policy;
@@ -304,6 +338,7 @@ typedef struct bp_problem {
         bp_fft_problem fft;
         bp_linalg_problem linalg;
         bp_contract_problem contract;
+        bp_conv_problem conv;
     } of;
 } bp_problem;
 
@@ -317,6 +352,7 @@ typedef struct bp_problem {
 #define BP_PROPERTY_ROUNDS_BELOW_TF32 16u /* rounds inputs to a type shorter than TF32 first, such as bf16 */
 #define BP_PROPERTY_PROPAGATES_NAN 32u    /* NaN and Inf in an input reach the result, also if multiplied by zero */
 #define BP_PROPERTY_INPUTS_TF32 64u       /* rounds f32 inputs to TF32 first */
+#define BP_PROPERTY_LARGER_ERROR 128u     /* transforms f32 inputs, with larger errors than a sum of products */
 #define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
@@ -379,10 +415,11 @@ typedef struct bp_exec {
     bp_queue *queue;    /* NULL: run in the calling thread; complete when the call returns */
     bp_operand
         workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
-    size_t workspace_size;          /* bytes */
-    const bp_scalar *scalars;       /* alpha and beta of a gemm; NULL: 1 and 0 */
-    const bp_packed *const *packed; /* for each operand NULL, or its packed form, which is read instead of the operand.
-                                     * NULL: none is packed. Only plans of products accept an array, even of NULLs */
+    size_t workspace_size;    /* bytes */
+    const bp_scalar *scalars; /* alpha and beta of a gemm; NULL: 1 and 0 */
+    const bp_packed *const
+        *packed;          /* for each operand NULL, or its packed form, which is read instead of the operand.
+                           * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
     size_t operand_count; /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
                            * caller guarantees it */
 } bp_exec;

@@ -29,6 +29,8 @@
       "Library to use if it can run the call: an id from `backplane list` (openblas, mkl, netlib-lapack, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
     X(fft_preferred, 4, "fft.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "fft", \
       "Library to use if it can run the call: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(conv_preferred, 86, "conv.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
+      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
     X(dispatch_exclude, 5, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations", \
       "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
@@ -74,6 +76,8 @@
       "The same for Fourier transforms; inherit: as benchmark says.") \
     X(linalg_benchmark, 80, "linalg.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "linear algebra", \
       "The same for linear algebra; inherit: as benchmark says.") \
+    X(conv_benchmark, 87, "conv.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "convolutions", \
+      "The same for convolutions; inherit: as benchmark says.") \
     X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", 0, "all operations", \
       "Maximum number of candidates that are measured for one problem, those with the least estimates first; 0 means all.") \
     X(tuning_start, 82, "tuning.start", ENUM, "auto", "auto|now", "", BP_SETTING_POLICY, "all operations", \
@@ -101,8 +105,8 @@
       "For all CPU operations; none inherits fp32_precision.") \
     X(mkldnn_matmul_fp32_precision, 28, "mkldnn.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "matmul and gemm in f32 on the CPU", \
       "ieee refuses providers that round their inputs, tf32 and bf16 allow them; none inherits mkldnn.fp32_precision.") \
-    X(mkldnn_conv_fp32_precision, 29, "mkldnn.conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 convolutions on the CPU", \
-      "none inherits mkldnn.fp32_precision.") \
+    X(mkldnn_conv_fp32_precision, 29, "mkldnn.conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions on the CPU", \
+      "ieee refuses candidates with larger errors than a sum of products has, tf32 and bf16 allow rounding of inputs; none inherits mkldnn.fp32_precision.") \
     X(mkldnn_rnn_fp32_precision, 30, "mkldnn.rnn.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 recurrent networks on the CPU", \
       "none inherits mkldnn.fp32_precision.") \
     X(float32_matmul_precision, 31, "float32_matmul_precision", ENUM, "highest", "highest|high|medium", "", BP_SETTING_ALIAS, "cuda.matmul.fp32_precision, mkldnn.matmul.fp32_precision", \
@@ -188,7 +192,7 @@
       "Allow dispatch to use libraries that run on an OpenMP runtime.") \
     X(mkldnn_enabled, 67, "mkldnn.enabled", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
       "Allow dispatch to use oneDNN.") \
-    X(mkldnn_deterministic, 68, "mkldnn.deterministic", BOOL, "false", "", "", 0, "operations on oneDNN", \
+    X(mkldnn_deterministic, 68, "mkldnn.deterministic", BOOL, "false", "", "", BP_SETTING_POLICY, "operations on oneDNN", \
       "Use only oneDNN algorithms with bitwise reproducible results.") \
     X(opt_einsum_enabled, 69, "opt_einsum.enabled", BOOL, "true", "", "", 0, "einsum", \
       "Search for a good contraction order; false: from left to right.") \

@@ -14,6 +14,8 @@ class Root(Settings):
     @property
     def fft(self) -> Fft: ...
     @property
+    def conv(self) -> Conv: ...
+    @property
     def dispatch(self) -> Dispatch: ...
     calibration: Literal["off", "read", "auto"]
     @property
@@ -76,6 +78,10 @@ class Fft(Settings):
     preferred: str
     @property
     def plan_cache(self) -> FftPlanCache: ...
+    benchmark: Literal["inherit", "true", "false"]
+
+class Conv(Settings):
+    preferred: str
     benchmark: Literal["inherit", "true", "false"]
 
 class Dispatch(Settings):

@@ -369,6 +369,9 @@ PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- fft.c ---- */
 
+/* Reads None (*count is -1) or a tuple of at most BP_MAX_NDIM whole numbers. Returns false with an exception set. */
+bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count);
+
 /* Reads None or a tuple of at most BP_MAX_NDIM dimensions; *count is -1 for None. Returns false with an exception set.
  */
 bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count);
@@ -390,6 +393,10 @@ void core_tables_drop(core_tables *tables);
 /* ---- cosine.c ---- */
 
 PyObject *core_cosine(PyObject *module, PyObject *arguments);
+
+/* ---- conv.c ---- */
+
+PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- linalg.c ---- */
 

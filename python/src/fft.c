@@ -21,8 +21,7 @@ typedef struct transformation {
     PyObject *options_owner;
 } transformation;
 
-/* Reads None (*count is -1) or a tuple of whole numbers. Returns false with an exception set. */
-static bool read_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count) {
+bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count) {
     *count = -1;
     if (tuple == Py_None) {
         return true;
@@ -51,7 +50,7 @@ static bool read_numbers(core_state *state, PyObject *tuple, const char *name, i
 
 bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count) {
     int64_t numbers[BP_MAX_NDIM];
-    if (!read_numbers(state, tuple, "dim", numbers, count)) {
+    if (!core_numbers(state, tuple, "dim", numbers, count)) {
         return false;
     }
     for (int i = 0; i < *count; i++) {
@@ -94,7 +93,7 @@ static bool read_call(transformation *of, const char *name, PyObject *s, PyObjec
     while (strcmp(transforms[of->call.transform], name) != 0) { /* the package passes no other name */
         of->call.transform++;
     }
-    if (!read_norm(of, norm) || !read_numbers(of->state, s, "s", of->s, &sizes) ||
+    if (!read_norm(of, norm) || !core_numbers(of->state, s, "s", of->s, &sizes) ||
         !core_dims(of->state, dim, of->dims, &dims)) {
         return false;
     }

@@ -91,6 +91,7 @@ static PyMethodDef functions[] = {
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
+    {"conv", WITH_NAMES(core_conv), "A convolution or a gradient, None where `out` was given, or its explanation."},
     {"cosine", core_cosine, METH_VARARGS, "Returns a cosine or sine transform of one dimension."},
     {"fft_plans", core_fft_plans, METH_NOARGS, "Returns the number of cached plans of transforms."},
     {"fft_plans_clear", core_fft_plans_clear, METH_NOARGS, "Removes all cached plans of transforms."},

@@ -178,6 +178,7 @@ static const cli_option options[] = {
     OPTIONS_PRODUCTS,
     OPTIONS_SEARCH,
     OPTIONS_FFT,
+    OPTIONS_CONV,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

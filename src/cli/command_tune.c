@@ -355,6 +355,7 @@ static const cli_option options[] = {
     OPTIONS_PRODUCTS,
     OPTIONS_LEADING,
     OPTIONS_FFT,
+    OPTIONS_CONV,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

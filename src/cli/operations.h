@@ -32,6 +32,13 @@ typedef struct fft_words {
     int64_t s[BP_MAX_NDIM];
 } fft_words;
 
+/* Arguments of a convolution; `call` points to the others. */
+typedef struct conv_words {
+    bp_conv_call call;
+    int64_t stride[BP_MAX_NDIM], dilation[BP_MAX_NDIM], padding[BP_MAX_NDIM], padding_end[BP_MAX_NDIM],
+        output_padding[BP_MAX_NDIM];
+} conv_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -62,6 +69,7 @@ typedef struct cli_job {
     union {
         product_words product;
         fft_words fft;
+        conv_words conv;
         linalg_words linalg;
         vector_words vector;
         bp_einsum_call einsum;
@@ -106,8 +114,8 @@ struct cli_operation {
 };
 
 /* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_linalg[],
-    operations_vectors[];
+extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
+    operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -134,6 +142,17 @@ extern const cli_operation operations_products[], operations_einsum[], operation
          "Transforms, shifts, vector_norm, vecdot: the dimensions; negative numbers count from the last one."},        \
     {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
+    }
+
+#define OPTIONS_CONV                                                                                                   \
+    {"stride", 0, "N,N", "Convolutions: steps of the kernel; one number for all dimensions, or one for each."},        \
+        {"padding", 0, "N,N", "Convolutions: rows of zeros on both sides, or same or valid."},                         \
+        {"padding-end", 0, "N,N",                                                                                      \
+         "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
+        {"dilation", 0, "N,N", "Convolutions: distance between the elements of the kernel."},                          \
+        {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
+        {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
+        "relu", 0, NULL, "Convolutions: negative elements of the output become 0."                                     \
     }
 
 #define OPTIONS_LINALG                                                                                                 \
@@ -205,6 +224,7 @@ bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm *
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
+bp_status check_convolution(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

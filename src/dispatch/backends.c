@@ -32,7 +32,7 @@ static const backend backends[] = {
     {"mha", NO_PROVIDER, NULL, "the fast path of whole attention layers", "mha.fastpath", 0},
     {"miopen", NO_PROVIDER, NULL, "AMD's MIOpen", "", 0},
     {"mkl", "blas", "mkl", "Intel's MKL", "mkl.enabled", 100},
-    {"mkldnn", NO_PROVIDER, "onednn", "oneDNN", "mkldnn.enabled", 100},
+    {"mkldnn", "onednn", "onednn", "oneDNN", "mkldnn.enabled", 100},
     {"mps", NO_PROVIDER, NULL, "Apple's Metal", "", 0},
     {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0},
     {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0},

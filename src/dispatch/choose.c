@@ -21,6 +21,8 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
          tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
     if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
         refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to lower precision than fp32_precision allows");
+    } else if (f32 && (policy->constraints & BP__IEEE) && (verdict->properties & BP_PROPERTY_LARGER_ERROR)) {
+        refuse(verdict, BP_REASON_PRECISION, "has larger rounding errors than fp32_precision=ieee allows");
     } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
         refuse(verdict, BP_REASON_DETERMINISM,
                "does not guarantee bitwise identical results with any number of threads");
@@ -29,6 +31,16 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
         refuse(verdict, BP_REASON_DETERMINISM, "does not guarantee bitwise identical results in the next run");
     } else if (verdict->threads > policy->threads) {
         refuse(verdict, BP_REASON_THREADS, "would use more threads than num_threads allows");
+    }
+}
+
+/* Refuses a candidate of oneDNN without the guarantee that mkldnn.deterministic requires. */
+static void check_onednn(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
+    const bool required = (problem->policy.constraints & BP__REPRODUCIBLE_ONEDNN) && candidate->library &&
+                          bp__text_equal(candidate->library->family, "onednn");
+    if (required && verdict->reason == BP_REASON_ACCEPTED && !(verdict->properties & BP_PROPERTY_REPRODUCIBLE)) {
+        refuse(verdict, BP_REASON_DETERMINISM,
+               "mkldnn.deterministic is true, and it does not guarantee bitwise identical results in the next run");
     }
 }
 
@@ -128,6 +140,7 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
         return;
     }
     check_guarantees(&c->choice->asked, &offer->verdict);
+    check_onednn(&c->choice->asked, c->candidate, &offer->verdict);
     offer->verdict.properties |= simulation_property(&c->choice->asked);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
         keep_plan_data(c->choice, offer, found, size);
@@ -173,7 +186,7 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
     const bp_problem *problem = &choice->asked;
     const char *off = *exclude && bp__name_listed(exclude, candidate, NULL)
                           ? "named by dispatch.exclude"
-                          : switched_off(candidate, problem->policy.disabled_backends);
+                          : switched_off(candidate, problem->policy.constraints);
     if (off) {
         add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {

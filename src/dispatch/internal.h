@@ -111,7 +111,7 @@ typedef struct bp__family {
 } bp__family;
 
 /* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum)
+#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -199,8 +199,14 @@ void bp__name_why_absent(const char *name, char *buffer, size_t size);
 /* Returns whether the library's threads, as listed in its entry, belong to an OpenMP runtime (backends.c). */
 bool bp__on_openmp(const bp_library_info *library);
 
-/* Bits of bp_policy.disabled_backends. */
-enum { BP__DISABLED_MKL = 1, BP__DISABLED_OPENMP = 2, BP__DISABLED_ONEDNN = 4 };
+/* Bits of bp_policy.constraints. */
+enum {
+    BP__DISABLED_MKL = 1,
+    BP__DISABLED_OPENMP = 2,
+    BP__DISABLED_ONEDNN = 4,
+    BP__REPRODUCIBLE_ONEDNN = 8, /* oneDNN's candidates must be reproducible */
+    BP__IEEE = 16                /* f32 operations must have the errors of sums of products */
+};
 
 /* A failure: an algorithm of a candidate, or with NULL all algorithms of the candidate. */
 typedef struct bp__failed {

@@ -109,6 +109,7 @@ static const struct {
     {BP_PROPERTY_REPRODUCIBLE, "bitwise reproducible with the same number of threads"},
     {BP_PROPERTY_ROUNDS_BELOW_TF32, "rounds inputs to a type shorter than TF32"},
     {BP_PROPERTY_INPUTS_TF32, "rounds inputs to TF32"},
+    {BP_PROPERTY_LARGER_ERROR, "larger rounding errors"},
     {BP_PROPERTY_PROPAGATES_NAN, "propagates NaN"},
     {BP_PROPERTY_PACKS_A, "copies A first"},
     {BP_PROPERTY_PACKS_B, "copies B first"},

@@ -134,7 +134,7 @@ bp_status bp__packed_check(const bp_plan *plan, const bp_packed *const *packed) 
         return bp__fail(BP_E_UNSUPPORTED, "bp_execute: operands of %s cannot be packed",
                         bp_op_name((bp_op)plan->problem.op));
     }
-    for (int i = 0; i < BP__OPERANDS; i++) {
+    for (int i = 0; i < plan->operands; i++) {
         if (packed[i] && (packed[i]->plan != plan || packed[i]->operand != i)) {
             return bp__fail(BP_E_ARGUMENT, "bp_execute: packed[%d] was packed %s", i,
                             packed[i]->plan != plan ? "for another plan" : "as another operand of this plan");
@@ -148,7 +148,7 @@ bp_status bp__packed_run(const bp_plan *plan, const bp_operand *operands, const 
     bp_operand given[BP__MOST_OPERANDS];
     bp_exec own = *exec;
     bool any = false;
-    memcpy(given, operands, BP__OPERANDS * sizeof *given);
+    memcpy(given, operands, (size_t)plan->operands * sizeof *given);
     for (int i = 0; can_pack(plan, i); i++) {
         const bp_packed *p = exec->packed[i];
         if (p && p->destroy == destroy_copy) {

@@ -65,10 +65,17 @@ static uint8_t precision_of(const bp__family *family) {
     return family->precision == BP__NO_SETTING ? 0 : levels[bp__setting_resolved((bp_setting_id)family->precision)];
 }
 
-static uint8_t disabled_backends(void) {
+/* "none" allows what "ieee" does not: algorithms with larger errors. */
+static bool requires_ieee(const bp__family *family) {
+    enum { IEEE = 1 }; /* its index in the settings table */
+    return family->precision != BP__NO_SETTING && bp__setting_resolved((bp_setting_id)family->precision) == IEEE;
+}
+
+static uint8_t constraints(void) {
     return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__DISABLED_MKL) |
                      (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__DISABLED_OPENMP) |
-                     (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__DISABLED_ONEDNN));
+                     (bp__setting_int(BP_SET_mkldnn_enabled) ? 0 : BP__DISABLED_ONEDNN) |
+                     (bp__setting_int(BP_SET_mkldnn_deterministic) ? BP__REPRODUCIBLE_ONEDNN : 0));
 }
 
 /* Returns whether the user set num_threads, as opposed to a limit meant for other software. */
@@ -120,7 +127,7 @@ static void resolve_common(bp_policy *policy) {
     bool requested = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
     policy->deterministic = requested ? 1 : policy->deterministic;
     policy->warn_only = requested && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
-    policy->disabled_backends = disabled_backends();
+    policy->constraints = constraints();
     /* A measurement may differ from the next one, and another choice has other bits. */
     policy->measured = bp__setting_int(BP_SET_calibration) != 0 && policy->deterministic == 0;
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
@@ -135,13 +142,14 @@ static void resolve_common(bp_policy *policy) {
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
+    policy->constraints |= requires_ieee(family) ? BP__IEEE : 0;
     policy->benchmark = bp__policy_benchmark(family);
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1
                                                                : 0;
     /* A bit mask of the enumeration. */
-    policy->packed = family->products ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
+    policy->packed = family->input_layout ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
     if (family->preference != BP__NO_SETTING) {
         const char *preferred = bp__setting_text((bp_setting_id)family->preference);
         pthread_mutex_lock(&bp__policy_mutex);

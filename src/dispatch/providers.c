@@ -7,7 +7,7 @@
 
 extern const bp_provider bp_provider_native;
 #ifdef BP_BUILTIN_BLAS
-extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, bp_provider_xsmm;
+extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, bp_provider_xsmm, bp_provider_onednn;
 #endif
 #ifdef BP_BUILTIN_FFTW
 extern const bp_provider bp_provider_fftw;
@@ -20,6 +20,7 @@ const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_lapack,
     &bp_provider_mkl,
     &bp_provider_xsmm,
+    &bp_provider_onednn,
 #endif
 #ifdef BP_BUILTIN_FFTW
     &bp_provider_fftw,

@@ -34,8 +34,7 @@ static bp_status make_plan(bp__session *s, bp__measured *m, const bp__offer *off
  * are, because a copy in the same layout takes its place. */
 static bp_status pack(bp__session *s, bp__measured *m, const bp__offer *offer) {
     const bp_problem *asked = &s->choice->asked;
-    const bool products = asked->op == BP_OP_GEMM;
-    const uint32_t wanted = products && m->prepared->pack ? asked->policy.packed & offer->verdict.packs : 0;
+    const uint32_t wanted = m->prepared->pack ? asked->policy.packed & offer->verdict.packs : 0;
     for (int i = 0; i < BP__OPERANDS && wanted >> i; i++) {
         if (wanted >> i & 1) {
             BP__TRY(m->prepared->pack(m->prepared, i, &s->trial.operands[i], &m->packed[i]));

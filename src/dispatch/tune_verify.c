@@ -13,6 +13,7 @@ static double rounding(const bp__session *s) {
         const uint32_t properties = s->list[i].offer->verdict.properties;
         error = properties & BP_PROPERTY_ROUNDS_BELOW_TF32 ? fmax(error, 0x1p-9)
                 : properties & BP_PROPERTY_INPUTS_TF32     ? fmax(error, 0x1p-11)
+                : properties & BP_PROPERTY_LARGER_ERROR    ? fmax(error, 0x1p-19)
                                                            : error;
     }
     return error;

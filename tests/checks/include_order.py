@@ -25,9 +25,11 @@ LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "pr
 # Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/xsmm"],
-    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/xsmm"],
+    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
 }
+# The benchmark of convolutions calls oneDNN directly, as its peer.
+PEERS = {"bench/conv": "providers/onednn/api.h"}
 # The command is compiled with the library's files for text, suggestions and JSON.
 SHARED_WITH_COMMAND = "base/text.h"
 SYSTEM = re.compile(
@@ -64,6 +66,8 @@ def wrong(path, quoted, name):
     if module not in MAY_INCLUDE:
         own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
         if module == "cli" and name == SHARED_WITH_COMMAND:
+            return None
+        if PEERS.get(folder) == name:
             return None
         shared = module == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
         return None if own or shared else "it may include only public headers and its own"

@@ -147,12 +147,13 @@ static void settings_report_whether_they_have_an_effect(void **state) {
         "num_threads",       "plan_cache.max_size",          "fp32_precision",
         "mkldnn.allow_tf32", "mkldnn.matmul.fp32_precision", "float32_matmul_precision",
         "mkl.enabled",       "deterministic_algorithms",     "registry.cache",
-        "simulate.tf32",     "opt_einsum.enabled",           "opt_einsum.strategy"};
+        "simulate.tf32",     "opt_einsum.enabled",           "opt_einsum.strategy",
+        "mkldnn.enabled",    "mkldnn.conv.fp32_precision",   "mkldnn.deterministic",
+        "conv.benchmark"};
     static const char *const not_answered[] = {"cudnn.benchmark",
                                                "cuda.matmul.allow_tf32",
                                                "cuda.flash_sdp",
-                                               "mkldnn.enabled",
-                                               "mkldnn.conv.fp32_precision",
+                                               "mkldnn.rnn.fp32_precision",
                                                "mha.fastpath",
                                                "fill_uninitialized_memory",
                                                "quantized.engine",

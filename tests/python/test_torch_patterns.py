@@ -233,7 +233,7 @@ CANNOT = {
     "import torch; torch.tensor([1.0])": (AttributeError, "has no 'tensor'"),
     "import torch; torch.no_grad()": (AttributeError, "has no 'no_grad'"),
     "import torch; torch.backends.cudnn.benchmrk = True": (AttributeError, "did you mean 'benchmark'"),
-    "import torch.nn.functional": (ImportError, "torch.nn.functional"),
+    "import torch.nn.init": (ImportError, "torch.nn.init"),
     "import torch.distributed": (ImportError, "torch.distributed"),
     "import torch; torch.cuda.set_device(0)": (RuntimeError, "no GPU"),
 }

@@ -1,8 +1,10 @@
-"""The parts of torch.nn that have settings."""
+"""The parts of torch.nn that run operations or have settings."""
 
 from ..backends._module import close as _close
 from . import attention as attention
+from . import functional as functional
+from . import grad as grad
 
-__all__ = ["attention"]
+__all__ = ["attention", "functional", "grad"]
 
 _close(__name__)

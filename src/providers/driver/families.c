@@ -62,6 +62,9 @@ static const bp__driver_family families[] = {
     /* Its kernels have no state. The provider has a cost model of its own. */
     {.family = "libxsmm", .threading = ANY_THREADING, .one_thread = true, .survives_fork = true, .callers = INT_MAX,
      .repeats = true, .gemm_nan = true},
+    /* A primitive is made for a number of threads, which must be the same when it runs. */
+    {.family = "onednn", .threading = "serial", .one_thread = true, .survives_fork = true, .repeats = true},
+    {.family = "onednn", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_OPENMP, .callers = INT_MAX, .repeats = true},
     /* Libraries that were never tested have no guarantees. */
     {.family = "atlas", .threading = ANY_THREADING, .speed = SLOW_SPEED(10000)},
     {.family = NULL, .threading = "serial", .one_thread = true, .survives_fork = true, .speed = SLOW_SPEED(10000)},

@@ -48,6 +48,8 @@ uint32_t bp__native_packs(const bp__native_choice *choice);
 
 /* Returns the estimated time on one thread, from measured rates of each path (cost.c). `set` is the ISA index. */
 double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch);
+/* Returns multiply-adds per nanosecond in the inner tile. */
+double bp__native_rate(int set, bp_dtype dtype);
 /* Returns the estimated time on `threads` threads. */
 double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns, int threads);
 /* Returns how many threads are worth their start-up time, at most `most`. */

@@ -90,6 +90,10 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     return 100 + larger(compute * chains * 1.02 + packing, bytes / bandwidth(host, bytes, 24));
 }
 
+double bp__native_rate(int set, bp_dtype dtype) {
+    return rate[set][dtype - BP_F16];
+}
+
 double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {
     const double one = cost_of_one(host, rate[set][dtype - BP_F16], choice);
     return 10 + (double)batch * (one + (batch > 1 ? 10 : 0));

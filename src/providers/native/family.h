@@ -18,5 +18,6 @@ extern const bp__native_family bp__native_gemm;
 extern const bp__native_family bp__native_fft;
 extern const bp__native_family bp__native_linalg;
 extern const bp__native_family bp__native_contract;
+extern const bp__native_family bp__native_conv;
 
 #endif

@@ -1,0 +1,32 @@
+"""Convolutions with the names and arguments of torch.nn.functional.
+
+Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place,
+channels-last ones too. The result is of the array type of the input if its library imports DLPack, otherwise a
+backplane.Tensor.
+
+>>> from array import array  # any object with the buffer protocol or DLPack
+>>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))
+>>> kernel = memoryview(array("d", [1, 10])).cast("B").cast("d", (1, 1, 2))
+>>> conv1d(signal, kernel).tolist()
+[[21.0, 32.0, 43.0]]
+>>> conv1d(signal, kernel, stride=2, padding=1).tolist()
+[[10.0, 32.0, 4.0]]
+>>> conv_transpose1d(signal, kernel).tolist()
+[[1.0, 12.0, 23.0, 34.0, 40.0]]
+"""
+
+from __future__ import annotations
+
+from ..backends._module import close as _close
+from ._convolution import convolution, transposed
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+
+conv1d = convolution(1)
+conv2d = convolution(2)
+conv3d = convolution(3)
+conv_transpose1d = transposed(1)
+conv_transpose2d = transposed(2)
+conv_transpose3d = transposed(3)
+
+_close(__name__)

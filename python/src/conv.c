@@ -1,0 +1,166 @@
+/* conv.c - runs convolutions and their gradients for Python. The names and defaults of torch.nn.functional and
+ * torch.nn.grad are in python/backplane/nn/. */
+#include "core.h"
+
+#include <string.h>
+
+enum { ARRAYS = 3 };
+
+/* One call, from its arguments to its result. */
+typedef struct convolution {
+    core_state *state;
+    bp_conv_call call;
+    int64_t stride[BP_MAX_NDIM], padding[BP_MAX_NDIM], padding_end[BP_MAX_NDIM], dilation[BP_MAX_NDIM],
+        output_padding[BP_MAX_NDIM];
+    operand arrays[ARRAYS], output; /* those that are read, and the caller's array for the result */
+    int count;                      /* of arrays that are held */
+    core_result fresh;              /* memory of the result */
+    DLTensor result;
+    int64_t shape[BP_MAX_NDIM];
+    const bp_options *options;
+    PyObject *options_owner;
+} convolution;
+
+/* Reads a tuple of one number for each dimension. None is NULL. */
+static bool read_each(convolution *of, PyObject *tuple, const char *name, int64_t *numbers, const int64_t **to) {
+    int count;
+    *to = NULL;
+    if (!core_numbers(of->state, tuple, name, numbers, &count)) {
+        return false;
+    }
+    if (count >= 0 && count != of->call.ndim) {
+        core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
+                    "%s: has %d numbers; one, or one for each of %d dimensions, is needed", name, count, of->call.ndim);
+        return false;
+    }
+    *to = count >= 0 ? numbers : NULL;
+    return true;
+}
+
+/* Reads "same", "valid", or a tuple. */
+static bool read_padding(convolution *of, PyObject *padding) {
+    if (!PyUnicode_Check(padding)) {
+        return read_each(of, padding, "padding", of->padding, &of->call.padding);
+    }
+    const bool same = PyUnicode_CompareWithASCIIString(padding, "same") == 0;
+    if (!same && PyUnicode_CompareWithASCIIString(padding, "valid") != 0) {
+        core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
+                    "padding: expects 'same', 'valid' or numbers, but got %R", padding);
+        return false;
+    }
+    of->call.mode = same ? BP_CONV_SAME : BP_CONV_VALID;
+    return true;
+}
+
+/* Takes the arrays that the pass reads. */
+static bool read_arrays(convolution *of, PyObject *arrays, bool runs) {
+    static const char *const names[][ARRAYS] = {[BP_CONV_FORWARD] = {"input", "weight", "bias"},
+                                                [BP_CONV_INPUT] = {"grad_output", "weight", ""},
+                                                [BP_CONV_WEIGHT] = {"input", "grad_output", ""}};
+    const DLTensor **const places[][ARRAYS] = {[BP_CONV_FORWARD] = {&of->call.input, &of->call.weight, &of->call.bias},
+                                               [BP_CONV_INPUT] = {&of->call.output, &of->call.weight, &of->call.bias},
+                                               [BP_CONV_WEIGHT] = {&of->call.input, &of->call.output, &of->call.bias}};
+    for (Py_ssize_t i = 0; i < PyTuple_Size(arrays) && i < ARRAYS; i++) {
+        PyObject *array = PyTuple_GetItem(arrays, i);
+        if (array == Py_None) {
+            continue;
+        }
+        operand *to = &of->arrays[of->count];
+        if (!core_operand(of->state, to, array, names[of->call.pass][i], runs ? CORE_READS : CORE_DESCRIBES)) {
+            return false;
+        }
+        of->count++;
+        *places[of->call.pass][i] = &to->tensor;
+    }
+    return true;
+}
+
+/* Sets the tensor that the pass writes, of the given shape or of that of the output. */
+static bool place_result(convolution *of, PyObject *shape, PyObject *out, bool runs) {
+    bp_dtype dtype = bp_dtype_from_dlpack(of->arrays[0].tensor.dtype);
+    int ndim;
+    const DLTensor **const place = of->call.pass == BP_CONV_FORWARD ? &of->call.output
+                                   : of->call.pass == BP_CONV_INPUT ? &of->call.input
+                                                                    : &of->call.weight;
+    *place = &of->result;
+    if (out != Py_None) {
+        const bool good = core_operand(of->state, &of->output, out, "out", CORE_WRITES | (runs ? 0 : CORE_DESCRIBES));
+        of->result = of->output.tensor;
+        return good;
+    }
+    if (shape != Py_None) {
+        if (!core_numbers(of->state, shape, "size", of->shape, &ndim)) {
+            return false;
+        }
+    } else {
+        const bp_status status = bp_conv_shape(&of->call, &dtype, &ndim, of->shape);
+        if (status != BP_OK) {
+            core_fail(of->state, status, NULL);
+            return false;
+        }
+    }
+    const operand *arrays[ARRAYS];
+    for (int i = 0; i < of->count; i++) {
+        arrays[i] = &of->arrays[i];
+    }
+    of->result =
+        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, of->count);
+}
+
+static void release(convolution *of) {
+    for (int i = 0; i < of->count; i++) {
+        core_operand_release(&of->arrays[i]);
+    }
+    core_operand_release(&of->output);
+    core_result_drop(&of->fresh);
+    Py_CLEAR(of->options_owner);
+}
+
+static bp_status explain(const void *call, bp_explanation **explanation) {
+    const convolution *of = call;
+    return bp_conv_explain(explanation, of->options, &of->call);
+}
+
+static PyObject *run(convolution *of) {
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    const bp_status status = bp_conv_run(of->options, &of->call);
+    core_lock(&unlocked);
+    if (status != BP_OK) {
+        return core_fail_explained(of->state, status, explain, of);
+    }
+    if (of->fresh.array || of->fresh.memory) {
+        return core_result_take(of->state, &of->fresh);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names) {
+    static char *words[] = {
+        "",       "",     "",    "",         "",         "stride", "padding", "dilation", "output_padding",
+        "groups", "relu", "out", "settings", "explains", NULL};
+    PyObject *arrays, *shape, *stride, *padding, *dilation, *output_padding, *out, *settings, *result = NULL;
+    int pass, transposed, relu, explains = 0;
+    long long groups;
+    convolution of = {.state = core_state_of(module), .call = {.struct_size = sizeof of.call}};
+    core_leave_dropped();
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iipO!OOOOOLpOO|p:conv", words, &pass, &of.call.ndim,
+                                     &transposed, &PyTuple_Type, &arrays, &shape, &stride, &padding, &dilation,
+                                     &output_padding, &groups, &relu, &out, &settings, &explains)) {
+        return NULL;
+    }
+    of.call.pass = (bp_conv_pass)pass; /* the package passes valid ones only */
+    of.call.transposed = transposed;
+    of.call.groups = groups == 0 ? -1 : groups; /* 0 is no default here */
+    of.call.activation = relu ? BP_CONV_RELU : BP_CONV_LINEAR;
+    if (read_each(&of, stride, "stride", of.stride, &of.call.stride) && read_padding(&of, padding) &&
+        read_each(&of, dilation, "dilation", of.dilation, &of.call.dilation) &&
+        read_each(&of, output_padding, "output_padding", of.output_padding, &of.call.output_padding) &&
+        core_options(of.state, settings, &of.options, &of.options_owner) && read_arrays(&of, arrays, !explains) &&
+        place_result(&of, shape, out, !explains)) {
+        result = explains ? core_explanation(of.state, explain, &of) : run(&of);
+    }
+    release(&of);
+    return core_finish(of.state, result);
+}

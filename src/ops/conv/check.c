@@ -1,0 +1,323 @@
+/* check.c - checks the parameters and tensors of a convolution, and computes the sizes of its output. */
+#include "ops/conv/conv.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Writes "conv2d", or "conv_transpose2d". */
+static const char *name_of(const bp_conv_call *call, char buffer[24]) {
+    snprintf(buffer, 24, "conv%s%dd", call->transposed ? "_transpose" : "", call->ndim);
+    return buffer;
+}
+
+/* ---- Parameters ---- */
+
+static bp_status read_values(int64_t *to, const int64_t *from, int ndim, int64_t fallback, int64_t least,
+                             const char *what) {
+    for (int d = 0; d < ndim; d++) {
+        to[d] = from ? from[d] : fallback;
+        if (to[d] < least) {
+            return bp__fail(BP_E_ARGUMENT, "%s is %" PRId64 " in dimension %d; it must be at least %" PRId64, what,
+                            to[d], d, least);
+        }
+    }
+    return BP_OK;
+}
+
+/* Splits the padding that keeps the size; an odd row is added at the end. Returns false if a size exceeds 64 bits. */
+static bool pad_to_same(bp__conv *conv) {
+    for (int d = 0; d < conv->ndim; d++) {
+        int64_t both;
+        if (__builtin_mul_overflow(conv->dilation[d], conv->kernel[d] - 1, &both)) {
+            return false;
+        }
+        conv->begin[d] = both / 2;
+        conv->end[d] = both - conv->begin[d];
+    }
+    return true;
+}
+
+static bp_status check_mode(const bp__conv *conv) {
+    const bp_conv_call *call = conv->call;
+    if ((unsigned)call->mode > BP_CONV_SAME || (unsigned)call->activation > BP_CONV_RELU ||
+        (unsigned)call->pass > BP_CONV_WEIGHT) {
+        return bp__fail(BP_E_ARGUMENT, "pass, mode or activation is no value of its enumeration");
+    }
+    if (call->mode != BP_CONV_EXPLICIT && (call->padding || call->padding_end || call->transposed)) {
+        return bp__fail(BP_E_ARGUMENT, "mode 'same' and 'valid' take no padding, and no transposed convolution");
+    }
+    if (call->output_padding && !call->transposed) {
+        return bp__fail(BP_E_ARGUMENT, "output_padding is for transposed convolutions only");
+    }
+    if (call->activation != BP_CONV_LINEAR && call->pass != BP_CONV_FORWARD) {
+        return bp__fail(BP_E_ARGUMENT, "an activation is for the pass FORWARD only");
+    }
+    if (call->bias && call->pass == BP_CONV_INPUT) {
+        return bp__fail(BP_E_ARGUMENT, "the gradient by the input does not depend on the bias, which must be NULL");
+    }
+    for (int d = 0; call->mode == BP_CONV_SAME && d < conv->ndim; d++) {
+        if (conv->stride[d] != 1) {
+            return bp__fail(BP_E_ARGUMENT, "padding 'same' needs stride 1; it is %" PRId64 " in dimension %d",
+                            conv->stride[d], d);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status read_parameters(bp__conv *conv) {
+    const bp_conv_call *call = conv->call;
+    conv->ndim = call->ndim;
+    if (call->ndim < 1 || call->ndim > BP_CONV_NDIM) {
+        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be 1 to %d", call->ndim, BP_CONV_NDIM);
+    }
+    conv->groups = call->groups == 0 ? 1 : call->groups;
+    if (conv->groups < 1) {
+        return bp__fail(BP_E_ARGUMENT, "groups is %" PRId64 "; it must be at least 1", conv->groups);
+    }
+    BP__TRY(read_values(conv->stride, call->stride, conv->ndim, 1, 1, "stride"));
+    BP__TRY(read_values(conv->dilation, call->dilation, conv->ndim, 1, 1, "dilation"));
+    BP__TRY(read_values(conv->begin, call->padding, conv->ndim, 0, 0, "padding"));
+    BP__TRY(read_values(conv->end, call->padding_end ? call->padding_end : call->padding, conv->ndim, 0, 0,
+                        call->padding_end ? "padding_end" : "padding"));
+    return check_mode(conv);
+}
+
+/* ---- Input and weight ---- */
+
+static bp_status check_ranks(bp__conv *conv) {
+    const DLTensor *input = conv->call->input, *weight = conv->call->weight;
+    char name[24], shape[256];
+    if (input->ndim != conv->ndim + 2 && input->ndim != conv->ndim + 1) {
+        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items",
+                        name_of(conv->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape),
+                        conv->ndim + 2, conv->ndim + 1);
+    }
+    if (weight->ndim != conv->ndim + 2) {
+        return bp__fail(BP_E_SHAPE, "%s: weight has shape %s; it must have %d dimensions", name_of(conv->call, name),
+                        bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->ndim + 2);
+    }
+    conv->single = input->ndim == conv->ndim + 1;
+    return BP_OK;
+}
+
+/* Refuses sizes of 0, except for that of the items. */
+static bp_status check_not_empty(const bp__conv *conv, const DLTensor *tensor, int from, const char *what) {
+    char name[24], shape[256];
+    for (int d = from; d < tensor->ndim; d++) {
+        if (tensor->shape[d] == 0) {
+            return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; only the number of items may be 0",
+                            name_of(conv->call, name), what,
+                            bp__shape_text(tensor->ndim, tensor->shape, shape, sizeof shape));
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status check_type(const bp__conv *conv, const DLTensor *tensor, const char *what) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    char name[24];
+    return dtype == conv->dtype
+               ? BP_OK
+               : bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as the input is", name_of(conv->call, name), what,
+                          bp_dtype_name(dtype), bp_dtype_name(conv->dtype));
+}
+
+static bp_status read_types(bp__conv *conv) {
+    char name[24];
+    conv->dtype = bp_dtype_from_dlpack(conv->call->input->dtype);
+    if (conv->dtype < BP_F16 || conv->dtype > BP_F64) {
+        return bp__fail(BP_E_DTYPE, "%s: input is %s; convolutions take f16, bf16, f32 and f64",
+                        name_of(conv->call, name), bp_dtype_name(conv->dtype));
+    }
+    return check_type(conv, conv->call->weight, "weight");
+}
+
+static bp_status read_channels(bp__conv *conv) {
+    const DLTensor *input = conv->call->input, *weight = conv->call->weight;
+    const bool transposed = conv->call->transposed != 0;
+    const int64_t outer = weight->shape[0];
+    int64_t inner;
+    char name[24], shape[256], other[256];
+    bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape);
+    if (outer % conv->groups != 0) {
+        return bp__fail(BP_E_SHAPE,
+                        "%s: weight has shape %s; its first size must be a multiple of groups, which is %" PRId64,
+                        name_of(conv->call, name), shape, conv->groups);
+    }
+    if (__builtin_mul_overflow(weight->shape[1], conv->groups, &inner)) {
+        return bp__fail(BP_E_OVERFLOW, "%s: the number of channels exceeds 64 bits", name_of(conv->call, name));
+    }
+    conv->items = conv->single ? 1 : input->shape[0];
+    conv->in_channels = transposed ? outer : inner;
+    conv->out_channels = transposed ? inner : outer;
+    const int64_t given = input->shape[conv->single ? 0 : 1];
+    if (given != conv->in_channels) {
+        return bp__fail(
+            BP_E_SHAPE,
+            "%s: input has %" PRId64 " channels (shape %s); weight of shape %s with groups %" PRId64 " needs %" PRId64,
+            name_of(conv->call, name), given, bp__shape_text(input->ndim, input->shape, other, sizeof other), shape,
+            conv->groups, conv->in_channels);
+    }
+    return BP_OK;
+}
+
+/* ---- Sizes of the output ---- */
+
+/* Returns dilation (T - 1) + 1, which is the span of the kernel; -1 if it exceeds 64 bits. */
+static int64_t span_of(const bp__conv *conv, int d) {
+    int64_t span;
+    return __builtin_mul_overflow(conv->dilation[d], conv->kernel[d] - 1, &span) || span > BP__MAX_SPAN ? -1 : span + 1;
+}
+
+static bp_status forward_size(bp__conv *conv, int d) {
+    const int64_t span = span_of(conv, d);
+    int64_t padded;
+    char name[24];
+    if (span < 0 || __builtin_add_overflow(conv->begin[d], conv->end[d], &padded) ||
+        __builtin_add_overflow(padded, conv->in[d], &padded) || padded > BP__MAX_SPAN) {
+        return bp__fail(BP_E_OVERFLOW, "%s: a size in dimension %d exceeds 64 bits", name_of(conv->call, name), d);
+    }
+    if (span > padded) {
+        return bp__fail(BP_E_SHAPE,
+                        "%s: the kernel spans %" PRId64
+                        " elements in dimension %d, more than the padded input, which has "
+                        "%" PRId64,
+                        name_of(conv->call, name), span, d, padded);
+    }
+    conv->out[d] = (padded - span) / conv->stride[d] + 1;
+    return BP_OK;
+}
+
+static bp_status transposed_size(bp__conv *conv, int d, int64_t extra) {
+    const int64_t span = span_of(conv, d);
+    int64_t size, padding;
+    char name[24];
+    const bool fits = span >= 0 && !__builtin_mul_overflow(conv->in[d] - 1, conv->stride[d], &size) &&
+                      !__builtin_add_overflow(size, span + extra, &size) && size <= BP__MAX_SPAN &&
+                      !__builtin_add_overflow(conv->begin[d], conv->end[d], &padding);
+    if (!fits) {
+        return bp__fail(BP_E_OVERFLOW, "%s: a size in dimension %d exceeds 64 bits", name_of(conv->call, name), d);
+    }
+    if (size <= padding) {
+        return bp__fail(BP_E_SHAPE,
+                        "%s: the padding of dimension %d removes %" PRId64 " of the %" PRId64 " elements of the output",
+                        name_of(conv->call, name), d, padding, size);
+    }
+    conv->out[d] = size - padding;
+    return BP_OK;
+}
+
+static bp_status read_sizes(bp__conv *conv) {
+    const bp_conv_call *call = conv->call;
+    int64_t extra[BP_CONV_NDIM];
+    char name[24];
+    BP__TRY(read_values(extra, call->output_padding, conv->ndim, 0, 0, "output_padding"));
+    for (int d = 0; d < conv->ndim; d++) {
+        conv->kernel[d] = call->weight->shape[2 + d];
+        conv->in[d] = call->input->shape[d + 2 - conv->single];
+    }
+    if (call->mode == BP_CONV_SAME && !pad_to_same(conv)) {
+        return bp__fail(BP_E_OVERFLOW, "%s: the padding exceeds 64 bits", name_of(call, name));
+    }
+    for (int d = 0; d < conv->ndim; d++) {
+        const int64_t most = conv->stride[d] > conv->dilation[d] ? conv->stride[d] : conv->dilation[d];
+        if (extra[d] >= most && extra[d] > 0) {
+            return bp__fail(
+                BP_E_ARGUMENT,
+                "output_padding is %" PRId64
+                " in dimension %d; it must be less than stride or dilation, of which the larger is %" PRId64,
+                extra[d], d, most);
+        }
+        BP__TRY(call->transposed ? transposed_size(conv, d, extra[d]) : forward_size(conv, d));
+    }
+    return BP_OK;
+}
+
+bp_status bp__conv_resolve(bp__conv *conv, const bp_conv_call *call, bool data_optional) {
+    *conv = (bp__conv){.call = call};
+    BP__TRY(read_parameters(conv));
+    BP__TRY(bp__tensor_check(call->input, "input", data_optional));
+    BP__TRY(bp__tensor_check(call->weight, "weight", data_optional));
+    BP__TRY(read_types(conv));
+    BP__TRY(check_ranks(conv));
+    BP__TRY(check_not_empty(conv, call->input, !conv->single, "input"));
+    BP__TRY(check_not_empty(conv, call->weight, 0, "weight"));
+    BP__TRY(read_channels(conv));
+    return read_sizes(conv);
+}
+
+int bp__conv_output_shape(const bp__conv *conv, int64_t *shape) {
+    int rank = 0;
+    if (!conv->single) {
+        shape[rank++] = conv->items;
+    }
+    shape[rank++] = conv->out_channels;
+    for (int d = 0; d < conv->ndim; d++) {
+        shape[rank++] = conv->out[d];
+    }
+    return rank;
+}
+
+/* ---- Output and bias ---- */
+
+static bp_status check_shape(const bp__conv *conv, const DLTensor *tensor, const char *what, int rank,
+                             const int64_t *shape) {
+    char name[24], want[256], got[256];
+    if (tensor->ndim == rank && memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have shape %s", name_of(conv->call, name), what,
+                    bp__shape_text(tensor->ndim, tensor->shape, got, sizeof got),
+                    bp__shape_text(rank, shape, want, sizeof want));
+}
+
+int bp__conv_operands(const bp_conv_call *call, const DLTensor *operands[4]) {
+    const DLTensor *const order[][4] = {
+        [BP_CONV_FORWARD] = {call->input, call->weight, call->bias, call->output},
+        [BP_CONV_INPUT] = {call->output, call->weight, call->bias, call->input},
+        [BP_CONV_WEIGHT] = {call->input, call->output, call->weight, call->bias},
+    };
+    memcpy(operands, order[call->pass], sizeof order[call->pass]);
+    return call->pass == BP_CONV_WEIGHT ? 2 : 3;
+}
+
+static bp_status check_memory(const bp__conv *conv) {
+    static const char *const names[][4] = {
+        [BP_CONV_FORWARD] = {"input", "weight", "bias", "output"},
+        [BP_CONV_INPUT] = {"output", "weight", "bias", "input"},
+        [BP_CONV_WEIGHT] = {"input", "output", "weight", "bias"},
+    };
+    const DLTensor *operands[4];
+    const char *const *name = names[conv->call->pass];
+    const int inputs = bp__conv_operands(conv->call, operands);
+    for (int w = inputs; w < 4; w++) {
+        if (operands[w] && bp__tensor_self_overlaps(operands[w])) {
+            return bp__fail_self_overlap(name[w], operands[w]);
+        }
+        for (int i = 0; operands[w] && operands[w]->data && i < w; i++) {
+            if (operands[i] && operands[i]->data && bp__tensor_overlap(operands[i], operands[w])) {
+                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory", name[w],
+                                name[i]);
+            }
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__conv_check(const bp__conv *conv, bool data_optional) {
+    const bp_conv_call *call = conv->call;
+    int64_t shape[BP_CONV_NDIM + 2];
+    const int rank = bp__conv_output_shape(conv, shape);
+    BP__TRY(bp__tensor_check(call->output, "output", data_optional));
+    BP__TRY(check_type(conv, call->output, "output"));
+    BP__TRY(check_shape(conv, call->output, "output", rank, shape));
+    if (call->bias) {
+        BP__TRY(bp__tensor_check(call->bias, "bias", data_optional));
+        BP__TRY(check_type(conv, call->bias, "bias"));
+        BP__TRY(check_shape(conv, call->bias, "bias", 1, &conv->out_channels));
+    }
+    return check_memory(conv);
+}

@@ -1,0 +1,114 @@
+/* accept.c - offers and plans convolutions of the native provider. */
+#include "conv.h"
+
+#include "providers/native/family.h"
+#include "providers/native/isa.h"
+
+#include <math.h>
+
+/* Nanoseconds for each packed element, and for each result that is written. */
+#define PACK_NS 0.5
+#define RESULT_NS 0.3
+
+#define WEIGHT 2u /* bit of the operand that can be packed */
+
+typedef enum algorithm { IMPLICIT_GEMM, DIRECT, ALGORITHMS } algorithm;
+
+typedef struct found {
+    bp__conv_set set;
+    algorithm by;
+    int threads;
+} found;
+
+static bp__conv_set set_for(const bp_host *host, const bp_problem *problem) {
+    static const bp__native_set *const products[] =
+        BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
+    static const bp__conv_kernels *const own[] = BP__NATIVE_PER_ISA(bp__conv_default, bp__conv_avx2, bp__conv_avx512);
+    const int isa = bp__native_isa(host, problem), type = (int)problem->dtype - BP_F16;
+    return (bp__conv_set){&products[isa]->of[type], &own[isa][type]};
+}
+
+static double size_of(const int64_t size[BP_MAX_CONV_NDIM]) {
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+static double whole(double x, double unit) {
+    return ceil(x / unit) * unit;
+}
+
+/* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. */
+static double cost_of(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
+    const double batch = (double)c->batch, groups = (double)c->groups, taps = size_of(c->kernel);
+    const double in = (double)c->in_channels, out = (double)c->out_channels;
+    const double positions = batch * size_of(c->out), weights = groups * in * out * taps;
+    /* Taps of CONV_INPUT with strides read each element of Y once in all phases together. */
+    const double gathered = positions * groups * taps * (problem->op == BP_OP_CONV_INPUT ? out : in);
+    const double rows = problem->op == BP_OP_CONV_INPUT ? in : out;
+    const double results =
+        batch * groups * (problem->op == BP_OP_CONV_INPUT ? in * size_of(c->in) : out * size_of(c->out));
+    const double padded = whole(rows, kernels->q_panel) / rows;
+    if (problem->op == BP_OP_CONV_WEIGHT) {
+        const double multiply =
+            positions * groups * taps * whole(out, kernels->lanes) * whole(in, kernels->q_panel) / rate;
+        return 200 + multiply + PACK_NS * (gathered * ceil(out / 64) + positions * groups * out * ceil(in / 24)) +
+               RESULT_NS * weights;
+    }
+    const double packing = gathered + (problem->policy.packed & WEIGHT ? 0 : weights);
+    return 200 + positions * groups * taps * in * out * padded / rate + PACK_NS * packing + RESULT_NS * results;
+}
+
+/* Returns the estimated time of the direct algorithm on one thread: loops over contiguous elements use vectors. */
+static double direct_cost(const bp_host *host, const bp_problem *problem) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const bool input = problem->op == BP_OP_CONV_INPUT, by_groups = bp__conv_follows_groups(problem);
+    const int last = BP_MAX_CONV_NDIM - 1;
+    const double positions = (double)c->batch * size_of(c->out), taps = size_of(c->kernel);
+    const double products = positions * taps * (double)c->groups * (double)c->in_channels * (double)c->out_channels;
+    const int64_t step = input ? c->y[last] : c->x[last] * c->stride[last];
+    const double run = by_groups ? (double)c->groups : step == 1 ? (double)(input ? c->in : c->out)[last] : 1;
+    const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype) / 4;
+    const double half = problem->dtype < BP_F32 ? 3 : 1;
+    /* Short runs, and those at the edges of rows, cost some nanoseconds for each term. */
+    const double calls = products / run;
+    return 200 + half * products / (run > 1 ? rate : 1) + (run > 1 ? 3 : 1.5) * calls;
+}
+
+static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
+    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct"};
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = names[f->by];
+    verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
+    verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+    verdict.properties |= f->by == IMPLICIT_GEMM ? BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B : 0;
+    verdict.packs = f->by == IMPLICIT_GEMM && problem->op != BP_OP_CONV_WEIGHT ? WEIGHT : 0;
+    verdict.threads = f->threads;
+    verdict.cost_ns = f->threads > 1 ? alone / (0.95 * f->threads) + 4000 : alone;
+    offers->add(offers, &verdict, f, sizeof *f);
+}
+
+static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
+    if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
+        bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
+        return;
+    }
+    const bp__conv_set set = set_for(host, problem);
+    const double alone = cost_of(host, problem, set.products);
+    const found gemm = {set, IMPLICIT_GEMM, bp__native_worth(alone, problem->policy.threads)};
+    offer(problem, offers, &gemm, alone);
+    if (problem->op != BP_OP_CONV_WEIGHT) {
+        const double direct = direct_cost(host, problem);
+        const found term_by_term = {set, DIRECT, bp__native_worth(direct, problem->policy.threads)};
+        offer(problem, offers, &term_by_term, direct);
+    }
+}
+
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
+    const found *f = data;
+    return problem->op == BP_OP_CONV_WEIGHT ? bp__conv_plan_weight(host, problem, &f->set, f->threads, prepared)
+           : f->by == DIRECT                ? bp__conv_plan_direct(host, problem, &f->set, f->threads, prepared)
+                                            : bp__conv_plan_product(host, problem, &f->set, f->threads, prepared);
+}
+
+const bp__native_family bp__native_conv = {accept, plan};

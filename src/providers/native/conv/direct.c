@@ -1,0 +1,334 @@
+/* direct.c - runs convolutions with few channels in a group, such as depthwise ones, term by term.
+ *
+ * Panels of the product kernels would consist of zeros for the most part. Vectors follow a row of positions, or the
+ * groups where these are contiguous (channels-last). Each result is a chain in the order of its terms. */
+#include "conv.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { RUN = 256, RUNS = 4, TERMS = 64 }; /* of results, and terms, that are added up at once */
+
+/* A term of the sums: a tap and a channel of the image. */
+typedef struct term {
+    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of the first tap */
+    int64_t at;                      /* elements from the image's element at the first tap */
+} term;
+
+typedef struct prepared {
+    bp_prepared base; /* must be first */
+    const bp_host *host;
+    bp_problem problem;
+    bp__conv_set set;
+    int threads;
+    bool by_groups;
+    int64_t jobs;
+    size_t weight_bytes; /* by groups: of all weights; otherwise of one thread's, those of one channel */
+    size_t term_bytes;   /* of the terms of a job */
+} prepared;
+
+typedef struct call {
+    const prepared *plan;
+    bp__conv_job job;
+    const char *image, *weight, *bias;
+    char *result, *workspace;
+    term *terms;
+    int64_t units;
+    _Atomic int64_t next;
+    bp__stop stop;
+} call;
+
+bool bp__conv_follows_groups(const bp_problem *problem) {
+    const bp_conv_problem *c = &problem->of.conv;
+    return c->groups > 1 && c->in_channels == 1 && c->out_channels == 1 && c->x_channel == 1 && c->y_channel == 1;
+}
+
+/* ---- Terms ---- */
+
+/* Image indexes of one position for the first tap, and the element there. */
+typedef struct place {
+    int64_t index[BP_MAX_CONV_NDIM], at;
+} place;
+
+static place place_of(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM]) {
+    place p = {.at = index[0] * job->image_batch};
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        p.index[d] = index[1 + d] * job->axis[d].step + job->axis[d].first;
+        p.at += p.index[d] * job->axis[d].stride;
+    }
+    return p;
+}
+
+static void list_terms(const bp__conv_job *job, term *terms) {
+    for (int64_t t = 0; t < job->terms; t++) {
+        int64_t tap[BP_MAX_CONV_NDIM];
+        bp__conv_tap(job, t / job->channels, tap);
+        terms[t].at = t % job->channels * job->image_channel;
+        for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+            terms[t].shift[d] = tap[d] * job->axis[d].change;
+            terms[t].at += terms[t].shift[d] * job->axis[d].stride;
+        }
+    }
+}
+
+static bool is_inside(const bp__conv_job *job, const place *p, const int64_t shift[BP_MAX_CONV_NDIM]) {
+    bool inside = true;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        inside = inside && (uint64_t)(p->index[d] + shift[d]) < (uint64_t)job->axis[d].size;
+    }
+    return inside;
+}
+
+/* Adds up the results of one or more positions. `sums` has the results, runs, steps and weights. */
+static void add_terms(const call *w, const place *p, const char *image, bp__conv_sums sums) {
+    const int64_t packed = (int64_t)w->plan->set.products->packed, element = (int64_t)w->plan->set.products->element;
+    const char *weights = sums.weights, *from[TERMS];
+    memset(sums.sums, 0, (size_t)(sums.runs * sums.n * packed));
+    sums.from = from;
+    for (int64_t first = 0; first < w->job.terms; first += TERMS) {
+        sums.terms = bp__conv_least(w->job.terms - first, TERMS);
+        for (int64_t t = 0; t < sums.terms; t++) {
+            const term *one = &w->terms[first + t];
+            from[t] = is_inside(&w->job, p, one->shift) ? image + (p->at + one->at) * element : NULL;
+        }
+        sums.weights = weights + first * sums.weight_term * packed;
+        w->plan->set.own->add(&sums);
+    }
+}
+
+static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM]) {
+    int64_t at = job->origin + index[0] * job->result_batch;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        at += index[1 + d] * job->axis[d].result;
+    }
+    return at;
+}
+
+static const char *bias_of(const call *w, int64_t channel) {
+    const int64_t at = channel * w->plan->problem.of.conv.bias * (int64_t)w->plan->set.products->element;
+    return w->bias ? w->bias + at : NULL;
+}
+
+static int64_t weight_at(const bp__conv_job *job, int64_t t) {
+    int64_t tap[BP_MAX_CONV_NDIM], at = t % job->channels * job->weight_channel;
+    bp__conv_tap(job, t / job->channels, tap);
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
+    }
+    return at;
+}
+
+/* ---- Vectors along positions: a unit is one channel of one item ---- */
+
+static int64_t divide_up(int64_t a, int64_t b) {
+    return a >= 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+/* Finds the part of a row in which all taps are inside the image in the last dimension: [*low, *high). */
+static void find_inner(const bp__conv_job *job, int64_t *low, int64_t *high) {
+    const bp__conv_axis *axis = &job->axis[BP_MAX_CONV_NDIM - 1];
+    const int64_t reach = (axis->taps - 1) * axis->change;
+    const int64_t first = axis->first + bp__conv_least(reach, 0), last = axis->first + (reach > 0 ? reach : 0);
+    const int64_t from = divide_up(-first, axis->step), to = divide_up(axis->size - last, axis->step);
+    *low = from < 0 ? 0 : bp__conv_least(from, axis->grid);
+    *high = to < *low ? *low : bp__conv_least(to, axis->grid);
+}
+
+static void compute_row(call *w, int64_t index[1 + BP_MAX_CONV_NDIM], int64_t channel, const char *image,
+                        const char *weights) {
+    enum { LAST = BP_MAX_CONV_NDIM };
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const bp__conv_axis *axis = &job->axis[LAST - 1];
+    double sums[RUN];
+    int64_t low, high;
+    find_inner(job, &low, &high);
+    for (int64_t o = 0; o < axis->grid;) {
+        const int64_t n = o >= low && o < high ? bp__conv_least(high - o, RUN) : 1;
+        index[LAST] = o;
+        const place p = place_of(job, index);
+        add_terms(w, &p, image,
+                  (bp__conv_sums){.n = n,
+                                  .runs = 1,
+                                  .sums = sums,
+                                  .step = axis->step * axis->stride,
+                                  .weights = weights,
+                                  .weight_term = 1});
+        plan->set.own->finish(
+            &(bp__conv_results){.n = n,
+                                .runs = 1,
+                                .to = w->result + (result_at(job, index) + channel * job->result_channel) *
+                                                      (int64_t)plan->set.products->element,
+                                .to_step = axis->result,
+                                .sums = sums,
+                                .bias = bias_of(w, channel),
+                                .relu = plan->problem.of.conv.relu != 0});
+        o += n;
+    }
+}
+
+static void compute_channel(call *w, int64_t unit, char *weights) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
+    const int64_t item = unit / (c->groups * job->rows), channel = unit % (c->groups * job->rows);
+    const int64_t group = channel / job->rows;
+    const int64_t first = group * c->out_channels * c->w_out + channel % job->rows * job->weight_row;
+    for (int64_t t = 0; t < job->terms; t++) {
+        plan->set.own->widen(1, weights + t * packed, w->weight + (first + weight_at(job, t)) * element, 1);
+    }
+    int64_t index[1 + BP_MAX_CONV_NDIM] = {item};
+    const char *image = w->image + group * job->channels * job->image_channel * element;
+    for (index[1] = 0; index[1] < job->axis[0].grid && !bp__stopped(&w->stop); index[1]++) {
+        for (index[2] = 0; index[2] < job->axis[1].grid; index[2]++) {
+            compute_row(w, index, channel, image, weights);
+        }
+    }
+}
+
+/* ---- Vectors along groups: a unit is one row of positions ---- */
+
+/* Converts the weights to [tap][group]. */
+static void pack_groups(const call *w) {
+    const prepared *plan = w->plan;
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
+    for (int64_t t = 0; t < w->job.terms; t++) {
+        plan->set.own->widen(c->groups, w->workspace + t * c->groups * packed,
+                             w->weight + weight_at(&w->job, t) * element, c->w_out);
+    }
+}
+
+/* Computes `runs` neighbouring positions of a row. All have the same taps inside the image. */
+static void compute_positions(call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t runs) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const bp__conv_axis *axis = &job->axis[BP_MAX_CONV_NDIM - 1];
+    const int64_t groups = plan->problem.of.conv.groups;
+    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
+    double sums[RUN * RUNS];
+    const place p = place_of(job, index);
+    for (int64_t group = 0; group < groups; group += RUN) {
+        const int64_t n = bp__conv_least(groups - group, RUN);
+        add_terms(w, &p, w->image + group * element,
+                  (bp__conv_sums){.n = n,
+                                  .runs = runs,
+                                  .sums = sums,
+                                  .run = axis->step * axis->stride,
+                                  .step = 1,
+                                  .weights = w->workspace + group * packed,
+                                  .weight_term = groups,
+                                  .weight_step = 1});
+        plan->set.own->finish(&(bp__conv_results){.n = n,
+                                                  .runs = runs,
+                                                  .to = w->result + (result_at(job, index) + group) * element,
+                                                  .to_run = axis->result,
+                                                  .to_step = 1,
+                                                  .sums = sums,
+                                                  .sums_run = n,
+                                                  .bias = bias_of(w, group),
+                                                  .bias_step = plan->problem.of.conv.bias,
+                                                  .relu = plan->problem.of.conv.relu != 0});
+    }
+}
+
+static void compute_groups(call *w, int64_t unit) {
+    const int64_t row = w->job.axis[BP_MAX_CONV_NDIM - 1].grid;
+    int64_t index[1 + BP_MAX_CONV_NDIM], low, high;
+    const int64_t groups = w->plan->problem.of.conv.groups, most = RUN * RUNS / bp__conv_least(groups, RUN);
+    find_inner(&w->job, &low, &high);
+    bp__conv_position(&w->job, unit * row, index);
+    for (int64_t o = 0; o < row;) {
+        const int64_t runs = o >= low && o < high ? bp__conv_least(high - o, most) : 1;
+        index[BP_MAX_CONV_NDIM] = o;
+        compute_positions(w, index, runs);
+        o += runs;
+    }
+}
+
+/* ---- Calls ---- */
+
+static void compute_units(void *context, int task) {
+    call *w = context;
+    const prepared *plan = w->plan;
+    for (;;) {
+        const int64_t unit = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+        if (unit >= w->units || bp__stops(&w->stop)) {
+            return;
+        }
+        if (plan->by_groups) {
+            compute_groups(w, unit);
+        } else {
+            compute_channel(w, unit, w->workspace + (size_t)task * plan->weight_bytes);
+        }
+    }
+}
+
+static void compute_job(call *w) {
+    const prepared *plan = w->plan;
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    w->units = plan->by_groups ? w->job.positions / w->job.axis[BP_MAX_CONV_NDIM - 1].grid
+                               : c->batch * c->groups * w->job.rows;
+    atomic_store_explicit(&w->next, 0, memory_order_relaxed);
+    list_terms(&w->job, w->terms);
+    if (plan->by_groups) {
+        pack_groups(w);
+    }
+    if (plan->threads > 1) {
+        plan->host->parallel(plan->threads, plan->threads, compute_units, w);
+    } else {
+        compute_units(w, 0);
+    }
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    enum { IMAGE, WEIGHT, BIAS, RESULT };
+    const prepared *plan = (const prepared *)self;
+    call w = {.plan = plan,
+              .image = bp_operand_address(&operands[IMAGE]),
+              .weight = bp_operand_address(&operands[WEIGHT]),
+              .bias = plan->problem.of.conv.has_bias ? bp_operand_address(&operands[BIAS]) : NULL,
+              .result = bp_operand_address(&operands[RESULT]),
+              .workspace = (char *)bp_operand_address(&exec->workspace) + plan->term_bytes,
+              .terms = bp_operand_address(&exec->workspace),
+              .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    for (int64_t i = 0; i < plan->jobs && !bp__stopped(&w.stop); i++) {
+        bp__conv_job_of(&plan->problem, i, &w.job);
+        compute_job(&w);
+    }
+    return bp__stop_status(&w.stop);
+}
+
+static void destroy(bp_prepared *self) {
+    ((prepared *)self)->host->release(self);
+}
+
+bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
+                               bp_prepared **result) {
+    const bp_conv_problem *c = &problem->of.conv;
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->host = host;
+    plan->problem = *problem;
+    plan->set = *set;
+    plan->threads = threads;
+    plan->by_groups = bp__conv_follows_groups(problem);
+    plan->jobs = bp__conv_jobs(problem);
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const int64_t terms = taps * (problem->op == BP_OP_CONV ? c->in_channels : c->out_channels);
+    const int64_t columns = plan->by_groups ? c->groups : 1;
+    if (terms > INT64_MAX / 1024 / columns) {
+        host->release(plan);
+        return host->fail(BP_E_OVERFLOW, "the weight of %lld channels exceeds 64 bits", (long long)c->groups);
+    }
+    plan->weight_bytes = (size_t)bp__conv_round_up(terms * columns * (int64_t)set->products->packed, 64);
+    plan->term_bytes = (size_t)bp__conv_round_up(terms * (int64_t)sizeof(term), 64);
+    plan->base.workspace = plan->term_bytes + plan->weight_bytes * (size_t)(plan->by_groups ? 1 : threads);
+    *result = &plan->base;
+    return BP_OK;
+}

@@ -1,0 +1,174 @@
+/* gather.c - packs positions of an image, and rows of a weight, into panels for the product kernels. */
+#include "conv.h"
+
+#include <string.h>
+
+enum { MOST_WIDTH = 64 }; /* columns of a panel */
+
+void bp__conv_position(const bp__conv_job *job, int64_t position, int64_t index[1 + BP_MAX_CONV_NDIM]) {
+    for (int d = BP_MAX_CONV_NDIM - 1; d >= 0; d--) {
+        index[1 + d] = position % job->axis[d].grid;
+        position /= job->axis[d].grid;
+    }
+    index[0] = position;
+}
+
+static void next_position(const bp__conv_job *job, int64_t index[1 + BP_MAX_CONV_NDIM]) {
+    for (int d = BP_MAX_CONV_NDIM; d > 0; d--) {
+        if (++index[d] < job->axis[d - 1].grid) {
+            return;
+        }
+        index[d] = 0;
+    }
+    index[0]++;
+}
+
+/* The positions of one panel: image indexes for the first tap, and their range in each dimension. */
+typedef struct positions {
+    int count;
+    int64_t at[MOST_WIDTH]; /* element of the image, which may be outside it */
+    int64_t index[BP_MAX_CONV_NDIM][MOST_WIDTH];
+    int64_t low[BP_MAX_CONV_NDIM], high[BP_MAX_CONV_NDIM];
+    bool even; /* the elements have equal distances */
+    int64_t distance;
+} positions;
+
+static void locate(const bp__conv_job *job, int64_t index[1 + BP_MAX_CONV_NDIM], int count, positions *p) {
+    p->count = count;
+    for (int i = 0; i < count; i++, next_position(job, index)) {
+        p->at[i] = index[0] * job->image_batch;
+        for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+            const bp__conv_axis *axis = &job->axis[d];
+            const int64_t at = index[1 + d] * axis->step + axis->first;
+            p->index[d][i] = at;
+            p->at[i] += at * axis->stride;
+            p->low[d] = i == 0 || at < p->low[d] ? at : p->low[d];
+            p->high[d] = i == 0 || at > p->high[d] ? at : p->high[d];
+        }
+    }
+    p->distance = count > 1 ? p->at[1] - p->at[0] : 0;
+    p->even = true;
+    for (int i = 2; i < count; i++) {
+        p->even = p->even && p->at[i] - p->at[i - 1] == p->distance;
+    }
+}
+
+void bp__conv_tap(const bp__conv_job *job, int64_t tap, int64_t of[BP_MAX_CONV_NDIM]) {
+    for (int d = BP_MAX_CONV_NDIM - 1; d >= 0; d--) {
+        of[d] = tap % job->axis[d].taps;
+        tap /= job->axis[d].taps;
+    }
+}
+
+typedef enum coverage { OUTSIDE, PARTLY, INSIDE } coverage;
+
+/* Returns whether the image has the elements that the positions need for a tap. */
+static coverage covers(const bp__conv_job *job, const positions *p, const int64_t shift[BP_MAX_CONV_NDIM]) {
+    coverage all = INSIDE;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        const int64_t low = p->low[d] + shift[d], high = p->high[d] + shift[d];
+        if (high < 0 || low >= job->axis[d].size) {
+            return OUTSIDE;
+        }
+        all = low < 0 || high >= job->axis[d].size ? PARTLY : all;
+    }
+    return all;
+}
+
+static bool is_inside(const bp__conv_job *job, const positions *p, int i, const int64_t shift[BP_MAX_CONV_NDIM]) {
+    bool inside = true;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        inside = inside && (uint64_t)(p->index[d][i] + shift[d]) < (uint64_t)job->axis[d].size;
+    }
+    return inside;
+}
+
+/* Terms whose elements have equal distances in the image. */
+typedef struct piece {
+    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of tap 0 */
+    int64_t at, step, count;
+} piece;
+
+/* Finds the terms of a tap from a channel on. If the elements of the next taps in the row follow at the same distance,
+ * and are all inside the image, they are part of the piece: images with few channels have short pieces otherwise. */
+static piece piece_at(const bp__conv_job *job, const positions *p, int64_t tap, int64_t channel, int64_t most) {
+    const bp__conv_axis *row = &job->axis[BP_MAX_CONV_NDIM - 1];
+    const int64_t next = row->change * row->stride, left = row->taps - tap % row->taps;
+    piece of = {.at = channel * job->image_channel, .step = job->image_channel, .count = job->channels - channel};
+    bp__conv_tap(job, tap, of.shift);
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        of.shift[d] *= job->axis[d].change;
+        of.at += of.shift[d] * job->axis[d].stride;
+    }
+    if (left > 1 && (job->channels == 1 || next == job->channels * job->image_channel)) {
+        int64_t end[BP_MAX_CONV_NDIM];
+        memcpy(end, of.shift, sizeof end);
+        end[BP_MAX_CONV_NDIM - 1] += (left - 1) * row->change;
+        if (covers(job, p, of.shift) == INSIDE && covers(job, p, end) == INSIDE) {
+            of.count += (left - 1) * job->channels;
+            of.step = job->channels == 1 ? next : of.step;
+        }
+    }
+    of.count = bp__conv_least(of.count, most);
+    return of;
+}
+
+/* Packs a piece into rows of a panel. */
+static void gather_piece(const bp__conv_job *job, const bp__conv_set *set, const char *image, bool as_v,
+                         const positions *p, int width, const piece *of, char *rows) {
+    const int64_t element = (int64_t)set->products->element, *shift = of->shift;
+    const coverage part = covers(job, p, shift);
+    if (part == OUTSIDE) {
+        memset(rows, 0, (size_t)width * (size_t)of->count * set->products->packed);
+    } else if (part == INSIDE && p->even) {
+        (as_v ? set->products->pack_v : set->products->pack_s)(rows, image + (p->at[0] + of->at) * element, p->distance,
+                                                               of->step, p->count, of->count, false);
+    } else {
+        const char *from[MOST_WIDTH];
+        for (int i = 0; i < width; i++) {
+            from[i] = i < p->count && is_inside(job, p, i, shift) ? image + (p->at[i] + of->at) * element : NULL;
+        }
+        set->own->gather(rows, width, from, of->step, of->count);
+    }
+}
+
+void bp__conv_gather(const bp__conv_job *job, const bp__conv_set *set, const char *image, bool as_v, int64_t start,
+                     int64_t count, int64_t k0, int64_t k, char *panels) {
+    int64_t index[1 + BP_MAX_CONV_NDIM];
+    bp__conv_position(job, start, index);
+    for (int64_t done = 0; done < count;) {
+        const int width = as_v ? bp__conv_v_width(set->products, count - done) : set->products->q_panel;
+        positions p;
+        locate(job, index, (int)bp__conv_least(count - done, width), &p);
+        for (int64_t l = 0; l < k;) {
+            const piece of = piece_at(job, &p, (k0 + l) / job->channels, (k0 + l) % job->channels, k - l);
+            gather_piece(job, set, image, as_v, &p, width, &of, panels + l * width * (int64_t)set->products->packed);
+            l += of.count;
+        }
+        panels += width * k * (int64_t)set->products->packed;
+        done += p.count;
+    }
+}
+
+void bp__conv_pack_weight(const bp__conv_job *job, const bp__conv_set *set, const char *weight, bool as_v,
+                          int64_t start, int64_t count, int64_t k0, int64_t k, char *panels) {
+    const int64_t element = (int64_t)set->products->element, packed = (int64_t)set->products->packed;
+    for (int64_t done = 0; done < count;) {
+        const int width = as_v ? bp__conv_v_width(set->products, count - done) : set->products->q_panel;
+        const int64_t rows = bp__conv_least(count - done, width);
+        for (int64_t l = 0; l < k;) {
+            const int64_t channel = (k0 + l) % job->channels, some = bp__conv_least(job->channels - channel, k - l);
+            int64_t tap[BP_MAX_CONV_NDIM], at = (start + done) * job->weight_row + channel * job->weight_channel;
+            bp__conv_tap(job, (k0 + l) / job->channels, tap);
+            for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+                at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
+            }
+            (as_v ? set->products->pack_v : set->products->pack_s)(panels + l * width * packed, weight + at * element,
+                                                                   job->weight_row, job->weight_channel, rows, some,
+                                                                   false);
+            l += some;
+        }
+        panels += width * k * packed;
+        done += rows;
+    }
+}

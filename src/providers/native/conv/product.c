@@ -1,0 +1,367 @@
+/* product.c - runs the convolutions that gather an image: CONV and CONV_INPUT.
+ *
+ * The weight is packed once for a call, or beforehand, and shared by all threads. Threads take tiles of the result:
+ * some positions and some rows, which are channels. For each tile a thread packs the positions, block of terms by block
+ * of terms, and adds up the tile in its own memory. */
+#include "conv.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#define IMAGE_BYTES ((int64_t)96 << 10) /* panels of one thread's positions: part of a second-level cache */
+#define SUMS_BYTES ((int64_t)192 << 10) /* of a tile: likewise */
+
+typedef struct prepared {
+    bp_prepared base; /* must be first */
+    const bp_host *host;
+    bp_problem problem; /* policy and sizes */
+    bp__conv_set set;
+    int threads;
+    bool positions_are_v;
+    int64_t jobs, row_tile; /* rows of a tile */
+    size_t weight_bytes;    /* of all packed weights */
+    size_t image_bytes, sums_bytes;
+} prepared;
+
+/* How a job is cut into tiles. */
+typedef struct tiling {
+    int64_t position_tile, position_tiles, row_tiles, units;
+    int64_t row_bytes, group_bytes; /* of packed weights: a tile of rows, and a group */
+} tiling;
+
+typedef struct call {
+    const prepared *plan;
+    bp__conv_job job;
+    tiling cut;
+    const char *image, *weight, *bias;
+    char *result, *packed, *scratch;
+    _Atomic int64_t next;
+    bp__stop stop;
+} call;
+
+static int64_t position_unit(const prepared *plan) {
+    return plan->positions_are_v ? plan->set.products->p_panel : plan->set.products->q_panel;
+}
+
+static int64_t row_unit(const prepared *plan) {
+    return plan->positions_are_v ? plan->set.products->q_panel : plan->set.products->p_panel;
+}
+
+static int64_t block_of(const prepared *plan, int64_t terms) {
+    return bp__conv_least(terms, plan->set.products->k_block);
+}
+
+/* Returns the most positions of a tile. */
+static int64_t most_positions(const prepared *plan) {
+    const bp__native_kernels *kernels = plan->set.products;
+    const int64_t unit = position_unit(plan), row = kernels->k_block * (int64_t)kernels->packed;
+    const int64_t fit = IMAGE_BYTES / row / unit * unit;
+    return fit > unit ? fit : unit;
+}
+
+static tiling cut(const prepared *plan, const bp__conv_job *job) {
+    const int64_t unit = position_unit(plan), most = most_positions(plan);
+    tiling t;
+    t.row_tiles = (job->rows + plan->row_tile - 1) / plan->row_tile;
+    int64_t tiles = (job->positions + most - 1) / most;
+    /* As many tiles as threads, as far as there are panels for them. */
+    const int64_t panels = (job->positions + unit - 1) / unit, others = t.row_tiles * plan->problem.of.conv.groups;
+    while (tiles * others < 2 * plan->threads && plan->threads > 1 && 2 * tiles <= panels) {
+        tiles *= 2;
+    }
+    t.position_tile = tiles > 0 ? bp__conv_round_up((job->positions + tiles - 1) / tiles, unit) : unit;
+    t.position_tiles = (job->positions + t.position_tile - 1) / t.position_tile;
+    t.units = t.position_tiles * others;
+    t.row_bytes = bp__conv_round_up(plan->row_tile, row_unit(plan)) * job->terms * (int64_t)plan->set.products->packed;
+    t.group_bytes = t.row_bytes * t.row_tiles;
+    return t;
+}
+
+/* ---- The weight ---- */
+
+/* Packs tiles of rows of the weight until none is left. */
+static void pack_rows(void *context, int task) {
+    call *w = context;
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const int64_t units = w->cut.row_tiles * plan->problem.of.conv.groups;
+    const int64_t element = (int64_t)plan->set.products->element;
+    (void)task;
+    for (;;) {
+        const int64_t unit = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+        if (unit >= units || bp__stops(&w->stop)) {
+            return;
+        }
+        const int64_t group = unit / w->cut.row_tiles, start = unit % w->cut.row_tiles * plan->row_tile;
+        const int64_t count = bp__conv_least(plan->row_tile, job->rows - start);
+        const char *from =
+            w->weight + group * plan->problem.of.conv.out_channels * plan->problem.of.conv.w_out * element;
+        char *to = w->packed + unit * w->cut.row_bytes;
+        for (int64_t k0 = 0; k0 < job->terms; k0 += plan->set.products->k_block) {
+            const int64_t k = block_of(plan, job->terms - k0);
+            bp__conv_pack_weight(job, &plan->set, from, !plan->positions_are_v, start, count, k0, k, to);
+            to += bp__conv_round_up(plan->row_tile, row_unit(plan)) * k * (int64_t)plan->set.products->packed;
+        }
+    }
+}
+
+/* ---- Tiles ---- */
+
+static void multiply(const call *w, bp__native_view *view, int64_t start, int64_t positions, int64_t group,
+                     const char *weights, char *panels) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    const int64_t image_group =
+        plan->problem.op == BP_OP_CONV ? c->in_channels * c->x_channel : c->out_channels * c->y_channel;
+    const char *image = w->image + group * image_group * (int64_t)plan->set.products->element;
+    for (int64_t k0 = 0; k0 < job->terms; k0 += plan->set.products->k_block) {
+        view->k = block_of(plan, job->terms - k0);
+        bp__conv_gather(job, &plan->set, image, plan->positions_are_v, start, positions, k0, view->k, panels);
+        view->v = plan->positions_are_v ? panels : weights;
+        view->s = plan->positions_are_v ? weights : panels;
+        plan->set.products->block(view);
+        view->beta[0] = 1;
+        weights += bp__conv_round_up(plan->row_tile, row_unit(plan)) * view->k * (int64_t)plan->set.products->packed;
+    }
+}
+
+/* Returns how many positions from `index` on are in one row of the result, at most `most`. */
+static int64_t run_length(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t most) {
+    return bp__conv_least(job->axis[BP_MAX_CONV_NDIM - 1].grid - index[BP_MAX_CONV_NDIM], most);
+}
+
+static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM]) {
+    int64_t at = job->origin + index[0] * job->result_batch;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        at += index[1 + d] * job->axis[d].result;
+    }
+    return at;
+}
+
+/* Writes the sums of a tile to the result. Rows of sums follow the vectors of the kernels. */
+static void write_tile(const call *w, const bp__native_view *view, int64_t start, int64_t positions, int64_t group,
+                       int64_t row, int64_t rows) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const bool relu = plan->problem.of.conv.relu != 0;
+    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
+    const int64_t bias_step = plan->problem.of.conv.bias, channel = group * job->rows + row;
+    const char *bias = w->bias ? w->bias + channel * bias_step * element : NULL;
+    for (int64_t done = 0; done < positions;) {
+        int64_t index[1 + BP_MAX_CONV_NDIM];
+        bp__conv_position(job, start + done, index);
+        const int64_t run = run_length(job, index, positions - done);
+        const int64_t step = job->axis[BP_MAX_CONV_NDIM - 1].result;
+        char *to = w->result + (result_at(job, index) + channel * job->result_channel) * element;
+        const bool by_rows = plan->positions_are_v;
+        plan->set.own->finish(&(bp__conv_results){
+            .n = by_rows ? run : rows,
+            .runs = by_rows ? rows : run,
+            .to = to,
+            .to_run = by_rows ? job->result_channel : step,
+            .to_step = by_rows ? step : job->result_channel,
+            .sums = (const char *)view->c + done * (by_rows ? 1 : view->c_q) * packed,
+            .sums_run = view->c_q,
+            .bias = bias,
+            .bias_run = by_rows ? bias_step : 0,
+            .bias_step = by_rows ? 0 : bias_step,
+            .relu = relu,
+        });
+        done += run;
+    }
+}
+
+static void compute_tile(call *w, int64_t unit, char *panels, char *sums) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const int64_t start = unit % w->cut.position_tiles * w->cut.position_tile;
+    unit /= w->cut.position_tiles;
+    const int64_t tile = unit % w->cut.row_tiles, group = unit / w->cut.row_tiles;
+    const int64_t positions = bp__conv_least(w->cut.position_tile, job->positions - start);
+    const int64_t row = tile * plan->row_tile, rows = bp__conv_least(plan->row_tile, job->rows - row);
+    bp__native_view view = {.p = plan->positions_are_v ? positions : rows,
+                            .q = plan->positions_are_v ? rows : positions,
+                            .c = sums,
+                            .c_p = 1,
+                            .alpha = {1, 0}};
+    view.c_q = bp__conv_round_up(view.p, plan->set.products->lanes);
+    if (job->terms > 0) {
+        multiply(w, &view, start, positions, group, w->packed + group * w->cut.group_bytes + tile * w->cut.row_bytes,
+                 panels);
+    } else {
+        memset(sums, 0, (size_t)(view.c_q * view.q) * plan->set.products->packed);
+    }
+    write_tile(w, &view, start, positions, group, row, rows);
+}
+
+static void compute_tiles(void *context, int task) {
+    call *w = context;
+    char *panels = w->scratch + (size_t)task * (w->plan->image_bytes + w->plan->sums_bytes);
+    for (;;) {
+        const int64_t unit = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
+        if (unit >= w->cut.units || bp__stops(&w->stop)) {
+            return;
+        }
+        compute_tile(w, unit, panels, panels + w->plan->image_bytes);
+    }
+}
+
+static void share(call *w, bp_task task) {
+    const prepared *plan = w->plan;
+    atomic_store_explicit(&w->next, 0, memory_order_relaxed);
+    if (plan->threads > 1) {
+        plan->host->parallel(plan->threads, plan->threads, task, w);
+    } else {
+        task(w, 0);
+    }
+}
+
+/* ---- Packed weights ---- */
+
+typedef struct packed {
+    bp_packed base; /* must be first: dispatch uses this part */
+    const bp_host *host;
+    char *panels;
+} packed;
+
+static void destroy_packed(bp_packed *self) {
+    packed *p = (packed *)self;
+    p->host->release(p->panels);
+    p->host->release(p);
+}
+
+/* Packs the weights of all jobs, one after another. */
+static void pack_all(call *w) {
+    char *const begin = w->packed;
+    for (int64_t i = 0; i < w->plan->jobs && !bp__stopped(&w->stop); i++) {
+        bp__conv_job_of(&w->plan->problem, i, &w->job);
+        w->cut = cut(w->plan, &w->job);
+        share(w, pack_rows);
+        w->packed += w->cut.group_bytes * w->plan->problem.of.conv.groups;
+    }
+    w->packed = begin;
+}
+
+static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
+    const prepared *plan = (const prepared *)self;
+    (void)operand; /* dispatch only passes those of bp_verdict.packs */
+    packed *p = plan->host->allocate(sizeof *p);
+    char *panels = plan->host->allocate(plan->weight_bytes);
+    if (!p || !panels) {
+        plan->host->release(p);
+        plan->host->release(panels);
+        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed weight", plan->weight_bytes);
+    }
+    call w = {.plan = plan,
+              .weight = bp_operand_address(source),
+              .packed = panels,
+              .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    pack_all(&w);
+    *p = (packed){.base = {.struct_size = sizeof p->base, .size = plan->weight_bytes, .destroy = destroy_packed},
+                  .host = plan->host,
+                  .panels = panels};
+    *result = &p->base;
+    return bp__stop_status(&w.stop); /* the caller also destroys the result after a failure */
+}
+
+/* ---- Calls ---- */
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    enum { IMAGE, WEIGHT, BIAS, RESULT };
+    const prepared *plan = (const prepared *)self;
+    const packed *given = exec->packed ? (const packed *)exec->packed[WEIGHT] : NULL;
+    char *workspace = bp_operand_address(&exec->workspace);
+    call w = {.plan = plan,
+              .image = bp_operand_address(&operands[IMAGE]),
+              .weight = bp_operand_address(&operands[WEIGHT]),
+              .bias = plan->problem.of.conv.has_bias ? bp_operand_address(&operands[BIAS]) : NULL,
+              .result = bp_operand_address(&operands[RESULT]),
+              .packed = workspace,
+              .scratch = workspace + plan->weight_bytes,
+              .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    if (given) {
+        w.packed = given->panels;
+    } else {
+        pack_all(&w);
+    }
+    for (int64_t i = 0; i < plan->jobs && !bp__stopped(&w.stop); i++) {
+        bp__conv_job_of(&plan->problem, i, &w.job);
+        w.cut = cut(plan, &w.job);
+        share(&w, compute_tiles);
+        w.packed += w.cut.group_bytes * plan->problem.of.conv.groups;
+    }
+    return bp__stop_status(&w.stop);
+}
+
+static void destroy(bp_prepared *self) {
+    ((prepared *)self)->host->release(self);
+}
+
+/* ---- Plans ---- */
+
+/* Returns the rows of a tile: as many as the sums' memory allows, in tiles of similar size, and at least as many tiles
+ * as threads if there are few positions. */
+static int64_t rows_of_tile(const prepared *plan, const bp__conv_job *job) {
+    const int64_t unit = row_unit(plan), panels = (job->rows + unit - 1) / unit;
+    const int64_t fit = SUMS_BYTES / (most_positions(plan) * (int64_t)plan->set.products->packed) / unit;
+    const int64_t position_tiles = (job->positions + most_positions(plan) - 1) / most_positions(plan);
+    const int64_t others = position_tiles * plan->problem.of.conv.groups;
+    int64_t tiles = fit > 0 ? (panels + fit - 1) / fit : panels;
+    while (tiles * others < plan->threads && 2 * tiles <= panels) {
+        tiles *= 2;
+    }
+    return (panels + tiles - 1) / tiles * unit;
+}
+
+/* Adds up the packed weights of all jobs. Returns false if they exceed memory. */
+static bool size_weights(prepared *plan) {
+    int64_t bytes = 0, groups = plan->problem.of.conv.groups;
+    for (int64_t i = 0; i < plan->jobs; i++) {
+        bp__conv_job job;
+        int64_t own;
+        bp__conv_job_of(&plan->problem, i, &job);
+        const int64_t rows = bp__conv_round_up(job.rows, plan->row_tile);
+        if (__builtin_mul_overflow(rows * (int64_t)plan->set.products->packed, job.terms, &own) ||
+            __builtin_mul_overflow(own, groups, &own) || __builtin_add_overflow(bytes, own, &bytes)) {
+            return false;
+        }
+    }
+    plan->weight_bytes = (size_t)bp__conv_round_up(bytes, 64);
+    return bytes < INT64_MAX / 2;
+}
+
+bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
+                                bp_prepared **result) {
+    const bp_conv_problem *c = &problem->of.conv;
+    bp__conv_job job;
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .pack = pack};
+    plan->host = host;
+    plan->problem = *problem;
+    plan->set = *set;
+    plan->threads = threads;
+    plan->jobs = bp__conv_jobs(problem);
+    bp__conv_job_of(problem, 0, &job);
+    const int64_t step = job.axis[BP_MAX_CONV_NDIM - 1].result;
+    /* Vectors follow the direction in which the result is contiguous. */
+    plan->positions_are_v = job.result_channel != 1 && (step == 1 || job.axis[BP_MAX_CONV_NDIM - 1].grid > 1);
+    plan->row_tile = rows_of_tile(plan, &job);
+    if (!size_weights(plan)) {
+        host->release(plan);
+        return host->fail(BP_E_OVERFLOW, "the packed weight of %lld channels exceeds 64 bits",
+                          (long long)(c->groups * c->out_channels));
+    }
+    const int64_t terms = set->products->k_block, bytes = (int64_t)set->products->packed;
+    const int64_t positions = bp__conv_round_up(most_positions(plan), set->products->lanes);
+    const int64_t rows = bp__conv_round_up(plan->row_tile, set->products->lanes);
+    plan->image_bytes = (size_t)bp__conv_round_up(positions * terms * bytes, 64);
+    plan->sums_bytes = (size_t)bp__conv_round_up(positions * rows * bytes, 64);
+    plan->base.workspace = plan->weight_bytes + (size_t)threads * (plan->image_bytes + plan->sums_bytes);
+    *result = &plan->base;
+    return BP_OK;
+}

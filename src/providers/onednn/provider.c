@@ -1,0 +1,17 @@
+/* provider.c - defines the onednn provider: convolutions on oneDNN 3, which is only opened at run time. */
+#include "providers/onednn/onednn.h"
+
+BP_PROVIDER_DEFINE(onednn) = {
+    .abi = BP_PROVIDER_ABI,
+    .struct_size = sizeof(bp_provider),
+    .name = "onednn",
+    .version = BP_VERSION_STRING,
+    .description = "convolutions on oneDNN",
+    .library_kinds = BP_LIB_DNN,
+    .open = bp__driver_open,
+    .close = bp__driver_close,
+    .accept = bp__onednn_accept,
+    .plan = bp__onednn_plan_make,
+    .threads = bp__driver_threads,
+    .families = "onednn",
+};

@@ -1,0 +1,202 @@
+/* run.c - runs the primitives of a plan.
+ *
+ * Memory objects have an address that is set before a run, so that threads cannot share them. A plan keeps one set for
+ * the next run; further threads make their own. */
+#include "providers/onednn/onednn.h"
+
+#include <string.h>
+
+/* ---- Memory objects ---- */
+
+static int make_memory(const bp__onednn_plan *plan, void **to, const void *description) {
+    return description ? plan->api.memory_create(to, description, plan->engine, NULL) : 0;
+}
+
+void bp__onednn_free_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
+    if (!run) {
+        return;
+    }
+    void *const memories[] = {run->source, run->weight, run->result, run->bias, run->scratchpad, run->from, run->to};
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+        if (memories[i]) {
+            plan->api.memory_destroy(memories[i]);
+        }
+    }
+    if (run->stream) {
+        plan->api.stream_destroy(run->stream);
+    }
+    plan->driver->host->release(run);
+}
+
+static bp_status new_run(const bp__onednn_plan *plan, bp__onednn_run **made) {
+    const bp_host *host = plan->driver->host;
+    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
+    bp__onednn_run *run = host->allocate(sizeof *run);
+    if (!run) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for a run of the onednn provider");
+    }
+    memset(run, 0, sizeof *run);
+    int error = plan->api.stream_create(&run->stream, plan->engine, BP__ONEDNN_IN_ORDER);
+    error = error ? error : make_memory(plan, &run->source, plan->source);
+    error = error ? error : make_memory(plan, &run->weight, plan->own_weight);
+    error = error ? error : make_memory(plan, &run->result, plan->result);
+    error = error ? error : make_memory(plan, &run->bias, plan->bias);
+    if (plan->scratchpad_bytes > 0) {
+        const void *description = plan->api.primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
+        error = error ? error : make_memory(plan, &run->scratchpad, description);
+    }
+    if (plan->conversion) {
+        error = error ? error : make_memory(plan, &run->from, gradient ? plan->own_weight : plan->weight);
+        error = error ? error : make_memory(plan, &run->to, gradient ? plan->weight : plan->own_weight);
+    }
+    if (error) {
+        bp__onednn_free_run(plan, run);
+        return bp__onednn_status(plan, error, "describing memory");
+    }
+    *made = run;
+    return BP_OK;
+}
+
+static bp_status take_run(const bp__onednn_plan *plan, bp__onednn_run **run) {
+    *run = atomic_exchange((_Atomic(bp__onednn_run *) *)(uintptr_t)&plan->spare, NULL);
+    return *run ? BP_OK : new_run(plan, run);
+}
+
+static void give_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
+    bp__onednn_run *none = NULL;
+    if (!atomic_compare_exchange_strong((_Atomic(bp__onednn_run *) *)(uintptr_t)&plan->spare, &none, run)) {
+        bp__onednn_free_run(plan, run);
+    }
+}
+
+/* ---- Runs ---- */
+
+static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, void *from, void *to) {
+    const bp__onednn_arg args[] = {{BP__ONEDNN_ARG_SRC, run->from}, {BP__ONEDNN_ARG_DST, run->to}};
+    int error = plan->api.memory_set_data_handle(run->from, from);
+    error = error ? error : plan->api.memory_set_data_handle(run->to, to);
+    return error ? error : plan->api.primitive_execute(plan->conversion, run->stream, 2, args);
+}
+
+/* Adds an argument with its address. */
+static int add(const bp__onednn_plan *plan, bp__onednn_arg *args, int *count, int arg, void *memory, void *address) {
+    if (!memory) {
+        return 0;
+    }
+    args[(*count)++] = (bp__onednn_arg){arg, memory};
+    return plan->api.memory_set_data_handle(memory, address);
+}
+
+/* The addresses of a run: the weight in the library's layout. */
+typedef struct addresses {
+    void *source, *weight, *result, *bias, *scratchpad;
+} addresses;
+
+static int execute(const bp__onednn_plan *plan, const bp__onednn_run *run, const addresses *at) {
+    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
+    bp__onednn_arg args[5];
+    int count = 0;
+    int error = add(plan, args, &count, BP__ONEDNN_ARG_SRC, run->source, at->source);
+    error = error ? error
+                  : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_WEIGHTS : BP__ONEDNN_ARG_WEIGHTS,
+                        run->weight, at->weight);
+    error = error ? error
+                  : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_DST : BP__ONEDNN_ARG_DST, run->result,
+                        at->result);
+    error =
+        error ? error
+              : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_BIAS : BP__ONEDNN_ARG_BIAS, run->bias, at->bias);
+    error = error ? error : add(plan, args, &count, BP__ONEDNN_ARG_SCRATCHPAD, run->scratchpad, at->scratchpad);
+    return error ? error : plan->api.primitive_execute(plan->primitive, run->stream, count, args);
+}
+
+typedef struct packed {
+    bp_packed base; /* must be first: dispatch uses this part */
+    const bp_host *host;
+    void *weight;
+} packed;
+
+static int run_all(const bp__onednn_plan *plan, const bp__onednn_run *run, const bp_operand *operands,
+                   const bp_exec *exec) {
+    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
+    const packed *given = exec->packed && !gradient ? (const packed *)exec->packed[1] : NULL;
+    char *workspace = bp_operand_address(&exec->workspace);
+    void *theirs = bp_operand_address(&operands[gradient ? 2 : 1]);
+    const int source = gradient && plan->call.swapped ? 1 : 0;
+    addresses at = {.source = bp_operand_address(&operands[source]),
+                    .weight = given              ? given->weight
+                              : plan->conversion ? workspace
+                                                 : theirs,
+                    .result = bp_operand_address(&operands[gradient ? 1 - source : 3]),
+                    .bias = bp_operand_address(&operands[gradient ? 3 : 2]),
+                    .scratchpad = workspace + plan->weight_bytes};
+    int error = 0;
+    if (plan->conversion && !given && !gradient) {
+        error = convert(plan, run, theirs, at.weight);
+    }
+    error = error ? error : execute(plan, run, &at);
+    if (plan->conversion && gradient) {
+        error = error ? error : convert(plan, run, at.weight, theirs);
+    }
+    return error ? error : plan->api.stream_wait(run->stream);
+}
+
+bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const bp__onednn_plan *plan = (const bp__onednn_plan *)self;
+    bp__onednn_run *run;
+    if (bp__driver_forked(plan->driver)) {
+        return bp__driver_fail_forked(plan->driver);
+    }
+    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
+    bp_status status = take_run(plan, &run);
+    if (status == BP_OK) {
+        status = bp__onednn_status(plan, run_all(plan, run, operands, exec), "running a convolution");
+        give_run(plan, run);
+    }
+    bp__driver_end(plan->driver, &plan->call.setup, before);
+    return status;
+}
+
+/* ---- Packed weights ---- */
+
+static void destroy_packed(bp_packed *self) {
+    packed *p = (packed *)self;
+    p->host->release(p->weight);
+    p->host->release(p);
+}
+
+bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
+    const bp__onednn_plan *plan = (const bp__onednn_plan *)self;
+    const bp_host *host = plan->driver->host;
+    const size_t bytes = plan->api.memory_desc_get_size(plan->own_weight);
+    (void)operand; /* dispatch only passes the weight */
+    if (bp__driver_forked(plan->driver)) {
+        return bp__driver_fail_forked(plan->driver);
+    }
+    packed *p = host->allocate(sizeof *p);
+    void *weight = host->allocate(bytes);
+    if (!p || !weight) {
+        host->release(p);
+        host->release(weight);
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed weight", bytes);
+    }
+    *p = (packed){.base = {.struct_size = sizeof p->base, .size = bytes, .destroy = destroy_packed},
+                  .host = host,
+                  .weight = weight};
+    *result = &p->base;
+    if (!plan->conversion) {
+        memcpy(weight, bp_operand_address(source), bytes);
+        return BP_OK;
+    }
+    bp__onednn_run *run;
+    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
+    bp_status status = take_run(plan, &run);
+    if (status == BP_OK) {
+        int error = convert(plan, run, bp_operand_address(source), weight);
+        error = error ? error : plan->api.stream_wait(run->stream);
+        status = bp__onednn_status(plan, error, "packing a weight");
+        give_run(plan, run);
+    }
+    bp__driver_end(plan->driver, &plan->call.setup, before);
+    return status; /* the caller also destroys the result after a failure */
+}

@@ -1,0 +1,454 @@
+/* support_cases.c - implements cases.h. */
+#include "conv/cases.h"
+
+#include "tensor/internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MARK = 77 };
+
+uint64_t conv_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 11;
+}
+
+static int64_t between(uint64_t *state, int64_t low, int64_t high) {
+    return low + (int64_t)(conv_random(state) % (uint64_t)(high - low + 1));
+}
+
+/* ---- Elements ---- */
+
+static void convert(bp_dtype to_type, void *to, bp_dtype from_type, const void *from) {
+    if (to_type == from_type) {
+        memcpy(to, from, bp_dtype_size(to_type));
+    } else {
+        bp__convert_matrix(to_type, from_type, 1, 1, to, 1, 1, from, 1, 1);
+    }
+}
+
+double conv_rounded(bp_dtype dtype, double value) {
+    double back, block;
+    convert(dtype, &block, BP_F64, &value);
+    convert(BP_F64, &back, dtype, &block);
+    return back;
+}
+
+static bp_dtype dtype_of(const conv_tensor *t) {
+    return bp_dtype_from_dlpack(t->view.tensor.dtype);
+}
+
+int64_t conv_elements(const conv_tensor *t) {
+    return t->memory ? bp__tensor_elements(&t->view.tensor) : 0;
+}
+
+/* Returns the place of an element, in elements from the tensor's first one. */
+static int64_t place_of(const conv_tensor *t, int64_t index) {
+    int64_t at = 0, strides[BP_MAX_NDIM];
+    bp__tensor_strides(&t->view.tensor, strides);
+    for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
+        at += index % t->view.tensor.shape[d] * strides[d];
+        index /= t->view.tensor.shape[d];
+    }
+    return at;
+}
+
+static char *address_of(const conv_tensor *t, int64_t index) {
+    return (char *)t->view.tensor.data + place_of(t, index) * (int64_t)bp_dtype_size(dtype_of(t));
+}
+
+double conv_get(const conv_tensor *t, int64_t index) {
+    double value;
+    convert(BP_F64, &value, dtype_of(t), address_of(t, index));
+    return value;
+}
+
+void conv_set(conv_tensor *t, int64_t index, double value) {
+    convert(dtype_of(t), address_of(t, index), BP_F64, &value);
+}
+
+/* ---- Tensors ---- */
+
+/* Chooses strides: the dimensions in random order or in that of channels-last, with gaps and reversed ones. */
+static void random_layout(uint64_t *state, bool plain, int ndim, const int64_t *shape, int64_t *strides, int64_t *first,
+                          int64_t *all) {
+    int order[BP_MAX_NDIM];
+    const int kind = plain ? 0 : (int)between(state, 0, 3);
+    for (int i = 0; i < ndim; i++) {
+        order[i] = i;
+    }
+    if (kind == 1 && ndim > 2) { /* channels last */
+        for (int i = 1; i < ndim - 1; i++) {
+            order[i] = i + 1;
+        }
+        order[ndim - 1] = 1;
+    }
+    for (int i = ndim - 1; kind == 3 && i > 0; i--) {
+        const int other = (int)between(state, 0, i), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+    *first = 0;
+    *all = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int d = order[i];
+        strides[d] = *all * (kind == 2 ? between(state, 1, 2) : 1);
+        *all = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (kind == 2 ? between(state, 0, 1) : 0);
+    }
+    for (int d = 0; d < ndim; d++) {
+        if (kind >= 2 && between(state, 0, 3) == 0 && shape[d] > 0) {
+            *first += (shape[d] - 1) * strides[d];
+            strides[d] = -strides[d];
+        }
+    }
+}
+
+static void make_tensor(conv_tensor *t, uint64_t *state, const conv_limits *limits, int ndim, const int64_t *shape) {
+    int64_t strides[BP_MAX_NDIM], first, all;
+    const size_t element = bp_dtype_size(limits->dtype);
+    random_layout(state, limits->plain, ndim, shape, strides, &first, &all);
+    t->bytes = (size_t)all * element;
+    t->memory = malloc(t->bytes);
+    t->used = calloc((size_t)all, 1);
+    assert_non_null(t->memory);
+    assert_non_null(t->used);
+    for (int64_t i = 0; i < all; i++) {
+        const double mark = MARK;
+        convert(limits->dtype, t->memory + i * (int64_t)element, BP_F64, &mark);
+    }
+    assert_int_equal(bp_view_init(&t->view, t->memory + first * (int64_t)element, limits->dtype, ndim, shape, strides),
+                     BP_OK);
+    for (int64_t i = 0; i < conv_elements(t); i++) {
+        t->used[first + place_of(t, i)] = 1;
+    }
+}
+
+void conv_copy(conv_tensor *to, const conv_tensor *from) {
+    const int64_t all = (int64_t)(from->bytes / bp_dtype_size(dtype_of(from)));
+    *to = *from;
+    to->memory = malloc(from->bytes);
+    to->used = malloc((size_t)all);
+    assert_non_null(to->memory);
+    assert_non_null(to->used);
+    memcpy(to->memory, from->memory, from->bytes);
+    memcpy(to->used, from->used, (size_t)all);
+    const DLTensor *t = &from->view.tensor;
+    assert_int_equal(bp_view_init(&to->view, to->memory + ((char *)t->data - from->memory), dtype_of(from), t->ndim,
+                                  t->shape, t->strides),
+                     BP_OK);
+}
+
+void conv_free_tensor(conv_tensor *t) {
+    free(t->memory);
+    free(t->used);
+    *t = (conv_tensor){0};
+}
+
+static void fill(conv_tensor *t, uint64_t *state, bool integers, int64_t most) {
+    for (int64_t i = 0; i < conv_elements(t); i++) {
+        conv_set(t, i,
+                 integers ? (double)between(state, -most, most) : (double)between(state, -1000000, 1000000) / 1000001);
+    }
+}
+
+/* ---- Cases ---- */
+
+static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *limits) {
+    bp_conv_call *call = &c->call;
+    *call = (bp_conv_call){.struct_size = sizeof *call, .pass = limits->pass};
+    call->ndim = (int)between(state, 1, 3);
+    call->transposed = between(state, 0, 2) == 0;
+    call->groups = between(state, 0, 2) == 0 ? between(state, 2, 4) : between(state, 0, 1);
+    for (int d = 0; d < call->ndim; d++) {
+        c->stride[d] = between(state, 0, 1) ? 1 : between(state, 1, 3);
+        c->dilation[d] = between(state, 0, 1) ? 1 : between(state, 1, 3);
+        c->padding[d] = between(state, 0, 3);
+        c->padding_end[d] = between(state, 0, 3);
+        const int64_t most = c->stride[d] > c->dilation[d] ? c->stride[d] : c->dilation[d];
+        c->output_padding[d] = between(state, 0, most - 1);
+    }
+    call->stride = c->stride;
+    call->dilation = c->dilation;
+    call->output_padding = call->transposed && between(state, 0, 1) ? c->output_padding : NULL;
+    if (!call->transposed && between(state, 0, 5) == 0) {
+        call->mode = BP_CONV_SAME;
+        call->stride = NULL;
+    } else {
+        call->padding = between(state, 0, 3) ? c->padding : NULL;
+        call->padding_end = call->padding && between(state, 0, 1) ? c->padding_end : NULL;
+    }
+    call->activation = call->pass == BP_CONV_FORWARD && between(state, 0, 2) == 0 ? BP_CONV_RELU : BP_CONV_LINEAR;
+}
+
+/* Makes input and weight. Returns false if the kernel does not fit. */
+static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limits) {
+    bp_conv_call *call = &c->call;
+    const int64_t groups = call->groups ? call->groups : 1, first = between(state, 1, limits->most_channels),
+                  second = between(state, 1, limits->most_channels);
+    const bool single = between(state, 0, 5) == 0;
+    int64_t input[5], weight[5], output[BP_MAX_NDIM];
+    int rank = 0, out_rank;
+    bp_dtype dtype;
+    if (!single) {
+        input[rank++] = between(state, 0, 7) ? between(state, 1, 3) : 0;
+    }
+    input[rank++] = groups * first;
+    weight[0] = groups * (call->transposed ? first : second);
+    weight[1] = call->transposed ? second : first;
+    for (int d = 0; d < call->ndim; d++) {
+        input[rank++] = between(state, 1, call->ndim == 3 ? limits->most_size / 2 + 1 : limits->most_size);
+        weight[2 + d] = between(state, 1, call->ndim == 3 ? 3 : 5);
+    }
+    conv_limits own = *limits;
+    make_tensor(&c->input, state, &own, rank, input);
+    make_tensor(&c->weight, state, &own, call->ndim + 2, weight);
+    call->input = &c->input.view.tensor;
+    call->weight = &c->weight.view.tensor;
+    if (bp_conv_shape(call, &dtype, &out_rank, output) != BP_OK) {
+        return false;
+    }
+    make_tensor(&c->output, state, &own, out_rank, output);
+    call->output = &c->output.view.tensor;
+    if (call->pass != BP_CONV_INPUT && between(state, 0, 1)) {
+        make_tensor(&c->bias, state, &own, 1, &output[single ? 0 : 1]);
+        call->bias = &c->bias.view.tensor;
+    }
+    return true;
+}
+
+void conv_free(conv_case *c) {
+    conv_free_tensor(&c->input);
+    conv_free_tensor(&c->weight);
+    conv_free_tensor(&c->bias);
+    conv_free_tensor(&c->output);
+}
+
+void conv_written(conv_case *c, conv_tensor *written[2]) {
+    written[0] = c->call.pass == BP_CONV_FORWARD ? &c->output : c->call.pass == BP_CONV_INPUT ? &c->input : &c->weight;
+    written[1] = c->call.pass == BP_CONV_WEIGHT && c->call.bias ? &c->bias : NULL;
+}
+
+static void describe(conv_case *c) {
+    size_t used =
+        (size_t)snprintf(c->text, sizeof c->text, "pass %d%s, %d groups, %s;", (int)c->call.pass,
+                         c->call.transposed ? " transposed" : "", (int)c->call.groups, bp_dtype_name(c->dtype));
+    const conv_tensor *const tensors[] = {&c->input, &c->weight};
+    for (int i = 0; i < 2; i++) {
+        for (int d = 0; d < tensors[i]->view.tensor.ndim && used < sizeof c->text; d++) {
+            used += (size_t)snprintf(c->text + used, sizeof c->text - used, "%s%d", d ? "x" : " ",
+                                     (int)tensors[i]->view.tensor.shape[d]);
+        }
+    }
+    for (int d = 0; d < c->call.ndim && used < sizeof c->text; d++) {
+        used += (size_t)snprintf(c->text + used, sizeof c->text - used, ", stride %d dilation %d padding %d",
+                                 (int)c->stride[d], (int)c->dilation[d], c->call.padding ? (int)c->padding[d] : 0);
+    }
+}
+
+void conv_make(conv_case *c, uint64_t *state, const conv_limits *limits, bool integers) {
+    conv_tensor *written[2];
+    for (;;) {
+        memset(c, 0, sizeof *c);
+        c->dtype = limits->dtype;
+        random_parameters(c, state, limits);
+        if (random_shapes(c, state, limits)) {
+            break;
+        }
+        conv_free(c);
+    }
+    describe(c);
+    conv_written(c, written);
+    conv_tensor *const all[] = {&c->input, &c->weight, &c->bias, &c->output};
+    for (int i = 0; i < 4; i++) {
+        if (all[i]->memory && all[i] != written[0] && all[i] != written[1]) {
+            fill(all[i], state, integers, limits->dtype < BP_F32 ? 1 : 3);
+        }
+    }
+}
+
+/* ---- Reference ---- */
+
+/* The convolution of X with W that gives Y. */
+typedef struct plain {
+    int64_t items, groups, in_channels, out_channels, in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
+} plain;
+
+static void sizes_of(const conv_case *c, plain *p) {
+    const bp_conv_call *call = &c->call;
+    const DLTensor *x = &(call->transposed ? &c->output : &c->input)->view.tensor;
+    const DLTensor *y = &(call->transposed ? &c->input : &c->output)->view.tensor;
+    const DLTensor *w = &c->weight.view.tensor;
+    const int single = x->ndim == call->ndim + 1;
+    *p = (plain){.items = single ? 1 : x->shape[0], .groups = call->groups ? call->groups : 1};
+    p->in_channels = x->shape[1 - single] / p->groups;
+    p->out_channels = y->shape[1 - single] / p->groups;
+    for (int d = 0; d < 3; d++) {
+        const int from = d - (3 - call->ndim);
+        const bool there = from >= 0;
+        p->in[d] = there ? x->shape[2 - single + from] : 1;
+        p->out[d] = there ? y->shape[2 - single + from] : 1;
+        p->kernel[d] = there ? w->shape[2 + from] : 1;
+        p->stride[d] = there && call->stride ? call->stride[from] : 1;
+        p->dilation[d] = there && call->dilation ? call->dilation[from] : 1;
+        p->padding[d] = !there                       ? 0
+                        : call->mode == BP_CONV_SAME ? p->dilation[d] * (p->kernel[d] - 1) / 2
+                        : call->padding              ? call->padding[from]
+                                                     : 0;
+    }
+}
+
+typedef void (*visit)(void *context, int64_t x, int64_t w, int64_t y);
+
+/* Calls `each` for all products of an element of X and one of W that belong to an element of Y: their compact indexes.
+ */
+static void visit_products(const plain *p, visit each, void *context) {
+    const int64_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2], places = p->out[0] * p->out[1] * p->out[2];
+    for (int64_t n = 0; n < p->items; n++) {
+        for (int64_t k = 0; k < p->groups * p->out_channels; k++) {
+            for (int64_t c = 0; c < p->in_channels; c++) {
+                for (int64_t t = 0; t < taps; t++) {
+                    for (int64_t o = 0; o < places; o++) {
+                        const int64_t tap[] = {t / (p->kernel[1] * p->kernel[2]), t / p->kernel[2] % p->kernel[1],
+                                               t % p->kernel[2]};
+                        const int64_t out[] = {o / (p->out[1] * p->out[2]), o / p->out[2] % p->out[1], o % p->out[2]};
+                        int64_t x = n * p->groups * p->in_channels + k / p->out_channels * p->in_channels + c;
+                        bool inside = true;
+                        for (int d = 0; d < 3; d++) {
+                            const int64_t i = out[d] * p->stride[d] + tap[d] * p->dilation[d] - p->padding[d];
+                            inside = inside && i >= 0 && i < p->in[d];
+                            x = x * p->in[d] + i;
+                        }
+                        if (inside) {
+                            each(context, x, (k * p->in_channels + c) * taps + t,
+                                 (n * p->groups * p->out_channels + k) * places + o);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+typedef struct sums {
+    const conv_case *c;
+    double *value, *size;
+    double *x, *w, *y;
+    int result; /* 0: X, 1: W, 2: Y */
+} sums;
+
+static void add_product(void *context, int64_t x, int64_t w, int64_t y) {
+    sums *s = context;
+    const int64_t at = s->result == 0 ? x : s->result == 1 ? w : y;
+    const double product = s->result == 0 ? s->w[w] * s->y[y] : s->result == 1 ? s->x[x] * s->y[y] : s->x[x] * s->w[w];
+    s->value[at] += product;
+    s->size[at] += fabs(product);
+}
+
+static double *values_of(const conv_tensor *t) {
+    double *values = calloc((size_t)conv_elements(t) + 1, sizeof *values);
+    assert_non_null(values);
+    for (int64_t i = 0; i < conv_elements(t); i++) {
+        values[i] = conv_get(t, i);
+    }
+    return values;
+}
+
+static int64_t channel_of(const conv_tensor *image, const bp_conv_call *call, int64_t index) {
+    const DLTensor *t = &image->view.tensor;
+    int64_t positions = 1;
+    for (int d = t->ndim - call->ndim; d < t->ndim; d++) {
+        positions *= t->shape[d];
+    }
+    return index / positions % t->shape[t->ndim - call->ndim - 1];
+}
+
+static void add_bias(const conv_case *c, sums *s) {
+    for (int64_t i = 0; i < conv_elements(&c->output); i++) {
+        const double bias = c->call.bias ? conv_get(&c->bias, channel_of(&c->output, &c->call, i)) : 0;
+        s->value[i] += bias;
+        s->size[i] += fabs(bias);
+        s->value[i] = c->call.activation == BP_CONV_RELU && s->value[i] < 0 ? 0 : s->value[i];
+    }
+}
+
+static void sum_bias(const conv_case *c, sums *s, int64_t from) {
+    for (int64_t i = 0; c->call.bias && i < conv_elements(&c->output); i++) {
+        const int64_t at = from + channel_of(&c->output, &c->call, i);
+        s->value[at] += conv_get(&c->output, i);
+        s->size[at] += fabs(conv_get(&c->output, i));
+    }
+}
+
+double *conv_reference(const conv_case *c, double **sizes) {
+    const bool t = c->call.transposed != 0;
+    const conv_tensor *x = t ? &c->output : &c->input, *y = t ? &c->input : &c->output;
+    const int64_t most =
+        conv_elements(&c->input) + conv_elements(&c->output) + conv_elements(&c->weight) + conv_elements(&c->bias) + 1;
+    plain p;
+    sums s = {.c = c,
+              .value = calloc((size_t)most, sizeof(double)),
+              .size = calloc((size_t)most, sizeof(double)),
+              .x = values_of(x),
+              .w = values_of(&c->weight),
+              .y = values_of(y),
+              .result = c->call.pass == BP_CONV_WEIGHT            ? 1
+                        : (c->call.pass == BP_CONV_FORWARD) == !t ? 2
+                                                                  : 0};
+    assert_non_null(s.value);
+    assert_non_null(s.size);
+    sizes_of(c, &p);
+    visit_products(&p, add_product, &s);
+    if (c->call.pass == BP_CONV_FORWARD) {
+        add_bias(c, &s);
+    } else if (c->call.pass == BP_CONV_WEIGHT) {
+        sum_bias(c, &s, conv_elements(&c->weight));
+    }
+    free(s.x);
+    free(s.w);
+    free(s.y);
+    if (sizes) {
+        *sizes = s.size;
+    } else {
+        free(s.size);
+    }
+    return s.value;
+}
+
+/* ---- Comparison ---- */
+
+static void compare_one(const conv_case *c, const conv_tensor *t, const double *expected, const double *sizes,
+                        double bound) {
+    const bp_dtype dtype = dtype_of(t);
+    for (int64_t i = 0; i < conv_elements(t); i++) {
+        const double got = conv_get(t, i), want = conv_rounded(dtype, expected[i]);
+        const double allowed = sizes ? bound * sizes[i] : 0;
+        if (!(fabs(got - want) <= allowed)) {
+            fail_msg("%s: element %lld is %.17g, not %.17g (allowed %g)", c->text, (long long)i, got, want, allowed);
+        }
+    }
+    for (size_t i = 0; i < t->bytes / bp_dtype_size(dtype); i++) {
+        double value;
+        convert(BP_F64, &value, dtype, t->memory + i * bp_dtype_size(dtype));
+        if (!t->used[i] && value != MARK) {
+            fail_msg("%s: memory outside the tensor was written", c->text);
+        }
+    }
+}
+
+void conv_compare(const conv_case *c, const double *expected, const double *sizes, double bound) {
+    conv_tensor *written[2];
+    conv_written((conv_case *)(uintptr_t)c, written);
+    compare_one(c, written[0], expected, sizes, bound);
+    if (written[1]) {
+        const int64_t from = conv_elements(written[0]);
+        compare_one(c, written[1], expected + from, sizes ? sizes + from : NULL, bound);
+    }
+}

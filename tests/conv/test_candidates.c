@@ -1,0 +1,163 @@
+/* test_candidates.c - runs every candidate that accepts a convolution: with small integers all sums of products are
+ * exact. Also packs weights, and switches oneDNN off. */
+#include "conv/cases.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CASES = 60 };
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_BF16, BP_F16};
+
+/* Writes settings by which only this candidate runs. */
+static void write_settings(char *text, size_t size, const bp_candidate_info *candidate, const char *further) {
+    const int word = (int)strcspn(candidate->algorithm, " ");
+    snprintf(text, size, "conv.preferred=%s:%.*s,dispatch.fallback=strict%s", candidate->library, word,
+             candidate->algorithm, further);
+}
+
+static void run(const conv_case *c, const char *settings) {
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    if (bp_conv_run(options, &c->call) != BP_OK) {
+        fail_msg("%s, %s: %s", c->text, settings, bp_last_error());
+    }
+    bp_options_release(options);
+}
+
+/* Runs the candidate with a packed weight. */
+static void run_packed(const conv_case *c, const char *settings) {
+    bp_options *options;
+    bp_plan *plan;
+    bp_packed *packed;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(bp_conv_plan(&plan, options, &c->call), BP_OK);
+    bp_options_release(options);
+    const bool input = c->call.pass == BP_CONV_INPUT;
+    const DLTensor *const tensors[] = {input ? c->call.output : c->call.input, c->call.weight, c->call.bias,
+                                       input ? c->call.input : c->call.output};
+    bp_operand operands[4] = {{0}};
+    for (int i = 0; i < 4; i++) {
+        if (tensors[i]) {
+            operands[i] = (bp_operand){tensors[i]->data, tensors[i]->byte_offset};
+        }
+    }
+    if (bp_plan_pack(plan, 1, &operands[1], &packed) != BP_OK) {
+        fail_msg("%s, %s: %s", c->text, settings, bp_last_error());
+    }
+    const bp_packed *const list[4] = {NULL, packed};
+    const bp_exec exec = {.struct_size = sizeof exec, .packed = list, .operand_count = 4};
+    operands[1] = (bp_operand){NULL, 0};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    bp_packed_release(packed);
+    bp_plan_release(plan);
+}
+
+/* Algorithms that transform their inputs are not exact. */
+static double bound_of(const bp_candidate_info *candidate) {
+    return candidate->properties & BP_PROPERTY_LARGER_ERROR ? 1e-4 : 0;
+}
+
+static void all_are_right(void **state) {
+    (void)state;
+    uint64_t random = 424242;
+    int ran = 0;
+    for (int i = 0; i < CASES * 12; i++) {
+        const conv_limits limits = {.dtype = dtypes[i / 3 % 4],
+                                    .pass = (bp_conv_pass)(i % 3),
+                                    .most_channels = dtypes[i / 3 % 4] < BP_F32 ? 4 : 18,
+                                    .most_size = 11,
+                                    .plain = i / 12 % 3 != 0};
+        conv_case c;
+        double *sizes;
+        bp_explanation *explanation;
+        conv_make(&c, &random, &limits, true);
+        double *expected = conv_reference(&c, &sizes);
+        assert_int_equal(bp_conv_explain(&explanation, NULL, &c.call), BP_OK);
+        bp_candidate_info candidate = {.struct_size = sizeof candidate};
+        for (int n = 0; bp_explanation_at(explanation, n, &candidate); n++) {
+            char settings[192];
+            if (!candidate.accepted) {
+                continue;
+            }
+            write_settings(settings, sizeof settings, &candidate, i % 2 ? ",num_threads=1" : ",num_threads=2");
+            const size_t length = strlen(c.text);
+            snprintf(c.text + length, sizeof c.text - length, ", %s", settings);
+            run(&c, settings);
+            conv_compare(&c, expected, sizes, bound_of(&candidate));
+            if (limits.pass != BP_CONV_WEIGHT && c.call.input->shape[0] > 0) {
+                strcat(settings, ",dispatch.packed=second");
+                run_packed(&c, settings);
+                conv_compare(&c, expected, sizes, bound_of(&candidate));
+            }
+            c.text[length] = '\0';
+            ran++;
+        }
+        bp_explanation_release(explanation);
+        free(expected);
+        free(sizes);
+        conv_free(&c);
+    }
+    assert_true(ran > CASES * 12);
+}
+
+/* A 3x3 layer with channels-last tensors, which oneDNN takes. */
+static bp_status plan_layer(const char *settings, bp_plan_info *info) {
+    const int64_t image[] = {1, 16, 14, 14}, strides[] = {16 * 14 * 14, 1, 16 * 14, 16}, taps[] = {16, 16, 3, 3};
+    bp_view in, weight, out;
+    bp_options *options;
+    bp_plan *plan;
+    bp_view_init(&in, NULL, BP_F32, 4, image, strides);
+    bp_view_init(&out, NULL, BP_F32, 4, image, strides);
+    bp_view_init(&weight, NULL, BP_F32, 4, taps, NULL);
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = 2,
+                               .mode = BP_CONV_SAME,
+                               .input = &in.tensor,
+                               .weight = &weight.tensor,
+                               .output = &out.tensor};
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    const bp_status status = bp_conv_plan(&plan, options, &call);
+    bp_options_release(options);
+    if (status == BP_OK) {
+        assert_int_equal(bp_plan_describe(plan, info), BP_OK);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static void onednn_is_switched(void **state) {
+    (void)state;
+    bp_library_info library = {.struct_size = sizeof library};
+    bp_plan_info info = {.struct_size = sizeof info};
+    if (bp_library_find("onednn", &library) != BP_OK || library.state != BP_LIBRARY_OK) {
+        print_message("skipped: oneDNN 3 is not installed\n");
+        skip();
+    }
+    static const char strict[] = "conv.preferred=onednn,dispatch.fallback=strict";
+    char settings[160];
+    assert_int_equal(plan_layer(strict, &info), BP_OK);
+    assert_string_equal(info.library, "onednn");
+    snprintf(settings, sizeof settings, "%s,mkldnn.enabled=false", strict);
+    assert_int_equal(plan_layer(settings, &info), BP_E_FALLBACK);
+    assert_non_null(strstr(bp_last_error(), "mkldnn.enabled is false"));
+    snprintf(settings, sizeof settings, "%s,mkldnn.deterministic=true", strict);
+    assert_int_equal(plan_layer(settings, &info), BP_OK);
+    assert_true(info.properties & BP_PROPERTY_REPRODUCIBLE);
+    snprintf(settings, sizeof settings, "%s,mkldnn.conv.fp32_precision=ieee", strict);
+    assert_int_equal(plan_layer(settings, &info), BP_OK);
+    assert_false(info.properties & (BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32));
+    snprintf(settings, sizeof settings, "%s,mkldnn.conv.fp32_precision=bf16", strict);
+    assert_int_equal(plan_layer(settings, &info), BP_OK);
+    assert_true(info.properties & BP_PROPERTY_ROUNDS_BELOW_TF32);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_right), cmocka_unit_test(onednn_is_switched)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
