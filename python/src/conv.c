@@ -16,7 +16,7 @@ typedef struct convolution {
     int count;                      /* of arrays that are held */
     core_result fresh;              /* memory of the result */
     DLTensor result;
-    int64_t shape[BP_MAX_NDIM];
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
     const bp_options *options;
     PyObject *options_owner;
 } convolution;
@@ -75,6 +75,30 @@ static bool read_arrays(convolution *of, PyObject *arrays, bool runs) {
     return true;
 }
 
+/* Returns whether the channels of an image follow its positions in memory. */
+static bool is_channels_last(const DLTensor *image, int positions) {
+    const int channel = image->ndim - positions - 1;
+    return channel >= 0 && image->strides && image->shape[channel] > 1 && image->strides[channel] == 1 &&
+           image->strides[image->ndim - 1] == image->shape[channel];
+}
+
+/* Gives a result the layout of the image that it is computed from, as PyTorch does. */
+static void follow_layout(convolution *of, const DLTensor *image) {
+    const int positions = of->call.ndim, channel = of->result.ndim - positions - 1;
+    if (of->call.pass == BP_CONV_WEIGHT || channel < 0 || !is_channels_last(image, positions)) {
+        return;
+    }
+    int64_t step = of->result.shape[channel];
+    of->strides[channel] = 1;
+    for (int d = of->result.ndim - 1; d >= 0; d--) {
+        if (d != channel) {
+            of->strides[d] = step;
+            step *= of->result.shape[d];
+        }
+    }
+    of->result.strides = of->strides;
+}
+
 /* Sets the tensor that the pass writes, of the given shape or of that of the output. */
 static bool place_result(convolution *of, PyObject *shape, PyObject *out, bool runs) {
     bp_dtype dtype = bp_dtype_from_dlpack(of->arrays[0].tensor.dtype);
@@ -105,6 +129,7 @@ static bool place_result(convolution *of, PyObject *shape, PyObject *out, bool r
     }
     of->result =
         (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    follow_layout(of, &of->arrays[0].tensor);
     return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, of->count);
 }
 

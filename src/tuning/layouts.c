@@ -90,6 +90,60 @@ static void layout_contract(bp__trial *trial, const bp_problem *problem) {
     trial->scale = sqrt(trial->length) / 3 + 1;
 }
 
+static void add_positions(bp__trial_operand *o, const int64_t size[BP_MAX_CONV_NDIM],
+                          const int64_t stride[BP_MAX_CONV_NDIM]) {
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        add_dimension(o, size[d], stride[d]);
+    }
+}
+
+/* Adds X or Y. */
+static void add_image(bp__trial *trial, const bp_problem *problem, bool x, bool output) {
+    const bp_conv_problem *c = &problem->of.conv;
+    bp__trial_operand *o = add(trial, (bp_dtype)problem->dtype, output);
+    add_dimension(o, c->batch, x ? c->x_batch : c->y_batch);
+    add_dimension(o, c->groups * (x ? c->in_channels : c->out_channels), x ? c->x_channel : c->y_channel);
+    add_positions(o, x ? c->in : c->out, x ? c->x : c->y);
+}
+
+static void add_weight(bp__trial *trial, const bp_problem *problem, bool output) {
+    const bp_conv_problem *c = &problem->of.conv;
+    bp__trial_operand *o = add(trial, (bp_dtype)problem->dtype, output);
+    add_dimension(o, c->groups * c->out_channels, c->w_out);
+    add_dimension(o, c->in_channels, c->w_in);
+    add_positions(o, c->kernel, c->w);
+}
+
+static void add_bias(bp__trial *trial, const bp_problem *problem, int64_t channels, bool output) {
+    bp__trial_operand *o = add(trial, (bp_dtype)problem->dtype, output);
+    o->present = problem->of.conv.has_bias;
+    add_dimension(o, channels, problem->of.conv.bias);
+}
+
+static double product_of(const int64_t size[BP_MAX_CONV_NDIM]) {
+    return (double)size[0] * (double)size[1] * (double)size[2];
+}
+
+static void layout_conv(bp__trial *trial, const bp_problem *problem) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const bool forward = problem->op == BP_OP_CONV, by_weight = problem->op == BP_OP_CONV_WEIGHT;
+    const bool x_first = by_weight ? !c->transposed : forward;
+    add_image(trial, problem, x_first, false);
+    if (by_weight) {
+        add_image(trial, problem, !x_first, false);
+        add_weight(trial, problem, true);
+        /* the bias belongs to the second image */
+        add_bias(trial, problem, c->groups * (x_first ? c->out_channels : c->in_channels), true);
+        trial->length = (double)c->batch * product_of(c->out);
+    } else {
+        add_weight(trial, problem, false);
+        add_bias(trial, problem, c->groups * (forward ? c->out_channels : c->in_channels), false);
+        add_image(trial, problem, !x_first, true);
+        trial->length = product_of(c->kernel) * (double)(forward ? c->in_channels : c->out_channels);
+    }
+    trial->scale = sqrt(trial->length) / 3 + 1; /* of a sum of products of numbers in [-1, 1] */
+}
+
 /* What inputs and outputs of an operation need, beyond the default. */
 typedef struct linalg_row {
     bp__values values[2];
@@ -146,6 +200,15 @@ static void layout_linalg(bp__trial *trial, const bp_problem *problem) {
                                                       * well-conditioned */
 }
 
+static bool is_linalg(bp_op op) {
+    static const char *const families[] = {
+#define X(number, id, name, inputs, outputs, family) [number] = #family,
+        BP_OP_MAP(X)
+#undef X
+    };
+    return op < BP__COUNT(families) && families[op] && strcmp(families[op], "linalg") == 0;
+}
+
 bool bp__trial_layout(bp__trial *trial, const bp_problem *problem) {
     *trial = (bp__trial){.problem = problem, .scalars = {{1, 0}, {0, 0}}};
     switch (problem->op) {
@@ -158,9 +221,15 @@ bool bp__trial_layout(bp__trial *trial, const bp_problem *problem) {
     case BP_OP_CONTRACT:
         layout_contract(trial, problem);
         return true;
-    case BP_OP_EINSUM:
-        return false;
+    case BP_OP_CONV:
+    case BP_OP_CONV_INPUT:
+    case BP_OP_CONV_WEIGHT:
+        layout_conv(trial, problem);
+        return true;
     default:
+        if (!is_linalg((bp_op)problem->op)) {
+            return false;
+        }
         layout_linalg(trial, problem);
         return !problem->of.linalg.empty;
     }

@@ -106,6 +106,35 @@ static void all_are_right(void **state) {
     assert_true(ran > CASES * 12);
 }
 
+/* Measuring the candidates neither reads nor writes the program's memory, and the chosen one is right. */
+static void measured_calls_are_right(void **state) {
+    (void)state;
+    static const char settings[] = "benchmark=true,tuning.start=now,tuning.store=off,num_threads=2";
+    uint64_t random = 55555;
+    int measured = 0;
+    for (int i = 0; i < 24; i++) {
+        const conv_limits limits = {.dtype = dtypes[i / 3 % 2],
+                                    .pass = (bp_conv_pass)(i % 3),
+                                    .most_channels = 12, /* of a group */
+                                    .most_size = 12,
+                                    .plain = i % 2 != 0};
+        conv_case c;
+        bp_plan_info info = {.struct_size = sizeof info};
+        double *sizes;
+        conv_make(&c, &random, &limits, true);
+        double *expected = conv_reference(&c, &sizes);
+        run(&c, settings);
+        conv_compare(&c, expected, sizes, 1e-4);
+        if (bp_last_plan(&info) == BP_OK) {
+            measured += strstr(info.reason, "measured time") != NULL;
+        }
+        free(expected);
+        free(sizes);
+        conv_free(&c);
+    }
+    assert_true(measured > 2);
+}
+
 /* A 3x3 layer with channels-last tensors, which oneDNN takes. */
 static bp_status plan_layer(const char *settings, bp_plan_info *info) {
     const int64_t image[] = {1, 16, 14, 14}, strides[] = {16 * 14 * 14, 1, 16 * 14, 16}, taps[] = {16, 16, 3, 3};
@@ -158,6 +187,7 @@ static void onednn_is_switched(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_right), cmocka_unit_test(onednn_is_switched)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_right), cmocka_unit_test(measured_calls_are_right),
+                                       cmocka_unit_test(onednn_is_switched)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,20 @@ def test_layouts_and_out():
     assert F.conv2d(x[:0], w).shape == (0, 4, 5, 4)
 
 
+def test_the_result_has_the_layout_of_the_image():
+    x, w = integers("f4", 2, 5, 7, 6), integers("f4", 4, 5, 3, 3, seed=4)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    for image in (x, last):
+        y = F.conv2d(image, w, padding=(1, 1))
+        assert y.shape == (2, 4, 7, 6)
+        np.testing.assert_array_equal(y, reference(x, w, padding=1))
+        assert y.flags.c_contiguous == (image is x)
+        assert y.transpose(0, 2, 3, 1).flags.c_contiguous == (image is last)
+    dx = grad.conv2d_input(x.shape, w, np.ascontiguousarray(y.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2), padding=1)
+    assert dx.transpose(0, 2, 3, 1).flags.c_contiguous
+    assert grad.conv2d_weight(last, w.shape, y, padding=1).flags.c_contiguous
+
+
 def test_errors_name_both_sizes():
     x, w = np.zeros((1, 4, 5, 5), "f4"), np.zeros((2, 3, 3, 3), "f4")
     with pytest.raises(ValueError, match="input has 4 channels.*needs 3"):

@@ -1,8 +1,8 @@
 """Convolutions with the names and arguments of torch.nn.functional.
 
-Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place,
-channels-last ones too. The result is of the array type of the input if its library imports DLPack, otherwise a
-backplane.Tensor.
+Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
+The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
+otherwise a backplane.Tensor.
 
 >>> from array import array  # any object with the buffer protocol or DLPack
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))

@@ -1,6 +1,7 @@
 /* accept.c - describes a convolution as oneDNN sees it, and estimates its time. Pure. */
 #include "providers/onednn/onednn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,7 +222,7 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
 
 /* Several threads may add up their parts of a gradient in any order, so only one thread repeats its bits. */
 static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy, const bp__onednn_call *call) {
-    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32 | (call->kind == BP__ONEDNN_GRADIENT ? 0 : BP_PROPERTY_PACKS_B);
+    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32;
     properties |= call->fpmath == BP__ONEDNN_FPMATH_BF16   ? BP_PROPERTY_ROUNDS_BELOW_TF32
                   : call->fpmath == BP__ONEDNN_FPMATH_TF32 ? BP_PROPERTY_INPUTS_TF32
                                                            : 0;
@@ -239,6 +240,9 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     call->setup = bp__driver_thread_policy(driver, policy, false, gains);
     verdict.algorithm = call->kind == BP__ONEDNN_TRANSPOSE ? "deconvolution" : "convolution";
     verdict.packs = call->kind == BP__ONEDNN_GRADIENT ? 0 : WEIGHT;
+    if (!(problem->policy.packed & WEIGHT)) {
+        snprintf(verdict.text, sizeof verdict.text, "converts the weight in each call");
+    }
     verdict.threads = call->setup.threads;
     verdict.cost_ns = cost_of(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
     verdict.properties = properties_of(driver, policy, call);

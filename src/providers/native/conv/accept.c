@@ -5,6 +5,7 @@
 #include "providers/native/isa.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Nanoseconds for each packed element, and for each result that is written. */
 #define PACK_NS 0.5
@@ -81,8 +82,10 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
     verdict.algorithm = names[f->by];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    verdict.properties |= f->by == IMPLICIT_GEMM ? BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B : 0;
     verdict.packs = f->by == IMPLICIT_GEMM && problem->op != BP_OP_CONV_WEIGHT ? WEIGHT : 0;
+    if (verdict.packs && !(problem->policy.packed & WEIGHT)) {
+        snprintf(verdict.text, sizeof verdict.text, "packs the weight in each call");
+    }
     verdict.threads = f->threads;
     verdict.cost_ns = f->threads > 1 ? alone / (0.95 * f->threads) + 4000 : alone;
     offers->add(offers, &verdict, f, sizeof *f);
