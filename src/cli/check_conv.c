@@ -9,6 +9,7 @@ typedef struct convolution {
     int64_t in_channels, out_channels, groups; /* of one group */
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
     bool transposed, relu;
+    double most; /* the largest |input| if tiles of the input may be transformed; otherwise 0 */
     wide input, weight, bias;
 } convolution;
 
@@ -70,18 +71,48 @@ static void add_tap(const convolution *c, int64_t item, int64_t channel, const i
     }
 }
 
+/* Finds `most`. Errors of Winograd's algorithm depend on all inputs of a tile, not only on those of an element. */
+static void find_most(convolution *c, const bp_conv_call *call) {
+    bool tiles = bp_dtype_from_dlpack(call->input->dtype) == BP_F32 && c->kernel[0] == 1;
+    int64_t count = 1;
+    for (int d = 1; d < 3; d++) {
+        tiles = tiles && c->kernel[d] == 3 && c->stride[d] == 1 && c->dilation[d] == 1;
+    }
+    for (int d = 0; d < call->input->ndim; d++) {
+        count *= call->input->shape[d];
+    }
+    for (int64_t i = 0; tiles && i < count; i++) {
+        const double size = fabs(c->input.data[i]);
+        c->most = isfinite(size) && size > c->most ? size : c->most;
+    }
+}
+
+/* Returns the sum of the weights' absolute values of an output channel. */
+static long double weights_of(const convolution *c, int64_t channel) {
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], group = channel / c->out_channels;
+    long double sum = 0;
+    for (int64_t i = 0; i < c->in_channels * taps; i++) {
+        const int64_t weight = c->transposed
+                                   ? (group * c->in_channels + i / taps) * c->out_channels + channel % c->out_channels
+                                   : channel * c->in_channels + i / taps;
+        sum += fabsl((long double)c->weight.data[weight * taps + i % taps]);
+    }
+    return sum;
+}
+
 static void set_value(const convolution *c, reference_value *value) {
     const int64_t positions = c->out[0] * c->out[1] * c->out[2], position = value->index % positions;
     const int64_t channel = value->index / positions % (c->groups * c->out_channels);
     const int64_t item = value->index / positions / (c->groups * c->out_channels);
     const int64_t out[] = {position / (c->out[1] * c->out[2]), position / c->out[2] % c->out[1], position % c->out[2]};
     long double sum = c->bias.data ? (long double)c->bias.data[channel] : 0, size = fabsl(sum);
+    const long double tile = size + (long double)c->most * (c->most > 0 ? weights_of(c, channel) : 0);
     for (int64_t tap = 0; tap < c->kernel[0] * c->kernel[1] * c->kernel[2]; tap++) {
         add_tap(c, item, channel, out, tap, &sum, &size);
     }
     value->re = (double)(c->relu && sum < 0 ? 0 : sum);
     value->im = 0;
-    value->scale = (double)size;
+    value->scale = (double)(c->most > 0 ? tile : size);
 }
 
 bp_status check_convolution(cli_check *check, const cli_job *job) {
@@ -95,6 +126,9 @@ bp_status check_convolution(cli_check *check, const cli_job *job) {
     status = status == BP_OK ? wide_make(&c.weight, call->weight, false) : status;
     status = status == BP_OK && call->bias ? wide_make(&c.bias, call->bias, false) : status;
     status = status == BP_OK ? reference_begin(&check->values, out, terms, 64) : status;
+    if (status == BP_OK) {
+        find_most(&c, call);
+    }
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
         set_value(&c, &check->values.values[i]);
     }

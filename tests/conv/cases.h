@@ -31,7 +31,10 @@ typedef struct conv_limits {
     bp_conv_pass pass;
     int most_channels; /* of a group */
     int most_size;
-    bool plain; /* compact tensors only */
+    bool plain;         /* compact tensors only */
+    int kernel;         /* 0, or: two dimensions with square kernels of this size, and stride and dilation 1 */
+    int most_padding;   /* 0: 3 */
+    int input_channels; /* of a group; 0: random */
 } conv_limits;
 
 uint64_t conv_random(uint64_t *state);

@@ -164,14 +164,14 @@ static void fill(conv_tensor *t, uint64_t *state, bool integers, int64_t most) {
 static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *limits) {
     bp_conv_call *call = &c->call;
     *call = (bp_conv_call){.struct_size = sizeof *call, .pass = limits->pass};
-    call->ndim = (int)between(state, 1, 3);
+    call->ndim = limits->kernel ? 2 : (int)between(state, 1, 3);
     call->transposed = between(state, 0, 2) == 0;
     call->groups = between(state, 0, 2) == 0 ? between(state, 2, 4) : between(state, 0, 1);
     for (int d = 0; d < call->ndim; d++) {
-        c->stride[d] = between(state, 0, 1) ? 1 : between(state, 1, 3);
-        c->dilation[d] = between(state, 0, 1) ? 1 : between(state, 1, 3);
-        c->padding[d] = between(state, 0, 3);
-        c->padding_end[d] = between(state, 0, 3);
+        c->stride[d] = limits->kernel || between(state, 0, 1) ? 1 : between(state, 1, 3);
+        c->dilation[d] = limits->kernel || between(state, 0, 1) ? 1 : between(state, 1, 3);
+        c->padding[d] = between(state, 0, limits->most_padding ? limits->most_padding : 3);
+        c->padding_end[d] = between(state, 0, limits->most_padding ? limits->most_padding : 3);
         const int64_t most = c->stride[d] > c->dilation[d] ? c->stride[d] : c->dilation[d];
         c->output_padding[d] = between(state, 0, most - 1);
     }
@@ -191,7 +191,8 @@ static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *
 /* Makes input and weight. Returns false if the kernel does not fit. */
 static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limits) {
     bp_conv_call *call = &c->call;
-    const int64_t groups = call->groups ? call->groups : 1, first = between(state, 1, limits->most_channels),
+    const int64_t groups = call->groups ? call->groups : 1,
+                  first = limits->input_channels ? limits->input_channels : between(state, 1, limits->most_channels),
                   second = between(state, 1, limits->most_channels);
     const bool single = between(state, 0, 5) == 0;
     int64_t input[5], weight[5], output[BP_MAX_NDIM];
@@ -205,7 +206,7 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
     weight[1] = call->transposed ? second : first;
     for (int d = 0; d < call->ndim; d++) {
         input[rank++] = between(state, 1, call->ndim == 3 ? limits->most_size / 2 + 1 : limits->most_size);
-        weight[2 + d] = between(state, 1, call->ndim == 3 ? 3 : 5);
+        weight[2 + d] = limits->kernel ? limits->kernel : between(state, 1, call->ndim == 3 ? 3 : 5);
     }
     conv_limits own = *limits;
     make_tensor(&c->input, state, &own, rank, input);

@@ -1,5 +1,6 @@
 /* accept.c - offers and plans convolutions of the native provider. */
 #include "conv.h"
+#include "winograd.h"
 
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
@@ -13,10 +14,11 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
-typedef enum algorithm { IMPLICIT_GEMM, DIRECT, ALGORITHMS } algorithm;
+typedef enum algorithm { IMPLICIT_GEMM, DIRECT, WINOGRAD, ALGORITHMS } algorithm;
 
 typedef struct found {
     bp__conv_set set;
+    const bp__winograd_kernels *winograd;
     algorithm by;
     int threads;
 } found;
@@ -27,6 +29,12 @@ static bp__conv_set set_for(const bp_host *host, const bp_problem *problem) {
     static const bp__conv_kernels *const own[] = BP__NATIVE_PER_ISA(bp__conv_default, bp__conv_avx2, bp__conv_avx512);
     const int isa = bp__native_isa(host, problem), type = (int)problem->dtype - BP_F16;
     return (bp__conv_set){&products[isa]->of[type], &own[isa][type]};
+}
+
+static const bp__winograd_kernels *winograd_for(const bp_host *host, const bp_problem *problem) {
+    static const bp__winograd_kernels *const own[] =
+        BP__NATIVE_PER_ISA(&bp__winograd_default, &bp__winograd_avx2, &bp__winograd_avx512);
+    return own[bp__native_isa(host, problem)];
 }
 
 static double size_of(const int64_t size[BP_MAX_CONV_NDIM]) {
@@ -77,12 +85,13 @@ static double direct_cost(const bp_host *host, const bp_problem *problem) {
 }
 
 static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
-    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct"};
+    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd"};
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = names[f->by];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    verdict.packs = f->by == IMPLICIT_GEMM && problem->op != BP_OP_CONV_WEIGHT ? WEIGHT : 0;
+    verdict.properties |= f->by == WINOGRAD ? BP_PROPERTY_LARGER_ERROR : 0;
+    verdict.packs = f->by != DIRECT && problem->op != BP_OP_CONV_WEIGHT ? WEIGHT : 0;
     if (verdict.packs && !(problem->policy.packed & WEIGHT)) {
         snprintf(verdict.text, sizeof verdict.text, "packs the weight in each call");
     }
@@ -98,17 +107,28 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     const bp__conv_set set = set_for(host, problem);
     const double alone = cost_of(host, problem, set.products);
-    const found gemm = {set, IMPLICIT_GEMM, bp__native_worth(alone, problem->policy.threads)};
+    const found gemm = {set, NULL, IMPLICIT_GEMM, bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
     if (problem->op != BP_OP_CONV_WEIGHT) {
         const double direct = direct_cost(host, problem);
-        const found term_by_term = {set, DIRECT, bp__native_worth(direct, problem->policy.threads)};
+        const found term_by_term = {set, NULL, DIRECT, bp__native_worth(direct, problem->policy.threads)};
         offer(problem, offers, &term_by_term, direct);
+    }
+    if (bp__winograd_runs(problem)) {
+        const double rate = bp__native_rate(bp__native_isa(host, problem), BP_F32);
+        const double winograd = bp__winograd_cost(host, problem, set.products, rate);
+        const found by_tiles = {set, winograd_for(host, problem), WINOGRAD,
+                                bp__native_worth(winograd, problem->policy.threads)};
+        offer(problem, offers, &by_tiles, winograd);
     }
 }
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
     const found *f = data;
+    if (f->by == WINOGRAD) {
+        const bp__winograd_set set = {f->set.products, f->winograd};
+        return bp__winograd_plan(host, problem, &set, f->threads, prepared);
+    }
     return problem->op == BP_OP_CONV_WEIGHT ? bp__conv_plan_weight(host, problem, &f->set, f->threads, prepared)
            : f->by == DIRECT                ? bp__conv_plan_direct(host, problem, &f->set, f->threads, prepared)
                                             : bp__conv_plan_product(host, problem, &f->set, f->threads, prepared);

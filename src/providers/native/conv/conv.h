@@ -125,6 +125,18 @@ void bp__conv_position(const bp__conv_job *job, int64_t position, int64_t index[
 /* Returns which indexes a tap has in each dimension. */
 void bp__conv_tap(const bp__conv_job *job, int64_t tap, int64_t of[BP_MAX_CONV_NDIM]);
 
+/* ---- packed.c ---- */
+
+/* A weight that was packed beforehand. */
+typedef struct bp__conv_packed {
+    bp_packed base; /* must be first: dispatch uses this part */
+    const bp_host *host;
+    char *panels;
+} bp__conv_packed;
+
+/* Allocates memory for a packed weight. Returns BP_E_NO_MEMORY if there is none. */
+bp_status bp__conv_packed_new(const bp_host *host, size_t bytes, bp__conv_packed **packed);
+
 /* ---- Plans: product.c and direct.c (CONV and CONV_INPUT), weight.c (CONV_WEIGHT) ---- */
 
 /* Whether vectors of the direct algorithm follow the groups: image and result have one channel for each group, and the

@@ -219,18 +219,6 @@ static void share(call *w, bp_task task) {
 
 /* ---- Packed weights ---- */
 
-typedef struct packed {
-    bp_packed base; /* must be first: dispatch uses this part */
-    const bp_host *host;
-    char *panels;
-} packed;
-
-static void destroy_packed(bp_packed *self) {
-    packed *p = (packed *)self;
-    p->host->release(p->panels);
-    p->host->release(p);
-}
-
 /* Packs the weights of all jobs, one after another. */
 static void pack_all(call *w) {
     char *const begin = w->packed;
@@ -246,22 +234,17 @@ static void pack_all(call *w) {
 static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
     (void)operand; /* dispatch only passes those of bp_verdict.packs */
-    packed *p = plan->host->allocate(sizeof *p);
-    char *panels = plan->host->allocate(plan->weight_bytes);
-    if (!p || !panels) {
-        plan->host->release(p);
-        plan->host->release(panels);
-        return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed weight", plan->weight_bytes);
+    bp__conv_packed *packed = NULL;
+    const bp_status status = bp__conv_packed_new(plan->host, plan->weight_bytes, &packed);
+    if (status != BP_OK) {
+        return status;
     }
     call w = {.plan = plan,
               .weight = bp_operand_address(source),
-              .packed = panels,
+              .packed = packed->panels,
               .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     pack_all(&w);
-    *p = (packed){.base = {.struct_size = sizeof p->base, .size = plan->weight_bytes, .destroy = destroy_packed},
-                  .host = plan->host,
-                  .panels = panels};
-    *result = &p->base;
+    *result = &packed->base;
     return bp__stop_status(&w.stop); /* the caller also destroys the result after a failure */
 }
 
@@ -270,7 +253,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { IMAGE, WEIGHT, BIAS, RESULT };
     const prepared *plan = (const prepared *)self;
-    const packed *given = exec->packed ? (const packed *)exec->packed[WEIGHT] : NULL;
+    const bp__conv_packed *given = exec->packed ? (const bp__conv_packed *)exec->packed[WEIGHT] : NULL;
     char *workspace = bp_operand_address(&exec->workspace);
     call w = {.plan = plan,
               .image = bp_operand_address(&operands[IMAGE]),
