@@ -15,6 +15,8 @@
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
  *   conv.h      convolutions and their gradients
+ *   pool.h      pooling and its gradients
+ *   norm.h      batch normalization and its gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -38,6 +40,8 @@
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
 #include "backplane/conv.h"
+#include "backplane/pool.h"
+#include "backplane/norm.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

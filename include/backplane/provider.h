@@ -18,6 +18,7 @@
 
 #include "backplane/library.h"
 #include "backplane/machine.h"
+#include "backplane/network.h"
 #include "backplane/tensor.h"
 
 #ifdef __cplusplus
@@ -60,7 +61,14 @@ extern "C" {
     X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)                                  \
     X(26, CONV, "conv", "input,weight,bias", "output", conv)                                \
     X(27, CONV_INPUT, "conv_input", "output,weight,bias", "input", conv)                    \
-    X(28, CONV_WEIGHT, "conv_weight", "input,output", "weight,bias", conv)
+    X(28, CONV_WEIGHT, "conv_weight", "input,output", "weight,bias", conv)                  \
+    X(29, MAX_POOL, "max_pool", "input", "output,indices", pool)                            \
+    X(30, AVG_POOL, "avg_pool", "input", "output", pool)                                    \
+    X(31, MAX_POOL_BACKWARD, "max_pool_backward", "output,indices", "input", pool)          \
+    X(32, AVG_POOL_BACKWARD, "avg_pool_backward", "output", "input", pool)                  \
+    X(33, BATCH_NORM, "batch_norm", "input,weight,bias,running_mean,running_var", "output", norm) \
+    X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", norm) \
+    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -293,8 +301,6 @@ typedef struct bp_contract_problem {
     int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
 } bp_contract_problem;
 
-#define BP_MAX_CONV_NDIM 3
-
 /* A convolution of X with W that gives Y, or one of its transposes. For item n, group g, output channel k and input
  * channel c of the group, position o of Y and t of W:
  *
@@ -339,6 +345,8 @@ typedef struct bp_problem {
         bp_linalg_problem linalg;
         bp_contract_problem contract;
         bp_conv_problem conv;
+        bp_pool_problem pool;
+        bp_batch_norm_problem batch_norm;
     } of;
 } bp_problem;
 

@@ -398,6 +398,14 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
 PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- pool.c ---- */
+
+PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- norm.c ---- */
+
+PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

@@ -179,6 +179,7 @@ static const cli_option options[] = {
     OPTIONS_SEARCH,
     OPTIONS_FFT,
     OPTIONS_CONV,
+    OPTIONS_POOL,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -45,8 +45,8 @@ static int explain(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    CLI_OPTION_SET, CLI_OPTION_JSON, OPTIONS_PRODUCTS, OPTIONS_LEADING,       OPTIONS_SEARCH,
-    OPTIONS_FFT,    OPTIONS_CONV,    OPTIONS_LINALG,   {NULL, 0, NULL, NULL},
+    CLI_OPTION_SET, CLI_OPTION_JSON, OPTIONS_PRODUCTS, OPTIONS_LEADING, OPTIONS_SEARCH,
+    OPTIONS_FFT,    OPTIONS_CONV,    OPTIONS_POOL,     OPTIONS_LINALG,  {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_explain = {

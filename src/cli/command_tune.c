@@ -356,6 +356,7 @@ static const cli_option options[] = {
     OPTIONS_LEADING,
     OPTIONS_FFT,
     OPTIONS_CONV,
+    OPTIONS_POOL,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -6,8 +6,7 @@
 /* The number of an entry: the dimensions, plus this for transposed convolutions. */
 enum { TRANSPOSED = 4 };
 
-/* Reads one number for each dimension, or one for all. *to is NULL if the option was not given. */
-static int read_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to) {
+int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to) {
     int count;
     const int code = operand_numbers(job->args, option, values, &count);
     *to = count > 0 ? values : NULL;
@@ -32,10 +31,9 @@ static int read_padding(cli_job *job) {
         words->call.mode = *text == 's' ? BP_CONV_SAME : BP_CONV_VALID;
         return CLI_OK;
     }
-    const int code = read_each(job, "padding", words->call.ndim, words->padding, &words->call.padding);
-    return code == CLI_OK
-               ? read_each(job, "padding-end", words->call.ndim, words->padding_end, &words->call.padding_end)
-               : code;
+    const int code = job_each(job, "padding", words->call.ndim, words->padding, &words->call.padding);
+    return code == CLI_OK ? job_each(job, "padding-end", words->call.ndim, words->padding_end, &words->call.padding_end)
+                          : code;
 }
 
 static int prepare(cli_job *job) {
@@ -51,9 +49,9 @@ static int prepare(cli_job *job) {
                            .weight = &job->inputs[1].tensor,
                            .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL,
                            .activation = cli_has(job->args, "relu") ? BP_CONV_RELU : BP_CONV_LINEAR};
-    int code = read_each(job, "stride", call->ndim, words->stride, &call->stride);
-    code = code == CLI_OK ? read_each(job, "dilation", call->ndim, words->dilation, &call->dilation) : code;
-    code = code == CLI_OK ? read_each(job, "output-padding", call->ndim, words->output_padding, &call->output_padding)
+    int code = job_each(job, "stride", call->ndim, words->stride, &call->stride);
+    code = code == CLI_OK ? job_each(job, "dilation", call->ndim, words->dilation, &call->dilation) : code;
+    code = code == CLI_OK ? job_each(job, "output-padding", call->ndim, words->output_padding, &call->output_padding)
                           : code;
     code = code == CLI_OK ? read_padding(job) : code;
     code = code == CLI_OK ? operand_numbers(job->args, "groups", groups, &count) : code;

@@ -39,6 +39,13 @@ typedef struct conv_words {
         output_padding[BP_MAX_NDIM];
 } conv_words;
 
+/* Arguments of pooling; `call` points to the others. */
+typedef struct pool_words {
+    bp_pool_call call;
+    int64_t kernel[BP_MAX_NDIM], stride[BP_MAX_NDIM], dilation[BP_MAX_NDIM], padding[BP_MAX_NDIM],
+        output_size[BP_MAX_NDIM];
+} pool_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -70,6 +77,7 @@ typedef struct cli_job {
         product_words product;
         fft_words fft;
         conv_words conv;
+        pool_words pool;
         linalg_words linalg;
         vector_words vector;
         bp_einsum_call einsum;
@@ -115,7 +123,7 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_linalg[], operations_vectors[];
+    operations_pool[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -145,14 +153,23 @@ extern const cli_operation operations_products[], operations_einsum[], operation
     }
 
 #define OPTIONS_CONV                                                                                                   \
-    {"stride", 0, "N,N", "Convolutions: steps of the kernel; one number for all dimensions, or one for each."},        \
-        {"padding", 0, "N,N", "Convolutions: rows of zeros on both sides, or same or valid."},                         \
+    {"stride", 0, "N,N",                                                                                               \
+     "Convolutions and pooling: steps of the kernel; one number for all dimensions, or one for each."},                \
+        {"padding", 0, "N,N", "Convolutions: rows of zeros on both sides, or same or valid; pooling: rows."},          \
         {"padding-end", 0, "N,N",                                                                                      \
          "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
-        {"dilation", 0, "N,N", "Convolutions: distance between the elements of the kernel."},                          \
+        {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
         "relu", 0, NULL, "Convolutions: negative elements of the output become 0."                                     \
+    }
+
+#define OPTIONS_POOL                                                                                                   \
+    {"kernel", 0, "N,N", "Pooling: sizes of the windows; one number for all dimensions, or one for each."},            \
+        {"output-size", 0, "N,N", "Adaptive pooling: sizes of the output."},                                           \
+        {"ceil", 0, NULL, "Pooling: round the sizes of the output up."},                                               \
+        {"exclude-padding", 0, NULL, "Averages: do not count the padding."}, {                                         \
+        "divisor", 0, "N", "Averages: divide by this instead of the number of elements."                               \
     }
 
 #define OPTIONS_LINALG                                                                                                 \
@@ -203,6 +220,9 @@ bool job_takes(const cli_job *job, const char *option);
 
 /* Makes a result: memory and a view of it, or the view alone if dry. */
 int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape);
+
+/* Reads an option with one number for each dimension, or one for all. *to is NULL if it was not given. (eval_conv.c) */
+int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to);
 
 /* Calls prepare(). The inputs must be there. */
 int job_prepare(cli_job *job);

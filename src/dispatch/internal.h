@@ -111,7 +111,7 @@ typedef struct bp__family {
 } bp__family;
 
 /* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv)
+#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)

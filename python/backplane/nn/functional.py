@@ -1,4 +1,4 @@
-"""Convolutions with the names and arguments of torch.nn.functional.
+"""Convolutions, pooling and batch normalization with the names and arguments of torch.nn.functional.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -13,14 +13,26 @@ otherwise a backplane.Tensor.
 [[10.0, 32.0, 4.0]]
 >>> conv_transpose1d(signal, kernel).tolist()
 [[1.0, 12.0, 23.0, 34.0, 40.0]]
+>>> max_pool1d(signal, 2, return_indices=True)[1].tolist()
+[[1, 3]]
+>>> avg_pool1d(signal, 3, stride=1, padding=1, count_include_pad=False).tolist()
+[[1.5, 2.0, 3.0, 3.5]]
+>>> adaptive_avg_pool1d(signal, 3).tolist()
+[[1.5, 2.5, 3.5]]
 """
 
 from __future__ import annotations
 
 from ..backends._module import close as _close
 from ._convolution import convolution, transposed
+from ._normalization import batch_norm
+from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
+__all__ += ["batch_norm"]
+__all__ += ["max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"]
+__all__ += ["adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d"]
+__all__ += ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"]
 
 conv1d = convolution(1)
 conv2d = convolution(2)
@@ -28,5 +40,17 @@ conv3d = convolution(3)
 conv_transpose1d = transposed(1)
 conv_transpose2d = transposed(2)
 conv_transpose3d = transposed(3)
+max_pool1d = max_pool(1)
+max_pool2d = max_pool(2)
+max_pool3d = max_pool(3)
+avg_pool1d = avg_pool(1)
+avg_pool2d = avg_pool(2)
+avg_pool3d = avg_pool(3)
+adaptive_max_pool1d = adaptive_max_pool(1)
+adaptive_max_pool2d = adaptive_max_pool(2)
+adaptive_max_pool3d = adaptive_max_pool(3)
+adaptive_avg_pool1d = adaptive_avg_pool(1)
+adaptive_avg_pool2d = adaptive_avg_pool(2)
+adaptive_avg_pool3d = adaptive_avg_pool(3)
 
 _close(__name__)

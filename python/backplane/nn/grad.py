@@ -1,4 +1,4 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad.
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling and batch normalization.
 
 >>> from array import array
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))
@@ -8,14 +8,23 @@
 [[1.0, 10.0, 2.0, 20.0]]
 >>> conv1d_weight(signal, (1, 1, 2), gradient).tolist()
 [[[7.0, 10.0]]]
+>>> avg_pool1d_input((1, 4), gradient, 2, 1).tolist()
+[[0.5, 0.5, 1.0, 1.0]]
 """
 
 from __future__ import annotations
 
 from ..backends._module import close as _close
 from ._convolution import input_gradient, weight_gradient
+from ._normalization import batch_norm_gradients
+from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+__all__ += ["batch_norm_gradients"]
+__all__ += ["max_pool1d_input", "max_pool2d_input", "max_pool3d_input"]
+__all__ += ["avg_pool1d_input", "avg_pool2d_input", "avg_pool3d_input"]
+__all__ += ["adaptive_max_pool1d_input", "adaptive_max_pool2d_input", "adaptive_max_pool3d_input"]
+__all__ += ["adaptive_avg_pool1d_input", "adaptive_avg_pool2d_input", "adaptive_avg_pool3d_input"]
 
 conv1d_input = input_gradient(1)
 conv2d_input = input_gradient(2)
@@ -23,5 +32,17 @@ conv3d_input = input_gradient(3)
 conv1d_weight = weight_gradient(1)
 conv2d_weight = weight_gradient(2)
 conv3d_weight = weight_gradient(3)
+max_pool1d_input = max_pool_gradient(1)
+max_pool2d_input = max_pool_gradient(2)
+max_pool3d_input = max_pool_gradient(3)
+avg_pool1d_input = avg_pool_gradient(1)
+avg_pool2d_input = avg_pool_gradient(2)
+avg_pool3d_input = avg_pool_gradient(3)
+adaptive_max_pool1d_input = adaptive_max_pool_gradient(1)
+adaptive_max_pool2d_input = adaptive_max_pool_gradient(2)
+adaptive_max_pool3d_input = adaptive_max_pool_gradient(3)
+adaptive_avg_pool1d_input = adaptive_avg_pool_gradient(1)
+adaptive_avg_pool2d_input = adaptive_avg_pool_gradient(2)
+adaptive_avg_pool3d_input = adaptive_avg_pool_gradient(3)
 
 _close(__name__)

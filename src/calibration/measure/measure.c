@@ -36,13 +36,13 @@ typedef struct task {
     const char *name; /* of the candidate, as for blas.preferred */
     bp_options *candidate, *native;
     double turn_ns, budget_ms;
-    int64_t deadline;                 /* by the clock of cpu_ns() */
+    int64_t deadline;                    /* by the clock of cpu_ns() */
     double times[BP__LATTICE_POINTS];    /* 0: not measured */
     double products[BP__LATTICE_POINTS]; /* time of the speed's product when the point was measured */
 } task;
 
-/* Returns the time of a point, or its ratio to the estimate; 0 if the candidate refuses it. `product_ns` gets the time of
- * the speed's product meanwhile. */
+/* Returns the time of a point, or its ratio to the estimate; 0 if the candidate refuses it. `product_ns` gets the time
+ * of the speed's product meanwhile. */
 static double value_at(const bp__class *class, const bp_options *options, const int64_t sizes[BP__LATTICE_DIMENSIONS],
                        double turn_ns, double *product_ns) {
     call one;

@@ -19,5 +19,7 @@ extern const bp__native_family bp__native_fft;
 extern const bp__native_family bp__native_linalg;
 extern const bp__native_family bp__native_contract;
 extern const bp__native_family bp__native_conv;
+extern const bp__native_family bp__native_pool;
+extern const bp__native_family bp__native_norm;
 
 #endif

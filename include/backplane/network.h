@@ -1,0 +1,64 @@
+/* network.h - describes pooling and batch normalization to providers: members of the union in bp_problem (provider.h).
+ */
+#ifndef BACKPLANE_NETWORK_H
+#define BACKPLANE_NETWORK_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BP_MAX_CONV_NDIM 3 /* positions of convolutions and pooling */
+
+/* Pooling of X to Y, or the gradient by X from that by Y, as pool.h describes both; I are the indices of maxima, of type
+ * I64. Operands: MAX_POOL {X, Y, I}, where I may be absent; AVG_POOL {X, Y}; MAX_POOL_BACKWARD {Y, I, X};
+ * AVG_POOL_BACKWARD {Y, X}.
+ *
+ * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
+ * 0 in dimensions of size 1; those of the written operands do not overlap. No size is 0, except that those of Y may be
+ * if `adaptive`. Types are F16, BF16 (summed in F32 and rounded once), F32 and F64. */
+typedef struct bp_pool_problem {
+    int64_t batch, channels;
+    int64_t in[BP_MAX_CONV_NDIM], out[BP_MAX_CONV_NDIM];
+    int64_t kernel[BP_MAX_CONV_NDIM], stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM],
+        padding[BP_MAX_CONV_NDIM]; /* 0 if adaptive */
+    int64_t x_batch, x_channel, x[BP_MAX_CONV_NDIM];
+    int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
+    int64_t i_batch, i_channel, i[BP_MAX_CONV_NDIM];
+    int64_t divisor; /* of averages; 0: the number of elements */
+    uint8_t adaptive, has_indices, exclude_padding;
+    uint8_t reserved[5];
+} bp_pool_problem;
+
+#define BP_MAX_NORM_NDIM 4
+#define BP_NORM_OPERANDS 8
+
+/* Batch normalization, as norm.h describes it. X is the input, Y the output or the gradient by it, G the gradient by the
+ * input. Operands: BATCH_NORM {X, weight, bias, running_mean, running_var, Y}; BATCH_NORM_TRAINING {X, weight, bias, Y,
+ * mean, inverse_std, running_mean, running_var}, of which the last two are also read; BATCH_NORM_BACKWARD {Y, X, weight,
+ * mean, inverse_std, G, weight_gradient, bias_gradient}, where with `constant` running_mean and running_var are in place
+ * of mean and inverse_std.
+ *
+ * `size` are those of items and positions, whose order does not matter: dimensions of size 1 are leading ones, and
+ * neighbours that can be merged are merged. Strides are in elements, 0 in dimensions of size 1; those of the written
+ * operands do not overlap. Only the size of all items may be 0, and only in BATCH_NORM_BACKWARD. Types are F16, BF16,
+ * F32 and F64; statistics and sums are computed in F64. */
+typedef struct bp_batch_norm_problem {
+    int64_t channels;
+    int64_t size[BP_MAX_NORM_NDIM];
+    int64_t x[BP_MAX_NORM_NDIM], y[BP_MAX_NORM_NDIM], g[BP_MAX_NORM_NDIM];
+    int64_t x_channel, y_channel, g_channel;
+    int64_t stride[BP_NORM_OPERANDS]; /* of the operands with one element for each channel, by their position */
+    double eps, momentum;
+    uint32_t parameters; /* a bp_dtype: that of these operands */
+    uint8_t present;     /* bit i: operand i is there */
+    uint8_t relu, constant;
+    uint8_t reserved;
+} bp_batch_norm_problem;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

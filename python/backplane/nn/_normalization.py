@@ -1,0 +1,133 @@
+"""Batch normalization for backplane.nn.functional, and its gradients for backplane.nn.grad."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Tuple
+
+from .. import _core
+from .._convert import floating, shape_of
+from .._errors import bad_value
+from .._products import SettingsArgument, _like
+from ._convolution import _finish
+
+INFERENCE, TRAINING, BACKWARD = range(3)
+
+
+def _parameter(name: str, array: Any) -> Any:
+    return None if array is None else floating(name, array)
+
+
+def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    input, training = floating(name, of["input"]), bool(of["training"])
+    if not training and (of["running_mean"] is None or of["running_var"] is None):
+        raise bad_value("running_mean and running_var: are needed unless training is true")
+    shape = shape_of(input)
+    if training and len(shape) > 1 and math.prod(shape) == shape[1]:
+        raise bad_value(f"input: has shape {shape}; training needs more than one value per channel")
+    results = _core.batch_norm(
+        TRAINING if training else INFERENCE,
+        input,
+        _parameter(name, of["weight"]),
+        _parameter(name, of["bias"]),
+        None,
+        of["running_mean"],
+        of["running_var"],
+        None,
+        None,
+        eps=of["eps"],
+        momentum=of["momentum"] if training else 0.0,
+        relu=of["relu"],
+        out=of["out"],
+        settings=of["settings"],
+        explains=explains,
+    )
+    if explains:
+        return results
+    output = of["out"] if results[0] is None else _like(results[0], input)
+    return (output, *(_like(r, input) for r in results[1:])) if of["return_statistics"] and training else output
+
+
+def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    gradient, input = floating(name, of["grad_output"]), floating(name, of["input"])
+    constant = not of["training"]
+    results = _core.batch_norm(
+        BACKWARD,
+        input,
+        _parameter(name, of["weight"]),
+        None,
+        gradient,
+        of["mean"] if constant else None,
+        of["spread"] if constant else None,
+        None if constant else of["mean"],
+        None if constant else of["spread"],
+        eps=of["eps"],
+        momentum=0.0,
+        relu=False,
+        out=None,
+        settings=of["settings"],
+        explains=explains,
+    )
+    return results if explains else tuple(_like(r, input) for r in results)
+
+
+def batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *,
+    relu: bool = False,
+    return_statistics: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(input=input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    of.update(training=training, momentum=momentum, eps=eps, relu=relu, return_statistics=return_statistics)
+    return _normalize("batch_norm", dict(of, out=out, settings=settings), False)
+
+
+def batch_norm_gradients(
+    input: Any,
+    grad_output: Any,
+    weight: Any,
+    mean: Any,
+    spread: Any,
+    training: bool = True,
+    eps: float = 1e-5,
+    *,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any, Any]:
+    of = dict(input=input, grad_output=grad_output, weight=weight, mean=mean, spread=spread, training=training, eps=eps)
+    results: Tuple[Any, Any, Any] = _differentiate("batch_norm_gradients", dict(of, settings=settings), False)
+    return results
+
+
+_finish(
+    batch_norm,
+    "backplane.nn.functional",
+    "batch_norm",
+    """Normalizes each channel of ``input`` (N x C, or with one to three sizes more).
+
+    As torch.nn.functional.batch_norm: with ``training`` by the statistics of the batch, which update ``running_mean`` and
+    ``running_var`` in place (None: not), otherwise by these two. With ``relu`` (inference), negative elements become 0. With
+    ``return_statistics`` (training), returns a tuple of output, mean and inverse standard deviation, for the gradients.
+    ``out`` is written in place and returned.
+    """,
+    _normalize,
+)
+_finish(
+    batch_norm_gradients,
+    "backplane.nn.grad",
+    "batch_norm_gradients",
+    """Computes the gradients of batch_norm() by its input, weight and bias, as a tuple.
+
+    With ``training``, ``mean`` and ``spread`` are the mean and inverse standard deviation that batch_norm() returned.
+    Otherwise they are the running mean and variance, which are constants.
+    """,
+    _differentiate,
+)

@@ -1,0 +1,238 @@
+/* check.c - checks the parameters and tensors of pooling, and computes the sizes of its output. */
+#include "ops/pool/pool.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Writes "max_pool2d", or "adaptive_avg_pool1d". */
+static const char *name_of(const bp_pool_call *call, char buffer[32]) {
+    snprintf(buffer, 32, "%s%s_pool%dd", call->output_size ? "adaptive_" : "",
+             call->kind == BP_POOL_AVERAGE ? "avg" : "max", call->ndim);
+    return buffer;
+}
+
+/* ---- Parameters ---- */
+
+static bp_status read_values(int64_t *to, const int64_t *from, int ndim, int64_t fallback, int64_t least,
+                             const char *what) {
+    for (int d = 0; d < ndim; d++) {
+        to[d] = from ? from[d] : fallback;
+        if (to[d] < least) {
+            return bp__fail(BP_E_ARGUMENT, "%s is %" PRId64 " in dimension %d; it must be at least %" PRId64, what,
+                            to[d], d, least);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status check_kind(const bp_pool_call *call) {
+    if ((unsigned)call->kind > BP_POOL_AVERAGE || (unsigned)call->pass > BP_POOL_BACKWARD) {
+        return bp__fail(BP_E_ARGUMENT, "kind or pass is no value of its enumeration");
+    }
+    if (call->ndim < 1 || call->ndim > BP_POOL_NDIM) {
+        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be 1 to %d", call->ndim, BP_POOL_NDIM);
+    }
+    if (call->kind == BP_POOL_MAX && (call->exclude_padding || call->divisor != 0)) {
+        return bp__fail(BP_E_ARGUMENT, "exclude_padding and divisor are for averages only");
+    }
+    if (call->kind == BP_POOL_AVERAGE && (call->dilation || call->indices)) {
+        return bp__fail(BP_E_ARGUMENT, "dilation and indices are for maxima only");
+    }
+    if (call->kind == BP_POOL_MAX && call->pass == BP_POOL_BACKWARD && !call->indices) {
+        return bp__fail(BP_E_ARGUMENT, "the gradient of a maximum needs the indices, which are NULL");
+    }
+    return BP_OK;
+}
+
+static bp_status read_adaptive(bp__pool *pool) {
+    const bp_pool_call *call = pool->call;
+    if (call->kernel || call->stride || call->dilation || call->padding || call->ceil_mode || call->exclude_padding ||
+        call->divisor != 0) {
+        return bp__fail(BP_E_ARGUMENT, "adaptive pooling has no parameters but output_size");
+    }
+    pool->adaptive = true;
+    return read_values(pool->out, call->output_size, pool->ndim, 0, 0, "output_size");
+}
+
+static bp_status read_parameters(bp__pool *pool) {
+    const bp_pool_call *call = pool->call;
+    BP__TRY(check_kind(call));
+    pool->ndim = call->ndim;
+    if (call->output_size) {
+        return read_adaptive(pool);
+    }
+    if (!call->kernel) {
+        return bp__fail(BP_E_ARGUMENT, "kernel and output_size are NULL; one of them is needed");
+    }
+    BP__TRY(read_values(pool->kernel, call->kernel, pool->ndim, 1, 1, "kernel"));
+    BP__TRY(read_values(pool->stride, call->stride ? call->stride : call->kernel, pool->ndim, 1, 1, "stride"));
+    BP__TRY(read_values(pool->dilation, call->dilation, pool->ndim, 1, 1, "dilation"));
+    return read_values(pool->padding, call->padding, pool->ndim, 0, 0, "padding");
+}
+
+/* ---- Input ---- */
+
+static bp_status read_input(bp__pool *pool) {
+    const DLTensor *input = pool->call->input;
+    char name[32], shape[256];
+    name_of(pool->call, name);
+    bp__shape_text(input->ndim, input->shape, shape, sizeof shape);
+    pool->dtype = bp_dtype_from_dlpack(input->dtype);
+    if (pool->dtype < BP_F16 || pool->dtype > BP_F64) {
+        return bp__fail(BP_E_DTYPE, "%s: input is %s; pooling takes f16, bf16, f32 and f64", name,
+                        bp_dtype_name(pool->dtype));
+    }
+    if (input->ndim != pool->ndim + 2 && input->ndim != pool->ndim + 1) {
+        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items", name,
+                        shape, pool->ndim + 2, pool->ndim + 1);
+    }
+    pool->single = input->ndim == pool->ndim + 1;
+    for (int d = !pool->single; d < input->ndim; d++) {
+        if (input->shape[d] == 0) {
+            return bp__fail(BP_E_SHAPE, "%s: input has shape %s; only the number of items may be 0", name, shape);
+        }
+    }
+    pool->items = pool->single ? 1 : input->shape[0];
+    pool->channels = input->shape[!pool->single];
+    memcpy(pool->in, input->shape + 1 + !pool->single, (size_t)pool->ndim * sizeof *pool->in);
+    return BP_OK;
+}
+
+/* ---- Sizes of the output ---- */
+
+static bp_status overflows(const bp__pool *pool, int d) {
+    char name[32];
+    return bp__fail(BP_E_OVERFLOW, "%s: a size in dimension %d exceeds 64 bits", name_of(pool->call, name), d);
+}
+
+/* Windows are computed from products of both sizes. */
+static bp_status check_adaptive(const bp__pool *pool, int d) {
+    int64_t product;
+    return __builtin_mul_overflow(pool->in[d], pool->out[d] + 1, &product) ? overflows(pool, d) : BP_OK;
+}
+
+static bp_status read_size(bp__pool *pool, int d) {
+    const int64_t in = pool->in[d], stride = pool->stride[d], padding = pool->padding[d];
+    int64_t span, padded;
+    char name[32];
+    name_of(pool->call, name);
+    if (stride > BP__MAX_SPAN || __builtin_mul_overflow(pool->dilation[d], pool->kernel[d] - 1, &span) ||
+        span >= BP__MAX_SPAN) {
+        return overflows(pool, d);
+    }
+    span++;
+    if (padding > span / 2) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "padding is %" PRId64
+                        " in dimension %d; it must be at most half of the kernel's span, which is "
+                        "%" PRId64,
+                        padding, d, span);
+    }
+    padded = in + 2 * padding;
+    if (padded > BP__MAX_SPAN) {
+        return overflows(pool, d);
+    }
+    /* With ceil_mode, a kernel that is larger than the input has one window. */
+    const int64_t rest = padded - span + (pool->call->ceil_mode ? stride - 1 : 0);
+    if (rest < 0) {
+        return bp__fail(BP_E_SHAPE,
+                        "%s: the kernel spans %" PRId64
+                        " elements in dimension %d, more than the padded input, which has "
+                        "%" PRId64,
+                        name, span, d, padded);
+    }
+    pool->out[d] = rest / stride + 1;
+    if (pool->call->ceil_mode && (pool->out[d] - 1) * stride >= in + padding) {
+        pool->out[d]--;
+    }
+    return BP_OK;
+}
+
+bp_status bp__pool_resolve(bp__pool *pool, const bp_pool_call *call, bool data_optional) {
+    *pool = (bp__pool){.call = call};
+    BP__TRY(read_parameters(pool));
+    BP__TRY(bp__tensor_check(call->input, "input", data_optional));
+    BP__TRY(read_input(pool));
+    for (int d = 0; d < pool->ndim; d++) {
+        BP__TRY(pool->adaptive ? check_adaptive(pool, d) : read_size(pool, d));
+    }
+    return BP_OK;
+}
+
+int bp__pool_output_shape(const bp__pool *pool, int64_t *shape) {
+    int rank = 0;
+    if (!pool->single) {
+        shape[rank++] = pool->items;
+    }
+    shape[rank++] = pool->channels;
+    for (int d = 0; d < pool->ndim; d++) {
+        shape[rank++] = pool->out[d];
+    }
+    return rank;
+}
+
+/* ---- Output and indices ---- */
+
+static bp_status check_like(const bp__pool *pool, const DLTensor *tensor, const char *what, bp_dtype dtype,
+                            bool data_optional) {
+    char name[32], want[256], got[256];
+    int64_t shape[BP_POOL_NDIM + 2];
+    const int rank = bp__pool_output_shape(pool, shape);
+    name_of(pool->call, name);
+    BP__TRY(bp__tensor_check(tensor, what, data_optional));
+    const bp_dtype given = bp_dtype_from_dlpack(tensor->dtype);
+    if (given != dtype) {
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s", name, what, bp_dtype_name(given),
+                        bp_dtype_name(dtype));
+    }
+    if (tensor->ndim == rank && memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have shape %s", name, what,
+                    bp__shape_text(tensor->ndim, tensor->shape, got, sizeof got),
+                    bp__shape_text(rank, shape, want, sizeof want));
+}
+
+int bp__pool_operands(const bp_pool_call *call, const DLTensor *operands[3], int *inputs) {
+    const bool forward = call->pass == BP_POOL_FORWARD, max = call->kind == BP_POOL_MAX;
+    *inputs = max && !forward ? 2 : 1;
+    operands[0] = forward ? call->input : call->output;
+    operands[1] = forward ? call->output : max ? call->indices : call->input;
+    operands[2] = forward ? call->indices : call->input;
+    return max ? 3 : 2;
+}
+
+static bp_status check_memory(const bp_pool_call *call) {
+    static const char *const all_names[2][2][3] = {
+        [BP_POOL_MAX] = {{"input", "output", "indices"}, {"output", "indices", "input"}},
+        [BP_POOL_AVERAGE] = {{"input", "output", ""}, {"output", "input", ""}},
+    };
+    const char *const *names = all_names[call->kind][call->pass];
+    const DLTensor *operands[3];
+    int inputs;
+    const int count = bp__pool_operands(call, operands, &inputs);
+    for (int w = inputs; w < count; w++) {
+        if (operands[w] && bp__tensor_self_overlaps(operands[w])) {
+            return bp__fail_self_overlap(names[w], operands[w]);
+        }
+        for (int i = 0; operands[w] && operands[w]->data && i < w; i++) {
+            if (operands[i] && operands[i]->data && bp__tensor_overlap(operands[i], operands[w])) {
+                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
+                                names[w], names[i]);
+            }
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__pool_check(const bp__pool *pool, bool data_optional) {
+    const bp_pool_call *call = pool->call;
+    BP__TRY(check_like(pool, call->output, "output", pool->dtype, data_optional));
+    if (call->indices) {
+        BP__TRY(check_like(pool, call->indices, "indices", BP_I64, data_optional));
+    }
+    return check_memory(call);
+}

@@ -1,0 +1,44 @@
+/* pool.h - converts a pooling call to the problem that providers accept. The files of this folder share it. */
+#ifndef BP_OPS_POOL_H
+#define BP_OPS_POOL_H
+
+#include "backplane/pool.h"
+#include "dispatch/internal.h"
+
+/* A call, resolved: sizes, and parameters with their defaults applied. */
+typedef struct bp__pool {
+    const bp_pool_call *call;
+    bp_dtype dtype;
+    bool single; /* the tensors have no dimension of items */
+    bool adaptive;
+    int ndim;
+    int64_t items, channels;
+    int64_t in[BP_POOL_NDIM], out[BP_POOL_NDIM];
+    int64_t kernel[BP_POOL_NDIM], stride[BP_POOL_NDIM], dilation[BP_POOL_NDIM], padding[BP_POOL_NDIM];
+} bp__pool;
+
+/* Checks the parameters and the input, and computes the sizes of the output. */
+bp_status bp__pool_resolve(bp__pool *pool, const bp_pool_call *call, bool data_optional);
+
+/* Checks output and indices, and that the written tensors overlap nothing. */
+bp_status bp__pool_check(const bp__pool *pool, bool data_optional);
+
+/* Writes the shape of the output. Returns its rank. */
+int bp__pool_output_shape(const bp__pool *pool, int64_t *shape);
+
+/* Writes the tensors in the order of the operation's operands; NULL for absent indices. `*inputs` gets how many are
+ * inputs. Returns how many there are. */
+int bp__pool_operands(const bp_pool_call *call, const DLTensor *operands[3], int *inputs);
+
+/* Fills a zeroed problem. */
+void bp__pool_lower(bp_problem *problem, const bp__pool *pool);
+
+/* The arguments of a call, for bp__family.make. */
+typedef struct bp__pool_request {
+    const bp_pool_call *call;
+    bool data_optional;
+} bp__pool_request;
+
+bp_status bp__pool_make(bp_problem *problem, const void *request);
+
+#endif

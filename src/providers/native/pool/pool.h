@@ -1,0 +1,69 @@
+/* pool.h - declares the parts of pooling: windows, kernels and plans.
+ *
+ * Vectors follow the channels if these are contiguous (channels-last), otherwise a row of positions. Sums have the type
+ * of sums: f64 for f64, f32 for all others. The order of a sum depends on the problem only: threads take whole rows
+ * (forward) or whole planes (backward). */
+#ifndef BP_NATIVE_POOL_H
+#define BP_NATIVE_POOL_H
+
+#include "providers/native/choose.h"
+
+/* The part of a window that is inside the input, in one dimension. */
+typedef struct bp__pool_window {
+    int64_t first, count, step; /* input indexes: first, first + step, ... */
+    int64_t size;               /* elements that an average counts if it includes padding */
+} bp__pool_window;
+
+bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t out);
+
+/* Finds the outputs of the last dimension whose windows are complete, so that each is the one before it, moved by the
+ * stride: [*low, *high). Adaptive windows have none. */
+void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high);
+
+/* Returns the divisor of an average over these windows. */
+double bp__pool_divisor(const bp_pool_problem *pool, const bp__pool_window window[BP_MAX_CONV_NDIM]);
+
+/* A row of taps: `taps` elements of the input, `tap_step` elements and `number_step` indices apart, for n results,
+ * `step` elements apart. */
+typedef struct bp__pool_row {
+    int64_t n, step, taps, tap_step, number_step;
+} bp__pool_row;
+
+/* Kernels of one instruction set for one type. */
+typedef struct bp__pool_kernels {
+    /* Updates n maxima, and the indices of their taps: `number` is that of the row's first tap. `which` may be NULL. */
+    void (*max)(const bp__pool_row *row, void *best, int64_t *which, const char *from, int64_t number);
+    /* Sets n maxima to minus infinity. */
+    void (*lowest)(int64_t n, void *best);
+    /* Adds a row to n sums. */
+    void (*add)(const bp__pool_row *row, void *sums, const char *from);
+    /* Writes n results: to[i * step] = sums[i] / divisor. */
+    void (*store)(int64_t n, char *to, int64_t step, const void *sums, double divisor);
+    /* Adds from[i * from_step] / divisor to the n sums of each tap. Steps of the row are those of the sums. */
+    void (*spread)(const bp__pool_row *row, void *sums, const char *from, int64_t from_step, double divisor);
+    /* Adds n gradients to the sums at[i * at_step] * sums_step + i * next. Returns false, at the first index that is
+     * neither -1 nor below `places`. */
+    bool (*scatter)(int64_t n, void *sums, int64_t sums_step, int64_t next, const char *from, int64_t from_step,
+                    const int64_t *at, int64_t at_step, int64_t places);
+    size_t element, sum; /* bytes */
+} bp__pool_kernels;
+
+/* Types from BP_F16 on, in the order of bp_dtype. */
+#define BP__POOL_DTYPES 4
+extern const bp__pool_kernels bp__pool_default[BP__POOL_DTYPES];
+extern const bp__pool_kernels bp__pool_avx2[BP__POOL_DTYPES];
+extern const bp__pool_kernels bp__pool_avx512[BP__POOL_DTYPES];
+
+static inline int64_t bp__pool_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Whether vectors follow the channels, which are contiguous in all operands. */
+bool bp__pool_by_channels(const bp_pool_problem *pool);
+
+bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
+                                int threads, bp_prepared **prepared);
+bp_status bp__pool_plan_backward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
+                                 int threads, bp_prepared **prepared);
+
+#endif

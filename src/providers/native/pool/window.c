@@ -1,0 +1,53 @@
+/* window.c - computes the windows of pooling. */
+#include "pool.h"
+
+static int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t out) {
+    const int64_t in = pool->in[d];
+    if (pool->adaptive) {
+        const int64_t first = out * in / pool->out[d], end = divide_up((out + 1) * in, pool->out[d]);
+        return (bp__pool_window){.first = first, .count = end - first, .step = 1, .size = end - first};
+    }
+    const int64_t step = pool->dilation[d], begin = out * pool->stride[d] - pool->padding[d];
+    const int64_t end = begin + (pool->kernel[d] - 1) * step + 1, inside = bp__pool_least(end, in);
+    const int64_t first = begin < 0 ? begin + divide_up(-begin, step) * step : begin;
+    return (bp__pool_window){.first = first,
+                             .count = inside > first ? divide_up(inside - first, step) : 0,
+                             .step = step,
+                             .size = bp__pool_least(end, in + pool->padding[d]) - begin};
+}
+
+void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high) {
+    enum { D = BP_MAX_CONV_NDIM - 1 };
+    const int64_t stride = pool->stride[D];
+    *low = *high = 0;
+    if (pool->adaptive) {
+        return;
+    }
+    const int64_t last = pool->in[D] + pool->padding[D] - (pool->kernel[D] - 1) * pool->dilation[D] - 1;
+    const int64_t first = divide_up(pool->padding[D], stride);
+    if (last >= 0 && first < pool->out[D]) {
+        *low = first;
+        *high = bp__pool_least(last / stride + 1, pool->out[D]);
+        *high = *high < first ? first : *high;
+    }
+}
+
+double bp__pool_divisor(const bp_pool_problem *pool, const bp__pool_window window[BP_MAX_CONV_NDIM]) {
+    if (pool->divisor != 0) {
+        return (double)pool->divisor;
+    }
+    double elements = 1;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        elements *= (double)(pool->exclude_padding ? window[d].count : window[d].size);
+    }
+    return elements > 0 ? elements : 1; /* an empty window has the sum 0 */
+}
+
+bool bp__pool_by_channels(const bp_pool_problem *pool) {
+    return pool->channels > 1 && pool->x_channel == 1 && pool->y_channel == 1 &&
+           (!pool->has_indices || pool->i_channel == 1);
+}
