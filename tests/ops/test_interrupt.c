@@ -127,12 +127,16 @@ static void check_go_on(const struct job *job, const work *w, const results *rig
 typedef struct inner {
     work work;
     results right;
+    bool left_out; /* an emulated machine has no LAPACK */
 } inner;
 static inner inners[4];
 
 static int call_within(void *user) {
     counter *c = user;
     for (size_t i = 0; i < sizeof inners / sizeof *inners && c->asked < 4; i++) {
+        if (inners[i].left_out) {
+            continue;
+        }
         poison(&inners[i].work);
         c->stop += inners[i].work.run(&inners[i].work) != BP_OK || !same(&inners[i].work, &inners[i].right);
     }
@@ -155,7 +159,13 @@ static void prepare_inners(void) {
     MAKE(&w->a, BP_C128, 30, 150);
     MAKE(&w->out[0], BP_C128, 30, 150);
     for (size_t i = 0; i < sizeof inners / sizeof *inners; i++) {
-        assert_int_equal(inners[i].work.run(&inners[i].work), BP_OK);
+        const bp_status status = inners[i].work.run(&inners[i].work);
+        inners[i].left_out = status == BP_E_NO_CANDIDATE && getenv("TESTED_EMULATED");
+        if (inners[i].left_out) {
+            print_message("left out: no library computes singular values of this size here\n");
+            continue;
+        }
+        assert_int_equal(status, BP_OK);
         inners[i].right = keep(&inners[i].work);
     }
 }
