@@ -102,8 +102,17 @@ static void expect_hung(const char *name) {
     assert_memory_equal(row.reason, "hung in probe, ", strlen("hung in probe, "));
 }
 
+/* The emulator of another processor neither hands orphans to the probe, nor limits its memory. */
+static void skip_if_emulated(void) {
+    if (getenv("TESTED_EMULATED")) {
+        print_message("skipped: the emulator does not do what the kernel does for processes\n");
+        skip();
+    }
+}
+
 static void test_daemons_end_with_the_probe(void **state) {
     (void)state;
+    skip_if_emulated();
     expect_reason("start_daemon", "");
     assert_false(is_alive(noted()));
 }
@@ -117,6 +126,7 @@ static void test_a_library_that_goes_to_the_background(void **state) {
 
 static void test_memory_is_limited(void **state) {
     (void)state;
+    skip_if_emulated();
     struct rusage usage;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     print_message("skipped: a sanitizer maps more memory than any limit would allow\n");
@@ -310,6 +320,7 @@ static pid_t kill_a_host_that_probes(const char *name) {
 
 static void test_a_host_that_is_killed(void **state) {
     (void)state;
+    skip_if_emulated();
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "600000", 1);
     static const char *const names[] = {"hang_noted", "hang_with_daemon"};
     for (int i = 0; i < BP__COUNT(names); i++) {
