@@ -1,15 +1,18 @@
-/* preferred.c - checks the library name of blas.preferred, linalg.preferred or fft.preferred.
+/* preferred.c - checks the library name of blas.preferred, conv.preferred, linalg.preferred or fft.preferred.
  *
  * The library must exist on this machine and offer the operations of the setting. Settings themselves are stored
  * unchecked, because files and variables may be shared by machines with different libraries. */
 #include "backplane/backends.h"
 
+#include "ops/conv/conv.h"
 #include "ops/fft/fft.h"
 #include "ops/gemm/gemm.h"
 #include "ops/linalg/linalg.h"
 #include "registry/internal.h"
 
 #include <string.h>
+
+#define NAMES "blas.preferred, conv.preferred, linalg.preferred or fft.preferred"
 
 /* ---- A sample problem of each family, which a preferred library must support ---- */
 
@@ -28,6 +31,18 @@ static bp_status sample_transform(bp_problem *problem) {
     BP__TRY(bp_view_init(&signal, NULL, BP_C128, 1, shape, NULL));
     bp__fft_request request = {&call, &signal.tensor, &signal.tensor, true};
     return bp__problem_make(problem, &bp__family_fft, &request);
+}
+
+static bp_status sample_convolution(bp_problem *problem) {
+    static const int64_t image[4] = {1, 4, 4, 4}, taps[4] = {4, 4, 1, 1};
+    bp_view in, weight, out;
+    BP__TRY(bp_view_init(&in, NULL, BP_F32, 4, image, NULL));
+    BP__TRY(bp_view_init(&weight, NULL, BP_F32, 4, taps, NULL));
+    BP__TRY(bp_view_init(&out, NULL, BP_F32, 4, image, NULL));
+    const bp_conv_call call = {
+        .struct_size = sizeof call, .ndim = 2, .input = &in.tensor, .weight = &weight.tensor, .output = &out.tensor};
+    const bp__conv_request request = {&call, true};
+    return bp__problem_make(problem, &bp__family_conv, &request);
 }
 
 /* Makes the inverse of a small matrix. */
@@ -49,6 +64,7 @@ static const struct family {
     bp_status (*sample)(bp_problem *problem);
 } families[] = {
     {BP_SET_blas_preferred, "matrix products", "BLAS", BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM, sample_product},
+    {BP_SET_conv_preferred, "convolutions", "convolutions", BP_LIB_DNN, sample_convolution},
     {BP_SET_linalg_preferred, "linear algebra", "LAPACK", BP_LIB_LAPACK, sample_inverse},
     {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},
 };
@@ -154,14 +170,11 @@ static const struct family *family_of(const char *setting) {
 bp_status bp_preferred_check(const char *setting, const char *library) {
     if (!setting || !library) {
         return bp__fail(BP_E_ARGUMENT, "%s is NULL; it must be %s", setting ? "library" : "setting",
-                        setting ? "the name of a library" : "blas.preferred, linalg.preferred or fft.preferred");
+                        setting ? "the name of a library" : NAMES);
     }
     const struct family *family = family_of(setting);
     if (!family) {
-        return bp__fail(BP_E_UNKNOWN_NAME,
-                        "setting is '%.64s'; it must be blas.preferred, linalg.preferred or "
-                        "fft.preferred",
-                        setting);
+        return bp__fail(BP_E_UNKNOWN_NAME, "setting is '%.64s'; it must be " NAMES, setting);
     }
     bp__value ignored;
     BP__TRY(bp__value_parse(family->setting, library, strlen(library), &ignored));

@@ -224,6 +224,11 @@ def test_a_preferred_library_computes_every_norm(lapack):
     assert libraries
     for name in libraries:
         with backplane.flags({"linalg.preferred": name, "dispatch.fallback": "strict"}):
+            try:
+                linalg.matrix_norm(a, "fro")
+            except backplane.Error as error:
+                assert "would call the products of" in str(error)  # another BLAS with this SONAME was loaded before
+                continue
             for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
                 for matrix in (a, a.swapaxes(-1, -2), a[:, ::-1, ::2]):
                     near(linalg.matrix_norm(matrix, order), np.linalg.norm(matrix, order, axis=(-2, -1)))

@@ -17,7 +17,7 @@ Sizes = Union[None, int, Tuple[Optional[int], ...]]
 
 def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Tuple[int, ...]:
     """Returns the sizes of adaptive pooling; None stands for that of the input."""
-    given = (size,) * ndim if size is None else _each("output_size", size, ndim)
+    given: Tuple[Any, ...] = (size,) * ndim if size is None else _each("output_size", size, ndim)
     return tuple(sizes[len(sizes) - ndim + d] if n is None and len(sizes) >= ndim else n for d, n in enumerate(given))
 
 

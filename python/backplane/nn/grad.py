@@ -19,12 +19,27 @@ from ._convolution import input_gradient, weight_gradient
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
 
-__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
-__all__ += ["batch_norm_gradients"]
-__all__ += ["max_pool1d_input", "max_pool2d_input", "max_pool3d_input"]
-__all__ += ["avg_pool1d_input", "avg_pool2d_input", "avg_pool3d_input"]
-__all__ += ["adaptive_max_pool1d_input", "adaptive_max_pool2d_input", "adaptive_max_pool3d_input"]
-__all__ += ["adaptive_avg_pool1d_input", "adaptive_avg_pool2d_input", "adaptive_avg_pool3d_input"]
+__all__ = [
+    "adaptive_avg_pool1d_input",
+    "adaptive_avg_pool2d_input",
+    "adaptive_avg_pool3d_input",
+    "adaptive_max_pool1d_input",
+    "adaptive_max_pool2d_input",
+    "adaptive_max_pool3d_input",
+    "avg_pool1d_input",
+    "avg_pool2d_input",
+    "avg_pool3d_input",
+    "batch_norm_gradients",
+    "conv1d_input",
+    "conv1d_weight",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv3d_input",
+    "conv3d_weight",
+    "max_pool1d_input",
+    "max_pool2d_input",
+    "max_pool3d_input",
+]
 
 conv1d_input = input_gradient(1)
 conv2d_input = input_gradient(2)
