@@ -99,6 +99,9 @@ static void measure(const options *o, const layer *l, double sums[VARIANTS]) {
         if (make(&jobs[i], o, l, i == CHOSEN ? "" : names[i], memory)) {
             of[count] = i;
             list[count++] = (candidate){.name = names[i], .run = run, .context = &jobs[i]};
+        } else if (i == CHOSEN) {
+            fprintf(stderr, "conv: %s\n", bp_last_error());
+            exit(1);
         }
     }
     if (*o->library) {

@@ -11,8 +11,8 @@ extern "C" {
 
 #define BP_MAX_CONV_NDIM 3 /* positions of convolutions and pooling */
 
-/* Pooling of X to Y, or the gradient by X from that by Y, as pool.h describes both; I are the indices of maxima, of type
- * I64. Operands: MAX_POOL {X, Y, I}, where I may be absent; AVG_POOL {X, Y}; MAX_POOL_BACKWARD {Y, I, X};
+/* Pooling of X to Y, or the gradient by X from that by Y, as pool.h describes both; I are the indices of maxima, of
+ * type I64. Operands: MAX_POOL {X, Y, I}, where I may be absent; AVG_POOL {X, Y}; MAX_POOL_BACKWARD {Y, I, X};
  * AVG_POOL_BACKWARD {Y, X}.
  *
  * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
@@ -34,11 +34,11 @@ typedef struct bp_pool_problem {
 #define BP_MAX_NORM_NDIM 4
 #define BP_NORM_OPERANDS 8
 
-/* Batch normalization, as norm.h describes it. X is the input, Y the output or the gradient by it, G the gradient by the
- * input. Operands: BATCH_NORM {X, weight, bias, running_mean, running_var, Y}; BATCH_NORM_TRAINING {X, weight, bias, Y,
- * mean, inverse_std, running_mean, running_var}, of which the last two are also read; BATCH_NORM_BACKWARD {Y, X, weight,
- * mean, inverse_std, G, weight_gradient, bias_gradient}, where with `constant` running_mean and running_var are in place
- * of mean and inverse_std.
+/* Batch normalization, as norm.h describes it. X is the input, Y the output or the gradient by it, G the gradient by
+ * the input. Operands: BATCH_NORM {X, weight, bias, running_mean, running_var, Y}; BATCH_NORM_TRAINING {X, weight,
+ * bias, Y, mean, inverse_std, running_mean, running_var}, of which the last two are also read; BATCH_NORM_BACKWARD {Y,
+ * X, weight, mean, inverse_std, G, weight_gradient, bias_gradient}, where with `constant` running_mean and running_var
+ * are in place of mean and inverse_std.
  *
  * `size` are those of items and positions, whose order does not matter: dimensions of size 1 are leading ones, and
  * neighbours that can be merged are merged. Strides are in elements, 0 in dimensions of size 1; those of the written

@@ -1,6 +1,6 @@
-/* pool.h - computes maxima and averages of windows over one, two or three dimensions, and the gradients of both, with the
- * shapes and meanings of torch.nn.functional.max_pool1d, avg_pool1d, adaptive_max_pool1d, adaptive_avg_pool1d and their
- * counterparts of two and three dimensions.
+/* pool.h - computes maxima and averages of windows over one, two or three dimensions, and the gradients of both, with
+ * the shapes and meanings of torch.nn.functional.max_pool1d, avg_pool1d, adaptive_max_pool1d, adaptive_avg_pool1d and
+ * their counterparts of two and three dimensions.
  *
  * Shapes, for ndim dimensions (N items, C channels):
  *
@@ -37,9 +37,9 @@
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
- * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; kernel, stride or dilation below 1; padding negative or
- * more than half of the kernel's span, dilation (kernel - 1) + 1; a parameter that the kind of pooling does not have; a
- * bad index), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type),
+ * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; kernel, stride or dilation below 1; padding negative
+ * or more than half of the kernel's span, dilation (kernel - 1) + 1; a parameter that the kind of pooling does not
+ * have; a bad index), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type),
  * BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_POOL_H

@@ -21,26 +21,10 @@ typedef struct convolution {
     PyObject *options_owner;
 } convolution;
 
-/* Reads a tuple of one number for each dimension. None is NULL. */
-static bool read_each(convolution *of, PyObject *tuple, const char *name, int64_t *numbers, const int64_t **to) {
-    int count;
-    *to = NULL;
-    if (!core_numbers(of->state, tuple, name, numbers, &count)) {
-        return false;
-    }
-    if (count >= 0 && count != of->call.ndim) {
-        core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
-                    "%s: has %d numbers; one, or one for each of %d dimensions, is needed", name, count, of->call.ndim);
-        return false;
-    }
-    *to = count >= 0 ? numbers : NULL;
-    return true;
-}
-
 /* Reads "same", "valid", or a tuple. */
 static bool read_padding(convolution *of, PyObject *padding) {
     if (!PyUnicode_Check(padding)) {
-        return read_each(of, padding, "padding", of->padding, &of->call.padding);
+        return core_numbers_each(of->state, padding, "padding", of->call.ndim, of->padding, &of->call.padding);
     }
     const bool same = PyUnicode_CompareWithASCIIString(padding, "same") == 0;
     if (!same && PyUnicode_CompareWithASCIIString(padding, "valid") != 0) {
@@ -179,9 +163,11 @@ PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names) {
     of.call.transposed = transposed;
     of.call.groups = groups == 0 ? -1 : groups; /* 0 is no default here */
     of.call.activation = relu ? BP_CONV_RELU : BP_CONV_LINEAR;
-    if (read_each(&of, stride, "stride", of.stride, &of.call.stride) && read_padding(&of, padding) &&
-        read_each(&of, dilation, "dilation", of.dilation, &of.call.dilation) &&
-        read_each(&of, output_padding, "output_padding", of.output_padding, &of.call.output_padding) &&
+    if (core_numbers_each(of.state, stride, "stride", of.call.ndim, of.stride, &of.call.stride) &&
+        read_padding(&of, padding) &&
+        core_numbers_each(of.state, dilation, "dilation", of.call.ndim, of.dilation, &of.call.dilation) &&
+        core_numbers_each(of.state, output_padding, "output_padding", of.call.ndim, of.output_padding,
+                          &of.call.output_padding) &&
         core_options(of.state, settings, &of.options, &of.options_owner) && read_arrays(&of, arrays, !explains) &&
         place_result(&of, shape, out, !explains)) {
         result = explains ? core_explanation(of.state, explain, &of) : run(&of);

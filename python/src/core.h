@@ -372,6 +372,11 @@ PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 /* Reads None (*count is -1) or a tuple of at most BP_MAX_NDIM whole numbers. Returns false with an exception set. */
 bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count);
 
+/* Reads None or a tuple of one number for each of `ndim` dimensions. *to is `numbers`, or NULL for None. Returns false
+ * with an exception set. */
+bool core_numbers_each(core_state *state, PyObject *tuple, const char *name, int ndim, int64_t *numbers,
+                       const int64_t **to);
+
 /* Reads None or a tuple of at most BP_MAX_NDIM dimensions; *count is -1 for None. Returns false with an exception set.
  */
 bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count);

@@ -48,6 +48,22 @@ bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t 
     return size >= 0;
 }
 
+bool core_numbers_each(core_state *state, PyObject *tuple, const char *name, int ndim, int64_t *numbers,
+                       const int64_t **to) {
+    int count;
+    *to = NULL;
+    if (!core_numbers(state, tuple, name, numbers, &count)) {
+        return false;
+    }
+    if (count >= 0 && count != ndim) {
+        core_refuse(state, state->bad_value, BP_E_ARGUMENT,
+                    "%s: has %d numbers; one, or one for each of %d dimensions, is needed", name, count, ndim);
+        return false;
+    }
+    *to = count >= 0 ? numbers : NULL;
+    return true;
+}
+
 bool core_dims(core_state *state, PyObject *tuple, int *dims, int *count) {
     int64_t numbers[BP_MAX_NDIM];
     if (!core_numbers(state, tuple, "dim", numbers, count)) {

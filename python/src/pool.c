@@ -19,22 +19,6 @@ typedef struct pooling {
     PyObject *options_owner;
 } pooling;
 
-/* Reads a tuple of one number for each dimension. None is NULL. */
-static bool read_each(pooling *of, PyObject *tuple, const char *name, int64_t *numbers, const int64_t **to) {
-    int count;
-    *to = NULL;
-    if (!core_numbers(of->state, tuple, name, numbers, &count)) {
-        return false;
-    }
-    if (count >= 0 && count != of->call.ndim) {
-        core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT,
-                    "%s: has %d numbers; one, or one for each of %d dimensions, is needed", name, count, of->call.ndim);
-        return false;
-    }
-    *to = count >= 0 ? numbers : NULL;
-    return true;
-}
-
 /* Takes the arrays that the pass reads: the input, or the gradient and perhaps the indices. */
 static bool read_arrays(pooling *of, PyObject *first, PyObject *indices, bool runs) {
     const unsigned access = runs ? CORE_READS : CORE_DESCRIBES;
@@ -170,11 +154,11 @@ PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names) {
     of.call.kind = average ? BP_POOL_AVERAGE : BP_POOL_MAX;
     of.call.pass = backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD;
     of.call.divisor = divisor;
-    if (read_each(&of, output_size, "output_size", of.output_size, &of.call.output_size) &&
-        read_each(&of, kernel, "kernel_size", of.kernel, &of.call.kernel) &&
-        read_each(&of, stride, "stride", of.stride, &of.call.stride) &&
-        read_each(&of, padding, "padding", of.padding, &of.call.padding) &&
-        read_each(&of, dilation, "dilation", of.dilation, &of.call.dilation) &&
+    if (core_numbers_each(of.state, output_size, "output_size", of.call.ndim, of.output_size, &of.call.output_size) &&
+        core_numbers_each(of.state, kernel, "kernel_size", of.call.ndim, of.kernel, &of.call.kernel) &&
+        core_numbers_each(of.state, stride, "stride", of.call.ndim, of.stride, &of.call.stride) &&
+        core_numbers_each(of.state, padding, "padding", of.call.ndim, of.padding, &of.call.padding) &&
+        core_numbers_each(of.state, dilation, "dilation", of.call.ndim, of.dilation, &of.call.dilation) &&
         core_options(of.state, settings, &of.options, &of.options_owner) && read_arrays(&of, first, given, !explains) &&
         place_results(&of, size, with_indices != 0, out, !explains)) {
         result = explains ? core_explanation(of.state, explain, &of) : run(&of, with_indices != 0);

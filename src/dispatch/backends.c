@@ -223,6 +223,11 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
+/* Returns whether operations read this setting, or it is one that no flag tells about. */
+static bool is_read(const bp_setting_info *entry) {
+    return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & BP_SETTING_POLICY);
+}
+
 int bp_setting_has_effect(const char *name, const char **why) {
     const bp_setting_info *entry = name ? bp_setting_at(bp_setting_find(name)) : NULL;
     const char *reason = "";
@@ -232,7 +237,7 @@ int bp_setting_has_effect(const char *name, const char **why) {
         const backend *b = backend_of(name);
         bp_backend_info info = {.struct_size = sizeof info};
         bool lacking = b && describe(b, &info) == BP_OK && !info.available;
-        reason = lacking && info.reason ? info.reason : "";
+        reason = lacking && info.reason ? info.reason : is_read(entry) ? "" : "no operation of this version reads it";
     }
     if (why) {
         *why = reason;

@@ -150,9 +150,9 @@ static void settings_report_whether_they_have_an_effect(void **state) {
         "simulate.tf32",     "opt_einsum.enabled",           "opt_einsum.strategy",
         "mkldnn.enabled",    "mkldnn.conv.fp32_precision",   "mkldnn.deterministic",
         "conv.benchmark"};
-    static const char *const not_answered[] = {"cudnn.benchmark", "cuda.matmul.allow_tf32",    "cuda.flash_sdp",
-                                               "mha.fastpath",    "fill_uninitialized_memory", "quantized.engine",
-                                               "xnnpack.enabled"};
+    static const char *const not_answered[] = {
+        "cudnn.benchmark", "cuda.matmul.allow_tf32",    "cuda.flash_sdp",   "mkldnn.rnn.fp32_precision",
+        "mha.fastpath",    "fill_uninitialized_memory", "quantized.engine", "xnnpack.enabled"};
     const char *why;
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
         if (!bp_setting_has_effect(answered[i], &why) || why[0]) {

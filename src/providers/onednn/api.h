@@ -53,7 +53,6 @@ typedef struct bp__onednn_arg {
        CONST_PD, CONST_ATTR))                                                                                                  \
     X(reorder_primitive_desc_create, ENUM(status), (PD *, CONST_MD, ENGINE, CONST_MD, ENGINE, CONST_ATTR))                     \
     X(primitive_desc_query_md, CONST_MD, (CONST_PD, ENUM(query), int))                                                         \
-    X(primitive_desc_query, ENUM(status), (CONST_PD, ENUM(query), int, void *))                                                \
     X(primitive_desc_destroy, ENUM(status), (PD))                                                                              \
     X(primitive_create, ENUM(status), (PRIMITIVE *, CONST_PD))                                                                 \
     X(primitive_execute, ENUM(status), (CONST_PRIMITIVE, STREAM, int, const ARG *))                                            \
@@ -67,8 +66,7 @@ enum {
     BP__ONEDNN_CPU = 1,      /* engine kind */
     BP__ONEDNN_IN_ORDER = 1, /* stream flag */
     BP__ONEDNN_ANY = 1,      /* format tag: the library's choice */
-    BP__ONEDNN_F16 = 1,      /* data types */
-    BP__ONEDNN_BF16 = 2,
+    BP__ONEDNN_BF16 = 2,     /* data types */
     BP__ONEDNN_F32 = 3,
     BP__ONEDNN_INFERENCE = 96, /* propagation kind: no workspace is kept for gradients */
     BP__ONEDNN_FORWARD = 64,
@@ -79,7 +77,6 @@ enum {
     BP__ONEDNN_FPMATH_STRICT = 0,
     BP__ONEDNN_FPMATH_BF16 = 1,
     BP__ONEDNN_FPMATH_TF32 = 4,
-    BP__ONEDNN_QUERY_IMPLEMENTATION = 8, /* checked by the test of prototypes */
     BP__ONEDNN_QUERY_WEIGHTS = 131,
     BP__ONEDNN_QUERY_DIFF_WEIGHTS = 132,
     BP__ONEDNN_QUERY_SCRATCHPAD = 136,
