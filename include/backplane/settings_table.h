@@ -31,6 +31,10 @@
       "Library to use if it can run the call: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
     X(conv_preferred, 86, "conv.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(conv_enabled, 88, "conv.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
+      "Comma-separated libraries that may run convolutions, each as in conv.preferred; empty: all. dispatch.exclude applies too.") \
+    X(conv_deterministic, 89, "conv.deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "convolutions", \
+      "As deterministic, for convolutions alone; the stricter of the two applies.") \
     X(dispatch_exclude, 5, "dispatch.exclude", TEXT, "", "", "", BP_SETTING_POLICY, "all operations", \
       "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
@@ -78,8 +82,10 @@
       "The same for linear algebra; inherit: as benchmark says.") \
     X(conv_benchmark, 87, "conv.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "convolutions", \
       "The same for convolutions; inherit: as benchmark says.") \
-    X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", 0, "all operations", \
+    X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", BP_SETTING_POLICY, "all operations", \
       "Maximum number of candidates that are measured for one problem, those with the least estimates first; 0 means all.") \
+    X(conv_benchmark_limit, 91, "conv.benchmark_limit", INT, "-1", "-1..2147483647", "", BP_SETTING_POLICY, "convolutions", \
+      "The same for convolutions; -1: as benchmark_limit says.") \
     X(tuning_start, 82, "tuning.start", ENUM, "auto", "auto|now", "", BP_SETTING_POLICY, "all operations", \
       "When benchmark measures: auto = once a problem has taken 50 times what measuring is expected to take, and for at most 2 % of all calls' time; now = when its plan is made.") \
     X(tuning_store, 83, "tuning.store", ENUM, "read-write", "off|read|read-write", "", BP_SETTING_POLICY, "all operations", \
@@ -107,6 +113,8 @@
       "ieee refuses providers that round their inputs, tf32 and bf16 allow them; none inherits mkldnn.fp32_precision.") \
     X(mkldnn_conv_fp32_precision, 29, "mkldnn.conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions on the CPU", \
       "ieee refuses candidates with larger errors than a sum of products has, tf32 and bf16 allow rounding of inputs; none inherits mkldnn.fp32_precision.") \
+    X(conv_fp32_precision, 90, "conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions", \
+      "As mkldnn.conv.fp32_precision, for convolutions on any device; none inherits that setting for the CPU.") \
     X(mkldnn_rnn_fp32_precision, 30, "mkldnn.rnn.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 recurrent networks on the CPU", \
       "none inherits mkldnn.fp32_precision.") \
     X(float32_matmul_precision, 31, "float32_matmul_precision", ENUM, "highest", "highest|high|medium", "", BP_SETTING_ALIAS, "cuda.matmul.fp32_precision, mkldnn.matmul.fp32_precision", \

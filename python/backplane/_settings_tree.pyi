@@ -82,7 +82,11 @@ class Fft(Settings):
 
 class Conv(Settings):
     preferred: str
+    enabled: str
+    deterministic: Literal["off", "run", "threads"]
     benchmark: Literal["inherit", "true", "false"]
+    benchmark_limit: int
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
 
 class Dispatch(Settings):
     exclude: str

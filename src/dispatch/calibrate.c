@@ -80,7 +80,7 @@ static bp_status make_group(group *g, bp__candidate *const *list, int count) {
 static void leave_out_excluded(group *g) {
     const char *excluded = bp__setting_text(BP_SET_dispatch_exclude);
     for (int i = 0; i < g->count && *excluded; i++) {
-        g->members[i].classes = bp__name_listed(excluded, g->owners[i], NULL) ? 0 : g->members[i].classes;
+        g->members[i].classes = bp__name_excluded(excluded, g->owners[i], NULL) ? 0 : g->members[i].classes;
     }
 }
 

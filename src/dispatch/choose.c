@@ -135,8 +135,11 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     if (offer->verdict.reason != BP_REASON_ACCEPTED) {
         return;
     }
-    if (*c->exclude && bp__name_listed(c->exclude, c->candidate, offer->verdict.algorithm)) {
-        refuse(&offer->verdict, BP_REASON_EXCLUDED, "named by dispatch.exclude");
+    char text[64];
+    bp__exclusion exclusion = bp__name_excluded(c->exclude, c->candidate, offer->verdict.algorithm);
+    if (exclusion) {
+        refuse(&offer->verdict, BP_REASON_EXCLUDED,
+               bp__name_why_excluded(exclusion, &c->choice->asked, text, sizeof text));
         return;
     }
     check_guarantees(&c->choice->asked, &offer->verdict);
@@ -184,9 +187,10 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    const char *off = *exclude && bp__name_listed(exclude, candidate, NULL)
-                          ? "named by dispatch.exclude"
-                          : switched_off(candidate, problem->policy.constraints);
+    char text[64];
+    bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
+    const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
+                                : switched_off(candidate, problem->policy.constraints);
     if (off) {
         add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {
@@ -520,7 +524,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     bp__tune_choice(choice);
     decide(choice, asked);
     if (!early) {
-        bp__name_warn_of_unknown(choice, bp__policy_text(asked->policy.exclude));
+        bp__name_warn_of_unknown(choice);
     }
     return BP_OK;
 }

@@ -88,14 +88,22 @@ typedef struct bp__layout {
     int64_t shape[BP_MAX_BATCH_NDIM + 2], strides[BP_MAX_BATCH_NDIM + 2];
 } bp__layout;
 
+/* Settings of one family that narrow the settings of all operations. */
+typedef struct bp__family_limits {
+    bp_setting_id enabled;         /* a list of libraries that may run; empty: all */
+    bp_setting_id deterministic;   /* as `deterministic`; the stricter of the two applies */
+    bp_setting_id benchmark_limit; /* replaces benchmark_limit; -1: does not */
+} bp__family_limits;
+
 typedef struct bp__family {
     size_t size;    /* of the family's parameters, a member of bp_problem.of */
     int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
     int precision;  /* the fp32_precision setting that limits the rounding of f32 inputs; BP__NO_SETTING: inputs are
                      * never rounded */
     int benchmark;  /* the setting that measures the family's candidates; BP__NO_SETTING: there is none */
-    bp__cache_kind cache; /* the cache of the family's plans */
-    bool products;        /* the problem text names the operation, and the settings of products apply */
+    const bp__family_limits *limits; /* NULL: only the settings of all operations apply */
+    bp__cache_kind cache;            /* the cache of the family's plans */
+    bool products;                   /* the problem text names the operation, and the settings of products apply */
     /* Checks a request and converts it to canonical form. Fills a zeroed problem except for the policy. NULL for
      * operations that only occur as steps of others. */
     bp_status (*make)(bp_problem *problem, const void *request);
@@ -187,10 +195,17 @@ void bp__predict(bp__choice *choice);
  * by its whole text or first word ("native:packed"). It may end with both. A name that begins with ":" matches any
  * library. `algorithm` NULL: any; "": only names without one. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm);
-bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm);
-/* Adds a warning for each name in dispatch.exclude that matches no candidate, so that a constraint never fails
+/* The text of bp_policy.exclude: the names of dispatch.exclude; if the family's libraries are limited too, this mark,
+ * which no name contains, and then the names of those that may run. */
+#define BP__ENABLED "\t"
+/* `algorithm` NULL: the candidate with all its algorithms. */
+typedef enum bp__exclusion { BP__NOT_EXCLUDED, BP__EXCLUDED, BP__NOT_ENABLED } bp__exclusion;
+bp__exclusion bp__name_excluded(const char *exclude, const bp__candidate *candidate, const char *algorithm);
+/* Returns the reason as text, which may be in the buffer. */
+const char *bp__name_why_excluded(bp__exclusion exclusion, const bp_problem *problem, char *buffer, size_t size);
+/* Adds a warning for each name in bp_policy.exclude that matches no candidate, so that a constraint never fails
  * silently. */
-void bp__name_warn_of_unknown(bp__choice *choice, const char *list);
+void bp__name_warn_of_unknown(bp__choice *choice);
 /* Fails with the status and message for a name that matches no candidate. */
 bp_status bp__name_absent(const char *name);
 /* Writes one sentence: why the name matches no candidate. */

@@ -131,10 +131,10 @@ static const char *next_name(const char *list, char *name, size_t size) {
     while (*list == ' ' || *list == ',') {
         list++;
     }
-    if (!*list) {
+    if (!*list || *list == *BP__ENABLED) {
         return NULL;
     }
-    size_t length = strcspn(list, ",");
+    size_t length = strcspn(list, "," BP__ENABLED);
     const char *rest = list + length;
     while (list[length - 1] == ' ') {
         length--;
@@ -153,7 +153,7 @@ static void cut_algorithm(char *name) {
     }
 }
 
-bool bp__name_listed(const char *list, const bp__candidate *candidate, const char *algorithm) {
+static bool is_excluded(const char *list, const bp__candidate *candidate, const char *algorithm) {
     char name[256];
     while ((list = next_name(list, name, sizeof name))) {
         bool whole = library_matches(name, candidate) > 0;
@@ -164,12 +164,44 @@ bool bp__name_listed(const char *list, const bp__candidate *candidate, const cha
     return false;
 }
 
+/* Returns whether a name matches the candidate, or one of its algorithms if `algorithm` is NULL. */
+static bool is_enabled(const char *list, const bp__candidate *candidate, const char *algorithm) {
+    char name[256];
+    while ((list = next_name(list, name, sizeof name))) {
+        if (bp__name_matches(name, candidate, algorithm) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bp__exclusion bp__name_excluded(const char *exclude, const bp__candidate *candidate, const char *algorithm) {
+    const char *enabled = strchr(exclude, *BP__ENABLED);
+    return is_excluded(exclude, candidate, algorithm)                  ? BP__EXCLUDED
+           : enabled && !is_enabled(enabled + 1, candidate, algorithm) ? BP__NOT_ENABLED
+                                                                       : BP__NOT_EXCLUDED;
+}
+
+/* Returns the name of the setting that lists the libraries of the problem's family. */
+static const char *enabled_setting(const bp_problem *problem) {
+    const bp__family_limits *limits = bp__family_of(problem)->limits;
+    return limits ? bp_setting_at((int)limits->enabled)->name : "";
+}
+
+const char *bp__name_why_excluded(bp__exclusion exclusion, const bp_problem *problem, char *buffer, size_t size) {
+    if (exclusion == BP__EXCLUDED) {
+        return "named by dispatch.exclude";
+    }
+    snprintf(buffer, size, "not named by %s", enabled_setting(problem));
+    return buffer;
+}
+
 static const char *candidate_at(void *user, int index) {
     const bp__choice *choice = user;
     return index < choice->count ? bp__candidate_id(choice->offers[index].candidate) : NULL;
 }
 
-void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
+static void warn_of_unknown(bp__choice *choice, const char *setting, const char *list) {
     char name[256], suggestion[256];
     while ((list = next_name(list, name, sizeof name))) {
         bool known = bp__library_lookup(name) != NULL;
@@ -178,9 +210,17 @@ void bp__name_warn_of_unknown(bp__choice *choice, const char *list) {
         }
         if (!known) {
             bp__suggest(name, candidate_at, choice, suggestion, sizeof suggestion);
-            bp__text_addf(&choice->warning, "%sdispatch.exclude names '%s', but there is no such library%s%s",
-                          choice->warning.length > 0 ? "; " : "", name, *suggestion ? "; " : "", suggestion);
+            bp__text_addf(&choice->warning, "%s%s names '%s', but there is no such library%s%s",
+                          choice->warning.length > 0 ? "; " : "", setting, name, *suggestion ? "; " : "", suggestion);
         }
+    }
+}
+
+void bp__name_warn_of_unknown(bp__choice *choice) {
+    const char *exclude = bp__policy_text(choice->asked.policy.exclude), *enabled = strchr(exclude, *BP__ENABLED);
+    warn_of_unknown(choice, "dispatch.exclude", exclude);
+    if (enabled) {
+        warn_of_unknown(choice, enabled_setting(&choice->asked), enabled + 1);
     }
 }
 

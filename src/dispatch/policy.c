@@ -103,12 +103,26 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
-/* Returns whether the family's candidates are measured. */
-uint8_t bp__policy_benchmark(const bp__family *family) {
+int bp__policy_benchmark(const bp__family *family) {
     enum { INHERIT, TRUE };
     int64_t own = family->benchmark == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family->benchmark);
     bool on = own == INHERIT ? bp__setting_int(BP_SET_benchmark) != 0 : own == TRUE;
     return !on ? BP__BENCHMARK_OFF : bp__setting_int(BP_SET_tuning_start) ? BP__BENCHMARK_NOW : BP__BENCHMARK_AUTO;
+}
+
+/* Returns the maximum number of candidates that are measured. Nothing has more candidates than the greatest number. */
+static int benchmark_limit(const bp__family *family) {
+    int64_t own = family->limits ? bp__setting_int(family->limits->benchmark_limit) : -1;
+    int64_t limit = own >= 0 ? own : bp__setting_int(BP_SET_benchmark_limit);
+    return limit == 0 || limit > BP__BENCHMARK_ALL ? BP__BENCHMARK_ALL : (int)limit;
+}
+
+int bp__benchmark_mode(const bp_policy *policy) {
+    return policy->benchmark % BP__BENCHMARK_MODES;
+}
+
+int bp__benchmark_limit(const bp_policy *policy) {
+    return policy->benchmark / BP__BENCHMARK_MODES;
 }
 
 static uint8_t tuning(void) {
@@ -138,16 +152,39 @@ static void resolve_common(bp_policy *policy) {
     pthread_mutex_unlock(&bp__policy_mutex);
 }
 
+/* Applies the stricter of `deterministic` and the family's own setting, and adds the libraries that may run to those
+ * that must not. */
+static void apply_limits(bp_policy *policy, const bp__family_limits *limits) {
+    const uint8_t deterministic = (uint8_t)bp__setting_int(limits->deterministic);
+    const char *enabled = bp__setting_text(limits->enabled);
+    if (deterministic > policy->deterministic) {
+        policy->deterministic = deterministic;
+        policy->warn_only = 0;
+        policy->measured = 0;
+    }
+    if (*enabled) {
+        bp__text both = {0};
+        bp__text_addf(&both, "%s" BP__ENABLED "%s", bp__setting_text(BP_SET_dispatch_exclude), enabled);
+        pthread_mutex_lock(&bp__policy_mutex);
+        policy->exclude = both.failed ? policy->exclude : text_handle(bp__text_get(&both));
+        pthread_mutex_unlock(&bp__policy_mutex);
+        bp__text_free(&both);
+    }
+}
+
 /* Resolves the family's own settings. */
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
     policy->precision = precision_of(family);
     policy->constraints |= requires_ieee(family) ? BP__IEEE : 0;
-    policy->benchmark = bp__policy_benchmark(family);
+    policy->benchmark = (uint8_t)(bp__policy_benchmark(family) + BP__BENCHMARK_MODES * benchmark_limit(family));
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2
                        : bp__setting_int(BP_SET_simulate_tf32) ? 1
                                                                : 0;
+    if (family->limits) {
+        apply_limits(policy, family->limits);
+    }
     /* A bit mask of the enumeration. */
     policy->packed = family->input_layout ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
     if (family->preference != BP__NO_SETTING) {

@@ -143,11 +143,12 @@ void bp__tune_choice(bp__choice *choice) {
     choice->measured = false;
     choice->unmeasured = NULL;
     choice->neighbour[0] = '\0';
-    if (policy->tuning != BP__TUNING_OFF || policy->benchmark != BP__BENCHMARK_OFF) {
+    const int mode = bp__benchmark_mode(policy);
+    const bool uses = policy->tuning != BP__TUNING_OFF || mode != BP__BENCHMARK_OFF, now = mode == BP__BENCHMARK_NOW;
+    if (uses) {
         refuse_quarantined(choice);
     }
-    bool now = policy->benchmark == BP__BENCHMARK_NOW;
-    if (now || ((policy->tuning != BP__TUNING_OFF || policy->benchmark != BP__BENCHMARK_OFF) && bp__tune_any())) {
+    if (now || (uses && bp__tune_any())) {
         rank(choice, now ? MEASURES_AND_WAITS : USES_OTHERS, NULL);
     }
 }

@@ -10,8 +10,11 @@
 #include "dispatch/internal.h"
 #include "store/store.h"
 
-/* Values of bp_policy.benchmark. */
-enum { BP__BENCHMARK_OFF, BP__BENCHMARK_AUTO, BP__BENCHMARK_NOW };
+/* bp_policy.benchmark: a mode, plus BP__BENCHMARK_MODES times the maximum number of candidates that are measured. */
+enum { BP__BENCHMARK_OFF, BP__BENCHMARK_AUTO, BP__BENCHMARK_NOW, BP__BENCHMARK_MODES };
+enum { BP__BENCHMARK_ALL = UINT8_MAX / BP__BENCHMARK_MODES - 1 }; /* this number means all candidates */
+int bp__benchmark_mode(const bp_policy *policy);                  /* policy.c */
+int bp__benchmark_limit(const bp_policy *policy);                 /* likewise */
 
 /* Values of bp_policy.tuning: which stored times are used. */
 enum { BP__TUNING_OFF, BP__TUNING_USED, BP__TUNING_FROZEN };
@@ -71,7 +74,7 @@ void bp__tune_forked(void); /* in a child of fork */
 char *bp__library_recall(const bp_library_info *library, const char *name);
 void bp__library_remember(const bp_library_info *library, const char *name, bp_op op, const char *text);
 uint64_t bp__tune_machine(void); /* hash of the machine and of what changes speed on it (tune_key.c) */
-uint8_t bp__policy_benchmark(const bp__family *family); /* policy.c */
+int bp__policy_benchmark(const bp__family *family); /* the mode under the settings in force; policy.c */
 
 extern pthread_mutex_t bp__tune_mutex;
 

@@ -18,7 +18,8 @@ static atomic_llong called_ns, measured_ns;
 
 void bp__tune_schedule(bp_plan *plan, const bp__choice *choice) {
     const bp_policy *policy = &plan->problem.policy;
-    bool open = policy->benchmark == BP__BENCHMARK_AUTO && policy->deterministic == 0 && choice && !choice->measured;
+    bool open =
+        bp__benchmark_mode(policy) == BP__BENCHMARK_AUTO && policy->deterministic == 0 && choice && !choice->measured;
     plan->tuning_ns = open ? bp__tune_cost(choice) : 0;
     atomic_init(&plan->due, plan->tuning_ns > 0 ? FIRST_TIMED : UINT64_MAX);
 }

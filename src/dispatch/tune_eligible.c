@@ -57,9 +57,9 @@ bp__eligible bp__tune_eligible(const bp__choice *choice) {
 
 /* Keeps those that may be the fastest, at most benchmark_limit. */
 void bp__tune_keep_likely(bp__eligible *all, const bp__choice *choice) {
-    int64_t limit = bp__setting_int(BP_SET_benchmark_limit);
+    const int limit = bp__benchmark_limit(&choice->asked.policy);
     int keep = 0;
-    while (keep < all->count && (limit == 0 || keep < limit) &&
+    while (keep < all->count && (limit == BP__BENCHMARK_ALL || keep < limit) &&
            expected_ns(choice, all->offer[keep]) <= LIKELY * expected_ns(choice, all->offer[0])) {
         keep++;
     }

@@ -67,6 +67,8 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
                              *const packed[] = {"", " first", " second", " both"};
     const bp_policy *policy = &asked->policy;
     const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
+    const int excluded = (int)strcspn(exclude, BP__ENABLED);
+    const char *enabled = exclude + excluded + (exclude[excluded] != '\0');
     char problem[256];
     bp__problem_text(asked, problem, sizeof problem);
     if (!bp__family_of(asked)->products) {
@@ -82,7 +84,8 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     if (policy->deterministic) {
         bp__text_addf(key, "; deterministic%s", levels[policy->deterministic % 3]);
     }
-    bp__text_addf(key, "%s%s%s%s", *preferred ? "; preferred " : "", preferred, *exclude ? "; excluded " : "", exclude);
+    bp__text_addf(key, "%s%s%s%.*s%s%s", *preferred ? "; preferred " : "", preferred, excluded ? "; excluded " : "",
+                  excluded, exclude, *enabled ? "; enabled " : "", enabled);
     bp__text_addf(key, "; machine %016" PRIx64, bp__tune_machine());
     if (asked->op == BP_OP_GEMM) {
         bp__text_addf(key, "; layout %016" PRIx64, layout_hash(asked));

@@ -4,6 +4,7 @@
  *   fp32_precision
  *    |- cudnn.fp32_precision     (all of CUDA)   |- cuda.matmul  |- cudnn.conv  |- cudnn.rnn
  *    `- mkldnn.fp32_precision    (all of the CPU) |- mkldnn.matmul  |- mkldnn.conv  |- mkldnn.rnn
+ *                                                                      `- conv (the precision of a convolution)
  *
  * Reading gives the resolved value. A parent that has been set overrides a setting's own default: otherwise
  * asking for ieee at the top would leave convolutions on tf32 (PyTorch issue 179445).
@@ -22,6 +23,8 @@ bp_setting_id bp__parent(bp_setting_id id) {
     case BP_SET_mkldnn_conv_fp32_precision:
     case BP_SET_mkldnn_rnn_fp32_precision:
         return BP_SET_mkldnn_fp32_precision;
+    case BP_SET_conv_fp32_precision:
+        return BP_SET_mkldnn_conv_fp32_precision; /* operations run on the CPU */
     case BP_SET_cudnn_fp32_precision:
     case BP_SET_mkldnn_fp32_precision:
         return BP_SET_fp32_precision;

@@ -90,8 +90,11 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
 const bp__family bp__family_conv = {
     .size = sizeof(bp_conv_problem),
     .preference = BP_SET_conv_preferred,
-    .precision = BP_SET_mkldnn_conv_fp32_precision,
+    .precision = BP_SET_conv_fp32_precision,
     .benchmark = BP_SET_conv_benchmark,
+    .limits = &(const bp__family_limits){.enabled = BP_SET_conv_enabled,
+                                         .deterministic = BP_SET_conv_deterministic,
+                                         .benchmark_limit = BP_SET_conv_benchmark_limit},
     .make = bp__conv_make,
     .describe = describe,
     .input_layout = input_layout,
