@@ -64,8 +64,8 @@ typedef struct bp__product_shape {
 double bp__calibration_predict(const bp__calibration *calibration, const bp__product_shape *product, uint32_t *factors,
                                bp__accuracy *accuracy);
 
-/* Returns the ratio of the measured time to the provider's estimate for a class of transforms or linear algebra; 0 if
- * it was not measured. */
+/* Returns the ratio of the measured time to the provider's estimate for a class of ratios, from the first and the
+ * second of its sizes; 0 if it was not measured. */
 double bp__calibration_ratio(const bp__calibration *calibration, int class, double size, double items,
                              bp__accuracy *accuracy);
 

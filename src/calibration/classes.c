@@ -62,6 +62,20 @@ static const bp__lattice matrices = {
     .most = 1 << 11,
 };
 
+/* The sizes are the channels and the side of a square image. The largest dense ones take about 10 ms. */
+static const bp__lattice images = {
+    .dimensions = 2,
+    .count = {4, 5},
+    .knot = {{8, 32, 128, 512}, {7, 14, 28, 56, 112}},
+    .most = 1 << 13,
+};
+static const bp__lattice many_channels = {
+    .dimensions = 2,
+    .count = {4, 5},
+    .knot = {{16, 64, 256, 1024}, {7, 14, 28, 56, 112}},
+    .most = 1 << 17,
+};
+
 #define PRODUCTS(type, text)                                                                                           \
     {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &coarse, false},                        \
         {"gemm." text ".transposed-b", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_B, &coarse, false},                    \
@@ -104,6 +118,10 @@ const bp__class bp__classes[] = {
     MATRIX(BP_OP_LSTSQ, "lstsq")
     MATRIX(BP_OP_DET, "det")
     /* clang-format on */
+    {"conv.f32.points", BP_OP_CONV, BP_F32, BP__VARIANT_CONV_POINTS, &images, false},
+    {"conv.f32.dense", BP_OP_CONV, BP_F32, BP__VARIANT_CONV_DENSE, &images, false},
+    {"conv.f32.depthwise", BP_OP_CONV, BP_F32, BP__VARIANT_CONV_DEPTHWISE, &many_channels, false},
+    {"conv.f32.winograd", BP_OP_CONV, BP_F32, BP__VARIANT_CONV_WINOGRAD, &images, false},
 };
 _Static_assert(sizeof bp__classes / sizeof *bp__classes == BP__CLASSES,
                "the table has as many rows as the header says");

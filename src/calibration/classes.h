@@ -4,8 +4,9 @@
  * The other classes vary one of these properties over a coarser lattice. Their values become factors to the base class
  * when they are read, so that properties can be combined. The sizes are m, n and k.
  *
- * Transforms and linear algebra: the values are ratios of measured times to the provider's estimates, on one thread.
- * The sizes are the length of a transform, or the side of a square one or of a matrix, and the number of items.
+ * Transforms, linear algebra and convolutions: the values are ratios of measured times to the provider's estimates, on
+ * one thread. The sizes are the length of a transform, or the side of a square one or of a matrix, and the number of
+ * items; of a convolution with a packed weight, the channels and the side of the image.
  */
 #ifndef BP_CALIBRATION_CLASSES_H
 #define BP_CALIBRATION_CLASSES_H
@@ -33,7 +34,11 @@ typedef enum bp__variant {
     BP__VARIANT_REAL_POWERS,                           /* the same for real transforms */
     BP__VARIANT_REAL_FACTORS,
     BP__VARIANT_REAL_PRIMES,
-    BP__VARIANT_REAL_SQUARES
+    BP__VARIANT_REAL_SQUARES,
+    BP__VARIANT_CONV_POINTS,    /* convolutions with kernels of one element */
+    BP__VARIANT_CONV_DENSE,     /* with larger kernels; measured with 3x3 */
+    BP__VARIANT_CONV_DEPTHWISE, /* with one channel in each group; measured with 3x3 */
+    BP__VARIANT_CONV_WINOGRAD   /* those of Winograd's algorithm */
 } bp__variant;
 
 typedef struct bp__class {
@@ -45,8 +50,11 @@ typedef struct bp__class {
     bool first; /* measured when a library is used for the first time; the others by bp_calibrate() */
 } bp__class;
 
-enum { BP__CLASSES = 60 };
+enum { BP__CLASSES = 64 };
 extern const bp__class bp__classes[BP__CLASSES];
+
+/* All classes, as bits. */
+#define BP__ALL_CLASSES (UINT64_MAX >> (64 - BP__CLASSES))
 
 /* Whether the values are ratios to estimates, and not times. */
 static inline bool bp__class_has_ratios(const bp__class *class) {

@@ -15,7 +15,7 @@ static struct retired {
 /* The milliseconds of one class when a library is used for the first time. */
 enum { FIRST_BUDGET_MS = 45 };
 
-/* Returns the classes that the candidate may offer, as bits. For transforms and linear algebra the kind of its library
+/* Returns the classes that the candidate may offer, as bits. For other operations than products the kind of its library
  * decides; the helper finds out what is refused. */
 static uint64_t classes_of(const bp__candidate *candidate) {
     enum { SIDE = 16 }; /* every provider of products accepts this size */
@@ -24,9 +24,10 @@ static uint64_t classes_of(const bp__candidate *candidate) {
     for (int i = 0; candidate->instance && i < BP__CLASSES; i++) {
         const bp__class *class = &bp__classes[i];
         const bp_problem sample = bp__plain_product(class->dtype, SIDE, SIDE, SIDE);
-        const bool offers = class->op == BP_OP_GEMM  ? bp__estimate_of(candidate, &sample) >= 0
-                            : class->op == BP_OP_FFT ? (kinds & BP_LIB_FFT) != 0
-                                                     : (kinds & BP_LIB_LAPACK) != 0;
+        const bool offers = class->op == BP_OP_GEMM   ? bp__estimate_of(candidate, &sample) >= 0
+                            : class->op == BP_OP_FFT  ? (kinds & BP_LIB_FFT) != 0
+                            : class->op == BP_OP_CONV ? (kinds & BP_LIB_DNN) != 0
+                                                      : (kinds & BP_LIB_LAPACK) != 0;
         classes |= (uint64_t)offers << i;
     }
     return classes;
@@ -185,7 +186,7 @@ bp_status bp_calibrate(double seconds, bp_calibrate_progress progress, void *use
                .progress = progress,
                .user = user};
     const bp_status status = bp__candidates_measure(&(bp__calibration_request){
-        .wanted = (UINT64_C(1) << BP__CLASSES) - 1, .budget_ms = BUDGET_MS, .progress = on_progress, .user = &w});
+        .wanted = BP__ALL_CLASSES, .budget_ms = BUDGET_MS, .progress = on_progress, .user = &w});
     return status == BP_OK && w.stopped ? bp__fail(BP_E_TIMEOUT, "the time was over before everything was measured; "
                                                                  "the next call continues")
                                         : status;

@@ -7,8 +7,8 @@
  * (transposed, strided, batched, with threads) are factors to it. For a property that was not measured, the factor is
  * the ratio of the provider's own estimates with and without it.
  *
- * For transforms and linear algebra, the ratio of measured times to estimates is known at a few sizes. A prediction is
- * the estimate times the ratio between them. */
+ * For transforms, linear algebra and convolutions, the ratio of measured times to estimates is known at a few sizes. A
+ * prediction is the estimate times the ratio between them. */
 #include "dispatch/internal.h"
 
 #include <math.h>
@@ -200,10 +200,52 @@ static double predict_by_ratio(const bp__candidate *candidate, const bp_problem 
     return estimate * bp__calibration_ratio(calibration, class, size, items, accuracy);
 }
 
+/* ---- Convolutions ---- */
+
+static bool is_depthwise(const bp_conv_problem *c) {
+    return c->in_channels == 1 && c->groups > 1;
+}
+
+/* Returns the class whose ratios apply to an algorithm, or -1. Only Winograd's algorithm was measured by itself. */
+static int class_of_convolution(const bp_problem *problem, const bp_verdict *verdict) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
+    const bool winograd = strncmp(verdict->algorithm, "winograd", strlen("winograd")) == 0;
+    return bp__class_find(BP_OP_CONV, (bp_dtype)problem->dtype,
+                          winograd          ? BP__VARIANT_CONV_WINOGRAD
+                          : is_depthwise(c) ? BP__VARIANT_CONV_DEPTHWISE
+                          : taps == 1       ? BP__VARIANT_CONV_POINTS
+                                            : BP__VARIANT_CONV_DENSE);
+}
+
+/* Predicts the time of an offer for a convolution. Returns false if nothing similar was measured. */
+static bool predict_convolution(const bp_problem *problem, bp__offer *offer) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const bp__calibration *calibration = atomic_load_explicit(&offer->candidate->calibration, memory_order_acquire);
+    const int class = class_of_convolution(problem, &offer->verdict);
+    const double channels =
+        is_depthwise(c) ? (double)c->groups : sqrt((double)c->in_channels * (double)c->out_channels);
+    const double side = sqrt((double)c->batch * (double)c->out[0] * (double)c->out[1] * (double)c->out[2]);
+    bp__accuracy of_point;
+    offer->predicted_ns = offer->verdict.cost_ns * bp__calibration_ratio(calibration, class, channels, side, &of_point);
+    offer->accuracy = BP__INTERPOLATED; /* from one kernel, one thread and a packed weight to others */
+    return offer->predicted_ns > 0;
+}
+
 /* ---- The choice ---- */
 
 static bool is_accepted(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED;
+}
+
+/* Predicts the times of the offers of one candidate for a convolution. */
+static bool predict_convolutions(bp__choice *choice, int first, int end) {
+    bool known = true;
+    for (int i = first; i < end && known; i++) {
+        bp__offer *o = &choice->offers[i];
+        known = !is_accepted(o) || predict_convolution(&choice->asked, o);
+    }
+    return known;
 }
 
 /* Predicts the times of the offers of one candidate, which are those from `first` to `end`. Its algorithms have the
@@ -238,6 +280,7 @@ static bool is_predictable(const bp_problem *problem) {
     const bp__family *family = bp__family_of(problem);
     return problem->op == BP_OP_GEMM      ? g->m > 0 && g->n > 0 && g->k > 0 && g->batch > 0
            : problem->op == BP_OP_FFT     ? problem->of.fft.batch > 0
+           : problem->op == BP_OP_CONV    ? problem->of.conv.batch > 0
            : family == &bp__family_linalg ? l->m > 0 && l->n > 0 && l->batch > 0
                                           : false;
 }
@@ -249,7 +292,8 @@ void bp__predict(bp__choice *choice) {
         while (end < choice->count && choice->offers[end].candidate == choice->offers[first].candidate) {
             end++;
         }
-        complete = predict_offers(choice, first, end);
+        complete = choice->asked.op == BP_OP_CONV ? predict_convolutions(choice, first, end)
+                                                  : predict_offers(choice, first, end);
     }
     choice->predicted = complete;
     for (int i = 0; i < choice->count; i++) {

@@ -1,10 +1,7 @@
 /* test_choice.c - tests that measured times decide: with a provider whose estimates are wrong, with one that ends its
- * process, with settings, and with stored times of an earlier process.
- *
- * Each process that measures is this program, started again with the name of a step, because a process loads its
- * provider modules once. */
+ * process, with settings, and with stored times of an earlier process. */
 #define _GNU_SOURCE
-#include "backplane.h"
+#include "calibration/steps.h"
 #include "dispatch/internal.h"
 
 #include <fcntl.h>
@@ -21,7 +18,7 @@
 
 #include <cmocka.h>
 
-static char program[4096], folder[] = "/tmp/backplane-calibration-XXXXXX";
+enum { SKIPPED = 77 }; /* ctest counts it as skipped */
 
 /* ---- Steps, in processes of their own ---- */
 
@@ -41,30 +38,10 @@ static bp_explanation *explained(int64_t m, int64_t n, int64_t k, const char *se
     return e;
 }
 
-/* Returns whether the candidate is chosen; *source is the source of its time. */
-static bool is_chosen(const bp_explanation *e, const char *library, bp_time_source *source) {
-    bp_candidate_info info = {.struct_size = sizeof info};
-    for (int i = 0; bp_explanation_at(e, i, &info); i++) {
-        if (strcmp(info.library, library) == 0) {
-            *source = info.time_source;
-            return info.chosen != 0;
-        }
-    }
-    fprintf(stderr, "'%s' is no candidate\n", library);
-    exit(1);
-}
-
 /* Whether native is much slower than usual, so that its times say nothing. */
 static bool is_sanitized(void) {
     const char *sanitizer = getenv("TESTED_SANITIZERS");
     return sanitizer && *sanitizer;
-}
-
-static void expect(bool condition, const char *what) {
-    if (!condition) {
-        fprintf(stderr, "not true: %s\n", what);
-        exit(1);
-    }
 }
 
 static uint64_t next_random(uint64_t *state) {
@@ -204,40 +181,6 @@ static void step_machine(void) {
     expect(bp_calibrate(1e-9, NULL, NULL) == BP_E_TIMEOUT, "it stops when the time is over");
 }
 
-/* Measures everything, and looks at the times of a transform and a decomposition. */
-static void step_ratios(void) {
-    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
-    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV};
-    bp_explanation *e;
-    bp_time_source source;
-    bp_view in, out;
-    expect(bp_calibrate(0, NULL, NULL) == BP_OK, "the whole machine is measured");
-    for (int length = 64; length <= 65; length++) {
-        bp_view_matrix(&in, NULL, BP_C128, 1, length);
-        bp_view_matrix(&out, NULL, BP_C128, 1, length);
-        expect(bp_fft_explain(&e, NULL, &transform, &in.tensor, &out.tensor) == BP_OK, "a transform is explained");
-        expect(is_chosen(e, "native", &source), "the only provider is chosen");
-        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
-        bp_explanation_release(e);
-    }
-    const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .ndim = 2};
-    for (int length = 64; length <= 65; length++) {
-        bp_view_matrix(&in, NULL, BP_C64, 64, length);
-        bp_view_matrix(&out, NULL, BP_C64, 64, length);
-        expect(bp_fft_explain(&e, NULL, &square, &in.tensor, &out.tensor) == BP_OK, "two dimensions are explained");
-        is_chosen(e, "native", &source);
-        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "they have times of their own");
-        bp_explanation_release(e);
-    }
-    bp_view_matrix(&in, NULL, BP_F32, 8, 8);
-    bp_view_matrix(&out, NULL, BP_F32, 8, 8);
-    inverse.operand[0] = &in.tensor;
-    inverse.operand[1] = &out.tensor;
-    expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
-    expect(is_chosen(e, "native", &source) && source == BP_TIME_MEASURED, "inverses are measured");
-    bp_explanation_release(e);
-}
-
 /* The cost of odd sizes, which are not measured, follows the provider's estimates. */
 static void step_follows(bool follows) {
     const char *name = follows ? "following" : "smooth";
@@ -250,24 +193,6 @@ static void step_follows(bool follows) {
                follows ? "sizes with a high estimate are slow" : "estimates do not matter");
         bp_explanation_release(e);
     }
-}
-
-/* A candidate that refuses one thread is measured with all, so that choices among all candidates have times. */
-static void step_all_threads(void) {
-    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV};
-    bp_machine_info machine = {.struct_size = sizeof machine};
-    bp_time_source source;
-    bp_explanation *e;
-    bp_view in, out;
-    expect(bp_machine(&machine) == BP_OK && bp_calibrate(0, NULL, NULL) == BP_OK, "the whole machine is measured");
-    bp_view_matrix(&in, NULL, BP_F64, 8, 8);
-    bp_view_matrix(&out, NULL, BP_F64, 8, 8);
-    inverse.operand[0] = &in.tensor;
-    inverse.operand[1] = &out.tensor;
-    expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
-    is_chosen(e, "inverting", &source);
-    expect(source == BP_TIME_MEASURED || machine.usable_cpus == 1, "inverses are measured with all threads");
-    bp_explanation_release(e);
 }
 
 static void *make_plan(void *context) {
@@ -340,70 +265,43 @@ static void step_replaced(void) {
     expect(cost_of("blas") > 1e6, "the time of the library that replaced it");
 }
 
-static const struct step {
-    const char *name;
-    void (*run)(void);
-} steps[] = {
+static void step_without_calibration(void) {
+    step_estimated("num_threads=1, calibration=off");
+}
+
+static void step_unstored(void) {
+    step_estimated("num_threads=1");
+}
+
+static void step_following(void) {
+    step_follows(true);
+}
+
+static void step_smooth(void) {
+    step_follows(false);
+}
+
+static const step steps[] = {
+    {"estimated", step_without_calibration},
+    {"unstored", step_unstored},
+    {"following", step_following},
+    {"smooth", step_smooth},
     {"uneven", step_uneven},
     {"measured", step_measured},
     {"deterministic", step_deterministic},
     {"key", step_settings_are_part_of_the_key},
     {"crashing", step_crashing},
     {"machine", step_machine},
-    {"ratios", step_ratios},
     {"scale", step_scale},
-    {"threads", step_all_threads},
     {"wait", step_others_do_not_wait},
     {"libraries", step_libraries},
     {"replaced", step_replaced},
 };
 
-static void run_step(const char *name) {
-    if (strcmp(name, "estimated") == 0) {
-        step_estimated("num_threads=1, calibration=off");
-        return;
-    }
-    if (strcmp(name, "following") == 0 || strcmp(name, "smooth") == 0) {
-        step_follows(*name == 'f');
-        return;
-    }
-    if (strcmp(name, "unstored") == 0) {
-        step_estimated("num_threads=1");
-        return;
-    }
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (strcmp(steps[i].name, name) == 0) {
-            steps[i].run();
-            return;
-        }
-    }
-    exit(2);
-}
-
 /* ---- Tests ---- */
 
-static void write_modules(const char *provider, char *path, size_t size) {
-    snprintf(path, size, "%s", program);
-    snprintf(strrchr(path, '/'), 128, "/calibration-%s", provider);
-}
-
-/* Runs a step with these providers and no library. */
-static int run_with(const char *provider, const char *step) {
-    char modules[4200];
-    write_modules(provider, modules, sizeof modules);
-    const pid_t child = fork();
-    if (child == 0) {
-        setenv("BACKPLANE_PROVIDER_PATH", modules, 1);
-        execl(program, program, step, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void write_store(char *path, size_t size) {
-    snprintf(path, size, "%s/calibration.txt", folder);
+    snprintf(path, size, "%s/calibration.txt", steps_folder);
 }
 
 /* Returns the number of bytes of the stored times, or -1. */
@@ -418,15 +316,6 @@ static long store_size(void) {
     const long size = ftell(file);
     fclose(file);
     return size;
-}
-
-static int clear_store(void **state) {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
-    snprintf(command, sizeof command, "mkdir -m 700 %s", folder);
-    return system(command);
 }
 
 static void slow_sizes_are_not_chosen(void **state) {
@@ -492,7 +381,7 @@ static void one_process_measures_at_a_time(void **state) {
     (void)state;
     char path[128];
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    snprintf(path, sizeof path, "%s/calibration.measuring", folder);
+    snprintf(path, sizeof path, "%s/calibration.measuring", steps_folder);
     const int file = open(path, O_RDWR | O_CREAT, 0600);
     assert_true(file >= 0);
     assert_int_equal(fcntl(file, F_SETLK, &whole), 0);
@@ -504,12 +393,6 @@ static void one_process_measures_at_a_time(void **state) {
 static void the_whole_machine_can_be_measured(void **state) {
     (void)state;
     assert_int_equal(run_with("uneven", "machine"), 0);
-    assert_int_equal(run_with("uneven", "ratios"), 0);
-}
-
-static void candidates_that_refuse_one_thread_are_measured(void **state) {
-    (void)state;
-    assert_int_equal(run_with("inverting", "threads"), 0);
 }
 
 static void estimates_are_followed_if_the_provider_says_so(void **state) {
@@ -521,14 +404,14 @@ static void estimates_are_followed_if_the_provider_says_so(void **state) {
 static void other_threads_and_fork_do_not_wait(void **state) {
     (void)state;
     char go[128];
-    snprintf(go, sizeof go, "%s/go", folder);
+    snprintf(go, sizeof go, "%s/go", steps_folder);
     setenv("TIMED_GO", go, 1);
     assert_int_equal(run_with("waiting", "wait"), 0);
     unsetenv("TIMED_GO");
 }
 
 static void write_library(const char *name, char *path, size_t size) {
-    snprintf(path, size, "%s", program);
+    snprintf(path, size, "%s", steps_program);
     snprintf(strrchr(path, '/'), 128, "/calibration-libraries/lib%s.so", name);
 }
 
@@ -546,7 +429,7 @@ static void each_library_has_its_own_times(void **state) {
 static void copy_library(const char *name, const char *to) {
     char from[4300], command[8700];
     write_library(name, from, sizeof from);
-    snprintf(command, sizeof command, "cp '%s' '%s/%s'", from, folder, to);
+    snprintf(command, sizeof command, "cp '%s' '%s/%s'", from, steps_folder, to);
     assert_int_equal(system(command), 0);
 }
 
@@ -555,29 +438,16 @@ static void times_of_a_replaced_library_are_not_used(void **state) {
     char path[128];
     copy_library("quick", "libmath.so");
     copy_library("sleepy", "next.so");
-    snprintf(path, sizeof path, "%s/libmath.so", folder);
+    snprintf(path, sizeof path, "%s/libmath.so", steps_folder);
     setenv("BACKPLANE_LIBRARY_PATH", path, 1);
     assert_int_equal(run_with("uneven", "replaced"), 0);
     unsetenv("BACKPLANE_LIBRARY_PATH");
 }
 
 int main(int count, char **words) {
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    if (count > 1) {
-        run_step(words[1]);
-        return 0;
+    if (!steps_begin(count, words, steps, (int)(sizeof steps / sizeof *steps))) {
+        return SKIPPED;
     }
-    if (getenv("TESTED_EMULATED")) {
-        printf("skipped: an emulated program cannot start itself again\n");
-        return 77; /* ctest counts it as skipped */
-    }
-    if (!mkdtemp(folder)) {
-        return 1;
-    }
-    setenv("BACKPLANE_CACHE_DIR", folder, 1);
-    setenv("BACKPLANE_CALIBRATION", "auto", 1);
-    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(slow_sizes_are_not_chosen, clear_store),
         cmocka_unit_test_setup(stored_times_are_used_again, clear_store),
@@ -587,14 +457,12 @@ int main(int count, char **words) {
         cmocka_unit_test_setup(a_crash_is_remembered, clear_store),
         cmocka_unit_test_setup(one_process_measures_at_a_time, clear_store),
         cmocka_unit_test_setup(the_whole_machine_can_be_measured, clear_store),
-        cmocka_unit_test_setup(candidates_that_refuse_one_thread_are_measured, clear_store),
         cmocka_unit_test_setup(estimates_are_followed_if_the_provider_says_so, clear_store),
         cmocka_unit_test_setup(other_threads_and_fork_do_not_wait, clear_store),
         cmocka_unit_test_setup(each_library_has_its_own_times, clear_store),
         cmocka_unit_test_setup(times_of_a_replaced_library_are_not_used, clear_store),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    clear_store(NULL);
-    rmdir(folder);
+    steps_end();
     return failed;
 }

@@ -4,7 +4,9 @@
  * ends. With TIMED_ODD_NS set, an odd number of rows above 1 costs this many nanoseconds, and the estimate says so; the
  * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
  * variable TIMED_GO names. With TIMED_INVERSES, it offers no products but inverses, and none on one thread, as a
- * library does whose threads cannot be limited. Every element of the result is 7, so that tests know who has run. */
+ * library does whose threads cannot be limited. With TIMED_CONVOLVES, it offers no products but convolutions in f32: by
+ * "loops" in 3 ms, and by "winograd" in nearly no time, against its estimates. Every element of the result is 7, so
+ * that tests know who has run. */
 #include "backplane/provider.h"
 
 #include <stdbool.h>
@@ -28,6 +30,9 @@
 #ifndef TIMED_WAITS
 #define TIMED_WAITS 0
 #endif
+#ifndef TIMED_CONVOLVES
+#define TIMED_CONVOLVES 0
+#endif
 #ifndef TIMED_INVERSES
 #define TIMED_INVERSES 0
 #endif
@@ -36,6 +41,7 @@ typedef struct prepared {
     bp_prepared base;
     bp_gemm_problem gemm;
     int wide;
+    int64_t loops_ns;
 } prepared;
 
 static const bp_host *host;
@@ -72,7 +78,7 @@ static void wait_for_file(void) {
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *p = (const prepared *)self;
-    char *c = bp_operand_address(&operands[2]);
+    char *c = bp_operand_address(&operands[TIMED_CONVOLVES ? 3 : 2]);
     (void)exec;
     if (p->gemm.m == TIMED_ENDS_AT) {
         abort();
@@ -81,6 +87,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
         wait_ns(300000);
     }
     wait_ns(odd_ns(p->gemm.m));
+    wait_ns(p->loops_ns);
     if (TIMED_WAITS) {
         wait_for_file();
     }
@@ -96,9 +103,26 @@ static void destroy(bp_prepared *self) {
     host->release(self);
 }
 
-static void accept_product(void *instance, const bp_problem *problem, bp_offers *offers) {
+static void accept_convolution(const bp_problem *problem, bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.threads = 1;
+    verdict.cost_ns = 1;
+    verdict.algorithm = "loops";
+    verdict.reason = problem->op == BP_OP_CONV && problem->dtype == BP_F32 ? BP_REASON_ACCEPTED : BP_REASON_OP;
+    offers->add(offers, &verdict, NULL, 0);
+    verdict.cost_ns = 2;
+    verdict.algorithm = "winograd";
+    verdict.properties = BP_PROPERTY_LARGER_ERROR;
+    offers->add(offers, &verdict, NULL, 0);
+}
+
+static void accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     bp_verdict verdict = BP_VERDICT_INIT;
     (void)instance;
+    if (TIMED_CONVOLVES) {
+        accept_convolution(problem, offers);
+        return;
+    }
     const bool real = problem->dtype == BP_F32 || problem->dtype == BP_F64;
     verdict.algorithm = "timed";
     if (problem->op != (TIMED_INVERSES ? BP_OP_INV : BP_OP_GEMM) || !real) {
@@ -115,14 +139,16 @@ static void accept_product(void *instance, const bp_problem *problem, bp_offers 
 
 static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **made) {
-    (void)instance, (void)verdict, (void)found;
+    enum { LOOPS_NS = 3000000 };
+    (void)instance, (void)found;
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
     *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy},
-                    TIMED_INVERSES ? (bp_gemm_problem){0} : problem->of.gemm,
-                    problem->dtype == BP_F64};
+                    TIMED_INVERSES || TIMED_CONVOLVES ? (bp_gemm_problem){0} : problem->of.gemm,
+                    problem->dtype == BP_F64,
+                    verdict->algorithm[0] == 'l' ? LOOPS_NS : 0};
     *made = &p->base;
     return BP_OK;
 }
@@ -135,7 +161,7 @@ BP_PROVIDER_DEFINE(timed) = {
     .description = "times for tests",
     .open = open_timed,
     .close = close_timed,
-    .accept = accept_product,
+    .accept = accept,
     .plan = plan,
     .cost_follows_kernels = TIMED_FOLLOWS,
 };

@@ -186,17 +186,54 @@ static bool make_linalg(call *one, const bp__class *class, const int64_t sizes[B
     return bp_linalg_plan(&one->plan, options, &operation) == BP_OK;
 }
 
+/* ---- Convolutions ---- */
+
+/* Networks use a weight again and again, so it is packed. Images are channels-last, as most libraries prefer. */
+static bool make_convolution(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
+                             const bp_options *options) {
+    enum { WEIGHT = 1, OPERANDS = 4 };
+    const bool depthwise = class->variant == BP__VARIANT_CONV_DEPTHWISE;
+    const int64_t channels = sizes[0], side = sizes[1], kernel = class->variant == BP__VARIANT_CONV_POINTS ? 1 : 3;
+    const int64_t image[] = {1, channels, side, side},
+                  strides[] = {channels * side * side, 1, side * channels, channels},
+                  taps[] = {channels, depthwise ? 1 : channels, kernel, kernel};
+    bp_view in, out;
+    one->count = OPERANDS; /* there is no bias, whose position stays empty */
+    bp_view_init(&in, kept_operand(0, (size_t)(channels * side * side) * sizeof(float), false), BP_F32, 4, image,
+                 strides);
+    bp_view_init(&out, kept_operand(2, (size_t)(channels * side * side) * sizeof(float), false), BP_F32, 4, image,
+                 strides);
+    bp_view weight;
+    bp_view_init(&weight, kept_operand(WEIGHT, (size_t)(taps[0] * taps[1] * kernel * kernel) * sizeof(float), false),
+                 BP_F32, 4, taps, NULL);
+    const bp_conv_call convolution = {.struct_size = sizeof convolution,
+                                      .ndim = 2,
+                                      .mode = BP_CONV_SAME,
+                                      .groups = depthwise ? channels : 1,
+                                      .input = &in.tensor,
+                                      .weight = &weight.tensor,
+                                      .output = &out.tensor};
+    const bp_operand plain = {weight.tensor.data, 0};
+    one->operands[0] = (bp_operand){in.tensor.data, 0};
+    one->operands[OPERANDS - 1] = (bp_operand){out.tensor.data, 0};
+    one->is_packed = bp_conv_plan(&one->plan, options, &convolution) == BP_OK &&
+                     bp_plan_pack(one->plan, WEIGHT, &plain, &one->packed[WEIGHT]) == BP_OK;
+    return one->is_packed;
+}
+
 bool call_make(call *one, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS],
                const bp_options *options) {
     *one = (call){0};
-    return class->op == BP_OP_GEMM  ? make_product(one, class, sizes, options)
-           : class->op == BP_OP_FFT ? make_transform(one, class, sizes, options)
-                                    : make_linalg(one, class, sizes, options);
+    return class->op == BP_OP_GEMM   ? make_product(one, class, sizes, options)
+           : class->op == BP_OP_FFT  ? make_transform(one, class, sizes, options)
+           : class->op == BP_OP_CONV ? make_convolution(one, class, sizes, options)
+                                     : make_linalg(one, class, sizes, options);
 }
 
 void call_free(call *one) {
     bp_plan_release(one->plan);
     for (int i = 0; i < one->count; i++) {
+        bp_packed_release(one->packed[i]);
         if (one->owned[i]) {
             one->owned[i]->deleter(one->owned[i]);
         }

@@ -186,12 +186,19 @@ static bool is_any_measured(const task *t) {
     return false;
 }
 
-static bp_options *options_for(const char *candidate, int threads) {
+static bp_options *options_for(const bp__class *class, const char *candidate, int threads) {
     char text[1024];
     bp_options *options;
-    snprintf(text, sizeof text,
-             "num_threads=%d,blas.preferred=%s,linalg.preferred=%s,fft.preferred=%s,dispatch.fallback=strict", threads,
-             candidate, candidate, candidate);
+    const int length =
+        snprintf(text, sizeof text,
+                 "num_threads=%d,blas.preferred=%s,linalg.preferred=%s,fft.preferred=%s,dispatch.fallback=strict",
+                 threads, candidate, candidate, candidate);
+    if (class->op == BP_OP_CONV) {
+        const bool winograd = class->variant == BP__VARIANT_CONV_WINOGRAD;
+        snprintf(text + length, sizeof text - (size_t)length,
+                 ",dispatch.packed=second,conv.preferred=%s%s,conv.fp32_precision=%s", candidate,
+                 winograd ? ":winograd" : "", winograd ? "none" : "ieee");
+    }
     if (bp_options_new(&options, text) != BP_OK) {
         report("error", "%s", bp_last_error());
         _exit(1);
@@ -200,13 +207,13 @@ static bp_options *options_for(const char *candidate, int threads) {
 }
 
 /* Measures the points with the number of threads of the class. A library whose threads cannot be limited refuses one
- * thread: its transforms and linear algebra are measured with all, because a ratio to an estimate holds for both. */
+ * thread: its other operations are measured with all, because a ratio to an estimate holds for both. */
 static void measure_with_threads(task *t, int own, int threads) {
     t->deadline = cpu_ns() + (int64_t)(t->budget_ms * 1e6);
     measure_points(t);
     if (bp__class_has_ratios(t->class) && own < threads && !is_any_measured(t)) {
         bp_options_release(t->candidate);
-        t->candidate = options_for(t->name, threads);
+        t->candidate = options_for(t->class, t->name, threads);
         measure_points(t);
     }
 }
@@ -261,8 +268,9 @@ static void set_all(char **settings, int count) {
 /* Adds times of native at the first points to the report's, of which the least count. */
 static void measure_speed(double turn_ns, double least[BP__FIRST_POINTS]) {
     double times[BP__FIRST_POINTS];
-    bp_options *options = options_for("native", 1);
-    measure_first(&bp__classes[bp__class_find(BP_OP_GEMM, BP_F64, BP__VARIANT_PLAIN)], options, turn_ns, times);
+    const bp__class *products = &bp__classes[bp__class_find(BP_OP_GEMM, BP_F64, BP__VARIANT_PLAIN)];
+    bp_options *options = options_for(products, "native", 1);
+    measure_first(products, options, turn_ns, times);
     for (int i = 0; i < BP__FIRST_POINTS; i++) {
         least[i] = least[i] > 0 && least[i] < times[i] ? least[i] : times[i];
     }
@@ -288,7 +296,7 @@ _Noreturn void measure_main(int count, char **words) {
     const double turn_ns = strtod(words[5], NULL);
     char *rest = NULL;
     double speeds[BP__FIRST_POINTS] = {0};
-    bp_options *native = options_for("native", 1);
+    bp_options *native = options_for(&bp__classes[0], "native", 1);
     speed_begin(native);
     bp_options_release(native);
     measure_speed(turn_ns, speeds);
@@ -301,8 +309,8 @@ _Noreturn void measure_main(int count, char **words) {
         t.class = &bp__classes[index];
         t.name = candidate;
         const int own = t.class->variant == BP__VARIANT_THREADED ? threads : 1;
-        t.candidate = options_for(candidate, own);
-        t.native = options_for("native", own);
+        t.candidate = options_for(t.class, candidate, own);
+        t.native = options_for(t.class, "native", own);
         t.turn_ns = turn_ns;
         t.budget_ms = strtod(words[6], NULL);
         measure_class(&t, own, threads);

@@ -11,6 +11,8 @@ typedef struct call {
     int count;
     bp_operand operands[BP_LINALG_OPERANDS];
     DLManagedTensorVersioned *owned[BP_LINALG_OPERANDS];
+    bool is_packed;                        /* whether one of them is passed in packed form */
+    bp_packed *packed[BP_LINALG_OPERANDS]; /* the packed form, NULL for others */
 } call;
 
 /* Makes the call for one point of a class, under `options`, with operands of random numbers. Returns false if the
