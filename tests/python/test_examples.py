@@ -33,3 +33,5 @@ def test_example(path, python):
     done = python(path)
     assert done.returncode == 0, done.stderr
     assert not re.search("Traceback|(?<!Future)Warning", done.stderr)
+    if path.stem == "conv_switches" and backplane.backends.mkldnn.is_available():
+        assert "exec,cpu,convolution" in done.stdout
