@@ -79,6 +79,9 @@ static double direct_cost(const bp_host *host, const bp_problem *problem) {
     const double run = by_groups ? (double)c->groups : step == 1 ? (double)(input ? c->in : c->out)[last] : 1;
     const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype) / 4;
     const double half = problem->dtype < BP_F32 ? 3 : 1;
+    if (by_groups) {
+        return 200 + half * products / (1.2 * rate);
+    }
     /* Short runs, and those at the edges of rows, cost some nanoseconds for each term. */
     const double calls = products / run;
     return 200 + half * products / (run > 1 ? rate : 1) + (run > 1 ? 3 : 1.5) * calls;
@@ -91,7 +94,8 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
     verdict.properties |= f->by == WINOGRAD ? BP_PROPERTY_LARGER_ERROR : 0;
-    verdict.packs = f->by != DIRECT && problem->op != BP_OP_CONV_WEIGHT ? WEIGHT : 0;
+    const bool packs = f->by == DIRECT ? bp__conv_direct_packs(problem) : problem->op != BP_OP_CONV_WEIGHT;
+    verdict.packs = packs ? WEIGHT : 0;
     if (verdict.packs && !(problem->policy.packed & WEIGHT)) {
         snprintf(verdict.text, sizeof verdict.text, "packs the weight in each call");
     }

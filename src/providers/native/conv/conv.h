@@ -49,10 +49,13 @@ typedef struct bp__conv_sums {
     int64_t n, terms, runs;
     void *sums;
     const char *const *from;
-    int64_t run, step; /* elements */
+    const uint8_t *inside; /* for complete(): NULL, or for each term the runs that have it, as bits */
+    int64_t run, step;     /* elements */
     const void *weights;
     int64_t weight_term, weight_step;
 } bp__conv_sums;
+
+enum { BP__CONV_EDGE = 4 }; /* positions at the edge of a row that are computed together */
 
 /* Writes `runs` runs of n results each: for run r and result i
  *     to[r * to_run + i * to_step] = sums[r * sums_run + i] + bias[r * bias_run + i * bias_step]
@@ -75,6 +78,9 @@ typedef struct bp__conv_kernels {
     void (*gather)(void *panel, int width, const char *const *from, int64_t step, int64_t k);
     void (*finish)(const bp__conv_results *results);
     void (*add)(const bp__conv_sums *sums);
+    /* add() from 0, and finish() of the same sums, which stay in registers. For step, weight_step and to_step of 1 and
+     * bias_step of 0 or 1. `sums` of both arguments is not used. With `inside`, for BP__CONV_EDGE runs at most. */
+    void (*complete)(const bp__conv_sums *sums, const bp__conv_results *results);
     /* Converts n elements to the type of sums. */
     void (*widen)(int64_t n, void *to, const char *from, int64_t step);
     /* Returns the sum of n elements as f64. */
@@ -142,6 +148,9 @@ bp_status bp__conv_packed_new(const bp_host *host, size_t bytes, bp__conv_packed
 /* Whether vectors of the direct algorithm follow the groups: image and result have one channel for each group, and the
  * groups are contiguous. */
 bool bp__conv_follows_groups(const bp_problem *problem);
+
+/* Whether the direct algorithm takes a packed weight. */
+bool bp__conv_direct_packs(const bp_problem *problem);
 
 bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                                bp_prepared **prepared);

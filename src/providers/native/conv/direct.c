@@ -32,6 +32,7 @@ typedef struct call {
     bp__conv_job job;
     const char *image, *weight, *bias;
     char *result, *workspace;
+    char *weights; /* by groups: converted weights */
     term *terms;
     int64_t units;
     _Atomic int64_t next;
@@ -41,6 +42,10 @@ typedef struct call {
 bool bp__conv_follows_groups(const bp_problem *problem) {
     const bp_conv_problem *c = &problem->of.conv;
     return c->groups > 1 && c->in_channels == 1 && c->out_channels == 1 && c->x_channel == 1 && c->y_channel == 1;
+}
+
+bool bp__conv_direct_packs(const bp_problem *problem) {
+    return bp__conv_follows_groups(problem) && bp__conv_jobs(problem) == 1;
 }
 
 /* ---- Terms ---- */
@@ -195,55 +200,141 @@ static void pack_groups(const call *w) {
     const bp_conv_problem *c = &plan->problem.of.conv;
     const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
     for (int64_t t = 0; t < w->job.terms; t++) {
-        plan->set.own->widen(c->groups, w->workspace + t * c->groups * packed,
+        plan->set.own->widen(c->groups, w->weights + t * c->groups * packed,
                              w->weight + weight_at(&w->job, t) * element, c->w_out);
     }
 }
 
-/* Computes `runs` neighbouring positions of a row. All have the same taps inside the image. */
-static void compute_positions(call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t runs) {
+/* Describes the results of some groups at `runs` neighbouring positions of a row. */
+static void describe_groups(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t runs, int64_t group,
+                            int64_t most, bp__conv_sums *sums, bp__conv_results *results) {
     const prepared *plan = w->plan;
-    const bp__conv_job *job = &w->job;
-    const bp__conv_axis *axis = &job->axis[BP_MAX_CONV_NDIM - 1];
-    const int64_t groups = plan->problem.of.conv.groups;
-    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
-    double sums[RUN * RUNS];
-    const place p = place_of(job, index);
-    for (int64_t group = 0; group < groups; group += RUN) {
-        const int64_t n = bp__conv_least(groups - group, RUN);
-        add_terms(w, &p, w->image + group * element,
-                  (bp__conv_sums){.n = n,
-                                  .runs = runs,
-                                  .sums = sums,
-                                  .run = axis->step * axis->stride,
-                                  .step = 1,
-                                  .weights = w->workspace + group * packed,
-                                  .weight_term = groups,
-                                  .weight_step = 1});
-        plan->set.own->finish(&(bp__conv_results){.n = n,
-                                                  .runs = runs,
-                                                  .to = w->result + (result_at(job, index) + group) * element,
-                                                  .to_run = axis->result,
-                                                  .to_step = 1,
-                                                  .sums = sums,
-                                                  .sums_run = n,
-                                                  .bias = bias_of(w, group),
-                                                  .bias_step = plan->problem.of.conv.bias,
-                                                  .relu = plan->problem.of.conv.relu != 0});
+    const bp__conv_axis *axis = &w->job.axis[BP_MAX_CONV_NDIM - 1];
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    const int64_t n = bp__conv_least(c->groups - group, most);
+    *sums = (bp__conv_sums){.n = n,
+                            .runs = runs,
+                            .terms = w->job.terms,
+                            .run = axis->step * axis->stride,
+                            .step = 1,
+                            .weights = w->weights + group * (int64_t)plan->set.products->packed,
+                            .weight_term = c->groups,
+                            .weight_step = 1};
+    *results =
+        (bp__conv_results){.n = n,
+                           .runs = runs,
+                           .to = w->result + (result_at(&w->job, index) + group) * (int64_t)plan->set.products->element,
+                           .to_run = axis->result,
+                           .to_step = 1,
+                           .sums_run = n,
+                           .bias = bias_of(w, group),
+                           .bias_step = c->bias,
+                           .relu = c->relu != 0};
+}
+
+/* What the positions of a row have in common. */
+typedef struct row_of_terms {
+    bool has[TERMS]; /* the terms whose image index is inside in all dimensions but the last one */
+    int64_t low, high;
+} row_of_terms;
+
+static void find_row(const call *w, const place *p, row_of_terms *r) {
+    for (int64_t t = 0; t < w->job.terms; t++) {
+        r->has[t] = true;
+        for (int d = 0; d < BP_MAX_CONV_NDIM - 1; d++) {
+            const int64_t index = p->index[d] + w->terms[t].shift[d];
+            r->has[t] = r->has[t] && (uint64_t)index < (uint64_t)w->job.axis[d].size;
+        }
     }
 }
 
-static void compute_groups(call *w, int64_t unit) {
-    const int64_t row = w->job.axis[BP_MAX_CONV_NDIM - 1].grid;
-    int64_t index[1 + BP_MAX_CONV_NDIM], low, high;
-    const int64_t groups = w->plan->problem.of.conv.groups, most = RUN * RUNS / bp__conv_least(groups, RUN);
-    find_inner(&w->job, &low, &high);
-    bp__conv_position(&w->job, unit * row, index);
-    for (int64_t o = 0; o < row;) {
-        const int64_t runs = o >= low && o < high ? bp__conv_least(high - o, most) : 1;
+/* Finds which of some positions have each term: the image index must be inside in the last dimension, whose taps vary
+ * fastest. */
+static void find_edges(const call *w, const place *p, int64_t runs, uint8_t *inside) {
+    enum { LAST = BP_MAX_CONV_NDIM - 1 };
+    const bp__conv_axis *axis = &w->job.axis[LAST];
+    for (int64_t t = 0; t < w->job.terms; t++) {
+        inside[t] = t < axis->taps ? 0 : inside[t - axis->taps];
+        for (int64_t r = 0; t < axis->taps && r < runs; r++) {
+            const int64_t index = p->index[LAST] + r * axis->step + w->terms[t].shift[LAST];
+            inside[t] |= (uint8_t)(((uint64_t)index < (uint64_t)axis->size) << r);
+        }
+    }
+}
+
+/* Completes `runs` neighbouring positions of a row for all groups. Unless `edge`, all have the same taps inside the
+ * image. */
+static void complete_positions(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], const row_of_terms *row,
+                               int64_t runs, bool edge) {
+    const int64_t element = (int64_t)w->plan->set.products->element;
+    const place p = place_of(&w->job, index);
+    const char *from[TERMS];
+    uint8_t inside[TERMS];
+    bp__conv_sums sums;
+    bp__conv_results results;
+    describe_groups(w, index, runs, 0, w->plan->problem.of.conv.groups, &sums, &results);
+    for (int64_t t = 0; t < w->job.terms; t++) {
+        from[t] = row->has[t] ? w->image + (p.at + w->terms[t].at) * element : NULL;
+    }
+    if (edge) {
+        find_edges(w, &p, runs, inside);
+    }
+    sums.from = from;
+    sums.inside = edge ? inside : NULL;
+    w->plan->set.own->complete(&sums, &results);
+}
+
+/* Adds up `runs` neighbouring positions of a row, which have the same taps inside the image. */
+static void add_positions(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t runs) {
+    const int64_t element = (int64_t)w->plan->set.products->element, groups = w->plan->problem.of.conv.groups;
+    double memory[RUN * RUNS];
+    const place p = place_of(&w->job, index);
+    for (int64_t group = 0; group < groups; group += RUN) {
+        bp__conv_sums sums;
+        bp__conv_results results;
+        describe_groups(w, index, runs, group, RUN, &sums, &results);
+        sums.sums = memory;
+        results.sums = memory;
+        add_terms(w, &p, w->image + group * element, sums);
+        w->plan->set.own->finish(&results);
+    }
+}
+
+/* Computes a row by add_positions(), for many terms and for a bias with any stride. */
+static void add_row(const call *w, int64_t index[1 + BP_MAX_CONV_NDIM], const row_of_terms *row, int64_t most) {
+    const int64_t size = w->job.axis[BP_MAX_CONV_NDIM - 1].grid;
+    for (int64_t o = 0, runs; o < size; o += runs) {
+        runs = o >= row->low && o < row->high ? bp__conv_least(row->high - o, most) : 1;
         index[BP_MAX_CONV_NDIM] = o;
-        compute_positions(w, index, runs);
-        o += runs;
+        add_positions(w, index, runs);
+    }
+}
+
+/* Computes a row by complete_positions(). */
+static void complete_row(const call *w, int64_t index[1 + BP_MAX_CONV_NDIM], row_of_terms *row) {
+    const int64_t size = w->job.axis[BP_MAX_CONV_NDIM - 1].grid;
+    const place first = place_of(&w->job, index);
+    find_row(w, &first, row);
+    for (int64_t o = 0, runs; o < size; o += runs) {
+        const int64_t inner = (row->high - o) / BP__CONV_EDGE * BP__CONV_EDGE;
+        const bool edge = o < row->low || inner <= 0;
+        runs = edge ? bp__conv_least(size - o, BP__CONV_EDGE) : inner;
+        index[BP_MAX_CONV_NDIM] = o;
+        complete_positions(w, index, row, runs, edge);
+    }
+}
+
+static void compute_groups(const call *w, int64_t unit) {
+    int64_t index[1 + BP_MAX_CONV_NDIM];
+    const bp_conv_problem *c = &w->plan->problem.of.conv;
+    const int64_t most = RUN * RUNS / bp__conv_least(c->groups, RUN);
+    row_of_terms row;
+    find_inner(&w->job, &row.low, &row.high);
+    bp__conv_position(&w->job, unit * w->job.axis[BP_MAX_CONV_NDIM - 1].grid, index);
+    if (w->job.terms <= TERMS && (!w->bias || c->bias == 0 || c->bias == 1)) {
+        complete_row(w, index, &row);
+    } else {
+        add_row(w, index, &row, most);
     }
 }
 
@@ -272,7 +363,7 @@ static void compute_job(call *w) {
                                : c->batch * c->groups * w->job.rows;
     atomic_store_explicit(&w->next, 0, memory_order_relaxed);
     list_terms(&w->job, w->terms);
-    if (plan->by_groups) {
+    if (plan->by_groups && w->weight) {
         pack_groups(w);
     }
     if (plan->threads > 1) {
@@ -285,19 +376,35 @@ static void compute_job(call *w) {
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { IMAGE, WEIGHT, BIAS, RESULT };
     const prepared *plan = (const prepared *)self;
+    const bp__conv_packed *given = exec->packed ? (const bp__conv_packed *)exec->packed[WEIGHT] : NULL;
     call w = {.plan = plan,
               .image = bp_operand_address(&operands[IMAGE]),
-              .weight = bp_operand_address(&operands[WEIGHT]),
+              .weight = given ? NULL : bp_operand_address(&operands[WEIGHT]),
               .bias = plan->problem.of.conv.has_bias ? bp_operand_address(&operands[BIAS]) : NULL,
               .result = bp_operand_address(&operands[RESULT]),
               .workspace = (char *)bp_operand_address(&exec->workspace) + plan->term_bytes,
               .terms = bp_operand_address(&exec->workspace),
               .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    w.weights = given ? given->panels : w.workspace;
     for (int64_t i = 0; i < plan->jobs && !bp__stopped(&w.stop); i++) {
         bp__conv_job_of(&plan->problem, i, &w.job);
         compute_job(&w);
     }
     return bp__stop_status(&w.stop);
+}
+
+static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
+    const prepared *plan = (const prepared *)self;
+    (void)operand; /* dispatch only passes those of bp_verdict.packs */
+    bp__conv_packed *packed = NULL;
+    const bp_status status = bp__conv_packed_new(plan->host, plan->weight_bytes, &packed);
+    if (status == BP_OK) {
+        call w = {.plan = plan, .weight = bp_operand_address(source), .weights = packed->panels};
+        bp__conv_job_of(&plan->problem, 0, &w.job);
+        pack_groups(&w);
+        *result = &packed->base;
+    }
+    return status;
 }
 
 static void destroy(bp_prepared *self) {
@@ -319,6 +426,9 @@ bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, c
     plan->threads = threads;
     plan->by_groups = bp__conv_follows_groups(problem);
     plan->jobs = bp__conv_jobs(problem);
+    if (bp__conv_direct_packs(problem)) {
+        plan->base.pack = pack;
+    }
     const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
     const int64_t terms = taps * (problem->op == BP_OP_CONV ? c->in_channels : c->out_channels);
     const int64_t columns = plan->by_groups ? c->groups : 1;

@@ -70,8 +70,39 @@ INLINE VECTOR NAME(load_number)(const NAME(number) * from) {
 }
 
 /* Adds the terms to `vectors` vectors of `runs` runs, from run `first` and result i on. Both counts are constants, so
- * that sums stay in registers. */
-INLINE void NAME(add_block)(const bp__conv_sums *s, const int runs, const int vectors, int64_t first, int64_t i) {
+ * that sums stay in registers. So are `same`, all results have the same weight, and `edge`, some runs lack terms. */
+INLINE void NAME(add_chains)(const bp__conv_sums *s, const int runs, const int vectors, const bool same,
+                             const bool edge, int64_t first, int64_t i, VECTOR *sum) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL), MOST_VECTORS = 8 };
+    const int64_t terms = s->terms, run = s->run, weight_term = s->weight_term, at = first * run + i;
+    const char *const *from = s->from;
+    const NAME(number) *weights = (const NAME(number) *)s->weights + (same ? 0 : i);
+    for (int64_t t = 0; t < terms; t++, weights += weight_term) {
+        if (!from[t]) {
+            continue;
+        }
+        const NAME(element) *x = (const NAME(element) *)(const void *)from[t] + at;
+        VECTOR weight[MOST_VECTORS];
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            weight[v] = same ? SPLAT(weights[0]) : NAME(load_number)(weights + v * LANES);
+        }
+        UNROLL
+        for (int r = 0; r < runs; r++, x += run) {
+            if (edge && !(s->inside[t] >> r & 1)) {
+                continue;
+            }
+            UNROLL
+            for (int v = 0; v < vectors; v++) {
+                sum[r * vectors + v] = MADD(weight[v], NAME(load)(x + v * LANES), sum[r * vectors + v]);
+            }
+        }
+    }
+}
+
+/* The same for sums in memory. */
+INLINE void NAME(add_block)(const bp__conv_sums *s, const int runs, const int vectors, const bool same, int64_t first,
+                            int64_t i) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL), MOST = 8 };
     NAME(number) *sums = (NAME(number) *)s->sums + first * s->n + i;
     VECTOR sum[MOST];
@@ -82,24 +113,7 @@ INLINE void NAME(add_block)(const bp__conv_sums *s, const int runs, const int ve
             sum[r * vectors + v] = NAME(load_number)(sums + r * s->n + v * LANES);
         }
     }
-    const int64_t terms = s->terms, run = s->run, weight_term = s->weight_term, at = first * run + i;
-    const char *const *from = s->from;
-    const bool same = s->weight_step == 0; /* for all results */
-    const NAME(number) *weights = (const NAME(number) *)s->weights + (same ? 0 : i);
-    for (int64_t t = 0; t < terms; t++, weights += weight_term) {
-        if (!from[t]) {
-            continue;
-        }
-        const NAME(element) *x = (const NAME(element) *)(const void *)from[t] + at;
-        UNROLL
-        for (int v = 0; v < vectors; v++) {
-            const VECTOR weight = same ? SPLAT(weights[0]) : NAME(load_number)(weights + v * LANES);
-            UNROLL
-            for (int r = 0; r < runs; r++) {
-                sum[r * vectors + v] = MADD(weight, NAME(load)(x + r * run + v * LANES), sum[r * vectors + v]);
-            }
-        }
-    }
+    NAME(add_chains)(s, runs, vectors, same, false, first, i, sum);
     UNROLL
     for (int r = 0; r < runs; r++) {
         UNROLL
@@ -124,29 +138,138 @@ static void NAME(add_rest)(const bp__conv_sums *s, int64_t i) {
 }
 
 /* Adds the terms to all whole vectors of `runs` runs. Returns how many results these are in each. */
-INLINE int64_t NAME(add_runs)(const bp__conv_sums *s, const int runs, int64_t first) {
+INLINE int64_t NAME(add_runs)(const bp__conv_sums *s, const int runs, const bool same, int64_t first) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL) };
     const int wide = runs == 1 ? 4 : 2;
     int64_t i = 0;
     for (; i + wide * LANES <= s->n; i += wide * LANES) {
-        NAME(add_block)(s, runs, wide, first, i);
+        NAME(add_block)(s, runs, wide, same, first, i);
     }
     for (; i + LANES <= s->n; i += LANES) {
-        NAME(add_block)(s, runs, 1, first, i);
+        NAME(add_block)(s, runs, 1, same, first, i);
+    }
+    return i;
+}
+
+/* Adds the terms to the whole vectors of all runs. Returns how many results these are in each. */
+INLINE int64_t NAME(add_vectors)(const bp__conv_sums *s, const bool same) {
+    int64_t r = 0, i = 0;
+    for (; r + 4 <= s->runs; r += 4) {
+        i = NAME(add_runs)(s, 4, same, r);
+    }
+    for (; r < s->runs; r++) {
+        i = NAME(add_runs)(s, 1, same, r);
     }
     return i;
 }
 
 static void NAME(add)(const bp__conv_sums *s) {
-    int64_t r = 0, i = 0;
-    for (; s->step == 1 && r + 4 <= s->runs; r += 4) {
-        i = NAME(add_runs)(s, 4, r);
+    const int64_t whole = s->step != 1          ? 0
+                          : s->weight_step == 0 ? NAME(add_vectors)(s, true)
+                                                : NAME(add_vectors)(s, false);
+    if (whole < s->n) {
+        NAME(add_rest)(s, whole);
     }
-    for (; s->step == 1 && r < s->runs; r++) {
-        i = NAME(add_runs)(s, 1, r);
+}
+
+/* Writes a vector of results. */
+INLINE void NAME(store_results)(NAME(element) * to, VECTOR sum, VECTOR bias, bool relu) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL) };
+    VECTOR x = sum + bias;
+    if (relu) {
+        const __typeof__(x < x) negative = x < SPLAT((REAL)0);
+        x = (VECTOR)(~negative & (__typeof__(negative))x);
     }
-    if (i < s->n) {
-        NAME(add_rest)(s, i);
+    if (sizeof(IN) == sizeof(REAL)) {
+        memcpy(to, &x, sizeof x);
+        return;
+    }
+    IN results[LANES];
+    for (int lane = 0; lane < LANES; lane++) {
+        results[lane] = NARROW(x[lane]);
+    }
+    memcpy(to, results, sizeof results);
+}
+
+/* Completes `vectors` vectors of `runs` runs, from run `first` and result i on. */
+INLINE void NAME(complete_block)(const bp__conv_sums *s, const bp__conv_results *results, const int runs,
+                                 const int vectors, const bool edge, int64_t first, int64_t i) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL), MOST = 12 };
+    const NAME(element) *bias = (const NAME(element) *)(const void *)results->bias;
+    NAME(element) *to = (NAME(element) *)(void *)results->to + first * results->to_run + i;
+    VECTOR sum[MOST];
+    UNROLL
+    for (int j = 0; j < runs * vectors; j++) {
+        sum[j] = SPLAT((REAL)0);
+    }
+    NAME(add_chains)(s, runs, vectors, false, edge, first, i, sum);
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        const VECTOR add = !bias                     ? SPLAT((REAL)0)
+                           : results->bias_step == 0 ? SPLAT(WIDEN(*bias))
+                                                     : NAME(load)(bias + i + v * LANES);
+        UNROLL
+        for (int r = 0; r < runs; r++) {
+            if (!edge || r < s->runs) {
+                NAME(store_results)(to + r * results->to_run + v * LANES, sum[r * vectors + v], add, results->relu);
+            }
+        }
+    }
+}
+
+/* Completes the whole vectors of `runs` runs, which are a constant. Returns how many results these are in each. */
+INLINE int64_t NAME(complete_runs)(const bp__conv_sums *s, const bp__conv_results *results, const int runs,
+                                   const bool edge, int64_t first) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL) };
+    const int wide = runs == 4 ? 3 : runs == 2 ? 4 : 6; /* at most 12 chains, which registers hold beside weights */
+    int64_t i = 0;
+    /* Two blocks of two vectors have more chains than blocks of three and one. */
+    for (; i + wide * LANES <= s->n && (wide != 3 || s->n - i != 4 * LANES); i += wide * LANES) {
+        NAME(complete_block)(s, results, runs, wide, edge, first, i);
+    }
+    for (; i + 2 * LANES <= s->n; i += 2 * LANES) {
+        NAME(complete_block)(s, results, runs, 2, edge, first, i);
+    }
+    for (; i + LANES <= s->n; i += LANES) {
+        NAME(complete_block)(s, results, runs, 1, edge, first, i);
+    }
+    return i;
+}
+
+INLINE REAL NAME(complete_one)(const bp__conv_sums *s, int64_t r, int64_t i) {
+    REAL sum = 0;
+    for (int64_t t = 0; t < s->terms; t++) {
+        const NAME(element) *x = (const NAME(element) *)(const void *)s->from[t];
+        const NAME(number) *weights = (const NAME(number) *)s->weights + t * s->weight_term;
+        if (x && (!s->inside || s->inside[t] >> r & 1)) {
+            sum = NAME(chain)(weights[i], WIDEN(x[r * s->run + i]), sum);
+        }
+    }
+    return sum;
+}
+
+static void NAME(complete)(const bp__conv_sums *s, const bp__conv_results *results) {
+    const NAME(element) *bias = (const NAME(element) *)(const void *)results->bias;
+    int64_t r = 0, whole = 0;
+    if (s->inside) {
+        whole = NAME(complete_runs)(s, results, BP__CONV_EDGE, true, 0);
+        r = s->runs;
+    }
+    for (; r + 4 <= s->runs; r += 4) {
+        whole = NAME(complete_runs)(s, results, 4, false, r);
+    }
+    for (; r + 2 <= s->runs; r += 2) {
+        whole = NAME(complete_runs)(s, results, 2, false, r);
+    }
+    for (; r < s->runs; r++) {
+        whole = NAME(complete_runs)(s, results, 1, false, r);
+    }
+    for (r = 0; r < s->runs; r++) {
+        NAME(element) *to = (NAME(element) *)(void *)results->to + r * results->to_run;
+        for (int64_t i = whole; i < s->n; i++) {
+            const REAL add = bias ? WIDEN(bias[i * results->bias_step]) : (REAL)0;
+            to[i] = NAME(result)(NAME(complete_one)(s, r, i), add, results->relu);
+        }
     }
 }
 
