@@ -221,7 +221,9 @@ INLINE void NAME(complete_block)(const bp__conv_sums *s, const bp__conv_results 
 INLINE int64_t NAME(complete_runs)(const bp__conv_sums *s, const bp__conv_results *results, const int runs,
                                    const bool edge, int64_t first) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL) };
-    const int wide = runs == 4 ? 3 : runs == 2 ? 4 : 6; /* at most 12 chains, which registers hold beside weights */
+    const int wide = runs == 4   ? 3
+                     : runs == 2 ? 4
+                                 : 6; /* at most 12 chains, which registers hold in addition to weights */
     int64_t i = 0;
     /* Two blocks of two vectors have more chains than blocks of three and one. */
     for (; i + wide * LANES <= s->n && (wide != 3 || s->n - i != 4 * LANES); i += wide * LANES) {
