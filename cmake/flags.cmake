@@ -30,8 +30,8 @@ if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(no_undefined "")
 endif()
 
-# Files named *_avx2.c and *_avx512.c are compiled for that instruction set on x86-64. On other architectures they must
-# compile to nothing.
+# Files named *_avx2.c, *_avx512.c and *_avx512bf16.c are compiled for that instruction set on x86-64. On other
+# architectures they must compile to nothing.
 function(add_instruction_set_flags)
     if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         return()
@@ -42,6 +42,9 @@ function(add_instruction_set_flags)
         elseif(source MATCHES "_avx512\\.c$")
             set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
                 "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mfma;-mf16c")
+        elseif(source MATCHES "_avx512bf16\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mavx512bf16;-mfma;-mf16c")
         endif()
     endforeach()
 endfunction()

@@ -1,5 +1,7 @@
-# The AVX-512 tile compiled for AVX2, so that it runs everywhere. The file name selects the flags of AVX2.
-set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_wide_avx2.c)
+# The AVX-512 tile compiled for AVX2, so that it runs everywhere, and the tile for AVX512_BF16 with a model of the
+# instruction. The file names select the flags of AVX2.
+set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_wide_avx2.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_bf16_model_avx2.c)
 add_library(native_wide OBJECT ${wide_source})
 target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
     ${CMAKE_SOURCE_DIR}/src/providers/native)

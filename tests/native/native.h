@@ -24,8 +24,18 @@ typedef enum layout {
     LAYOUTS
 } layout;
 
-/* A kernel set: a capability of the library, or the AVX-512 tile compiled for AVX2 (see wide/). */
-typedef enum kernels { KERNELS_DEFAULT, KERNELS_AVX2, KERNELS_AVX512, KERNELS_WIDE, KERNELS_SETS } kernels;
+/* A kernel set: a capability of the library, or the AVX-512 tile compiled for AVX2 (see wide/). The last two are the
+ * algorithm "bf16" of products of bf16 and f32, with the processor's instruction, and with a model of it; other problems
+ * run with the default kernels then. */
+typedef enum kernels {
+    KERNELS_DEFAULT,
+    KERNELS_AVX2,
+    KERNELS_AVX512,
+    KERNELS_WIDE,
+    KERNELS_BF16,
+    KERNELS_BF16_MODEL,
+    KERNELS_SETS
+} kernels;
 
 typedef struct product {
     bp_dtype dtype;
@@ -50,6 +60,8 @@ typedef struct operands {
 
 bool runs_here(kernels set);
 const char *kernels_name(kernels set);
+/* Returns whether the product runs with the algorithm "bf16", which rounds f32 inputs, and drops denormal numbers. */
+bool rounds_to_bf16(const product *p);
 
 int parts_of(bp_dtype dtype); /* 2 for complex types */
 double get_part(bp_dtype dtype, const void *at, int part);

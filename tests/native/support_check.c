@@ -11,32 +11,69 @@
 
 extern const bp_provider bp_provider_native;
 extern const bp__native_set bp__native_wide;
+extern const bp__native_set bp__native_bf16_model;
+
+/* Returns the processor's kernels for products of bf16 numbers; NULL if it has none. */
+static const bp__native_set *own_bf16(void) {
+    const char *why;
+    bp_problem problem = {0};
+    problem.policy.capability = BP_CAPABILITY_AVX512;
+    return bp__native_bf16_set(test_plain_host(), &problem, &why);
+}
 
 bool runs_here(kernels set) {
+    if (set == KERNELS_BF16) {
+        return own_bf16() != NULL;
+    }
 #if defined(__x86_64__)
     return set == KERNELS_DEFAULT ||
            test_plain_host()->hardware >=
                (bp_capability)(set == KERNELS_AVX512 ? BP_CAPABILITY_AVX512 : BP_CAPABILITY_AVX2);
 #else
-    return set == KERNELS_DEFAULT || set == KERNELS_WIDE;
+    return set == KERNELS_DEFAULT || set == KERNELS_WIDE || set == KERNELS_BF16_MODEL;
 #endif
 }
 
 const char *kernels_name(kernels set) {
-    static const char *const name[] = {"default", "avx2", "avx512", "avx512 tiles in narrower registers"};
+    static const char *const name[] = {"default",     "avx2",      "avx512", "avx512 tiles in narrower registers",
+                                       "AVX512_BF16", "bf16 model"};
     return name[set];
 }
 
-/* The provider's offers for a product. For KERNELS_WIDE `lowered` contains the same choices. */
+bool rounds_to_bf16(const product *p) {
+    const bool computes = p->m > 0 && p->n > 0 && p->k > 0 && p->batch > 0;
+    const bool zero = p->alpha.re == 0 && p->alpha.im == 0 && !p->any_factors; /* the class of alpha */
+    return (p->set == KERNELS_BF16 || p->set == KERNELS_BF16_MODEL) && (p->dtype == BP_F32 || p->dtype == BP_BF16) &&
+           computes && !zero;
+}
+
+/* The provider's offers for a product. `lowered` contains the choices of kernels that the provider does not offer here:
+ * the same ones for KERNELS_WIDE, and "bf16". */
 typedef struct offered {
     test_offers native;
     bp__native_choice lowered[BP__NATIVE_PATHS];
     int count;
 } offered;
 
+/* Replaces the offers by one of "bf16". */
+static void offer_bf16(offered *all, const operands *o, const product *p) {
+    const bp__native_set *set = p->set == KERNELS_BF16 ? own_bf16() : &bp__native_bf16_model;
+    bp_verdict *verdict = &all->native.of[0].verdict;
+    assert_non_null(set);
+    assert_true(
+        bp__native_choose_bf16(test_plain_host(), &o->problem, &set->of[p->dtype - BP_F16], &all->lowered[0]));
+    verdict->algorithm = all->lowered[0].algorithm;
+    verdict->packs = bp__native_packs(&all->lowered[0]);
+    all->count = 1;
+}
+
 static void get_offers(offered *all, const operands *o, const product *p) {
     test_offers_ask(&all->native, &bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o->problem);
-    all->count = all->native.count;
+    all->count = 0;
+    /* The last offer is "bf16", which has sets of its own in these tests, or its refusal. */
+    while (all->count < all->native.count && strcmp(all->native.of[all->count].verdict.algorithm, BP__NATIVE_BF16) != 0) {
+        all->count++;
+    }
     for (int i = 0; i < all->count; i++) {
         const bp_verdict *verdict = &all->native.of[i].verdict;
         assert_int_equal(verdict->reason, BP_REASON_ACCEPTED);
@@ -45,12 +82,16 @@ static void get_offers(offered *all, const operands *o, const product *p) {
     }
     if (p->set == KERNELS_WIDE) {
         assert_int_equal(bp__native_choose(test_plain_host(), &o->problem, all->lowered), all->count);
+    } else if (rounds_to_bf16(p)) {
+        offer_bf16(all, o, p);
     }
 }
 
 static bp_status prepare(offered *all, int index, const operands *o, const product *p, bp_prepared **prepared) {
     if (p->set == KERNELS_WIDE) {
         all->lowered[index].kernels = &bp__native_wide.of[p->dtype - BP_F16];
+    }
+    if (p->set == KERNELS_WIDE || rounds_to_bf16(p)) {
         return bp__native_prepare(test_plain_host(), &all->lowered[index], &o->problem.of.gemm, prepared);
     }
     return test_offers_plan(&all->native, index, &o->problem, prepared);
@@ -105,6 +146,14 @@ typedef struct line {
     double *size;
 } line;
 
+/* Returns a number as products of bf16 numbers read it. */
+static double as_bf16(double x) {
+    uint16_t bits;
+    set_part(BP_BF16, &bits, 0, x);
+    const double rounded = get_part(BP_BF16, &bits, 0);
+    return fabs(rounded) < 0x1p-126 ? 0 : rounded;
+}
+
 static line read_line(const operands *o, const product *p, int operand, int64_t item, int64_t at) {
     line x;
     double *memory = malloc(sizeof *memory * (size_t)(3 * p->k + 1));
@@ -115,6 +164,9 @@ static line read_line(const operands *o, const product *p, int operand, int64_t 
         const void *e = operand == 0 ? element(o, 0, item, at, l) : element(o, 1, item, l, at);
         x.part[0][l] = get_part(p->dtype, e, 0);
         x.part[1][l] = parts_of(p->dtype) == 2 ? get_part(p->dtype, e, 1) * (conjugate ? -1 : 1) : 0;
+        if (rounds_to_bf16(p)) {
+            x.part[0][l] = as_bf16(x.part[0][l]);
+        }
         x.size[l] = parts_of(p->dtype) == 2 ? hypot(x.part[0][l], x.part[1][l]) : fabs(x.part[0][l]);
     }
     return x;
@@ -162,7 +214,8 @@ static void compare(const product *p, const char *algorithm, const operands *o, 
     const wide expected = alpha * sum + beta * old;
     const long double nu = (long double)(p->k + 3) * (parts_of(p->dtype) == 2 ? 4 : 2) * roundoff(p->dtype, false);
     const long double bound = nu / (1 - nu) * (cabsl(alpha) * size + cabsl(beta) * cabsl(old)) +
-                              roundoff(p->dtype, true) * cabsl(expected) + (p->dtype == BP_F16 ? 0x1p-25L : 0x1p-133L);
+                              roundoff(p->dtype, true) * cabsl(expected) + (p->dtype == BP_F16 ? 0x1p-25L : 0x1p-133L) +
+                              (rounds_to_bf16(p) ? 0x1p-126L * p->k * cabsl(alpha) : 0); /* denormal sums are 0 */
     const wide got = value_at(o, 2, item, i, j);
     const bool equal = p->whole_numbers ? got == expected : cabsl(got - expected) <= bound;
     if (!equal) {
@@ -279,7 +332,8 @@ static void check_offer(const product *p, offered *all, int index, operands *o, 
 }
 
 void check_product(const product *p) {
-    if (skipped_under_sanitizers()) {
+    const bool bf16 = p->set == KERNELS_BF16 || p->set == KERNELS_BF16_MODEL;
+    if ((bf16 && !rounds_to_bf16(p)) || skipped_under_sanitizers()) {
         return;
     }
     operands o, before;

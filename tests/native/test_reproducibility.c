@@ -195,12 +195,41 @@ static void test_avx512_tiles_match_avx2(void **state) {
     }
 }
 
+/* Tests that the instruction gives bitwise what the model of it gives: edges in all directions, odd k, several blocks.
+ * The gaps of C have the same random bytes. */
+static void test_instruction_matches_model(void **state) {
+    (void)state;
+    if (!runs_here(KERNELS_BF16)) {
+        print_message("skipped: this processor does not have AVX512_BF16, so only the model has run\n");
+        skip();
+    }
+    static const int64_t shapes[][3] = {{50, 60, 700}, {5, 9, 3}, {1, 200, 31}, {200, 1, 30}, {67, 49, 1601}, {1, 1, 9}};
+    for (int d = 0; d < 2; d++) {
+        for (int i = 0; i < COUNT(shapes) * LAYOUTS; i++) {
+            product p = make(d == 0 ? BP_F32 : BP_BF16, shapes[i / LAYOUTS], KERNELS_BF16);
+            p.a = (layout)(i % LAYOUTS);
+            p.b = (layout)((i + 1) % LAYOUTS);
+            p.c = (layout)(i % (LAYOUTS - 1));
+            operands own, model;
+            make_operands(&own, &p);
+            assert_int_equal(run_product(&own, &p, NULL), BP_OK);
+            p.set = KERNELS_BF16_MODEL;
+            make_operands(&model, &p);
+            assert_int_equal(run_product(&model, &p, NULL), BP_OK);
+            assert_memory_equal(own.memory[2], model.memory[2], model.bytes[2]);
+            free_operands(&own);
+            free_operands(&model);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_batch_positions),
         cmocka_unit_test(test_rows_and_layouts),
         cmocka_unit_test(test_avx512_tiles_match_avx2),
+        cmocka_unit_test(test_instruction_matches_model),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

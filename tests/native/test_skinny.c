@@ -119,7 +119,7 @@ static void check_shape(bp_dtype dtype, kernels set, int64_t m, int64_t n, int64
 static void test_lattice(void **state) {
     const bp_dtype dtype = *(const bp_dtype *)*state;
     const bool complex = parts_of(dtype) == 2;
-    for (kernels set = KERNELS_DEFAULT; set < KERNELS_SETS; set++) {
+    for (kernels set = KERNELS_DEFAULT; set <= KERNELS_WIDE; set++) {
         for (int at = 0; runs_here(set) && at < COUNT(shorts) * COUNT(others) * COUNT(others); at++) {
             const int64_t few = shorts[at % COUNT(shorts)], x = others[at / COUNT(shorts) % COUNT(others)];
             const int64_t y = others[at / COUNT(shorts) / COUNT(others)];
@@ -144,7 +144,7 @@ static void test_lattice(void **state) {
 static void test_long_rows(void **state) {
     const bp_dtype dtype = *(const bp_dtype *)*state;
     static const int64_t shapes[][3] = {{40, 1, 1024}, {67, 2, 512}, {9, 1, 2050}, {1, 70, 600}, {130, 5, 770}};
-    for (kernels set = KERNELS_DEFAULT; set < KERNELS_SETS; set++) {
+    for (kernels set = KERNELS_DEFAULT; set <= KERNELS_WIDE; set++) {
         for (int i = 0; runs_here(set) && i < COUNT(shapes); i++) {
             check_shape(dtype, set, shapes[i][0], shapes[i][1], shapes[i][2]);
         }

@@ -71,7 +71,7 @@ static bool along_columns(const bp_gemm_problem *g, const bp__native_kernels *ke
     if (along >= 2 * lanes || across < lanes) {
         return columns;
     }
-    if (kernels->complex || kernels->widen) {
+    if (kernels->complex || kernels->widen || kernels->pair) {
         return along < lanes ? !columns : columns;
     }
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
@@ -213,12 +213,11 @@ static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, 
                        (path == BP__PATH_SMALL && !kernels->widen && !conjugates && work_of(v) > TINY_WORK));
 }
 
-/* Fills in threads, parts and cost of the choice's path. */
-static void complete(const bp_host *host, const bp_problem *problem, int set, bp__native_choice *choice) {
+/* Fills in threads, parts and cost of the choice's path. `rate` is the multiply-adds per nanosecond of its tile. */
+static void complete(const bp_host *host, const bp_problem *problem, double rate, bp__native_choice *choice) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    choice->algorithm = algorithm_text(choice->path, set);
     choice->packed_v = (problem->policy.packed & bp__native_packs(choice) & (choice->transposed ? 2u : 1u)) != 0;
-    const double alone = bp__native_cost(host, set, (bp_dtype)problem->dtype, choice, g->batch);
+    const double alone = bp__native_cost(host, rate, choice, g->batch);
     choice->threads = bp__native_worth(alone, problem->policy.threads);
     split(g, choice);
     cut_long_parts(choice);
@@ -231,6 +230,7 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
     }
     const bp_gemm_problem *g = &problem->of.gemm;
     const int set = bp__native_isa(host, problem);
+    const double rate = bp__native_rate(set, (bp_dtype)problem->dtype);
     bp__native_choice *best = &choices[0];
     int count = 1;
     memset(best, 0, sizeof *best);
@@ -238,13 +238,15 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
     orient(g, best);
     bp__native_choice shape = *best;
     best->path = path_for(g, best);
-    complete(host, problem, set, best);
+    best->algorithm = algorithm_text(best->path, set);
+    complete(host, problem, rate, best);
     for (bp__native_path path = BP__PATH_SMALL; path <= BP__PATH_PACKED; path++) {
         if (path != best->path && can_take(g, &shape, path)) {
             bp__native_choice *other = &choices[count++];
             *other = shape;
             other->path = path;
-            complete(host, problem, set, other);
+            other->algorithm = algorithm_text(path, set);
+            complete(host, problem, rate, other);
             /* The estimates are coarser than the rules of path_for(), so another path never gets a lower cost. Packing
              * that was done beforehand is an exception. */
             const bool prepacked = (problem->policy.packed & bp__native_packs(other)) != 0;
@@ -253,4 +255,19 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
         }
     }
     return count;
+}
+
+bool bp__native_choose_bf16(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels,
+                            bp__native_choice *choice) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    memset(choice, 0, sizeof *choice);
+    choice->kernels = kernels;
+    choice->algorithm = BP__NATIVE_BF16;
+    choice->path = BP__PATH_PACKED;
+    orient(g, choice);
+    if (!can_take(g, choice, choice->path)) {
+        return false;
+    }
+    complete(host, problem, bp__native_bf16_rate(), choice);
+    return true;
 }

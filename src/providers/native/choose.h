@@ -37,6 +37,11 @@ typedef struct bp__native_choice {
  * provider does not offer. Has no side effects. */
 int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]);
 
+/* Makes the choice of the algorithm "bf16" with these kernels. Returns false if there is no product to compute. */
+#define BP__NATIVE_BF16 "bf16"
+bool bp__native_choose_bf16(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels,
+                            bp__native_choice *choice);
+
 /* Returns whether the path SMALL packs V panel by panel. Otherwise it reads V in place. */
 static inline bool bp__native_small_packs(const bp__native_choice *choice) {
     const bp__native_view *v = &choice->view;
@@ -46,10 +51,11 @@ static inline bool bp__native_small_packs(const bp__native_choice *choice) {
 /* Returns which operands can be packed beforehand: bit 0 for A, bit 1 for B. */
 uint32_t bp__native_packs(const bp__native_choice *choice);
 
-/* Returns the estimated time on one thread, from measured rates of each path (cost.c). `set` is the ISA index. */
-double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch);
-/* Returns multiply-adds per nanosecond in the inner tile. */
+/* Returns the estimated time on one thread, from the rate of the tile and measurements of each path (cost.c). */
+double bp__native_cost(const bp_host *host, double rate, const bp__native_choice *choice, int64_t batch);
+/* Return multiply-adds per nanosecond in the inner tile. `set` is the ISA index. */
 double bp__native_rate(int set, bp_dtype dtype);
+double bp__native_bf16_rate(void);
 /* Returns the estimated time on `threads` threads. */
 double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns, int threads);
 /* Returns how many threads are worth their start-up time, at most `most`. */

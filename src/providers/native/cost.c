@@ -1,7 +1,7 @@
 /* cost.c - estimates the time of a matrix product, so that dispatch can compare this provider with libraries.
  *
  * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz. Rates of AVX-512 are assumed to be 1.8 times
- * those of AVX2. Other processors differ, but they differ for all libraries alike.
+ * those of AVX2, that of AVX512_BF16 twice that of AVX-512. Other processors differ, but they differ for all libraries alike.
  */
 #include "choose.h"
 
@@ -64,7 +64,7 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     const double bytes = element * (p * k + q * k + p * q);
     /* Padding lanes of a tile are computed too. */
     const double compute = whole(p, kernels->lanes) * q * k / speed;
-    const double pack = kernels->widen ? 0.4 : 0.2;
+    const double pack = kernels->widen || kernels->pair ? 0.4 : 0.2;
     /* A single column or a single vector has too few independent chains to fill the arithmetic units. */
     const double chains = q < 2 ? 3 : p <= kernels->lanes && kernels->p_panel > kernels->lanes ? 1.8 : 1;
     switch (choice->path) {
@@ -94,8 +94,12 @@ double bp__native_rate(int set, bp_dtype dtype) {
     return rate[set][dtype - BP_F16];
 }
 
-double bp__native_cost(const bp_host *host, int set, bp_dtype dtype, const bp__native_choice *choice, int64_t batch) {
-    const double one = cost_of_one(host, rate[set][dtype - BP_F16], choice);
+double bp__native_bf16_rate(void) {
+    return 2 * bp__native_rate(BP_CAPABILITY_AVX512, BP_BF16);
+}
+
+double bp__native_cost(const bp_host *host, double speed, const bp__native_choice *choice, int64_t batch) {
+    const double one = cost_of_one(host, speed, choice);
     return 10 + (double)batch * (one + (batch > 1 ? 10 : 0));
 }
 

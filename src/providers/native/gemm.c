@@ -8,10 +8,21 @@ static uint32_t properties_of(const bp_problem *problem, const bp__native_choice
                                                                         : BP_PROPERTY_ACCUMULATES_F32;
     if (choice->path == BP__PATH_PACKED) {
         properties |= BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | (choice->kernels->widen ? BP_PROPERTY_PACKS_C : 0);
+        properties |= choice->kernels->pair && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     } else if (choice->path == BP__PATH_SMALL && bp__native_small_packs(choice)) {
         properties |= choice->transposed ? BP_PROPERTY_PACKS_B : BP_PROPERTY_PACKS_A;
     }
     return properties;
+}
+
+static void offer(const bp_problem *problem, const bp__native_choice *choice, bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = choice->algorithm;
+    verdict.properties = properties_of(problem, choice);
+    verdict.threads = choice->threads;
+    verdict.cost_ns = choice->cost_ns;
+    verdict.packs = bp__native_packs(choice);
+    offers->add(offers, &verdict, choice, sizeof *choice);
 }
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
@@ -21,13 +32,11 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64 and c128 are offered");
     }
     for (int i = 0; i < count; i++) {
-        bp_verdict verdict = BP_VERDICT_INIT;
-        verdict.algorithm = choices[i].algorithm;
-        verdict.properties = properties_of(problem, &choices[i]);
-        verdict.threads = choices[i].threads;
-        verdict.cost_ns = choices[i].cost_ns;
-        verdict.packs = bp__native_packs(&choices[i]);
-        offers->add(offers, &verdict, &choices[i], sizeof choices[i]);
+        offer(problem, &choices[i], offers);
+    }
+    const bp__native_kernels *pairs = bp__native_bf16_kernels(host, problem, offers);
+    if (pairs && bp__native_choose_bf16(host, problem, pairs, &choices[0])) {
+        offer(problem, &choices[0], offers);
     }
 }
 

@@ -18,6 +18,7 @@ typedef struct pass {
     const bp__native_kernels *kernels;
     const bp__native_view *view;
     int64_t p0, q0, k0, p, q, k;
+    int64_t depth; /* of panels: k with its padding */
     int64_t p_tile, q_tile, p_tiles, q_tiles;
     int threads;
     const bp__native_prepacked *prepacked;
@@ -36,6 +37,11 @@ static int64_t least(int64_t a, int64_t b) {
 
 static int64_t round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
+}
+
+/* Returns the k of panels that hold k of an operand. */
+static int64_t depth_of(const bp__native_kernels *kernels, int64_t k) {
+    return round_up(k, kernels->k_unit);
 }
 
 static int64_t q_block(const bp__native_kernels *kernels) {
@@ -64,12 +70,12 @@ static size_t cache_lines(int64_t bytes) {
 
 static size_t s_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
     int64_t q = round_up(least(view->q, q_block(kernels)), kernels->q_panel);
-    return cache_lines(q * least(view->k, kernels->k_block) * (int64_t)kernels->packed);
+    return cache_lines(q * depth_of(kernels, least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
 }
 
 static size_t v_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
     int64_t p = round_up(least(p_most(kernels), p_block(kernels, view->p)), kernels->p_panel);
-    return cache_lines(p * least(view->k, kernels->k_block) * (int64_t)kernels->packed);
+    return cache_lines(p * depth_of(kernels, least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
 }
 
 size_t bp__native_blocked_scratch(const bp__native_kernels *kernels, const bp__native_view *view, int threads) {
@@ -92,7 +98,7 @@ static void pack_s_task(void *context, int task) {
     int64_t from = panels * task / w->threads * w->kernels->q_panel;
     int64_t to = least(panels * (task + 1) / w->threads * w->kernels->q_panel, w->q);
     if (from < to) {
-        w->kernels->pack_s(w->s_panels + from * w->k * (int64_t)w->kernels->packed,
+        w->kernels->pack_s(w->s_panels + from * w->depth * (int64_t)w->kernels->packed,
                            at(view->s, (w->q0 + from) * view->s_q + w->k0 * view->s_k, w->kernels), view->s_q,
                            view->s_k, to - from, w->k, view->s_conjugate);
     }
@@ -107,7 +113,7 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
     tile.q = least(w->q_tile, w->q - q);
     tile.k = w->k;
     tile.v = v_panels;
-    tile.s = w->s_from + q * w->k * (int64_t)kernels->packed;
+    tile.s = w->s_from + q * w->depth * (int64_t)kernels->packed;
     if (!w->first) {
         tile.beta[0] = 1;
         tile.beta[1] = 0;
@@ -135,12 +141,12 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
 /* Returns the panels of V from row p of the pass on, in an operand that was packed beforehand. */
 static const char *prepacked_v(const pass *w, int64_t p) {
     return w->prepacked->v +
-           (w->k0 * round_up(w->view->p, w->kernels->p_panel) + (w->p0 + p) * w->k) * (int64_t)w->kernels->packed;
+           (w->k0 * round_up(w->view->p, w->kernels->p_panel) + (w->p0 + p) * w->depth) * (int64_t)w->kernels->packed;
 }
 
 static const char *prepacked_s(const pass *w) {
     return w->prepacked->s +
-           (w->k0 * round_up(w->view->q, w->kernels->q_panel) + w->q0 * w->k) * (int64_t)w->kernels->packed;
+           (w->k0 * round_up(w->view->q, w->kernels->q_panel) + w->q0 * w->depth) * (int64_t)w->kernels->packed;
 }
 
 /* Computes tiles until none is left. The packed strip of V is reused if the next tile has the same rows. */
@@ -190,6 +196,7 @@ static void run_passes(pass *w) {
     cut_into_tiles(w);
     for (w->k0 = 0; w->k0 < w->view->k && !bp__stops(w->stop); w->k0 += w->kernels->k_block) {
         w->k = least(w->view->k - w->k0, w->kernels->k_block);
+        w->depth = depth_of(w->kernels, w->k);
         w->first = w->k0 == 0;
         w->last = w->k0 + w->k == w->view->k;
         atomic_store_explicit(&w->next, 0, memory_order_relaxed);
@@ -219,7 +226,7 @@ void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view
 
 size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__native_view *view, bool v) {
     int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel), bytes;
-    bool fits = !__builtin_mul_overflow(length, view->k, &bytes) &&
+    bool fits = view->k < INT64_MAX && !__builtin_mul_overflow(length, depth_of(kernels, view->k), &bytes) &&
                 !__builtin_mul_overflow(bytes, (int64_t)kernels->packed, &bytes) && bytes < INT64_MAX - 64;
     return fits ? cache_lines(bytes) : SIZE_MAX; /* strides of 0 can make an operand larger than memory */
 }
@@ -232,7 +239,7 @@ static void prepack_v(pass *w, char *panels) {
         w->p = least(view->p - w->p0, p_block(w->kernels, view->p));
         cut_into_tiles(w);
         for (int64_t p = 0; p < w->p && !bp__stops(w->stop); p += w->p_tile) {
-            w->kernels->pack_v(panels + (w->p0 + p) * w->k * (int64_t)w->kernels->packed,
+            w->kernels->pack_v(panels + (w->p0 + p) * w->depth * (int64_t)w->kernels->packed,
                                at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels), view->v_p,
                                view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
         }
@@ -248,6 +255,7 @@ void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view
     for (w.k0 = 0; w.k0 < view->k && !bp__stops(stop); w.k0 += kernels->k_block) {
         char *panels = (char *)to + w.k0 * length * (int64_t)kernels->packed;
         w.k = least(view->k - w.k0, kernels->k_block);
+        w.depth = depth_of(kernels, w.k);
         if (v) {
             prepack_v(&w, panels);
         } else {

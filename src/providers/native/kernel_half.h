@@ -1,5 +1,5 @@
-/* kernel_half.h - defines the kernels of f16 and bf16. Inputs become f32 while they are packed, C stays in f32 until
- * all of k is summed, and each element is rounded once, to nearest even. Included after the f32 kernels.
+/* kernel_half.h - defines the kernels of 16-bit types that are not products: HALF(f16), HALF(bf16). C stays in f32 until
+ * all of k is summed, and each element is rounded once, to nearest even.
  */
 #include "half.h"
 
@@ -31,6 +31,3 @@
             }                                                                                                          \
         }                                                                                                              \
     }
-HALF(f16)
-HALF(bf16)
-#undef HALF

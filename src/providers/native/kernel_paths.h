@@ -268,22 +268,6 @@ static void NAME(tiny)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* C = beta * C. A beta of 0 writes zeros without reading C. */
-static void NAME(scale)(const bp__native_view *w, void *scratch) {
-    (void)scratch;
-    const REAL beta = (REAL)w->beta[0];
-    for (int64_t q = 0; q < w->q; q++) {
-        REAL *c = (REAL *)w->c + q * w->c_q;
-        if (w->c_p == 1 && beta == 0) {
-            memset(c, 0, (size_t)w->p * sizeof(REAL));
-            continue;
-        }
-        for (int64_t p = 0; p < w->p; p++) {
-            c[p * w->c_p] = beta == 0 ? 0 : beta * c[p * w->c_p];
-        }
-    }
-}
-
 #undef SLICE
 #undef DEPTH
 #undef GEMV_VECTORS

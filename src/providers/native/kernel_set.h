@@ -90,6 +90,8 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #include "kernel_paths.h"
 
 #include "kernel_half.h"
+HALF(f16)
+HALF(bf16)
 
 #define PACK pack_v_f16
 #define IN uint16_t
@@ -180,21 +182,23 @@ enum { FROM_PANELS, FROM_MEMORY, FROM_PART };
 #define REAL_TYPE(type, bytes, block_of_k)                                                                             \
     {                                                                                                                  \
         .lanes = VECTOR_BYTES / bytes, .p_panel = REAL_VECTORS * VECTOR_BYTES / bytes, .q_panel = REAL_COLUMNS,        \
-        .k_block = block_of_k, .element = bytes, .packed = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type,    \
+        .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes, .sum = bytes, .pack_v = pack_v_##type,  \
+        .pack_s = pack_s_##type,                                                                                       \
         .block = block_##type, .small = small_##type, .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type,   \
         .tiny = tiny_##type, .scale = scale_##type                                                                     \
     }
 #define HALF_TYPE(type)                                                                                                \
     {                                                                                                                  \
         .lanes = VECTOR_BYTES / 4, .p_panel = REAL_VECTORS * VECTOR_BYTES / 4, .q_panel = REAL_COLUMNS,                \
-        .k_block = K_BLOCK_F32, .element = 2, .packed = 4, .pack_v = pack_v_##type, .pack_s = pack_s_##type,           \
-        .block = block_f32, .scale = scale_##type, .widen = widen_block_##type, .narrow = narrow_block_##type          \
+        .k_block = K_BLOCK_F32, .k_unit = 1, .element = 2, .packed = 4, .sum = 4, .pack_v = pack_v_##type,             \
+        .pack_s = pack_s_##type, .block = block_f32, .scale = scale_##type, .widen = widen_block_##type,               \
+        .narrow = narrow_block_##type                                                                                  \
     }
 #define COMPLEX_TYPE(type, bytes, block_of_k)                                                                          \
     {                                                                                                                  \
         .complex = true, .lanes = VECTOR_BYTES / bytes * 2, .p_panel = COMPLEX_VECTORS * VECTOR_BYTES / bytes * 2,     \
-        .q_panel = COMPLEX_COLUMNS, .k_block = block_of_k, .element = bytes, .packed = bytes, .pack_v = pack_v_##type, \
-        .pack_s = pack_s_##type, .block = block_##type, .small = small_##type, .gemv = gemv_##type,                    \
+        .q_panel = COMPLEX_COLUMNS, .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes,             \
+        .sum = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type, .small = small_##type, .gemv = gemv_##type,                    \
         .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type                           \
     }
 const bp__native_set SET = {

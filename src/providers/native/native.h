@@ -14,6 +14,8 @@
  *
  * There are two exceptions, both decided by the shape alone. A result of one element (a dot product) is summed in
  * several lanes. A complex element adds its two imaginary products in an order that depends on which operand is V.
+ *
+ * Products of bf16 numbers (the algorithm "bf16") are a chain too, of other operations: see kernel_bf16.h.
  */
 #ifndef BP_NATIVE_H
 #define BP_NATIVE_H
@@ -39,7 +41,8 @@ typedef void (*bp__native_run)(const bp__native_view *view, void *scratch);
 
 /* Kernels of one instruction set for one data type. Packed V consists of panels of `p_panel` rows, each stored as
  * [k][p_panel]; the last ones may have fewer vectors. Packed S consists of panels of `q_panel` columns, each stored as
- * [k][q_panel] and padded with zeros. Complex panels store real and imaginary parts apart.
+ * [k][q_panel] and padded with zeros. Complex panels store real and imaginary parts apart. Panels of bf16 pairs store
+ * two k of a row side by side, [k / 2][rows][2], padded with zeros if k is odd.
  */
 typedef struct bp__native_kernels {
     bool complex;
@@ -47,11 +50,18 @@ typedef struct bp__native_kernels {
     int p_panel;      /* rows of a full tile */
     int q_panel;      /* columns of a full tile */
     int k_block;      /* length of a block of k; results depend on it */
+    int k_unit;       /* panels have a multiple of this many k: 2 if they store pairs, otherwise 1 */
     int rows_columns; /* columns of S up to which `small` reads rows of V that are contiguous along k in place */
     size_t element;   /* bytes of an element in memory */
     size_t packed;    /* bytes of an element in a panel */
+    size_t sum;       /* bytes of a sum */
     bp__native_pack pack_v;
     bp__native_pack pack_s;
+    /* Panels of pairs only, otherwise NULL: pack V and S as f32 into panels [k][width], and convert k rows of such a panel
+     * to k / 2 rows of pairs. */
+    bp__native_pack plain_v;
+    bp__native_pack plain_s;
+    void (*pair)(void *panel, const float *rows, int width, int64_t k);
     /* C = alpha * V*S + beta * C for packed panels, with k at most k_block. C has the type that sums are computed in.
      */
     void (*block)(const bp__native_view *view);
@@ -78,5 +88,12 @@ typedef struct bp__native_set {
 extern const bp__native_set bp__native_default;
 extern const bp__native_set bp__native_avx2;
 extern const bp__native_set bp__native_avx512;
+/* Products of bf16 numbers with VDPBF16PS: only the types bf16 and f32, whose elements are rounded when they are packed,
+ * and only what the path PACKED needs (kernel_bf16.h). */
+extern const bp__native_set bp__native_avx512bf16;
+
+/* Returns the set for products of bf16 numbers that this processor and the problem's policy permit, or NULL and a reason
+ * in *why. */
+const bp__native_set *bp__native_bf16_set(const bp_host *host, const bp_problem *problem, const char **why);
 
 #endif

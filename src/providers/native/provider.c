@@ -1,6 +1,7 @@
 /* provider.c - defines the built-in provider. It computes every operation except factorizations of large matrices,
  * without any library and without OpenMP. Products are in this folder; transforms, small linear algebra and
  * contractions are in folders of their own. */
+#include "choose.h"
 #include "family.h"
 
 #include <stdio.h>
@@ -21,6 +22,22 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text) {
     verdict.reason = reason;
     snprintf(verdict.text, sizeof verdict.text, "%s", text);
     offers->add(offers, &verdict, NULL, 0);
+}
+
+const bp__native_kernels *bp__native_bf16_kernels(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
+    const char *why = "";
+    if (problem->dtype != BP_BF16 && problem->dtype != BP_F32) {
+        return NULL;
+    }
+    const bp__native_set *set = bp__native_bf16_set(host, problem, &why);
+    if (!set && (problem->dtype == BP_BF16 || problem->policy.precision == 2)) {
+        bp_verdict verdict = BP_VERDICT_INIT;
+        verdict.reason = BP_REASON_CAPABILITY;
+        verdict.algorithm = BP__NATIVE_BF16;
+        snprintf(verdict.text, sizeof verdict.text, "%s", why);
+        offers->add(offers, &verdict, NULL, 0);
+    }
+    return set ? &set->of[problem->dtype - BP_F16] : NULL;
 }
 
 /* The families, named as in BP_OP_MAP. dispatch turns einsum into products and contractions, so einsum itself never
