@@ -8,3 +8,6 @@ target_link_libraries(conv_wide PRIVATE backplane_flags)
 target_compile_options(conv_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_source})
 target_link_libraries(test_conv_winograd_kernels PRIVATE conv_wide)
+# The kernels for AVX512_BF16, with a model of the instruction in place of the processor's.
+target_link_libraries(test_conv_bf16 PRIVATE native_wide)
+target_link_options(test_conv_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)

@@ -25,8 +25,8 @@ typedef enum layout {
 } layout;
 
 /* A kernel set: a capability of the library, or the AVX-512 tile compiled for AVX2 (see wide/). The last two are the
- * algorithm "bf16" of products of bf16 and f32, with the processor's instruction, and with a model of it; other problems
- * run with the default kernels then. */
+ * algorithm "bf16" of products of bf16 and f32, with the processor's instruction, and with a model of it; other
+ * problems run with the default kernels then. */
 typedef enum kernels {
     KERNELS_DEFAULT,
     KERNELS_AVX2,

@@ -60,8 +60,7 @@ static void offer_bf16(offered *all, const operands *o, const product *p) {
     const bp__native_set *set = p->set == KERNELS_BF16 ? own_bf16() : &bp__native_bf16_model;
     bp_verdict *verdict = &all->native.of[0].verdict;
     assert_non_null(set);
-    assert_true(
-        bp__native_choose_bf16(test_plain_host(), &o->problem, &set->of[p->dtype - BP_F16], &all->lowered[0]));
+    assert_true(bp__native_choose_bf16(test_plain_host(), &o->problem, &set->of[p->dtype - BP_F16], &all->lowered[0]));
     verdict->algorithm = all->lowered[0].algorithm;
     verdict->packs = bp__native_packs(&all->lowered[0]);
     all->count = 1;
@@ -71,7 +70,8 @@ static void get_offers(offered *all, const operands *o, const product *p) {
     test_offers_ask(&all->native, &bp_provider_native, (void *)(uintptr_t)test_plain_host(), &o->problem);
     all->count = 0;
     /* The last offer is "bf16", which has sets of its own in these tests, or its refusal. */
-    while (all->count < all->native.count && strcmp(all->native.of[all->count].verdict.algorithm, BP__NATIVE_BF16) != 0) {
+    while (all->count < all->native.count &&
+           strcmp(all->native.of[all->count].verdict.algorithm, BP__NATIVE_BF16) != 0) {
         all->count++;
     }
     for (int i = 0; i < all->count; i++) {

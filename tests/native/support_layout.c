@@ -182,9 +182,9 @@ void make_operands(operands *o, const product *p) {
     o->problem.dtype = p->dtype;
     o->problem.policy.threads = p->threads;
     o->problem.policy.capability = (uint8_t)(p->set == KERNELS_WIDE         ? KERNELS_AVX2
-                                                : p->set == KERNELS_BF16       ? KERNELS_AVX512
-                                                : p->set == KERNELS_BF16_MODEL ? KERNELS_DEFAULT
-                                                                               : p->set);
+                                             : p->set == KERNELS_BF16       ? KERNELS_AVX512
+                                             : p->set == KERNELS_BF16_MODEL ? KERNELS_DEFAULT
+                                                                            : p->set);
     bp_gemm_problem *g = &o->problem.of.gemm;
     g->m = p->m, g->n = p->n, g->k = p->k;
     g->conjugate_a = p->conjugate_a, g->conjugate_b = p->conjugate_b;

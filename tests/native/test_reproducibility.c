@@ -203,7 +203,8 @@ static void test_instruction_matches_model(void **state) {
         print_message("skipped: this processor does not have AVX512_BF16, so only the model has run\n");
         skip();
     }
-    static const int64_t shapes[][3] = {{50, 60, 700}, {5, 9, 3}, {1, 200, 31}, {200, 1, 30}, {67, 49, 1601}, {1, 1, 9}};
+    static const int64_t shapes[][3] = {{50, 60, 700}, {5, 9, 3},      {1, 200, 31},
+                                        {200, 1, 30},  {67, 49, 1601}, {1, 1, 9}};
     for (int d = 0; d < 2; d++) {
         for (int i = 0; i < COUNT(shapes) * LAYOUTS; i++) {
             product p = make(d == 0 ? BP_F32 : BP_BF16, shapes[i / LAYOUTS], KERNELS_BF16);

@@ -184,8 +184,7 @@ static void test_rounding(void **state) {
                 set_part(p.dtype, element(&o, 0, 0, row, 1), 0, cases[i].y);
             }
             assert_int_equal(run_product(&o, &p, NULL), BP_OK);
-            const double expected =
-                rounds_to_bf16(&p) && fabs(cases[i].expected) < 0x1p-126 ? 0 : cases[i].expected;
+            const double expected = rounds_to_bf16(&p) && fabs(cases[i].expected) < 0x1p-126 ? 0 : cases[i].expected;
             assert_true(result(&o, &p, 0, 0) == expected);
             assert_true(result(&o, &p, 2, 16) == expected);
             free_operands(&o);

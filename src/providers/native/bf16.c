@@ -6,7 +6,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Returns whether the processor has AVX512_BF16. CPUID takes microseconds in a virtual machine, so its answer is kept. */
+/* Returns whether the processor has AVX512_BF16. CPUID takes microseconds in a virtual machine, so its answer is kept.
+ */
 static bool has_avx512bf16(void) {
     enum { UNKNOWN, ABSENT, PRESENT };
     static _Atomic int known;

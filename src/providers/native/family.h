@@ -14,8 +14,8 @@ typedef struct bp__native_family {
 /* Adds a refusal with this reason to the offers. It is the only offer that a family makes then. */
 void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text);
 
-/* Returns the kernels for products of bf16 numbers, for the types bf16 and f32. If the processor has none, returns NULL,
- * and adds a refusal where the problem permits such products: bf16, or f32 that may be rounded. */
+/* Returns the kernels for products of bf16 numbers, for the types bf16 and f32. If the processor has none, returns
+ * NULL, and adds a refusal where the problem permits such products: bf16, or f32 that may be rounded. */
 const struct bp__native_kernels *bp__native_bf16_kernels(const bp_host *host, const bp_problem *problem,
                                                          bp_offers *offers);
 

@@ -1,6 +1,6 @@
 /* kernel_finish.h - template: loads and stores vectors of one real type, cuts V into panels, and writes sums to C.
- * Parameters: REAL, TYPE (its suffix), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the suffix), MV and NR
- * (vectors and columns of a tile).
+ * Parameters: REAL, TYPE (its suffix), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the suffix), MV and
+ * NR (vectors and columns of a tile).
  */
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 INLINE VECTOR NAME(load)(const REAL *from) {

@@ -1,5 +1,5 @@
-/* kernel_half.h - defines the kernels of 16-bit types that are not products: HALF(f16), HALF(bf16). C stays in f32 until
- * all of k is summed, and each element is rounded once, to nearest even.
+/* kernel_half.h - defines the kernels of 16-bit types that are not products: HALF(f16), HALF(bf16). C stays in f32
+ * until all of k is summed, and each element is rounded once, to nearest even.
  */
 #include "half.h"
 

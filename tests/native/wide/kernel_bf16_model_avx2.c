@@ -1,5 +1,5 @@
-/* kernel_bf16_model_avx2.c - compiles the tiles for AVX512_BF16 for AVX2, with a model in place of the instruction. This
- * tests everything but the instruction itself on processors that do not have it.
+/* kernel_bf16_model_avx2.c - compiles the tiles for AVX512_BF16 for AVX2, with a model in place of the instruction.
+ * This tests everything but the instruction itself on processors that do not have it.
  */
 #include "vdpbf16ps.h"
 

@@ -1,6 +1,6 @@
-/* vdpbf16ps.h - computes what VDPBF16PS computes for one lane, as Intel's manual describes it: two fused multiply-adds, the
- * one of the odd elements first, each rounded to nearest even. Denormal inputs count as 0 of their sign, denormal results
- * become 0 of their sign, MXCSR is neither read nor written, and no exception is raised.
+/* vdpbf16ps.h - computes what VDPBF16PS computes for one lane, as Intel's manual describes it: two fused multiply-adds,
+ * the one of the odd elements first, each rounded to nearest even. Denormal inputs count as 0 of their sign, denormal
+ * results become 0 of their sign, MXCSR is neither read nor written, and no exception is raised.
  */
 #ifndef TESTS_NATIVE_VDPBF16PS_H
 #define TESTS_NATIVE_VDPBF16PS_H

@@ -14,7 +14,7 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
-typedef enum algorithm { IMPLICIT_GEMM, DIRECT, WINOGRAD, ALGORITHMS } algorithm;
+typedef enum algorithm { IMPLICIT_GEMM, DIRECT, WINOGRAD, BF16, ALGORITHMS } algorithm;
 
 typedef struct found {
     bp__conv_set set;
@@ -45,10 +45,10 @@ static double whole(double x, double unit) {
     return ceil(x / unit) * unit;
 }
 
-/* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. */
-static double cost_of(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels) {
+/* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. `rate` is the
+ * multiply-adds per nanosecond of the products. */
+static double cost_of(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
     const bp_conv_problem *c = &problem->of.conv;
-    const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
     const double batch = (double)c->batch, groups = (double)c->groups, taps = size_of(c->kernel);
     const double in = (double)c->in_channels, out = (double)c->out_channels;
     const double positions = batch * size_of(c->out), weights = groups * in * out * taps;
@@ -88,12 +88,13 @@ static double direct_cost(const bp_host *host, const bp_problem *problem) {
 }
 
 static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
-    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd"};
+    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd", BP__NATIVE_BF16};
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = names[f->by];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
     verdict.properties |= f->by == WINOGRAD ? BP_PROPERTY_LARGER_ERROR : 0;
+    verdict.properties |= f->by == BF16 && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     const bool packs = f->by == DIRECT ? bp__conv_direct_packs(problem) : problem->op != BP_OP_CONV_WEIGHT;
     verdict.packs = packs ? WEIGHT : 0;
     if (verdict.packs && !(problem->policy.packed & WEIGHT)) {
@@ -110,7 +111,8 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         return;
     }
     const bp__conv_set set = set_for(host, problem);
-    const double alone = cost_of(host, problem, set.products);
+    const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
+    const double alone = cost_of(problem, set.products, rate);
     const found gemm = {set, NULL, IMPLICIT_GEMM, bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
     if (problem->op != BP_OP_CONV_WEIGHT) {
@@ -119,11 +121,17 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         offer(problem, offers, &term_by_term, direct);
     }
     if (bp__winograd_runs(problem)) {
-        const double rate = bp__native_rate(bp__native_isa(host, problem), BP_F32);
         const double winograd = bp__winograd_cost(host, problem, set.products, rate);
         const found by_tiles = {set, winograd_for(host, problem), WINOGRAD,
                                 bp__native_worth(winograd, problem->policy.threads)};
         offer(problem, offers, &by_tiles, winograd);
+    }
+    const bool gathers = problem->op != BP_OP_CONV_WEIGHT;
+    const bp__native_kernels *pairs = gathers ? bp__native_bf16_kernels(host, problem, offers) : NULL;
+    if (pairs) {
+        const double rounded = cost_of(problem, pairs, bp__native_bf16_rate());
+        const found in_pairs = {{pairs, set.own}, NULL, BF16, bp__native_worth(rounded, problem->policy.threads)};
+        offer(problem, offers, &in_pairs, rounded);
     }
 }
 

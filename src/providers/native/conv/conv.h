@@ -115,6 +115,11 @@ static inline int64_t bp__conv_round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
+/* Returns the terms that panels of k terms have room for. */
+static inline int64_t bp__conv_depth(const bp__native_kernels *kernels, int64_t k) {
+    return bp__conv_round_up(k, kernels->k_unit);
+}
+
 /* ---- gather.c ---- */
 
 /* Packs `count` positions from `start` on, for the terms k0 to k0 + k, into panels of V or S. */

@@ -23,6 +23,16 @@ static void next_position(const bp__conv_job *job, int64_t index[1 + BP_MAX_CONV
     index[0]++;
 }
 
+/* Pieces of panels of pairs are packed as floats first. */
+static bp__native_pack packer(const bp__conv_set *set, bool as_v) {
+    const bp__native_kernels *products = set->products;
+    return products->pair ? (as_v ? products->plain_v : products->plain_s) : as_v ? products->pack_v : products->pack_s;
+}
+
+static size_t row_element(const bp__conv_set *set) {
+    return set->products->pair ? sizeof(float) : set->products->packed;
+}
+
 /* The positions of one panel: image indexes for the first tap, and their range in each dimension. */
 typedef struct positions {
     int count;
@@ -119,10 +129,10 @@ static void gather_piece(const bp__conv_job *job, const bp__conv_set *set, const
     const int64_t element = (int64_t)set->products->element, *shift = of->shift;
     const coverage part = covers(job, p, shift);
     if (part == OUTSIDE) {
-        memset(rows, 0, (size_t)width * (size_t)of->count * set->products->packed);
+        memset(rows, 0, (size_t)width * (size_t)of->count * row_element(set));
     } else if (part == INSIDE && p->even) {
-        (as_v ? set->products->pack_v : set->products->pack_s)(rows, image + (p->at[0] + of->at) * element, p->distance,
-                                                               of->step, p->count, of->count, false);
+        packer(set, as_v)(rows, image + (p->at[0] + of->at) * element, p->distance, of->step, p->count, of->count,
+                          false);
     } else {
         const char *from[MOST_WIDTH];
         for (int i = 0; i < width; i++) {
@@ -132,43 +142,95 @@ static void gather_piece(const bp__conv_job *job, const bp__conv_set *set, const
     }
 }
 
+/* One panel, and what fills it: positions of the image, or rows of the weight from `first` on. */
+typedef struct filling {
+    const bp__conv_job *job;
+    const bp__conv_set *set;
+    const char *from;
+    bool as_v;
+    int width;
+    const positions *positions; /* NULL: rows of the weight */
+    int64_t first, rows;
+} filling;
+
+/* Packs the terms k0 to k0 + k of the weight's rows. */
+static void fill_weight(const filling *f, int64_t k0, int64_t k, char *panel) {
+    const bp__conv_job *job = f->job;
+    for (int64_t l = 0; l < k;) {
+        const int64_t channel = (k0 + l) % job->channels, some = bp__conv_least(job->channels - channel, k - l);
+        int64_t tap[BP_MAX_CONV_NDIM], at = f->first * job->weight_row + channel * job->weight_channel;
+        bp__conv_tap(job, (k0 + l) / job->channels, tap);
+        for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+            at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
+        }
+        packer(f->set, f->as_v)(panel + l * f->width * (int64_t)row_element(f->set),
+                                f->from + at * (int64_t)f->set->products->element, job->weight_row, job->weight_channel,
+                                f->rows, some, false);
+        l += some;
+    }
+}
+
+static void fill_image(const filling *f, int64_t k0, int64_t k, char *panel) {
+    for (int64_t l = 0; l < k;) {
+        const int64_t channels = f->job->channels;
+        const piece of = piece_at(f->job, f->positions, (k0 + l) / channels, (k0 + l) % channels, k - l);
+        gather_piece(f->job, f->set, f->from, f->as_v, f->positions, f->width, &of,
+                     panel + l * f->width * (int64_t)row_element(f->set));
+        l += of.count;
+    }
+}
+
+/* Packs k terms of one panel. Panels of pairs are converted from floats, some terms at a time, because a piece may
+ * begin in the middle of a pair. */
+static void fill(const filling *f, int64_t k0, int64_t k, char *panel) {
+    enum { ROWS = 64 }; /* even; the floats stay in the first-level cache */
+    void (*const some)(const filling *, int64_t, int64_t, char *) = f->positions ? fill_image : fill_weight;
+    const bp__native_kernels *products = f->set->products;
+    if (!products->pair) {
+        some(f, k0, k, panel);
+        return;
+    }
+    float rows[ROWS * MOST_WIDTH];
+    for (int64_t l = 0; l < k; l += ROWS) {
+        const int64_t depth = bp__conv_least(k - l, ROWS);
+        some(f, k0 + l, depth, (char *)rows);
+        products->pair(panel + l * f->width * (int64_t)products->packed, rows, f->width, depth);
+    }
+}
+
+static int width_of(const bp__conv_set *set, bool as_v, int64_t left) {
+    return as_v ? bp__conv_v_width(set->products, left) : set->products->q_panel;
+}
+
 void bp__conv_gather(const bp__conv_job *job, const bp__conv_set *set, const char *image, bool as_v, int64_t start,
                      int64_t count, int64_t k0, int64_t k, char *panels) {
     int64_t index[1 + BP_MAX_CONV_NDIM];
     bp__conv_position(job, start, index);
     for (int64_t done = 0; done < count;) {
-        const int width = as_v ? bp__conv_v_width(set->products, count - done) : set->products->q_panel;
+        const int width = width_of(set, as_v, count - done);
         positions p;
         locate(job, index, (int)bp__conv_least(count - done, width), &p);
-        for (int64_t l = 0; l < k;) {
-            const piece of = piece_at(job, &p, (k0 + l) / job->channels, (k0 + l) % job->channels, k - l);
-            gather_piece(job, set, image, as_v, &p, width, &of, panels + l * width * (int64_t)set->products->packed);
-            l += of.count;
-        }
-        panels += width * k * (int64_t)set->products->packed;
+        fill(&(filling){.job = job, .set = set, .from = image, .as_v = as_v, .width = width, .positions = &p}, k0, k,
+             panels);
+        panels += width * bp__conv_depth(set->products, k) * (int64_t)set->products->packed;
         done += p.count;
     }
 }
 
 void bp__conv_pack_weight(const bp__conv_job *job, const bp__conv_set *set, const char *weight, bool as_v,
                           int64_t start, int64_t count, int64_t k0, int64_t k, char *panels) {
-    const int64_t element = (int64_t)set->products->element, packed = (int64_t)set->products->packed;
     for (int64_t done = 0; done < count;) {
-        const int width = as_v ? bp__conv_v_width(set->products, count - done) : set->products->q_panel;
+        const int width = width_of(set, as_v, count - done);
         const int64_t rows = bp__conv_least(count - done, width);
-        for (int64_t l = 0; l < k;) {
-            const int64_t channel = (k0 + l) % job->channels, some = bp__conv_least(job->channels - channel, k - l);
-            int64_t tap[BP_MAX_CONV_NDIM], at = (start + done) * job->weight_row + channel * job->weight_channel;
-            bp__conv_tap(job, (k0 + l) / job->channels, tap);
-            for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-                at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
-            }
-            (as_v ? set->products->pack_v : set->products->pack_s)(panels + l * width * packed, weight + at * element,
-                                                                   job->weight_row, job->weight_channel, rows, some,
-                                                                   false);
-            l += some;
-        }
-        panels += width * k * packed;
+        fill(&(filling){.job = job,
+                        .set = set,
+                        .from = weight,
+                        .as_v = as_v,
+                        .width = width,
+                        .first = start + done,
+                        .rows = rows},
+             k0, k, panels);
+        panels += width * bp__conv_depth(set->products, k) * (int64_t)set->products->packed;
         done += rows;
     }
 }

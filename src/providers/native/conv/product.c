@@ -59,6 +59,12 @@ static int64_t most_positions(const prepared *plan) {
     return fit > unit ? fit : unit;
 }
 
+/* Returns the bytes of k terms of a tile of rows. */
+static int64_t panel_bytes(const prepared *plan, int64_t k) {
+    return bp__conv_round_up(plan->row_tile, row_unit(plan)) * bp__conv_depth(plan->set.products, k) *
+           (int64_t)plan->set.products->packed;
+}
+
 static tiling cut(const prepared *plan, const bp__conv_job *job) {
     const int64_t unit = position_unit(plan), most = most_positions(plan);
     tiling t;
@@ -72,7 +78,7 @@ static tiling cut(const prepared *plan, const bp__conv_job *job) {
     t.position_tile = tiles > 0 ? bp__conv_round_up((job->positions + tiles - 1) / tiles, unit) : unit;
     t.position_tiles = (job->positions + t.position_tile - 1) / t.position_tile;
     t.units = t.position_tiles * others;
-    t.row_bytes = bp__conv_round_up(plan->row_tile, row_unit(plan)) * job->terms * (int64_t)plan->set.products->packed;
+    t.row_bytes = panel_bytes(plan, job->terms);
     t.group_bytes = t.row_bytes * t.row_tiles;
     return t;
 }
@@ -100,7 +106,7 @@ static void pack_rows(void *context, int task) {
         for (int64_t k0 = 0; k0 < job->terms; k0 += plan->set.products->k_block) {
             const int64_t k = block_of(plan, job->terms - k0);
             bp__conv_pack_weight(job, &plan->set, from, !plan->positions_are_v, start, count, k0, k, to);
-            to += bp__conv_round_up(plan->row_tile, row_unit(plan)) * k * (int64_t)plan->set.products->packed;
+            to += panel_bytes(plan, k);
         }
     }
 }
@@ -122,7 +128,7 @@ static void multiply(const call *w, bp__native_view *view, int64_t start, int64_
         view->s = plan->positions_are_v ? weights : panels;
         plan->set.products->block(view);
         view->beta[0] = 1;
-        weights += bp__conv_round_up(plan->row_tile, row_unit(plan)) * view->k * (int64_t)plan->set.products->packed;
+        weights += panel_bytes(plan, view->k);
     }
 }
 
@@ -145,7 +151,7 @@ static void write_tile(const call *w, const bp__native_view *view, int64_t start
     const prepared *plan = w->plan;
     const bp__conv_job *job = &w->job;
     const bool relu = plan->problem.of.conv.relu != 0;
-    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
+    const int64_t element = (int64_t)plan->set.products->element, sum = (int64_t)plan->set.products->sum;
     const int64_t bias_step = plan->problem.of.conv.bias, channel = group * job->rows + row;
     const char *bias = w->bias ? w->bias + channel * bias_step * element : NULL;
     for (int64_t done = 0; done < positions;) {
@@ -161,7 +167,7 @@ static void write_tile(const call *w, const bp__native_view *view, int64_t start
             .to = to,
             .to_run = by_rows ? job->result_channel : step,
             .to_step = by_rows ? step : job->result_channel,
-            .sums = (const char *)view->c + done * (by_rows ? 1 : view->c_q) * packed,
+            .sums = (const char *)view->c + done * (by_rows ? 1 : view->c_q) * sum,
             .sums_run = view->c_q,
             .bias = bias,
             .bias_run = by_rows ? bias_step : 0,
@@ -190,7 +196,7 @@ static void compute_tile(call *w, int64_t unit, char *panels, char *sums) {
         multiply(w, &view, start, positions, group, w->packed + group * w->cut.group_bytes + tile * w->cut.row_bytes,
                  panels);
     } else {
-        memset(sums, 0, (size_t)(view.c_q * view.q) * plan->set.products->packed);
+        memset(sums, 0, (size_t)(view.c_q * view.q) * plan->set.products->sum);
     }
     write_tile(w, &view, start, positions, group, row, rows);
 }
@@ -287,7 +293,7 @@ static void destroy(bp_prepared *self) {
  * as threads if there are few positions. */
 static int64_t rows_of_tile(const prepared *plan, const bp__conv_job *job) {
     const int64_t unit = row_unit(plan), panels = (job->rows + unit - 1) / unit;
-    const int64_t fit = SUMS_BYTES / (most_positions(plan) * (int64_t)plan->set.products->packed) / unit;
+    const int64_t fit = SUMS_BYTES / (most_positions(plan) * (int64_t)plan->set.products->sum) / unit;
     const int64_t position_tiles = (job->positions + most_positions(plan) - 1) / most_positions(plan);
     const int64_t others = position_tiles * plan->problem.of.conv.groups;
     int64_t tiles = fit > 0 ? (panels + fit - 1) / fit : panels;
@@ -305,7 +311,8 @@ static bool size_weights(prepared *plan) {
         int64_t own;
         bp__conv_job_of(&plan->problem, i, &job);
         const int64_t rows = bp__conv_round_up(job.rows, plan->row_tile);
-        if (__builtin_mul_overflow(rows * (int64_t)plan->set.products->packed, job.terms, &own) ||
+        if (__builtin_mul_overflow(rows * (int64_t)plan->set.products->packed,
+                                   bp__conv_depth(plan->set.products, job.terms), &own) ||
             __builtin_mul_overflow(own, groups, &own) || __builtin_add_overflow(bytes, own, &bytes)) {
             return false;
         }
@@ -343,7 +350,7 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
     const int64_t positions = bp__conv_round_up(most_positions(plan), set->products->lanes);
     const int64_t rows = bp__conv_round_up(plan->row_tile, set->products->lanes);
     plan->image_bytes = (size_t)bp__conv_round_up(positions * terms * bytes, 64);
-    plan->sums_bytes = (size_t)bp__conv_round_up(positions * rows * bytes, 64);
+    plan->sums_bytes = (size_t)bp__conv_round_up(positions * rows * (int64_t)set->products->sum, 64);
     plan->base.workspace = plan->weight_bytes + (size_t)threads * (plan->image_bytes + plan->sums_bytes);
     *result = &plan->base;
     return BP_OK;
