@@ -30,19 +30,6 @@ static inline uint32_t model_flushed(uint32_t bits) {
     return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
 }
 
-/* Returns the sum of two numbers rounded to odd: with it, rounding to float afterwards equals one rounding. */
-static inline double model_sum_to_odd(double a, double b) {
-    const double sum = a + b, back = sum - a, error = (a - (sum - back)) + (b - back);
-    uint64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if (error != 0 && (bits & 1) == 0) {
-        bits += (error > 0) == (sum > 0) ? 1 : (uint64_t)-1;
-    }
-    double odd;
-    memcpy(&odd, &bits, sizeof odd);
-    return odd;
-}
-
 /* Returns a * b + c for bits of floats, of which a and b are bf16 numbers. */
 static inline uint32_t model_multiply_add(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t quiet = 0x00400000u, invalid = 0xffc00000u;
@@ -50,20 +37,19 @@ static inline uint32_t model_multiply_add(uint32_t a, uint32_t b, uint32_t c) {
     if (model_is_nan(a) || model_is_nan(b) || model_is_nan(c)) {
         return (model_is_nan(a) ? a : model_is_nan(b) ? b : c) | quiet;
     }
-    const double product = (double)model_float(a) * (double)model_float(b), addend = (double)model_float(c);
-    const double exact = product + addend;
-    if (isnan(exact)) {
+    /* The product has 16 bits and is exact. The sum is rounded to double first, which does no harm: where it is near
+     * the middle of two floats, the smaller operand begins at most 25 bits below the larger one and has at most 24
+     * bits. */
+    const double term = (double)model_float(a) * (double)model_float(b), sum = term + (double)model_float(c);
+    if (isnan(sum)) {
         return invalid; /* infinity times 0, or infinity minus infinity */
     }
-    if (isinf(exact) || exact == 0) { /* a sum of two doubles is 0 only if it is exact; its sign follows the rounding */
-        return model_bits((float)exact);
+    if (sum == 0 || fabs(sum) >= 0x1p-126) {
+        return model_bits((float)sum);
     }
-    const double odd = model_sum_to_odd(product, addend);
-    /* Below this number, rounding to 24 bits gives less than the smallest normal number. */
-    if (fabs(odd) < 0x1p-126 - 0x1p-151) {
-        return odd < 0 ? 0x80000000u : 0;
-    }
-    return fabs(odd) < 0x1p-126 ? (odd < 0 ? 0x80800000u : 0x00800000u) : model_bits((float)odd);
+    /* From half of the last of 24 bits below on, the sum rounds to the smallest normal number. */
+    const uint32_t sign = sum < 0 ? 0x80000000u : 0;
+    return fabs(sum) < 0x1p-126 - 0x1p-151 ? sign : sign | 0x00800000u;
 }
 
 /* Returns the new value of a lane. `v` and `s` are pairs: the even element in the lower half. */
