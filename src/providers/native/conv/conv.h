@@ -115,7 +115,7 @@ static inline int64_t bp__conv_round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
-/* Returns the terms that panels of k terms have room for. */
+/* Returns the terms of panels for k terms, with their padding. */
 static inline int64_t bp__conv_depth(const bp__native_kernels *kernels, int64_t k) {
     return bp__conv_round_up(k, kernels->k_unit);
 }
