@@ -14,24 +14,31 @@
 #include <math.h>
 #include <string.h>
 
+/* Measured times are those of a candidate's fastest algorithm under the default precision, so algorithms that round
+ * their inputs are predicted by the ratio of their estimates to that of the fastest other one. */
+static bool rounds(const bp_verdict *verdict) {
+    return (verdict->properties & (BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32)) != 0;
+}
+
 /* Collects the least estimated time of a candidate's accepted algorithms; -1 if there are none. */
 typedef struct least {
     bp_offers base; /* must be first: the provider's interface */
-    double cost_ns;
+    double exact_ns, rounding_ns;
 } least;
 
 static void note_cost(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
     least *l = (least *)self;
     (void)found, (void)size;
-    if (verdict->reason == BP_REASON_ACCEPTED && (l->cost_ns < 0 || verdict->cost_ns < l->cost_ns)) {
-        l->cost_ns = verdict->cost_ns;
+    double *ns = rounds(verdict) ? &l->rounding_ns : &l->exact_ns;
+    if (verdict->reason == BP_REASON_ACCEPTED && (*ns < 0 || verdict->cost_ns < *ns)) {
+        *ns = verdict->cost_ns;
     }
 }
 
 double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem) {
-    least l = {{note_cost}, -1};
+    least l = {{note_cost}, -1, -1};
     candidate->provider->accept(candidate->instance, problem, &l.base);
-    return l.cost_ns;
+    return l.exact_ns >= 0 ? l.exact_ns : l.rounding_ns;
 }
 
 bool bp__cost_follows_kernels(const bp__candidate *candidate) {
@@ -248,13 +255,18 @@ static bool predict_convolutions(bp__choice *choice, int first, int end) {
     return known;
 }
 
+static bool is_preferred(const bp__offer *offer, const bp__offer *to) {
+    return rounds(&offer->verdict) == rounds(&to->verdict) ? offer->verdict.cost_ns < to->verdict.cost_ns
+                                                           : !rounds(&offer->verdict);
+}
+
 /* Predicts the times of the offers of one candidate, which are those from `first` to `end`. Its algorithms have the
  * ratio of their estimates, because what was measured is the one that the provider prefers. */
 static bool predict_offers(bp__choice *choice, int first, int end) {
     const bp__offer *best = NULL;
     for (int i = first; i < end; i++) {
         const bp__offer *o = &choice->offers[i];
-        best = is_accepted(o) && (!best || o->verdict.cost_ns < best->verdict.cost_ns) ? o : best;
+        best = is_accepted(o) && (!best || is_preferred(o, best)) ? o : best;
     }
     if (!best) {
         return true;
@@ -268,7 +280,7 @@ static bool predict_offers(bp__choice *choice, int first, int end) {
     for (int i = first; i < end && time > 0; i++) {
         bp__offer *o = &choice->offers[i];
         o->predicted_ns = estimate > 0 ? time * o->verdict.cost_ns / estimate : time;
-        o->accuracy = o->verdict.cost_ns > estimate ? BP__INTERPOLATED : accuracy;
+        o->accuracy = o->verdict.cost_ns != estimate ? BP__INTERPOLATED : accuracy;
     }
     return time > 0;
 }

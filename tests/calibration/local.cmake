@@ -6,7 +6,7 @@ function(add_timed name)
     target_compile_definitions(timed_${name} PRIVATE TIMED_NAME="${name}" ${ARGN})
     set_target_properties(timed_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/calibration-${name})
-    foreach(program choice ratios)
+    foreach(program choice ratios rounding)
         if(TARGET test_calibration_${program})
             add_dependencies(test_calibration_${program} timed_${name})
         endif()
@@ -20,6 +20,7 @@ add_timed(smooth TIMED_ODD_NS=300000)
 add_timed(waiting TIMED_WAITS=1)
 add_timed(inverting TIMED_INVERSES=1)
 add_timed(convolving TIMED_CONVOLVES=1)
+add_timed(rounding TIMED_ROUNDS=1)
 
 # Two libraries, one of which takes 2 ms for products of 4096 multiplications and more.
 function(add_timed_library name)

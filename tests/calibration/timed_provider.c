@@ -5,8 +5,9 @@
  * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
  * variable TIMED_GO names. With TIMED_INVERSES, it offers no products but inverses, and none on one thread, as a
  * library does whose threads cannot be limited. With TIMED_CONVOLVES, it offers no products but convolutions in f32: by
- * "loops" in 3 ms, and by "winograd" in nearly no time, against its estimates. Every element of the result is 7, so
- * that tests know who has run. */
+ * "loops" in 3 ms, and by "winograd" in nearly no time, against its estimates. With TIMED_ROUNDS, it offers products of
+ * f32 by a second algorithm too, which rounds its inputs and takes half of the estimated time. Every element of the
+ * result is 7, so that tests know who has run. */
 #include "backplane/provider.h"
 
 #include <stdbool.h>
@@ -35,6 +36,9 @@
 #endif
 #ifndef TIMED_INVERSES
 #define TIMED_INVERSES 0
+#endif
+#ifndef TIMED_ROUNDS
+#define TIMED_ROUNDS 0
 #endif
 
 typedef struct prepared {
@@ -135,6 +139,12 @@ static void accept(void *instance, const bp_problem *problem, bp_offers *offers)
         verdict.cost_ns = 1 + (double)odd_ns(problem->of.gemm.m);
     }
     offers->add(offers, &verdict, NULL, 0);
+    if (TIMED_ROUNDS && verdict.reason == BP_REASON_ACCEPTED && problem->dtype == BP_F32) {
+        verdict.algorithm = "rounded";
+        verdict.properties = BP_PROPERTY_ROUNDS_BELOW_TF32;
+        verdict.cost_ns /= 2;
+        offers->add(offers, &verdict, NULL, 0);
+    }
 }
 
 static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
