@@ -1,5 +1,6 @@
 /* accept.c - offers and plans convolutions of the native provider. */
 #include "conv.h"
+#include "fourier.h"
 #include "winograd.h"
 
 #include "providers/native/family.h"
@@ -14,13 +15,15 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
-typedef enum algorithm { IMPLICIT_GEMM, DIRECT, WINOGRAD, BF16, ALGORITHMS } algorithm;
+typedef enum algorithm { IMPLICIT_GEMM, DIRECT, WINOGRAD, FFT, BF16, ALGORITHMS } algorithm;
 
 typedef struct found {
     bp__conv_set set;
     const bp__winograd_kernels *winograd;
     algorithm by;
     int threads;
+    bp__fourier_set fourier;
+    bp__fourier_cut cut; /* FFT */
 } found;
 
 static bp__conv_set set_for(const bp_host *host, const bp_problem *problem) {
@@ -88,12 +91,12 @@ static double direct_cost(const bp_host *host, const bp_problem *problem) {
 }
 
 static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
-    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd", BP__NATIVE_BF16};
+    static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd", "fft", BP__NATIVE_BF16};
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = names[f->by];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
-    verdict.properties |= f->by == WINOGRAD ? BP_PROPERTY_LARGER_ERROR : 0;
+    verdict.properties |= f->by == WINOGRAD || f->by == FFT ? BP_PROPERTY_LARGER_ERROR : 0;
     verdict.properties |= f->by == BF16 && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     const bool packs = f->by == DIRECT ? bp__conv_direct_packs(problem) : problem->op != BP_OP_CONV_WEIGHT;
     verdict.packs = packs ? WEIGHT : 0;
@@ -105,6 +108,36 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
     offers->add(offers, &verdict, f, sizeof *f);
 }
 
+static bp__fourier_set fourier_for(const bp_host *host, const bp_problem *problem) {
+    static const bp__fft_set *const transforms[] =
+        BP__NATIVE_PER_ISA(&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512);
+    static const bp__native_set *const products[] =
+        BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
+    static const bp__fourier_kernels *const own[] =
+        BP__NATIVE_PER_ISA(bp__fourier_default, bp__fourier_avx2, bp__fourier_avx512);
+    const int isa = bp__native_isa(host, problem), f64 = problem->dtype == BP_F64;
+    return (bp__fourier_set){.transforms = transforms[isa]->of[f64],
+                             .products = &products[isa]->of[(f64 ? BP_C128 : BP_C64) - BP_F16],
+                             .own = &own[isa][f64],
+                             .isa = isa};
+}
+
+/* Offers transforms, or says why not. */
+static void offer_fft(const bp_host *host, const bp_problem *problem, bp_offers *offers, const bp__conv_set *set) {
+    found f = {.set = *set, .by = FFT, .fourier = fourier_for(host, problem)};
+    const char *why = bp__fourier_refusal(problem);
+    if (!why && bp__fourier_cut_for(host, problem, &f.fourier, &f.cut)) {
+        f.threads = bp__native_worth(f.cut.cost_ns, problem->policy.threads);
+        offer(problem, offers, &f, f.cut.cost_ns);
+        return;
+    }
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = "fft";
+    verdict.reason = BP_REASON_OTHER;
+    snprintf(verdict.text, sizeof verdict.text, "%s", why ? why : "the spectra would need more than 1 GiB");
+    offers->add(offers, &verdict, NULL, 0);
+}
+
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
         bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
@@ -113,26 +146,31 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     const bp__conv_set set = set_for(host, problem);
     const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
     const double alone = cost_of(problem, set.products, rate);
-    const found gemm = {set, NULL, IMPLICIT_GEMM, bp__native_worth(alone, problem->policy.threads)};
+    const found gemm = {.set = set, .by = IMPLICIT_GEMM, .threads = bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
     if (problem->op != BP_OP_CONV_WEIGHT) {
         const double direct = direct_cost(host, problem);
-        const found term_by_term = {set, NULL, DIRECT, bp__native_worth(direct, problem->policy.threads)};
+        const found term_by_term = {
+            .set = set, .by = DIRECT, .threads = bp__native_worth(direct, problem->policy.threads)};
         offer(problem, offers, &term_by_term, direct);
     }
     if (bp__winograd_runs(problem)) {
         const double winograd = bp__winograd_cost(host, problem, set.products, rate);
-        const found by_tiles = {set, winograd_for(host, problem), WINOGRAD,
-                                bp__native_worth(winograd, problem->policy.threads)};
+        const found by_tiles = {.set = set,
+                                .winograd = winograd_for(host, problem),
+                                .by = WINOGRAD,
+                                .threads = bp__native_worth(winograd, problem->policy.threads)};
         offer(problem, offers, &by_tiles, winograd);
     }
     const bool gathers = problem->op != BP_OP_CONV_WEIGHT;
     const bp__native_kernels *pairs = gathers ? bp__native_bf16_kernels(host, problem, offers) : NULL;
     if (pairs) {
         const double rounded = cost_of(problem, pairs, bp__native_bf16_rate());
-        const found in_pairs = {{pairs, set.own}, NULL, BF16, bp__native_worth(rounded, problem->policy.threads)};
+        const found in_pairs = {
+            .set = {pairs, set.own}, .by = BF16, .threads = bp__native_worth(rounded, problem->policy.threads)};
         offer(problem, offers, &in_pairs, rounded);
     }
+    offer_fft(host, problem, offers, &set);
 }
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
@@ -140,6 +178,9 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (f->by == WINOGRAD) {
         const bp__winograd_set set = {f->set.products, f->winograd};
         return bp__winograd_plan(host, problem, &set, f->threads, prepared);
+    }
+    if (f->by == FFT) {
+        return bp__fourier_plan(host, problem, &f->fourier, &f->cut, f->threads, prepared);
     }
     return problem->op == BP_OP_CONV_WEIGHT ? bp__conv_plan_weight(host, problem, &f->set, f->threads, prepared)
            : f->by == DIRECT                ? bp__conv_plan_direct(host, problem, &f->set, f->threads, prepared)

@@ -27,6 +27,8 @@ bp_reason bp__fft_choose(const bp_host *host, const bp_problem *problem, bp__fft
  * and the estimated time on several threads. */
 double bp__fft_cost(const bp_host *host, const bp__fft_choice *choice);
 int bp__fft_worth(double alone_ns, int most);
+/* Returns the estimated time of lines of n complex numbers in all lanes, without loads and stores of other layouts. */
+double bp__fft_lanes_ns(const bp__fft_kernels *const *kernels, int set, bool f64, int64_t n);
 double bp__fft_cost_threads(double alone_ns, int threads);
 
 /* ---- run.c ---- */

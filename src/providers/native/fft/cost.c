@@ -63,6 +63,11 @@ static double line_ns(const bp_host *host, const bp__fft_choice *choice, int64_t
     return LINE_NS + n * pass_ns * radix2_passes(&algorithm);
 }
 
+double bp__fft_lanes_ns(const bp__fft_kernels *const *kernels, int set, bool f64, int64_t n) {
+    const bp__fft_algorithm algorithm = bp__fft_algorithm_of(kernels, n);
+    return LINE_NS + (double)n * kernels[0]->lanes * radix2_ns[set][f64] * (radix2_passes(&algorithm) + 1);
+}
+
 static double axis_ns(const bp_host *host, const bp__fft_choice *choice, const bp__fft_axis *axis) {
     const double full = radix2_ns[choice->set][choice->f64], pair = choice->f64 ? 16 : 8;
     const double n = (double)axis->length, lines = (double)axis->lines.count;

@@ -384,7 +384,7 @@ static void NAME(passes)(const bp__fft_pass *pass, int count, int64_t unit, cons
     const bp__fft_view *from = in;
     for (int i = 0; i + 1 < count; i++) {
         REAL *to = work[i & 1];
-        if (from->layout == BP__FFT_LANES) {
+        if (from->layout == BP__FFT_LANES && from->step == 2 * LANES) {
             NAME(run_middle)(pass + i, pass[i].s / unit, from, to);
         } else {
             NAME(run_first)(pass + i, from, to);

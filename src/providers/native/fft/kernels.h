@@ -26,7 +26,7 @@
 #define BP__FFT_LANES_MOST 16
 
 typedef enum bp__fft_layout {
-    BP__FFT_LANES,         /* working memory: `step` is 2 * lanes */
+    BP__FFT_LANES,         /* working memory, or other vectors: `step` is then not 2 * lanes */
     BP__FFT_LANES_SWAPPED, /* the same with real and imaginary parts exchanged; inverse transforms use it */
     BP__FFT_PAIRS,         /* neighbouring lines are neighbouring complex numbers */
     BP__FFT_PAIRS_SWAPPED,
