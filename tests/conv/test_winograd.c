@@ -53,41 +53,8 @@ static conv_limits limits_of(int i, int channels, int size) {
                          .kernel = 3};
 }
 
-/* Adds up the weights' absolute values for each channel of the result. */
-static void sum_weights(const conv_case *c, double *sums) {
-    enum { TAPS = 9 };
-    const DLTensor *weight = &c->weight.view.tensor;
-    const int64_t groups = c->call.groups ? c->call.groups : 1, first = weight->shape[0] / groups,
-                  second = weight->shape[1];
-    const bool by_first = (c->call.pass == BP_CONV_FORWARD) == (c->call.transposed == 0);
-    memset(sums, 0, (size_t)(groups * (by_first ? first : second)) * sizeof *sums);
-    for (int64_t i = 0; i < conv_elements(&c->weight); i++) {
-        const int64_t row = i / TAPS / second, column = i / TAPS % second;
-        sums[by_first ? row : row / first * second + column] += fabs(conv_get(&c->weight, i));
-    }
-}
-
-/* Returns what the error bound of each result is relative to. Images are in (-1, 1). The caller frees it. */
-static double *sizes_of(conv_case *c) {
-    enum { MOST_CHANNELS = 2048 };
-    double sums[MOST_CHANNELS];
-    conv_tensor *written[2];
-    conv_written(c, written);
-    const DLTensor *t = &written[0]->view.tensor;
-    const int64_t channels = t->shape[t->ndim - 3], positions = t->shape[t->ndim - 2] * t->shape[t->ndim - 1];
-    double *sizes = calloc((size_t)conv_elements(written[0]) + 1, sizeof *sizes);
-    assert_non_null(sizes);
-    assert_true(channels <= MOST_CHANNELS);
-    sum_weights(c, sums);
-    for (int64_t i = 0; i < conv_elements(written[0]); i++) {
-        const int64_t channel = i / positions % channels;
-        sizes[i] = sums[channel] + (c->call.bias ? fabs(conv_get(&c->bias, channel)) : 0);
-    }
-    return sizes;
-}
-
 static void run_and_compare(conv_case *c, const char *settings) {
-    double *expected = conv_reference(c, NULL), *sizes = sizes_of(c);
+    double *expected = conv_reference(c, NULL), *sizes = conv_bounds(c);
     run(&c->call, settings, c->text);
     conv_compare(c, expected, sizes, BOUND);
     free(expected);
