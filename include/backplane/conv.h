@@ -23,11 +23,12 @@
  * copies. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). f32 operands are rounded
  * to a shorter type inside only if mkldnn.conv.fp32_precision allows it.
  *
- * Results in f32 are sums of products, except where an algorithm transforms tiles of input and weight first
- * (BP_PROPERTY_LARGER_ERROR): native's winograd, for kernels of 3 x 3 with stride and dilation 1. The error of a result
- * is then at most 2e-6 times the largest |input| times the sum of the |weight| of its channel, plus |bias|: measured,
- * with uniformly distributed numbers. NaN and infinity also reach other results of a tile of 4 x 4, infinity as NaN,
- * and numbers near the largest finite one may overflow. mkldnn.conv.fp32_precision=ieee refuses such algorithms.
+ * Results in f32 and f64 are sums of products, except where an algorithm transforms tiles of input and weight first
+ * (BP_PROPERTY_LARGER_ERROR): native's winograd, for f32 kernels of 3 x 3 with stride and dilation 1, and its fft, for
+ * stride 1. The error of a result is then at most 2e-6 (f64: 4e-15) times the largest |input| times the sum of the
+ * |weight| of its channel, plus |bias|: measured, with uniformly distributed numbers. NaN and infinity also reach other
+ * results of a tile, infinity as NaN, and numbers near the largest finite one may overflow. A tile of winograd has 4 x 4
+ * results, one of fft up to all of an item. mkldnn.conv.fp32_precision=ieee refuses such algorithms for all types.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

@@ -360,7 +360,7 @@ typedef struct bp_problem {
 #define BP_PROPERTY_ROUNDS_BELOW_TF32 16u /* rounds inputs to a type shorter than TF32 first, such as bf16 */
 #define BP_PROPERTY_PROPAGATES_NAN 32u    /* NaN and Inf in an input reach the result, also if multiplied by zero */
 #define BP_PROPERTY_INPUTS_TF32 64u       /* rounds f32 inputs to TF32 first */
-#define BP_PROPERTY_LARGER_ERROR 128u     /* transforms f32 inputs, with larger errors than a sum of products */
+#define BP_PROPERTY_LARGER_ERROR 128u     /* transforms inputs, with larger errors than a sum of products */
 #define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u

@@ -71,12 +71,14 @@ static void add_tap(const convolution *c, int64_t item, int64_t channel, const i
     }
 }
 
-/* Finds `most`. Errors of Winograd's algorithm depend on all inputs of a tile, not only on those of an element. */
+/* Finds `most`. Errors of algorithms that transform tiles depend on all inputs of a tile, not only on those of an
+ * element. They need stride 1 and kernels of several taps. */
 static void find_most(convolution *c, const bp_conv_call *call) {
-    bool tiles = bp_dtype_from_dlpack(call->input->dtype) == BP_F32 && c->kernel[0] == 1;
+    const bp_dtype dtype = bp_dtype_from_dlpack(call->input->dtype);
+    bool tiles = (dtype == BP_F32 || dtype == BP_F64) && c->kernel[0] * c->kernel[1] * c->kernel[2] > 1;
     int64_t count = 1;
-    for (int d = 1; d < 3; d++) {
-        tiles = tiles && c->kernel[d] == 3 && c->stride[d] == 1 && c->dilation[d] == 1;
+    for (int d = 0; d < 3; d++) {
+        tiles = tiles && (c->stride[d] == 1 || c->kernel[d] == 1);
     }
     for (int d = 0; d < call->input->ndim; d++) {
         count *= call->input->shape[d];

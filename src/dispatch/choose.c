@@ -21,7 +21,7 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
          tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
     if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
         refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to lower precision than fp32_precision allows");
-    } else if (f32 && (policy->constraints & BP__IEEE) && (verdict->properties & BP_PROPERTY_LARGER_ERROR)) {
+    } else if ((policy->constraints & BP__IEEE) && (verdict->properties & BP_PROPERTY_LARGER_ERROR)) {
         refuse(verdict, BP_REASON_PRECISION, "has larger rounding errors than fp32_precision=ieee allows");
     } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
         refuse(verdict, BP_REASON_DETERMINISM,

@@ -8,12 +8,13 @@
 /* Relative error of one operation, as the candidates may round. */
 static double rounding(const bp__session *s) {
     const uint32_t dtype = s->choice->asked.dtype;
-    double error = dtype == BP_F64 || dtype == BP_C128 ? 0x1p-53 : 0x1p-24;
+    const double unit = dtype == BP_F64 || dtype == BP_C128 ? 0x1p-53 : 0x1p-24;
+    double error = unit;
     for (int i = 0; i < s->count; i++) {
         const uint32_t properties = s->list[i].offer->verdict.properties;
         error = properties & BP_PROPERTY_ROUNDS_BELOW_TF32 ? fmax(error, 0x1p-9)
                 : properties & BP_PROPERTY_INPUTS_TF32     ? fmax(error, 0x1p-11)
-                : properties & BP_PROPERTY_LARGER_ERROR    ? fmax(error, 0x1p-19)
+                : properties & BP_PROPERTY_LARGER_ERROR    ? fmax(error, 32 * unit)
                                                            : error;
     }
     return error;

@@ -35,6 +35,11 @@ typedef struct conv_limits {
     int kernel;         /* 0, or: two dimensions with square kernels of this size, and stride and dilation 1 */
     int most_padding;   /* 0: 3 */
     int input_channels; /* of a group; 0: random */
+    int most_groups;    /* 0: 4 */
+    int least_kernel;   /* 0: 1 */
+    int most_kernel;    /* 0: 5, and 3 for three dimensions */
+    bool unit_stride;
+    int ndim; /* 0: random */
 } conv_limits;
 
 uint64_t conv_random(uint64_t *state);

@@ -164,11 +164,12 @@ static void fill(conv_tensor *t, uint64_t *state, bool integers, int64_t most) {
 static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *limits) {
     bp_conv_call *call = &c->call;
     *call = (bp_conv_call){.struct_size = sizeof *call, .pass = limits->pass};
-    call->ndim = limits->kernel ? 2 : (int)between(state, 1, 3);
+    call->ndim = limits->kernel ? 2 : limits->ndim ? limits->ndim : (int)between(state, 1, 3);
     call->transposed = between(state, 0, 2) == 0;
-    call->groups = between(state, 0, 2) == 0 ? between(state, 2, 4) : between(state, 0, 1);
+    call->groups = between(state, 0, 2) == 0 ? between(state, 2, limits->most_groups ? limits->most_groups : 4)
+                                                : between(state, 0, 1);
     for (int d = 0; d < call->ndim; d++) {
-        c->stride[d] = limits->kernel || between(state, 0, 1) ? 1 : between(state, 1, 3);
+        c->stride[d] = limits->kernel || limits->unit_stride || between(state, 0, 1) ? 1 : between(state, 1, 3);
         c->dilation[d] = limits->kernel || between(state, 0, 1) ? 1 : between(state, 1, 3);
         c->padding[d] = between(state, 0, limits->most_padding ? limits->most_padding : 3);
         c->padding_end[d] = between(state, 0, limits->most_padding ? limits->most_padding : 3);
@@ -206,7 +207,8 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
     weight[1] = call->transposed ? second : first;
     for (int d = 0; d < call->ndim; d++) {
         input[rank++] = between(state, 1, call->ndim == 3 ? limits->most_size / 2 + 1 : limits->most_size);
-        weight[2 + d] = limits->kernel ? limits->kernel : between(state, 1, call->ndim == 3 ? 3 : 5);
+        const int64_t most = limits->most_kernel ? limits->most_kernel : call->ndim == 3 ? 3 : 5;
+        weight[2 + d] = limits->kernel ? limits->kernel : between(state, limits->least_kernel ? limits->least_kernel : 1, most);
     }
     conv_limits own = *limits;
     make_tensor(&c->input, state, &own, rank, input);
