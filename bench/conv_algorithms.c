@@ -126,8 +126,8 @@ static bool make(job *j, const settings *s, const layer *l, const char *algorith
     for (int i = 0; i < 3; i++) {
         j->operands[i < 2 ? i : 3] = (bp_operand){memory[i], 0};
     }
-    return status == BP_OK &&
-           (!s->packed || bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed) == BP_OK || strcmp(algorithm, "direct") == 0);
+    return status == BP_OK && (!s->packed || bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed) == BP_OK ||
+                               strcmp(algorithm, "direct") == 0);
 }
 
 static void print_layer(int number, const layer *l) {
@@ -141,10 +141,15 @@ static void print_layer(int number, const layer *l) {
     printf(":");
 }
 
+/* Direct convolutions are for few channels, and products of matrices for several; they take seconds for others. */
+static bool is_measured(const layer *l, int algorithm) {
+    return algorithm == 0 ? l->groups < 16 : algorithm == 1 ? l->in_channels < 4 : true;
+}
+
 static void measure(const settings *s, int number, const layer *l) {
     int64_t shape[5], strides[5], taps = (int64_t)l->groups * l->in_channels * l->out_channels;
     float *memory[3];
-    job jobs[ALGORITHMS], best;
+    job jobs[ALGORITHMS] = {{NULL}}, best;
     candidate list[ALGORITHMS];
     bp_plan_info info = {.struct_size = sizeof info}, chosen = {.struct_size = sizeof chosen};
     double us[ALGORITHMS], others = INFINITY, least = INFINITY, ours = NAN;
@@ -156,8 +161,7 @@ static void measure(const settings *s, int number, const layer *l) {
     memory[1] = timing_filled((size_t)taps, false);
     memory[2] = timing_filled((size_t)set_image(l, l->out_channels, shape, strides), false);
     for (int i = 0; i < ALGORITHMS; i++) {
-        /* The direct algorithm is for few channels, and takes seconds for others. */
-        if (make(&jobs[i], s, l, names[i], memory) && (i != 1 || l->in_channels < 4)) {
+        if (is_measured(l, i) && make(&jobs[i], s, l, names[i], memory)) {
             of[count] = i;
             list[count++] = (candidate){.name = names[i], .run = run, .context = &jobs[i]};
         }

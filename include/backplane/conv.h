@@ -27,8 +27,8 @@
  * (BP_PROPERTY_LARGER_ERROR): native's winograd, for f32 kernels of 3 x 3 with stride and dilation 1, and its fft, for
  * stride 1. The error of a result is then at most 2e-6 (f64: 4e-15) times the largest |input| times the sum of the
  * |weight| of its channel, plus |bias|: measured, with uniformly distributed numbers. NaN and infinity also reach other
- * results of a tile, infinity as NaN, and numbers near the largest finite one may overflow. A tile of winograd has 4 x 4
- * results, one of fft up to all of an item. mkldnn.conv.fp32_precision=ieee refuses such algorithms for all types.
+ * results of a tile, infinity as NaN, and numbers near the largest finite one may overflow. A tile of winograd has 4 x
+ * 4 results, one of fft up to all of an item. mkldnn.conv.fp32_precision=ieee refuses such algorithms for all types.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

@@ -65,7 +65,7 @@ def test_explain_lists_the_algorithms(backplane):
     done = backplane("explain", "conv2d", "f32", "1x16x28x28", "32x16x3x3", "--padding", "1")
     assert done.code == 0, done
     assert "f32 16x28x28 to 32x28x28, kernel 3x3, padding 1x1" in done.out
-    assert all(name in done.out for name in ("implicit gemm", "direct", "winograd"))
+    assert all(name in done.out for name in ("implicit gemm", "direct", "winograd", "fft"))
 
 
 @pytest.mark.parametrize("words", [["conv2d", "--padding", "1"], ["conv_transpose2d", "--stride", "2"]])
@@ -80,13 +80,14 @@ def test_compare(backplane, tmp_path, words):
     assert ran and all(0 <= row["error"] <= facts["error_bound"] and not row["wrong"] for row in ran)
 
 
-def test_compare_measures_errors_by_the_inputs_of_a_tile(backplane, tmp_path):
+@pytest.mark.parametrize("algorithm", ["winograd", "fft"])
+def test_compare_measures_errors_by_the_inputs_of_a_tile(backplane, tmp_path, algorithm):
     x = integers(2, 8, 9, 9) * 0
     x[:, :, ::6, ::6] = 1000 / 3
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "w.npy", integers(8, 8, 3, 3) / np.float32(7))
     done = backplane("compare", "conv2d", "x.npy", "w.npy", "--padding", "1", "--json", "--repeat", "2",
-                     "--set", "conv.preferred=native:winograd", env=NO_LEAK_CHECK)
+                     "--set", f"conv.preferred=native:{algorithm}", env=NO_LEAK_CHECK)
     assert done.code == 0, done
     rows = [row for row in done.json["libraries"] if row["ran"]]
-    assert any(row["algorithm"] == "winograd" for row in rows) and not any(row["wrong"] for row in rows), done
+    assert any(row["algorithm"] == algorithm for row in rows) and not any(row["wrong"] for row in rows), done

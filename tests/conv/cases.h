@@ -69,8 +69,9 @@ double *conv_reference(const conv_case *c, double **sizes);
  * belongs to no tensor has changed. */
 void conv_compare(const conv_case *c, const double *expected, const double *sizes, double bound);
 
-/* Returns what the error bounds of winograd and fft are relative to, for each result: the largest |element| of the image
- * times the sum of the |weights| of the channel, plus |bias|. The pass is not BP_CONV_WEIGHT. The caller frees it. */
+/* Returns what the error bounds of winograd and fft are relative to, for each result: the largest |element| of the
+ * image times the sum of the |weights| of the channel, plus |bias|. The pass is not BP_CONV_WEIGHT. The caller frees
+ * it. */
 double *conv_bounds(conv_case *c);
 
 /* The tensors that the pass writes; NULL if there is no second one. */

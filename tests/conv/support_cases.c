@@ -167,7 +167,7 @@ static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *
     call->ndim = limits->kernel ? 2 : limits->ndim ? limits->ndim : (int)between(state, 1, 3);
     call->transposed = between(state, 0, 2) == 0;
     call->groups = between(state, 0, 2) == 0 ? between(state, 2, limits->most_groups ? limits->most_groups : 4)
-                                                : between(state, 0, 1);
+                                             : between(state, 0, 1);
     for (int d = 0; d < call->ndim; d++) {
         c->stride[d] = limits->kernel || limits->unit_stride || between(state, 0, 1) ? 1 : between(state, 1, 3);
         c->dilation[d] = limits->kernel || between(state, 0, 1) ? 1 : between(state, 1, 3);
@@ -208,7 +208,8 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
     for (int d = 0; d < call->ndim; d++) {
         input[rank++] = between(state, 1, call->ndim == 3 ? limits->most_size / 2 + 1 : limits->most_size);
         const int64_t most = limits->most_kernel ? limits->most_kernel : call->ndim == 3 ? 3 : 5;
-        weight[2 + d] = limits->kernel ? limits->kernel : between(state, limits->least_kernel ? limits->least_kernel : 1, most);
+        weight[2 + d] =
+            limits->kernel ? limits->kernel : between(state, limits->least_kernel ? limits->least_kernel : 1, most);
     }
     conv_limits own = *limits;
     make_tensor(&c->input, state, &own, rank, input);

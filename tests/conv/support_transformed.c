@@ -1,5 +1,5 @@
-/* support_transformed.c - compares algorithms that transform their inputs with the definition: every layout and padding,
- * the error bound, independence of threads, batch and packing, and what is not finite. */
+/* support_transformed.c - compares algorithms that transform their inputs with the definition: every layout and
+ * padding, the error bound, independence of threads, batch and packing, and what is not finite. */
 #include "conv/transformed.h"
 
 #include <math.h>

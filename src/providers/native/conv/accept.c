@@ -109,8 +109,7 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
 }
 
 static bp__fourier_set fourier_for(const bp_host *host, const bp_problem *problem) {
-    static const bp__fft_set *const transforms[] =
-        BP__NATIVE_PER_ISA(&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512);
+    static const bp__fft_set *const transforms[] = BP__NATIVE_PER_ISA(&bp__fft_default, &bp__fft_avx2, &bp__fft_avx512);
     static const bp__native_set *const products[] =
         BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
     static const bp__fourier_kernels *const own[] =
@@ -126,7 +125,7 @@ static bp__fourier_set fourier_for(const bp_host *host, const bp_problem *proble
 static void offer_fft(const bp_host *host, const bp_problem *problem, bp_offers *offers, const bp__conv_set *set) {
     found f = {.set = *set, .by = FFT, .fourier = fourier_for(host, problem)};
     const char *why = bp__fourier_refusal(problem);
-    if (!why && bp__fourier_cut_for(host, problem, &f.fourier, &f.cut)) {
+    if (!why && bp__fourier_cut_for(problem, &f.fourier, &f.cut)) {
         f.threads = bp__native_worth(f.cut.cost_ns, problem->policy.threads);
         offer(problem, offers, &f, f.cut.cost_ns);
         return;

@@ -19,9 +19,9 @@ typedef struct prepared {
     bp__fourier_cut cut;
     bp__fourier_tables tables;
     int threads;
-    int64_t matrix;                           /* MATRICES: reals of a weight for one frequency */
-    int64_t panels, panels_group;             /* MATRICES: reals of the tiles' spectra for one frequency, and a group */
-    int64_t sums, sums_group;                 /* MATRICES: reals of the products, likewise */
+    int64_t matrix;               /* MATRICES: reals of a weight for one frequency */
+    int64_t panels, panels_group; /* MATRICES: reals of the tiles' spectra for one frequency, and a group */
+    int64_t sums, sums_group;     /* MATRICES: reals of the products, likewise */
     size_t weight_bytes, shared_bytes, tile_bytes, thread_bytes;
 } prepared;
 
@@ -86,8 +86,7 @@ static bp__fourier_box whole(const prepared *plan) {
 
 static int64_t kernel_at(const prepared *plan, int64_t group, int64_t row, int64_t channel) {
     const bp_conv_problem *c = &plan->problem.of.conv;
-    return group * c->out_channels * c->w_out + row * plan->cut.job.weight_row +
-           channel * plan->cut.job.weight_channel;
+    return group * c->out_channels * c->w_out + row * plan->cut.job.weight_row + channel * plan->cut.job.weight_channel;
 }
 
 /* Returns the vectors of the panel with this row. Panels are full but for the last one. */
@@ -101,7 +100,8 @@ static void pack_rows(const prepared *plan, const char *tile, int64_t row, int64
     const bp__native_kernels *products = plan->set.products;
     const int64_t k0 = channel / products->k_block * products->k_block, vectors = panel_vectors(plan, row);
     const int64_t k = bp__conv_least(products->k_block, plan->cut.job.channels - k0);
-    const int64_t all = bp__conv_round_up(plan->cut.job.rows, lanes(plan)), start = row / products->p_panel * products->p_panel;
+    const int64_t all = bp__conv_round_up(plan->cut.job.rows, lanes(plan)),
+                  start = row / products->p_panel * products->p_panel;
     const int64_t vector = (row - start) / lanes(plan);
     const int64_t at = 2 * (all * k0 + start * k) + ((channel - k0) * 2 * vectors + vector) * lanes(plan);
     plan->set.own->spread(plan->cut.frequencies, group + at * real(plan), plan->matrix * real(plan),
@@ -293,8 +293,8 @@ static int64_t panel_at(const call *w, int64_t tile, int64_t channel) {
     const prepared *plan = w->plan;
     const int64_t block = plan->set.products->k_block, panel = plan->set.products->q_panel;
     const int64_t k0 = channel / block * block, k = bp__conv_least(block, plan->cut.job.channels - k0);
-    return 2 * (bp__conv_round_up(w->tiles, panel) * k0 + tile / panel * panel * k + (channel - k0) * panel +
-                tile % panel);
+    return 2 *
+           (bp__conv_round_up(w->tiles, panel) * k0 + tile / panel * panel * k + (channel - k0) * panel + tile % panel);
 }
 
 /* Transforms tiles of one group until none are left. Lanes are channels of one tile after another. */
@@ -438,11 +438,13 @@ static void size_memory(prepared *plan) {
     const int64_t channels = cut->job.channels, rows = bp__conv_round_up(cut->job.rows, lanes(plan));
     const int64_t line = 64 / real(plan), f = cut->frequencies;
     plan->tile_bytes = (size_t)bp__conv_round_up(f * bp__fourier_element(cut, &plan->set), 64);
-    plan->thread_bytes = 2 * plan->tile_bytes + 2 * (size_t)(bp__fourier_work(cut) * bp__fourier_element(cut, &plan->set));
+    plan->thread_bytes =
+        2 * plan->tile_bytes + 2 * (size_t)(bp__fourier_work(cut) * bp__fourier_element(cut, &plan->set));
     plan->thread_bytes = (plan->thread_bytes + 63) / 64 * 64;
     if (cut->way == BP__FOURIER_MATRICES) {
         /* Odd numbers of cache lines, so that the spectra of a plane are not in the same set of a cache. */
-        plan->panels = (parts(2 * bp__conv_round_up(cut->block, plan->set.products->q_panel) * channels, line) | 1) * line;
+        plan->panels =
+            (parts(2 * bp__conv_round_up(cut->block, plan->set.products->q_panel) * channels, line) | 1) * line;
         plan->sums = (parts(2 * cut->block * rows, line) | 1) * line;
         plan->matrix = (parts(2 * rows * channels, line) | 1) * line;
         plan->panels_group = plan->panels * f;

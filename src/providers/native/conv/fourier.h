@@ -63,19 +63,18 @@ typedef struct bp__fourier_cut {
     bool f64;
     bp__conv_job job;
     bp__fourier_axis axis[BP__FOURIER_AXES];
-    int64_t row;         /* elements of a row of the spectrum: n / 2 + 1 of the last axis */
-    int64_t frequencies; /* elements of the spectrum */
-    int64_t tiles;       /* of an item */
+    int64_t row;           /* elements of a row of the spectrum: n / 2 + 1 of the last axis */
+    int64_t frequencies;   /* elements of the spectrum */
+    int64_t tiles;         /* of an item */
     int64_t groups, block; /* block: tiles of all groups that are computed at once, for MATRICES */
-    double cost_ns;
+    double cost_ns;        /* on one thread */
 } bp__fourier_cut;
 
 /* Returns why the algorithm does not compute the problem, or NULL. */
 const char *bp__fourier_refusal(const bp_problem *problem);
 
-/* Cuts the problem, and estimates the time on one thread. Returns false if the spectra need too much memory. */
-bool bp__fourier_cut_for(const bp_host *host, const bp_problem *problem, const bp__fourier_set *set,
-                         bp__fourier_cut *cut);
+/* Cuts the problem, and estimates the time. Returns false if the spectra need too much memory. */
+bool bp__fourier_cut_for(const bp_problem *problem, const bp__fourier_set *set, bp__fourier_cut *cut);
 
 bp_status bp__fourier_plan(const bp_host *host, const bp_problem *problem, const bp__fourier_set *set,
                            const bp__fourier_cut *cut, int threads, bp_prepared **prepared);
@@ -83,7 +82,7 @@ bp_status bp__fourier_plan(const bp_host *host, const bp_problem *problem, const
 /* ---- Transforms of tiles in lanes: fourier_transform.c ---- */
 
 typedef struct bp__fourier_tables {
-    bp__fft_axis forward, inverse;            /* of the last axis */
+    bp__fft_axis forward, inverse;         /* of the last axis */
     bp__fft_line *lines[BP__FOURIER_LAST]; /* of the others; NULL if they have one element */
 } bp__fourier_tables;
 
@@ -113,7 +112,7 @@ void bp__fourier_copy(const bp__fourier_set *set, const bp__fft_view *in, const 
 /* A plane for each lane. Offsets are in elements of the operand. */
 typedef struct bp__fourier_planes {
     int count;
-    int64_t at[BP__FFT_LANES_MOST]; /* of the tile's first element, which may be outside the operand */
+    int64_t at[BP__FFT_LANES_MOST];          /* of the tile's first element, which may be outside the operand */
     bp__fourier_box box[BP__FFT_LANES_MOST]; /* the part that exists */
     int64_t channel[BP__FFT_LANES_MOST];     /* of the result */
 } bp__fourier_planes;

@@ -8,7 +8,8 @@
 
 static bp__fft_axis real_axis(const bp__fourier_cut *cut, bp_fft_kind kind, double scale) {
     const int64_t n = cut->axis[BP__FOURIER_LAST].n;
-    return (bp__fft_axis){.kind = kind, .in_lanes = true, .n = n, .length = n / 2, .scale = scale, .lines = {.count = 1}};
+    return (bp__fft_axis){
+        .kind = kind, .in_lanes = true, .n = n, .length = n / 2, .scale = scale, .lines = {.count = 1}};
 }
 
 bp_status bp__fourier_tables_make(const bp_host *host, const bp__fourier_cut *cut, const bp__fourier_set *set,
@@ -25,8 +26,8 @@ bp_status bp__fourier_tables_make(const bp_host *host, const bp__fourier_cut *cu
     }
     for (int d = 0; d < BP__FOURIER_LAST && status == BP_OK; d++) {
         if (cut->axis[d].n > 1) {
-            status = bp__fft_line_make(host, set->transforms, cut->f64, cut->axis[d].n, BP__FFT_IN_LANES,
-                                       &tables->lines[d]);
+            status =
+                bp__fft_line_make(host, set->transforms, cut->f64, cut->axis[d].n, BP__FFT_IN_LANES, &tables->lines[d]);
         }
     }
     return status;
@@ -56,10 +57,8 @@ void bp__fourier_copy(const bp__fourier_set *set, const bp__fft_view *in, const 
 /* Elements of a tile, `step` elements apart. */
 static bp__fft_view view_of(const bp__fourier_set *set, void *at, int64_t step, bool swapped) {
     const int64_t lanes = bp__fourier_lanes(set);
-    return (bp__fft_view){.at = at,
-                          .step = 2 * lanes * step,
-                          .part = lanes,
-                          .layout = swapped ? BP__FFT_LANES_SWAPPED : BP__FFT_LANES};
+    return (bp__fft_view){
+        .at = at, .step = 2 * lanes * step, .part = lanes, .layout = swapped ? BP__FFT_LANES_SWAPPED : BP__FFT_LANES};
 }
 
 /* What a transform needs to know. */
@@ -122,8 +121,8 @@ static void transform_columns(const transform *t, int d) {
     }
 }
 
-static transform transform_of(const bp__fourier_cut *cut, const bp__fourier_set *set,
-                              const bp__fourier_tables *tables, void *tile, const bp__fourier_box *data, char *work) {
+static transform transform_of(const bp__fourier_cut *cut, const bp__fourier_set *set, const bp__fourier_tables *tables,
+                              void *tile, const bp__fourier_box *data, char *work) {
     const int64_t block = bp__fourier_work(cut) * bp__fourier_element(cut, set);
     return (transform){cut, set, tables, tile, data, {work, work + block}, false};
 }
