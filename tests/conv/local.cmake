@@ -11,3 +11,23 @@ target_link_libraries(test_conv_winograd_kernels PRIVATE conv_wide)
 # The kernels for AVX512_BF16, with a model of the instruction in place of the processor's.
 target_link_libraries(test_conv_bf16 PRIVATE native_wide)
 target_link_options(test_conv_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)
+
+# Native's convolutions without optimization, and with more of it: their results have the same bits.
+if(NOT BACKPLANE_SANITIZE)
+    file(GLOB native_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/providers/native/*.c
+        ${CMAKE_SOURCE_DIR}/src/providers/native/conv/*.c ${CMAKE_SOURCE_DIR}/src/providers/native/fft/*.c)
+    add_instruction_set_flags(${native_sources})
+    foreach(level O0 O3)
+        add_library(native_${level} OBJECT ${native_sources})
+        target_include_directories(native_${level} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+        target_compile_definitions(native_${level} PRIVATE BP_BUILTIN_PROVIDER=native)
+        target_link_libraries(native_${level} PRIVATE backplane_flags)
+        target_compile_options(native_${level} PRIVATE -${level} -Wno-maybe-uninitialized)
+        get_target_property(bits_sources test_conv_bits SOURCES)
+        add_executable(test_conv_bits_${level} ${bits_sources} $<TARGET_OBJECTS:native_${level}>)
+        target_include_directories(test_conv_bits_${level} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMOCKA_INCLUDE})
+        target_link_libraries(test_conv_bits_${level} PRIVATE backplane_internal ${CMOCKA_LIBRARY})
+        set_target_properties(test_conv_bits_${level} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+        add_project_test(conv_bits_${level} test_conv_bits_${level})
+    endforeach()
+endif()

@@ -3,6 +3,7 @@
 #include "backplane.h"
 
 #include "base/base.h"
+#include "ops/network_calls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -423,6 +424,12 @@ static const struct {
     {"linalg_refusal", linalg_refusal},
     {"linalg_preference", linalg_preference},
     {"vector_products", vector_products},
+    {"convolutions", call_convolutions},
+    {"winograd", call_winograd},
+    {"fourier", call_fourier},
+    {"convolution_gradients", call_convolution_gradients},
+    {"pooling", call_pooling},
+    {"batch_norm", call_batch_norm},
 };
 
 static void fail_each_allocation_of(int index) {

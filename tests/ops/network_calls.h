@@ -1,0 +1,22 @@
+/* network_calls.h - declares calls of convolutions, pooling and batch normalization that can fail for lack of memory.
+ */
+#ifndef BP_TESTS_OPS_NETWORK_CALLS_H
+#define BP_TESTS_OPS_NETWORK_CALLS_H
+
+#include "backplane.h"
+
+/* Convolutions on one algorithm of `native`: one-shot, explained, and planned with a packed weight. */
+bp_status call_convolutions(void);
+bp_status call_winograd(void);
+bp_status call_fourier(void);
+
+/* Both gradients, and a transposed convolution with the gradient of its bias. */
+bp_status call_convolution_gradients(void);
+
+/* Pooling with indices and its gradient, and adaptive pooling: one-shot, planned and explained. */
+bp_status call_pooling(void);
+
+/* Inference, training and gradients: one-shot, planned and explained. */
+bp_status call_batch_norm(void);
+
+#endif

@@ -1,0 +1,187 @@
+/* support_network_calls.c - makes small calls of convolutions, pooling and batch normalization, in all ways in which
+ * the library allocates memory for them. */
+#include "ops/network_calls.h"
+
+#include <stdio.h>
+
+enum { ITEMS = 2, CHANNELS = 3, SIDE = 8, TAPS = 3, HALF = 4 };
+
+static float image[ITEMS * CHANNELS * SIDE * SIDE], other[ITEMS * CHANNELS * SIDE * SIDE];
+static float kernel[CHANNELS * CHANNELS * TAPS * TAPS], bias[CHANNELS];
+
+/* Views of images, weights and biases of all calls. */
+typedef struct tensors {
+    bp_view x, y, w, b;
+} tensors;
+
+static bp_status open_tensors(tensors *t) {
+    static const int64_t images[] = {ITEMS, CHANNELS, SIDE, SIDE}, taps[] = {CHANNELS, CHANNELS, TAPS, TAPS},
+                         channels[] = {CHANNELS};
+    bp_status status = bp_view_init(&t->x, image, BP_F32, 4, images, NULL);
+    status = status == BP_OK ? bp_view_init(&t->y, other, BP_F32, 4, images, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&t->w, kernel, BP_F32, 4, taps, NULL) : status;
+    return status == BP_OK ? bp_view_init(&t->b, bias, BP_F32, 1, channels, NULL) : status;
+}
+
+/* Releases an explanation, unless it failed. */
+static bp_status release(bp_status status, bp_explanation *const *explanation) {
+    if (status == BP_OK) {
+        bp_explanation_release(*explanation);
+    }
+    return status;
+}
+
+/* ---- Convolutions ---- */
+
+/* Packs the weight of a plan, and runs it. */
+static bp_status run_packed(const bp_plan *plan) {
+    const bp_operand operands[] = {{image, 0}, {kernel, 0}, {bias, 0}, {other, 0}};
+    bp_packed *packed;
+    bp_status status = bp_plan_pack(plan, 1, &operands[1], &packed);
+    if (status == BP_OK) {
+        const bp_packed *list[] = {NULL, packed, NULL, NULL};
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
+        status = bp_execute(plan, operands, &exec);
+        bp_packed_release(packed);
+    }
+    return status;
+}
+
+static bp_status convolve(const char *algorithm) {
+    char settings[128];
+    tensors t;
+    bp_options *options;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = 2,
+                               .mode = BP_CONV_SAME,
+                               .input = &t.x.tensor,
+                               .weight = &t.w.tensor,
+                               .bias = &t.b.tensor,
+                               .output = &t.y.tensor};
+    snprintf(settings, sizeof settings, "conv.preferred=native:%s,dispatch.fallback=strict,num_threads=2", algorithm);
+    status = status == BP_OK ? bp_options_new(&options, settings) : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    status = bp_conv_run(options, &call);
+    status = status == BP_OK ? release(bp_conv_explain(&explanation, options, &call), &explanation) : status;
+    status = status == BP_OK ? bp_conv_plan(&plan, options, &call) : status;
+    if (status == BP_OK) {
+        status = run_packed(plan);
+        bp_plan_release(plan);
+    }
+    bp_options_release(options);
+    return status;
+}
+
+bp_status call_convolutions(void) {
+    return convolve("implicit");
+}
+
+bp_status call_winograd(void) {
+    return convolve("winograd");
+}
+
+bp_status call_fourier(void) {
+    return convolve("fft");
+}
+
+bp_status call_convolution_gradients(void) {
+    tensors t;
+    bp_status status = open_tensors(&t);
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .mode = BP_CONV_SAME,
+                         .pass = BP_CONV_INPUT,
+                         .input = &t.x.tensor,
+                         .weight = &t.w.tensor,
+                         .output = &t.y.tensor};
+    status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
+    call.pass = BP_CONV_WEIGHT;
+    call.bias = &t.b.tensor;
+    status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
+    call.mode = BP_CONV_EXPLICIT;
+    call.transposed = 1;
+    call.padding = (const int64_t[]){1, 1};
+    return status == BP_OK ? bp_conv_run(NULL, &call) : status;
+}
+
+/* ---- Pooling ---- */
+
+bp_status call_pooling(void) {
+    static float halves[ITEMS * CHANNELS * HALF * HALF];
+    static int64_t places[ITEMS * CHANNELS * HALF * HALF];
+    static const int64_t half[] = {ITEMS, CHANNELS, HALF, HALF}, two[] = {2, 2}, sizes[] = {HALF, HALF};
+    tensors t;
+    bp_view y, indices;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK ? bp_view_init(&y, halves, BP_F32, 4, half, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&indices, places, BP_I64, 4, half, NULL) : status;
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .kernel = two,
+                         .input = &t.x.tensor,
+                         .output = &y.tensor,
+                         .indices = &indices.tensor};
+    status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
+    call.pass = BP_POOL_BACKWARD;
+    status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
+    call = (bp_pool_call){.struct_size = sizeof call,
+                          .kind = BP_POOL_AVERAGE,
+                          .ndim = 2,
+                          .output_size = sizes,
+                          .input = &t.x.tensor,
+                          .output = &y.tensor};
+    status = status == BP_OK ? release(bp_pool_explain(&explanation, NULL, &call), &explanation) : status;
+    status = status == BP_OK ? bp_pool_plan(&plan, NULL, &call) : status;
+    if (status == BP_OK) {
+        status = bp_execute(plan, (bp_operand[]){{image, 0}, {halves, 0}, {NULL, 0}}, NULL);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+/* ---- Batch normalization ---- */
+
+bp_status call_batch_norm(void) {
+    static float mean[CHANNELS], variance[CHANNELS] = {1, 1, 1}, scale[CHANNELS] = {1, 1, 1}, shift[CHANNELS];
+    static const int64_t channels[] = {CHANNELS};
+    tensors t;
+    bp_view views[4];
+    float *const memory[] = {mean, variance, scale, shift};
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    for (int i = 0; i < 4 && status == BP_OK; i++) {
+        status = bp_view_init(&views[i], memory[i], BP_F32, 1, channels, NULL);
+    }
+    bp_batch_norm_call call = {.struct_size = sizeof call,
+                               .eps = 1e-5,
+                               .input = &t.x.tensor,
+                               .weight = &views[2].tensor,
+                               .bias = &views[3].tensor,
+                               .output = &t.y.tensor,
+                               .running_mean = &views[0].tensor,
+                               .running_var = &views[1].tensor};
+    status = status == BP_OK ? bp_batch_norm_run(NULL, &call) : status;
+    status = status == BP_OK ? release(bp_batch_norm_explain(&explanation, NULL, &call), &explanation) : status;
+    status = status == BP_OK ? bp_batch_norm_plan(&plan, NULL, &call) : status;
+    if (status == BP_OK) {
+        status = bp_execute(
+            plan, (bp_operand[]){{image, 0}, {scale, 0}, {shift, 0}, {mean, 0}, {variance, 0}, {other, 0}}, NULL);
+        bp_plan_release(plan);
+    }
+    call = (bp_batch_norm_call){.struct_size = sizeof call,
+                                .pass = BP_BATCH_NORM_TRAINING,
+                                .eps = 1e-5,
+                                .input = &t.x.tensor,
+                                .output = &t.y.tensor,
+                                .mean = &views[0].tensor,
+                                .inverse_std = &views[1].tensor};
+    return status == BP_OK ? bp_batch_norm_run(NULL, &call) : status;
+}
