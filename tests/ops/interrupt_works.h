@@ -34,6 +34,8 @@ struct work {
     int64_t length; /* of the transform */
     int ndim;
     const int *dims; /* of a vector norm; NULL: all */
+    int64_t groups;  /* of a convolution */
+    bp_conv_pass pass;
 };
 
 static void fill(tensor *t, bp_dtype dtype) {
@@ -333,6 +335,43 @@ static void copied(work *w) {
     MAKE(&w->out[0], BP_F64, 2000, 3000);
 }
 
+/* Convolutions of a with b, or the gradient by the weight out[0]. */
+static bp_status run_convolution(const work *w) {
+    const bool weight = w->pass == BP_CONV_WEIGHT;
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .pass = w->pass,
+                               .ndim = w->a.view.tensor.ndim - 2,
+                               .mode = BP_CONV_SAME,
+                               .groups = w->groups,
+                               .input = &w->a.view.tensor,
+                               .weight = weight ? &w->out[0].view.tensor : &w->b.view.tensor,
+                               .output = weight ? &w->b.view.tensor : &w->out[0].view.tensor};
+    return bp_conv_run(NULL, &call);
+}
+
+static void convolution(work *w) {
+    w->run = run_convolution;
+    MAKE(&w->a, BP_F32, 1, 64, 160, 160);
+    MAKE(&w->b, BP_F32, 64, 64, 3, 3);
+    MAKE(&w->out[0], BP_F32, 1, 64, 160, 160);
+}
+
+static void depthwise_convolution(work *w) {
+    w->run = run_convolution;
+    w->groups = 512;
+    MAKE(&w->a, BP_F32, 1, 512, 80, 80);
+    MAKE(&w->b, BP_F32, 512, 1, 15, 15);
+    MAKE(&w->out[0], BP_F32, 1, 512, 80, 80);
+}
+
+static void weight_gradient(work *w) {
+    w->run = run_convolution;
+    w->pass = BP_CONV_WEIGHT;
+    MAKE(&w->a, BP_F32, 1, 64, 160, 160);
+    MAKE(&w->b, BP_F32, 1, 64, 160, 160);
+    MAKE(&w->out[0], BP_F32, 64, 64, 3, 3);
+}
+
 /* An operation, its settings, and the word for it in the message of a stopped call. */
 static const struct job {
     const char *name, *settings, *word, *library; /* NULL: no library needed */
@@ -359,6 +398,12 @@ static const struct job {
     {"a transform of a plane", "fft.preferred=native", "fft", NULL, plane_transform},
     {"padded transforms", "fft.preferred=native", "fft", NULL, padded_transform},
     {"filled transforms", "fft.preferred=native", "fft", NULL, filled_transform},
+    {"a convolution in panels", "conv.preferred=native:implicit", "conv", NULL, convolution},
+    {"a convolution by Winograd", "conv.preferred=native:winograd", "conv", NULL, convolution},
+    {"a convolution by transforms", "conv.preferred=native:fft", "conv", NULL, convolution},
+    {"a depthwise convolution", "conv.preferred=native:direct", "conv", NULL, depthwise_convolution},
+    {"depthwise transforms", "conv.preferred=native:fft", "conv", NULL, depthwise_convolution},
+    {"a gradient by the weight", "conv.preferred=native", "conv_weight", NULL, weight_gradient},
     {"a sum", "", "einsum", NULL, sum},
     {"sums", "", "einsum", NULL, sums},
     {"a transposed copy", "", "einsum", NULL, turned},
