@@ -41,6 +41,7 @@ typedef struct bp__onednn_arg {
     X(primitive_attr_set_post_ops, ENUM(status), (ATTR, CONST_OPS))                                                            \
     X(post_ops_create, ENUM(status), (OPS *))                                                                                  \
     X(post_ops_append_eltwise, ENUM(status), (OPS, ENUM(alg_kind), float, float))                                              \
+    X(post_ops_append_sum, ENUM(status), (OPS, float, int32_t, ENUM(data_type)))                                               \
     X(post_ops_destroy, ENUM(status), (OPS))                                                                                   \
     X(convolution_forward_primitive_desc_create, ENUM(status),                                                                 \
       (PD *, ENGINE, ENUM(prop_kind), ENUM(alg_kind), CONST_MD, CONST_MD, CONST_MD, CONST_MD, DIMS, DIMS,          \
@@ -51,6 +52,13 @@ typedef struct bp__onednn_arg {
     X(convolution_backward_weights_primitive_desc_create, ENUM(status),                                                        \
       (PD *, ENGINE, ENUM(alg_kind), CONST_MD, CONST_MD, CONST_MD, CONST_MD, DIMS, DIMS, DIMS, DIMS,   \
        CONST_PD, CONST_ATTR))                                                                                                  \
+    X(matmul_primitive_desc_create, ENUM(status), (PD *, ENGINE, CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_ATTR))          \
+    X(pooling_forward_primitive_desc_create, ENUM(status),                                                                     \
+      (PD *, ENGINE, ENUM(prop_kind), ENUM(alg_kind), CONST_MD, CONST_MD, DIMS, DIMS, DIMS, DIMS, DIMS, CONST_ATTR))           \
+    X(pooling_backward_primitive_desc_create, ENUM(status),                                                                    \
+      (PD *, ENGINE, ENUM(alg_kind), CONST_MD, CONST_MD, DIMS, DIMS, DIMS, DIMS, DIMS, CONST_PD, CONST_ATTR))                  \
+    X(batch_normalization_forward_primitive_desc_create, ENUM(status),                                                         \
+      (PD *, ENGINE, ENUM(prop_kind), CONST_MD, CONST_MD, float, unsigned, CONST_ATTR))                                        \
     X(reorder_primitive_desc_create, ENUM(status), (PD *, CONST_MD, ENGINE, CONST_MD, ENGINE, CONST_ATTR))                     \
     X(primitive_desc_query_md, CONST_MD, (CONST_PD, ENUM(query), int))                                                         \
     X(primitive_desc_destroy, ENUM(status), (PD))                                                                              \
@@ -66,13 +74,19 @@ enum {
     BP__ONEDNN_CPU = 1,      /* engine kind */
     BP__ONEDNN_IN_ORDER = 1, /* stream flag */
     BP__ONEDNN_ANY = 1,      /* format tag: the library's choice */
-    BP__ONEDNN_BF16 = 2,     /* data types */
+    BP__ONEDNN_SAME_TYPE = 0, /* data types: that of the result */
+    BP__ONEDNN_BF16 = 2,
     BP__ONEDNN_F32 = 3,
     BP__ONEDNN_INFERENCE = 96, /* propagation kind: no workspace is kept for gradients */
     BP__ONEDNN_FORWARD = 64,
     BP__ONEDNN_CONVOLUTION = 1, /* algorithm: direct */
     BP__ONEDNN_DECONVOLUTION = 10,
     BP__ONEDNN_RELU = 32,
+    BP__ONEDNN_AVERAGE_INCLUDING = 0x2ff, /* algorithms of pooling: the divisor counts the padding, or not */
+    BP__ONEDNN_AVERAGE_EXCLUDING = 0x3ff,
+    BP__ONEDNN_GIVEN_STATISTICS = 1, /* flags of a normalization */
+    BP__ONEDNN_WITH_SCALE = 2,
+    BP__ONEDNN_WITH_SHIFT = 4,
     BP__ONEDNN_USER_SCRATCHPAD = 1,
     BP__ONEDNN_FPMATH_STRICT = 0,
     BP__ONEDNN_FPMATH_BF16 = 1,
@@ -84,7 +98,12 @@ enum {
     BP__ONEDNN_ARG_DST = 17,
     BP__ONEDNN_ARG_WEIGHTS = 33,
     BP__ONEDNN_ARG_BIAS = 41,
+    BP__ONEDNN_ARG_MEAN = 49,
+    BP__ONEDNN_ARG_VARIANCE = 50,
+    BP__ONEDNN_ARG_SCALE = 51,
+    BP__ONEDNN_ARG_SHIFT = 52,
     BP__ONEDNN_ARG_SCRATCHPAD = 80,
+    BP__ONEDNN_ARG_DIFF_SRC = 129,
     BP__ONEDNN_ARG_DIFF_DST = 145,
     BP__ONEDNN_ARG_DIFF_WEIGHTS = 161,
     BP__ONEDNN_ARG_DIFF_BIAS = 169

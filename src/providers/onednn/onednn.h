@@ -1,9 +1,10 @@
-/* onednn.h - declarations that the files of the onednn provider share: convolutions on oneDNN 3.
+/* onednn.h - declarations that the files of the onednn provider share: convolutions, matrix products, averages of
+ * windows and batch normalization on oneDNN 3.
  *
- * accept.c describes the operands as oneDNN sees them, and refuses what it computes with reference loops. It is pure.
- * plan.c makes the primitive, whose weight has a layout of the library's choice, and the primitive that converts the
- * caller's weight to it. run.c runs both; a packed weight skips the conversion. The provider's instance is the
- * library's driver.
+ * A file for each family (conv.c, product.c, pool.c, norm.c) describes the operands as oneDNN sees them, and refuses what
+ * it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the offers. All of
+ * that is pure. plan.c makes the primitive, and the one that converts an operand to the layout of the library's
+ * choice. run.c runs both; a packed operand skips the conversion. The provider's instance is the library's driver.
  */
 #ifndef BP_ONEDNN_ONEDNN_H
 #define BP_ONEDNN_ONEDNN_H
@@ -14,35 +15,81 @@
 
 #include <stdbool.h>
 
-enum { BP__ONEDNN_NDIM = 2 + BP_MAX_CONV_NDIM };
+enum { BP__ONEDNN_NDIM = 3 + BP_MAX_CONV_NDIM, BP__ONEDNN_MOST_OPERANDS = 6 };
 
 /* A tensor: items or groups first. Strides are in elements. */
 typedef struct bp__onednn_tensor {
     int ndim;
-    int64_t size[BP__ONEDNN_NDIM + 1], stride[BP__ONEDNN_NDIM + 1];
+    int64_t size[BP__ONEDNN_NDIM], stride[BP__ONEDNN_NDIM];
 } bp__onednn_tensor;
 
 typedef enum bp__onednn_kind {
-    BP__ONEDNN_CONVOLVE,  /* CONV */
-    BP__ONEDNN_TRANSPOSE, /* CONV_INPUT, as a deconvolution, which takes bias and relu */
-    BP__ONEDNN_GRADIENT   /* CONV_WEIGHT */
+    BP__ONEDNN_CONVOLVE,         /* CONV */
+    BP__ONEDNN_TRANSPOSE,        /* CONV_INPUT, as a deconvolution, which takes bias and relu */
+    BP__ONEDNN_GRADIENT,         /* CONV_WEIGHT */
+    BP__ONEDNN_MULTIPLY,         /* GEMM */
+    BP__ONEDNN_AVERAGE,          /* AVG_POOL */
+    BP__ONEDNN_AVERAGE_BACKWARD, /* AVG_POOL_BACKWARD */
+    BP__ONEDNN_NORMALIZE         /* BATCH_NORM */
 } bp__onednn_kind;
+
+/* An operand of the primitive, and which one it is of the problem. */
+typedef struct bp__onednn_operand {
+    int argument; /* its number in the library */
+    int index;    /* of the problem */
+    int type;     /* a data type of the library */
+    bp__onednn_tensor tensor;
+} bp__onednn_operand;
+
+/* Places of operands in a call. The image of a gradient is SOURCE although it may be written. */
+enum { BP__ONEDNN_SOURCE, BP__ONEDNN_WEIGHT, BP__ONEDNN_RESULT, BP__ONEDNN_BIAS };
 
 /* A call of the library, as the problem implies it. */
 typedef struct bp__onednn_call {
     bp__onednn_kind kind;
-    int type;                                 /* a data type of the library */
-    int fpmath;                               /* how f32 may be rounded */
-    int ndim;                                 /* positions: 1 to 3 */
-    bp__onednn_tensor source, weight, result; /* CONV_WEIGHT: X, W and Y */
-    int64_t bias;                             /* elements; 0: none */
+    int fpmath;                                              /* how f32 may be rounded */
+    bp__onednn_operand operand[BP__ONEDNN_MOST_OPERANDS];    /* argument 0: absent */
+    bool own_weight;                                         /* the library chooses the layout of the weight */
+    uint32_t packs;                                          /* as in bp_verdict */
+    int ndim;                                                /* positions of an image: 1 to 3 */
+    int64_t kernel[BP_MAX_CONV_NDIM];                        /* of pooling */
     int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM], begin[BP_MAX_CONV_NDIM], end[BP_MAX_CONV_NDIM];
-    bool relu, deterministic;
-    bool swapped; /* CONV_WEIGHT: Y is the first operand and X the second */
+    int algorithm;                                           /* of pooling */
+    unsigned flags;                                          /* of a normalization */
+    float eps;
+    bool relu, adds, deterministic; /* adds: to the result */
     bp__thread_setup setup;
 } bp__onednn_call;
 
 void bp__onednn_accept(void *driver, const bp_problem *problem, bp_offers *offers);
+
+/* ---- Families ---- */
+
+/* Describe a call, except for its threads. Return NULL, or why the library does not take the problem. */
+const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *problem);
+const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem *problem);
+const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *problem);
+const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *problem);
+
+/* Return the estimated nanoseconds. */
+double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
+double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                             int threads);
+double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
+double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
+
+/* ---- Tensors (tensors.c) ---- */
+
+/* The type of the library; 0 if it has none. */
+int bp__onednn_type(uint32_t dtype);
+double bp__onednn_elements(const bp__onednn_tensor *tensor);
+/* Multiply-adds of f32 per nanosecond on one thread. */
+double bp__onednn_rate(const bp__driver *driver);
+/* Gives both images the strides of one layout, contiguous or channels-last. Returns false if they have no common one. */
+bool bp__onednn_is_image(bp__onednn_tensor *x, bp__onednn_tensor *y);
+/* Gives dimensions of size 1 a stride beyond the others. Returns whether all strides are positive, and each one spans
+ * the dimensions with smaller ones. */
+bool bp__onednn_is_nested(bp__onednn_tensor *tensor);
 
 /* ---- Plans (plan.c) ---- */
 
@@ -58,8 +105,8 @@ typedef struct bp__onednn_api {
 /* What one run at a time needs: a stream, and memory objects, whose addresses are set for the run. */
 typedef struct bp__onednn_run {
     void *stream;
-    void *source, *weight, *result, *bias, *scratchpad; /* of the primitive */
-    void *from, *to;                                    /* of the conversion of the weight */
+    void *operand[BP__ONEDNN_MOST_OPERANDS], *scratchpad; /* of the primitive */
+    void *from, *to;                                      /* of the conversion of the weight */
 } bp__onednn_run;
 
 typedef struct bp__onednn_plan {
@@ -69,9 +116,9 @@ typedef struct bp__onednn_plan {
     bp__onednn_api api;
     int (*set_deterministic)(void *attributes, int value); /* NULL in versions without it */
     void *engine;
-    void *source, *weight, *result, *bias; /* descriptions; the weight's is the caller's */
+    void *operand[BP__ONEDNN_MOST_OPERANDS]; /* descriptions; the weight's is the caller's */
     void *description, *primitive;
-    const void *own_weight;                /* the library's layout; belongs to `description` */
+    const void *own_weight;                /* the library's layout; belongs to `description`. NULL: the caller's */
     void *conversion;                      /* between both layouts; NULL: they are equal */
     size_t weight_bytes, scratchpad_bytes; /* rounded up to 64 */
     _Atomic(bp__onednn_run *) spare;       /* kept for the next run */
@@ -82,6 +129,9 @@ bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp
 
 /* Returns BP_OK for 0, else fails with the library's status. */
 bp_status bp__onednn_status(const bp__onednn_plan *plan, int error, const char *what);
+
+/* Describes the primitive of a plan (primitives.c): `any` is a weight of any layout, or NULL. */
+int bp__onednn_describe_primitive(bp__onednn_plan *plan, void *any, void *attributes);
 
 /* ---- run.c ---- */
 

@@ -1,4 +1,4 @@
-/* plan.c - makes the primitives of a convolution. */
+/* plan.c - makes the primitives of a call: the operation, and the conversion of its weight. */
 #include "providers/onednn/onednn.h"
 
 #include <stdio.h>
@@ -42,89 +42,78 @@ static bp_status resolve(bp__onednn_plan *plan) {
 
 /* ---- Descriptions ---- */
 
-static int describe(bp__onednn_plan *plan, void **to, const bp__onednn_tensor *t) {
-    return plan->api.memory_desc_create_with_strides(to, t->ndim, (int64_t *)(uintptr_t)t->size, plan->call.type,
-                                                     (int64_t *)(uintptr_t)t->stride);
-}
-
 static int describe_operands(bp__onednn_plan *plan) {
-    bp__onednn_call *call = &plan->call;
-    const bp__onednn_tensor bias = {.ndim = 1, .size = {call->bias}, .stride = {1}};
-    int error = describe(plan, &plan->source, &call->source);
-    error = error ? error : describe(plan, &plan->weight, &call->weight);
-    error = error ? error : describe(plan, &plan->result, &call->result);
-    return error || call->bias == 0 ? error : describe(plan, &plan->bias, &bias);
+    int error = 0;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        bp__onednn_operand *o = &plan->call.operand[i];
+        if (o->argument) {
+            error = plan->api.memory_desc_create_with_strides(&plan->operand[i], o->tensor.ndim, o->tensor.size,
+                                                              o->type, o->tensor.stride);
+        }
+    }
+    return error;
 }
 
-/* Makes the attributes: memory for intermediate results comes from us, and how f32 may be rounded. */
-static int make_attributes(bp__onednn_plan *plan, void **attributes) {
+/* Adds what follows the primitive: a sum with the result that was there, and ReLU. */
+static int add_post_ops(bp__onednn_plan *plan, void *attributes) {
     const bp__onednn_api *api = &plan->api;
     void *after = NULL;
-    int error = api->primitive_attr_create(attributes);
-    error = error ? error : api->primitive_attr_set_scratchpad_mode(*attributes, BP__ONEDNN_USER_SCRATCHPAD);
-    error = error ? error : api->primitive_attr_set_fpmath_mode(*attributes, plan->call.fpmath);
-    if (!error && plan->call.deterministic && plan->set_deterministic) {
-        error = plan->set_deterministic(*attributes, 1);
+    int error = api->post_ops_create(&after);
+    if (!error && plan->call.adds) {
+        error = api->post_ops_append_sum(after, 1, 0, BP__ONEDNN_SAME_TYPE);
     }
-    if (error || !plan->call.relu) {
-        return error;
+    if (!error && plan->call.relu) {
+        error = api->post_ops_append_eltwise(after, BP__ONEDNN_RELU, 0, 0);
     }
-    error = api->post_ops_create(&after);
-    error = error ? error : api->post_ops_append_eltwise(after, BP__ONEDNN_RELU, 0, 0);
-    error = error ? error : api->primitive_attr_set_post_ops(*attributes, after);
+    error = error ? error : api->primitive_attr_set_post_ops(attributes, after);
     if (after) {
         api->post_ops_destroy(after);
     }
     return error;
 }
 
-/* Describes the primitive, with a layout of the weight that the library chooses. */
-static int describe_primitive(bp__onednn_plan *plan, void *any, void *attributes) {
+/* Makes the attributes: memory for intermediate results comes from us, and how f32 may be rounded. */
+static int make_attributes(bp__onednn_plan *plan, void **attributes) {
     const bp__onednn_api *api = &plan->api;
-    bp__onednn_call *c = &plan->call;
-    if (c->kind == BP__ONEDNN_CONVOLVE) {
-        return api->convolution_forward_primitive_desc_create(
-            &plan->description, plan->engine, BP__ONEDNN_INFERENCE, BP__ONEDNN_CONVOLUTION, plan->source, any,
-            plan->bias, plan->result, c->stride, c->dilation, c->begin, c->end, attributes);
+    int error = api->primitive_attr_create(attributes);
+    error = error ? error : api->primitive_attr_set_scratchpad_mode(*attributes, BP__ONEDNN_USER_SCRATCHPAD);
+    error = error ? error : api->primitive_attr_set_fpmath_mode(*attributes, plan->call.fpmath);
+    if (!error && plan->call.deterministic && plan->set_deterministic) {
+        error = plan->set_deterministic(*attributes, 1);
     }
-    if (c->kind == BP__ONEDNN_TRANSPOSE) {
-        return api->deconvolution_forward_primitive_desc_create(
-            &plan->description, plan->engine, BP__ONEDNN_INFERENCE, BP__ONEDNN_DECONVOLUTION, plan->source, any,
-            plan->bias, plan->result, c->stride, c->dilation, c->begin, c->end, attributes);
-    }
-    void *forward = NULL;
-    int error = api->convolution_forward_primitive_desc_create(
-        &forward, plan->engine, BP__ONEDNN_FORWARD, BP__ONEDNN_CONVOLUTION, plan->source, any, plan->bias, plan->result,
-        c->stride, c->dilation, c->begin, c->end, attributes);
-    error = error ? error
-                  : api->convolution_backward_weights_primitive_desc_create(
-                        &plan->description, plan->engine, BP__ONEDNN_CONVOLUTION, plan->source, any, plan->bias,
-                        plan->result, c->stride, c->dilation, c->begin, c->end, forward, attributes);
-    if (forward) {
-        api->primitive_desc_destroy(forward);
-    }
-    return error;
+    return error || !(plan->call.relu || plan->call.adds) ? error : add_post_ops(plan, *attributes);
 }
 
 static size_t rounded(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-static int make_primitive(bp__onednn_plan *plan) {
+/* Asks for the memory that the primitive needs, and for the layout of its weight. */
+static void query(bp__onednn_plan *plan) {
     const bp__onednn_api *api = &plan->api;
-    void *any = NULL, *attributes = NULL;
-    int error = api->memory_desc_create_with_tag(&any, plan->call.weight.ndim, plan->call.weight.size, plan->call.type,
-                                                 BP__ONEDNN_ANY);
-    error = error ? error : make_attributes(plan, &attributes);
-    error = error ? error : describe_primitive(plan, any, attributes);
-    error = error ? error : api->primitive_create(&plan->primitive, plan->description);
-    if (!error) {
+    const void *scratchpad = api->primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
+    plan->scratchpad_bytes = scratchpad ? rounded(api->memory_desc_get_size(scratchpad)) : 0;
+    if (plan->call.own_weight) {
         const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
         plan->own_weight = api->primitive_desc_query_md(
             plan->description, gradient ? BP__ONEDNN_QUERY_DIFF_WEIGHTS : BP__ONEDNN_QUERY_WEIGHTS, 0);
-        const void *scratchpad = api->primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
-        plan->scratchpad_bytes = scratchpad ? rounded(api->memory_desc_get_size(scratchpad)) : 0;
         plan->weight_bytes = rounded(api->memory_desc_get_size(plan->own_weight));
+    }
+}
+
+static int make_primitive(bp__onednn_plan *plan) {
+    const bp__onednn_api *api = &plan->api;
+    bp__onednn_operand *weight = &plan->call.operand[BP__ONEDNN_WEIGHT];
+    void *any = NULL, *attributes = NULL;
+    int error = !plan->call.own_weight ? 0
+                                       : api->memory_desc_create_with_tag(&any, weight->tensor.ndim, weight->tensor.size,
+                                                                          weight->type, BP__ONEDNN_ANY);
+    error = error ? error : make_attributes(plan, &attributes);
+    error = error ? error
+                  : bp__onednn_describe_primitive(plan, any ? any : plan->operand[BP__ONEDNN_WEIGHT], attributes);
+    error = error ? error : api->primitive_create(&plan->primitive, plan->description);
+    if (!error) {
+        query(plan);
     }
     if (any) {
         api->memory_desc_destroy(any);
@@ -139,9 +128,10 @@ static int make_primitive(bp__onednn_plan *plan) {
 static int make_conversion(bp__onednn_plan *plan) {
     const bp__onednn_api *api = &plan->api;
     const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-    const void *from = gradient ? plan->own_weight : plan->weight, *to = gradient ? plan->weight : plan->own_weight;
+    const void *theirs = plan->operand[BP__ONEDNN_WEIGHT];
+    const void *from = gradient ? plan->own_weight : theirs, *to = gradient ? theirs : plan->own_weight;
     void *description = NULL;
-    if (api->memory_desc_equal(from, to)) {
+    if (!plan->own_weight || api->memory_desc_equal(from, to)) {
         plan->weight_bytes = 0;
         return 0;
     }
@@ -167,7 +157,7 @@ static bp_status prepare(bp__onednn_plan *plan) {
     error = error ? error : make_primitive(plan);
     error = error ? error : make_conversion(plan);
     bp__driver_end(driver, &plan->call.setup, before);
-    return bp__onednn_status(plan, error, "making a convolution");
+    return bp__onednn_status(plan, error, "making a primitive");
 }
 
 static void destroy_primitives(bp__onednn_plan *plan) {
@@ -182,10 +172,9 @@ static void destroy_primitives(bp__onednn_plan *plan) {
     if (plan->description) {
         api->primitive_desc_destroy(plan->description);
     }
-    void *const descriptions[] = {plan->source, plan->weight, plan->result, plan->bias};
-    for (int i = 0; i < 4; i++) {
-        if (descriptions[i]) {
-            api->memory_desc_destroy(descriptions[i]);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        if (plan->operand[i]) {
+            api->memory_desc_destroy(plan->operand[i]);
         }
     }
     if (plan->engine) {
@@ -224,7 +213,7 @@ bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp
                                    .enqueue = bp__onednn_enqueue,
                                    .destroy = destroy_plan,
                                    .workspace = plan->weight_bytes + plan->scratchpad_bytes,
-                                   .pack = plan->call.kind == BP__ONEDNN_GRADIENT ? NULL : bp__onednn_pack};
+                                   .pack = plan->call.packs ? bp__onednn_pack : NULL};
     *prepared = &plan->prepared;
     return BP_OK;
 }

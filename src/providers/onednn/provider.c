@@ -1,4 +1,4 @@
-/* provider.c - defines the onednn provider: convolutions on oneDNN 3, which is only opened at run time. */
+/* provider.c - defines the onednn provider, whose library is only opened at run time. */
 #include "providers/onednn/onednn.h"
 
 BP_PROVIDER_DEFINE(onednn) = {
@@ -6,7 +6,7 @@ BP_PROVIDER_DEFINE(onednn) = {
     .struct_size = sizeof(bp_provider),
     .name = "onednn",
     .version = BP_VERSION_STRING,
-    .description = "convolutions on oneDNN",
+    .description = "convolutions, products, pooling and normalization on oneDNN",
     .library_kinds = BP_LIB_DNN,
     .open = bp__driver_open,
     .close = bp__driver_close,

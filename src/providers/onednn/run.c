@@ -16,10 +16,15 @@ void bp__onednn_free_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
     if (!run) {
         return;
     }
-    void *const memories[] = {run->source, run->weight, run->result, run->bias, run->scratchpad, run->from, run->to};
-    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
-        if (memories[i]) {
-            plan->api.memory_destroy(memories[i]);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        if (run->operand[i]) {
+            plan->api.memory_destroy(run->operand[i]);
+        }
+    }
+    void *const further[] = {run->scratchpad, run->from, run->to};
+    for (int i = 0; i < 3; i++) {
+        if (further[i]) {
+            plan->api.memory_destroy(further[i]);
         }
     }
     if (run->stream) {
@@ -37,17 +42,18 @@ static bp_status new_run(const bp__onednn_plan *plan, bp__onednn_run **made) {
     }
     memset(run, 0, sizeof *run);
     int error = plan->api.stream_create(&run->stream, plan->engine, BP__ONEDNN_IN_ORDER);
-    error = error ? error : make_memory(plan, &run->source, plan->source);
-    error = error ? error : make_memory(plan, &run->weight, plan->own_weight);
-    error = error ? error : make_memory(plan, &run->result, plan->result);
-    error = error ? error : make_memory(plan, &run->bias, plan->bias);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        const void *own = i == BP__ONEDNN_WEIGHT ? plan->own_weight : NULL;
+        error = make_memory(plan, &run->operand[i], own ? own : plan->operand[i]);
+    }
     if (plan->scratchpad_bytes > 0) {
         const void *description = plan->api.primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
         error = error ? error : make_memory(plan, &run->scratchpad, description);
     }
     if (plan->conversion) {
-        error = error ? error : make_memory(plan, &run->from, gradient ? plan->own_weight : plan->weight);
-        error = error ? error : make_memory(plan, &run->to, gradient ? plan->weight : plan->own_weight);
+        const void *theirs = plan->operand[BP__ONEDNN_WEIGHT];
+        error = error ? error : make_memory(plan, &run->from, gradient ? plan->own_weight : theirs);
+        error = error ? error : make_memory(plan, &run->to, gradient ? theirs : plan->own_weight);
     }
     if (error) {
         bp__onednn_free_run(plan, run);
@@ -78,36 +84,25 @@ static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, void 
     return error ? error : plan->api.primitive_execute(plan->conversion, run->stream, 2, args);
 }
 
-/* Adds an argument with its address. */
-static int add(const bp__onednn_plan *plan, bp__onednn_arg *args, int *count, int arg, void *memory, void *address) {
-    if (!memory) {
-        return 0;
+/* Runs the primitive, with the weight at an address of its own. */
+static int execute(const bp__onednn_plan *plan, const bp__onednn_run *run, const bp_operand *operands, void *weight,
+                   void *scratchpad) {
+    const bp__onednn_api *api = &plan->api;
+    bp__onednn_arg args[BP__ONEDNN_MOST_OPERANDS + 1];
+    int count = 0, error = 0;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        const bp__onednn_operand *o = &plan->call.operand[i];
+        if (o->argument) {
+            void *address = i == BP__ONEDNN_WEIGHT ? weight : bp_operand_address(&operands[o->index]);
+            error = api->memory_set_data_handle(run->operand[i], address);
+            args[count++] = (bp__onednn_arg){o->argument, run->operand[i]};
+        }
     }
-    args[(*count)++] = (bp__onednn_arg){arg, memory};
-    return plan->api.memory_set_data_handle(memory, address);
-}
-
-/* The addresses of a run: the weight in the library's layout. */
-typedef struct addresses {
-    void *source, *weight, *result, *bias, *scratchpad;
-} addresses;
-
-static int execute(const bp__onednn_plan *plan, const bp__onednn_run *run, const addresses *at) {
-    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-    bp__onednn_arg args[5];
-    int count = 0;
-    int error = add(plan, args, &count, BP__ONEDNN_ARG_SRC, run->source, at->source);
-    error = error ? error
-                  : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_WEIGHTS : BP__ONEDNN_ARG_WEIGHTS,
-                        run->weight, at->weight);
-    error = error ? error
-                  : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_DST : BP__ONEDNN_ARG_DST, run->result,
-                        at->result);
-    error =
-        error ? error
-              : add(plan, args, &count, gradient ? BP__ONEDNN_ARG_DIFF_BIAS : BP__ONEDNN_ARG_BIAS, run->bias, at->bias);
-    error = error ? error : add(plan, args, &count, BP__ONEDNN_ARG_SCRATCHPAD, run->scratchpad, at->scratchpad);
-    return error ? error : plan->api.primitive_execute(plan->primitive, run->stream, count, args);
+    if (run->scratchpad && !error) {
+        error = api->memory_set_data_handle(run->scratchpad, scratchpad);
+        args[count++] = (bp__onednn_arg){BP__ONEDNN_ARG_SCRATCHPAD, run->scratchpad};
+    }
+    return error ? error : api->primitive_execute(plan->primitive, run->stream, count, args);
 }
 
 typedef struct packed {
@@ -119,24 +114,18 @@ typedef struct packed {
 static int run_all(const bp__onednn_plan *plan, const bp__onednn_run *run, const bp_operand *operands,
                    const bp_exec *exec) {
     const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-    const packed *given = exec->packed && !gradient ? (const packed *)exec->packed[1] : NULL;
+    const int index = plan->call.operand[BP__ONEDNN_WEIGHT].index;
+    const packed *given = exec->packed && plan->call.packs ? (const packed *)exec->packed[index] : NULL;
     char *workspace = bp_operand_address(&exec->workspace);
-    void *theirs = bp_operand_address(&operands[gradient ? 2 : 1]);
-    const int source = gradient && plan->call.swapped ? 1 : 0;
-    addresses at = {.source = bp_operand_address(&operands[source]),
-                    .weight = given              ? given->weight
-                              : plan->conversion ? workspace
-                                                 : theirs,
-                    .result = bp_operand_address(&operands[gradient ? 1 - source : 3]),
-                    .bias = bp_operand_address(&operands[gradient ? 3 : 2]),
-                    .scratchpad = workspace + plan->weight_bytes};
+    void *theirs = bp_operand_address(&operands[index]);
+    void *weight = given ? given->weight : plan->conversion ? workspace : theirs;
     int error = 0;
     if (plan->conversion && !given && !gradient) {
-        error = convert(plan, run, theirs, at.weight);
+        error = convert(plan, run, theirs, weight);
     }
-    error = error ? error : execute(plan, run, &at);
+    error = error ? error : execute(plan, run, operands, weight, workspace + plan->weight_bytes);
     if (plan->conversion && gradient) {
-        error = error ? error : convert(plan, run, at.weight, theirs);
+        error = error ? error : convert(plan, run, weight, theirs);
     }
     return error ? error : plan->api.stream_wait(run->stream);
 }
@@ -150,7 +139,7 @@ bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands
     const int before = bp__driver_begin(plan->driver, &plan->call.setup);
     bp_status status = take_run(plan, &run);
     if (status == BP_OK) {
-        status = bp__onednn_status(plan, run_all(plan, run, operands, exec), "running a convolution");
+        status = bp__onednn_status(plan, run_all(plan, run, operands, exec), "running a primitive");
         give_run(plan, run);
     }
     bp__driver_end(plan->driver, &plan->call.setup, before);
@@ -178,7 +167,7 @@ bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand
     if (!p || !weight) {
         host->release(p);
         host->release(weight);
-        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed weight", bytes);
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a packed operand", bytes);
     }
     *p = (packed){.base = {.struct_size = sizeof p->base, .size = bytes, .destroy = destroy_packed},
                   .host = host,
@@ -194,7 +183,7 @@ bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand
     if (status == BP_OK) {
         int error = convert(plan, run, bp_operand_address(source), weight);
         error = error ? error : plan->api.stream_wait(run->stream);
-        status = bp__onednn_status(plan, error, "packing a weight");
+        status = bp__onednn_status(plan, error, "packing an operand");
         give_run(plan, run);
     }
     bp__driver_end(plan->driver, &plan->call.setup, before);
