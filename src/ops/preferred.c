@@ -19,7 +19,7 @@
 static bp_status sample_product(bp_problem *problem) {
     static const int64_t shape[2] = {4, 4};
     bp_view matrix;
-    BP__TRY(bp_view_init(&matrix, NULL, BP_F64, 2, shape, NULL));
+    BP__TRY(bp_view_init(&matrix, NULL, BP_F32, 2, shape, NULL)); /* oneDNN has no f64 */
     bp__product_request request = {.tensors = {&matrix.tensor, &matrix.tensor, &matrix.tensor}, .data_optional = true};
     return bp__problem_make(problem, &bp__family_gemm, &request);
 }
@@ -63,7 +63,8 @@ static const struct family {
     unsigned kinds;      /* BP_LIB_ mask of the libraries that have them */
     bp_status (*sample)(bp_problem *problem);
 } families[] = {
-    {BP_SET_blas_preferred, "matrix products", "BLAS", BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM, sample_product},
+    {BP_SET_blas_preferred, "matrix products", "matrix products", BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN,
+     sample_product},
     {BP_SET_conv_preferred, "convolutions", "convolutions", BP_LIB_DNN, sample_convolution},
     {BP_SET_linalg_preferred, "linear algebra", "LAPACK", BP_LIB_LAPACK, sample_inverse},
     {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},

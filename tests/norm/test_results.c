@@ -251,6 +251,39 @@ static void inference(void **state) {
     }
 }
 
+/* Inference on another candidate than native, where one accepts it. */
+static void libraries(void **state) {
+    (void)state;
+    static const char *const settings[] = {"dispatch.exclude=native,num_threads=1",
+                                           "dispatch.exclude=native,num_threads=2"};
+    bp_library_info library = {.struct_size = sizeof library};
+    const bool have = bp_library_find("onednn", &library) == BP_OK && library.state == BP_LIBRARY_OK &&
+                      strtol(library.version, NULL, 10) >= 3;
+    int ran = 0;
+    state_of_random = 9;
+    for (int i = 0; i < 4 * CASES; i++) {
+        normalization c;
+        bp_options *options;
+        begin(&c, i % 4 ? BP_F32 : BP_BF16, BP_BATCH_NORM_INFERENCE);
+        c.call.relu = i % 5 == 0;
+        c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
+        c.call.running_mean = vector(&c, RUNNING_MEAN);
+        c.call.running_var = vector(&c, RUNNING_VAR);
+        assert_int_equal(bp_options_new(&options, settings[i % 2]), BP_OK);
+        const bp_status status = bp_batch_norm_run(options, &c.call);
+        bp_options_release(options);
+        if (status != BP_OK && status != BP_E_NO_CANDIDATE) {
+            fail_msg("%s: %s", c.text, bp_last_error());
+        }
+        for (int64_t channel = 0; status == BP_OK && channel < c.channels; channel++) {
+            compare_elements(&c, channel, get(&c.vector[RUNNING_MEAN], channel), get(&c.vector[RUNNING_VAR], channel));
+        }
+        ran += status == BP_OK;
+        end(&c);
+    }
+    assert_true(ran > 4 * CASES / 60 || !have);
+}
+
 static void training(void **state) {
     (void)state;
     state_of_random = 6;
@@ -524,6 +557,7 @@ static void errors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inference),
+        cmocka_unit_test(libraries),
         cmocka_unit_test(training),
         cmocka_unit_test(gradients),
         cmocka_unit_test(gradients_equal_differences),

@@ -1,5 +1,5 @@
-/* test_calls.c - products that the program sends to oneDNN: which settings switch it, packed factors, and the layouts of
- * a batch that programs use. */
+/* test_calls.c - products that the program sends to oneDNN: which settings switch it, packed factors, and the layouts
+ * of a batch that programs use. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -63,8 +63,7 @@ static void check(void) {
 static bp_status plan(bp_plan **made, const char *settings, bp_plan_info *info) {
     bp_options *options;
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    const bp_status status =
-        bp_matmul_plan(made, options, &it.view[0].tensor, &it.view[1].tensor, &it.view[2].tensor);
+    const bp_status status = bp_matmul_plan(made, options, &it.view[0].tensor, &it.view[1].tensor, &it.view[2].tensor);
     bp_options_release(options);
     if (status == BP_OK) {
         *info = (bp_plan_info){.struct_size = sizeof *info};

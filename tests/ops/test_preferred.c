@@ -13,7 +13,8 @@ static const struct {
     const char *setting, *what, *lacking;
     unsigned kinds; /* a library with one of these offers the operations */
 } families[] = {
-    {"blas.preferred", "matrix products are offered by native", "offers no BLAS", BP_LIB_BLAS | BP_LIB_SMM},
+    {"blas.preferred", "matrix products are offered by native", "offers no matrix products",
+     BP_LIB_BLAS | BP_LIB_SMM | BP_LIB_DNN},
     {"linalg.preferred", "linear algebra is offered by native", "offers no LAPACK", BP_LIB_LAPACK},
     {"fft.preferred", "Fourier transforms are offered by native", "offers no Fourier transforms", BP_LIB_FFT}};
 #define FAMILIES (sizeof families / sizeof families[0])

@@ -83,8 +83,9 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
 static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy, const bp__onednn_call *call) {
     const bool rounds = call->kind != BP__ONEDNN_AVERAGE && call->kind != BP__ONEDNN_AVERAGE_BACKWARD &&
                         call->kind != BP__ONEDNN_NORMALIZE;
-    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32;
-    properties |= !rounds                                ? 0
+    uint32_t properties =
+        BP_PROPERTY_ACCUMULATES_F32 | (call->kind == BP__ONEDNN_MULTIPLY ? BP_PROPERTY_PROPAGATES_NAN : 0);
+    properties |= !rounds                                  ? 0
                   : call->fpmath == BP__ONEDNN_FPMATH_BF16 ? BP_PROPERTY_ROUNDS_BELOW_TF32
                   : call->fpmath == BP__ONEDNN_FPMATH_TF32 ? BP_PROPERTY_INPUTS_TF32
                                                            : 0;

@@ -71,9 +71,9 @@ typedef struct bp__onednn_arg {
 enum {
     BP__ONEDNN_OK = 0,
     BP__ONEDNN_OUT_OF_MEMORY = 1,
-    BP__ONEDNN_CPU = 1,      /* engine kind */
-    BP__ONEDNN_IN_ORDER = 1, /* stream flag */
-    BP__ONEDNN_ANY = 1,      /* format tag: the library's choice */
+    BP__ONEDNN_CPU = 1,       /* engine kind */
+    BP__ONEDNN_IN_ORDER = 1,  /* stream flag */
+    BP__ONEDNN_ANY = 1,       /* format tag: the library's choice */
     BP__ONEDNN_SAME_TYPE = 0, /* data types: that of the result */
     BP__ONEDNN_BF16 = 2,
     BP__ONEDNN_F32 = 3,

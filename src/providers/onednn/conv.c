@@ -65,19 +65,18 @@ static void set_operands(bp__onednn_call *call, const bp_conv_problem *c, int ty
                          const bp__onednn_tensor *y) {
     const bool gradient = call->kind == BP__ONEDNN_GRADIENT, transpose = call->kind == BP__ONEDNN_TRANSPOSE;
     const int swapped = gradient && c->transposed;
-    call->operand[BP__ONEDNN_SOURCE] =
-        (bp__onednn_operand){BP__ONEDNN_ARG_SRC, swapped, type, transpose ? *y : *x};
+    call->operand[BP__ONEDNN_SOURCE] = (bp__onednn_operand){BP__ONEDNN_ARG_SRC, swapped, type, transpose ? *y : *x};
     call->operand[BP__ONEDNN_WEIGHT] =
         (bp__onednn_operand){gradient ? BP__ONEDNN_ARG_DIFF_WEIGHTS : BP__ONEDNN_ARG_WEIGHTS, gradient ? 2 : 1, type,
                              weight_of(c, call->ndim, transpose)};
-    call->operand[BP__ONEDNN_RESULT] =
-        (bp__onednn_operand){gradient ? BP__ONEDNN_ARG_DIFF_DST : BP__ONEDNN_ARG_DST, gradient ? 1 - swapped : 3, type,
-                             transpose ? *x : *y};
+    call->operand[BP__ONEDNN_RESULT] = (bp__onednn_operand){gradient ? BP__ONEDNN_ARG_DIFF_DST : BP__ONEDNN_ARG_DST,
+                                                            gradient ? 1 - swapped : 3, type, transpose ? *x : *y};
     if (c->has_bias) {
         const int64_t size = c->groups * (transpose ? c->in_channels : c->out_channels);
-        call->operand[BP__ONEDNN_BIAS] =
-            (bp__onednn_operand){gradient ? BP__ONEDNN_ARG_DIFF_BIAS : BP__ONEDNN_ARG_BIAS, gradient ? 3 : 2, type,
-                                 {.ndim = 1, .size = {size}, .stride = {1}}};
+        call->operand[BP__ONEDNN_BIAS] = (bp__onednn_operand){gradient ? BP__ONEDNN_ARG_DIFF_BIAS : BP__ONEDNN_ARG_BIAS,
+                                                              gradient ? 3 : 2,
+                                                              type,
+                                                              {.ndim = 1, .size = {size}, .stride = {1}}};
     }
 }
 

@@ -1,6 +1,6 @@
 /* norm.c - describes batch normalization with given statistics to oneDNN, and estimates its time.
  *
- * Training and gradients are not offered: the library adds up in f32, norm.h promises statistics and sums in f64. */
+ * Training and gradients are not offered: the library adds up in f32, norm.h guarantees statistics and sums in f64. */
 #include "providers/onednn/onednn.h"
 
 enum { X, WEIGHT, BIAS, MEAN, VARIANCE, Y, OPERANDS };
@@ -18,9 +18,8 @@ static bool describe_image(bp__onednn_tensor *t, const bp_batch_norm_problem *p,
         *t = (bp__onednn_tensor){4, {size[inner], p->channels, 1, 1}, {p->channels, 1, p->channels, p->channels}};
         return size[outer] == 1 && (stride[inner] == p->channels || size[inner] == 1);
     }
-    *t = (bp__onednn_tensor){4,
-                             {size[outer], p->channels, 1, size[inner]},
-                             {p->channels * size[inner], size[inner], size[inner], 1}};
+    *t = (bp__onednn_tensor){
+        4, {size[outer], p->channels, 1, size[inner]}, {p->channels * size[inner], size[inner], size[inner], 1}};
     return channel == size[inner] && (size[inner] == 1 || stride[inner] == 1) &&
            (size[outer] == 1 || stride[outer] == p->channels * size[inner]);
 }
@@ -44,7 +43,7 @@ static const char *why_not(const bp_problem *problem) {
 const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *problem) {
     static const int arguments[OPERANDS] = {BP__ONEDNN_ARG_SRC,  BP__ONEDNN_ARG_SCALE,    BP__ONEDNN_ARG_SHIFT,
                                             BP__ONEDNN_ARG_MEAN, BP__ONEDNN_ARG_VARIANCE, BP__ONEDNN_ARG_DST};
-    static const int places[OPERANDS] = {BP__ONEDNN_SOURCE, BP__ONEDNN_WEIGHT, BP__ONEDNN_BIAS,
+    static const int places[OPERANDS] = {BP__ONEDNN_SOURCE,   BP__ONEDNN_WEIGHT,   BP__ONEDNN_BIAS,
                                          BP__ONEDNN_BIAS + 1, BP__ONEDNN_BIAS + 2, BP__ONEDNN_RESULT};
     const bp_batch_norm_problem *p = &problem->of.batch_norm;
     const int type = bp__onednn_type(problem->dtype);
@@ -67,7 +66,9 @@ const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *pr
         const bool is_image = i == X || i == Y;
         if (is_image || p->present >> i & 1) {
             call->operand[places[i]] = (bp__onednn_operand){arguments[i], i, is_image ? type : BP__ONEDNN_F32,
-                                                            i == X ? x : i == Y ? y : parameter};
+                                                            i == X   ? x
+                                                            : i == Y ? y
+                                                                     : parameter};
         }
     }
     return NULL;

@@ -1,9 +1,9 @@
 /* onednn.h - declarations that the files of the onednn provider share: convolutions, matrix products, averages of
  * windows and batch normalization on oneDNN 3.
  *
- * A file for each family (conv.c, product.c, pool.c, norm.c) describes the operands as oneDNN sees them, and refuses what
- * it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the offers. All of
- * that is pure. plan.c makes the primitive, and the one that converts an operand to the layout of the library's
+ * A file for each family (conv.c, product.c, pool.c, norm.c) describes the operands as oneDNN sees them, and refuses
+ * what it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the offers. All
+ * of that is pure. plan.c makes the primitive, and the one that converts an operand to the layout of the library's
  * choice. run.c runs both; a packed operand skips the conversion. The provider's instance is the library's driver.
  */
 #ifndef BP_ONEDNN_ONEDNN_H
@@ -47,15 +47,15 @@ enum { BP__ONEDNN_SOURCE, BP__ONEDNN_WEIGHT, BP__ONEDNN_RESULT, BP__ONEDNN_BIAS 
 /* A call of the library, as the problem implies it. */
 typedef struct bp__onednn_call {
     bp__onednn_kind kind;
-    int fpmath;                                              /* how f32 may be rounded */
-    bp__onednn_operand operand[BP__ONEDNN_MOST_OPERANDS];    /* argument 0: absent */
-    bool own_weight;                                         /* the library chooses the layout of the weight */
-    uint32_t packs;                                          /* as in bp_verdict */
-    int ndim;                                                /* positions of an image: 1 to 3 */
-    int64_t kernel[BP_MAX_CONV_NDIM];                        /* of pooling */
+    int fpmath;                                           /* how f32 may be rounded */
+    bp__onednn_operand operand[BP__ONEDNN_MOST_OPERANDS]; /* argument 0: absent */
+    bool own_weight;                                      /* the library chooses the layout of the weight */
+    uint32_t packs;                                       /* as in bp_verdict */
+    int ndim;                                             /* positions of an image: 1 to 3 */
+    int64_t kernel[BP_MAX_CONV_NDIM];                     /* of pooling */
     int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM], begin[BP_MAX_CONV_NDIM], end[BP_MAX_CONV_NDIM];
-    int algorithm;                                           /* of pooling */
-    unsigned flags;                                          /* of a normalization */
+    int algorithm;  /* of pooling */
+    unsigned flags; /* of a normalization */
     float eps;
     bool relu, adds, deterministic; /* adds: to the result */
     bp__thread_setup setup;
@@ -72,11 +72,14 @@ const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *pr
 const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *problem);
 
 /* Return the estimated nanoseconds. */
-double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
+double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                          int threads);
 double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                              int threads);
-double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
-double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
+double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                          int threads);
+double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                          int threads);
 
 /* ---- Tensors (tensors.c) ---- */
 
@@ -85,7 +88,8 @@ int bp__onednn_type(uint32_t dtype);
 double bp__onednn_elements(const bp__onednn_tensor *tensor);
 /* Multiply-adds of f32 per nanosecond on one thread. */
 double bp__onednn_rate(const bp__driver *driver);
-/* Gives both images the strides of one layout, contiguous or channels-last. Returns false if they have no common one. */
+/* Gives both images the strides of one layout, contiguous or channels-last. Returns false if they have no common one.
+ */
 bool bp__onednn_is_image(bp__onednn_tensor *x, bp__onednn_tensor *y);
 /* Gives dimensions of size 1 a stride beyond the others. Returns whether all strides are positive, and each one spans
  * the dimensions with smaller ones. */

@@ -105,12 +105,13 @@ static int make_primitive(bp__onednn_plan *plan) {
     const bp__onednn_api *api = &plan->api;
     bp__onednn_operand *weight = &plan->call.operand[BP__ONEDNN_WEIGHT];
     void *any = NULL, *attributes = NULL;
-    int error = !plan->call.own_weight ? 0
-                                       : api->memory_desc_create_with_tag(&any, weight->tensor.ndim, weight->tensor.size,
-                                                                          weight->type, BP__ONEDNN_ANY);
+    int error = !plan->call.own_weight
+                    ? 0
+                    : api->memory_desc_create_with_tag(&any, weight->tensor.ndim, weight->tensor.size, weight->type,
+                                                       BP__ONEDNN_ANY);
     error = error ? error : make_attributes(plan, &attributes);
-    error = error ? error
-                  : bp__onednn_describe_primitive(plan, any ? any : plan->operand[BP__ONEDNN_WEIGHT], attributes);
+    error =
+        error ? error : bp__onednn_describe_primitive(plan, any ? any : plan->operand[BP__ONEDNN_WEIGHT], attributes);
     error = error ? error : api->primitive_create(&plan->primitive, plan->description);
     if (!error) {
         query(plan);

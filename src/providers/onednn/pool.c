@@ -1,7 +1,7 @@
 /* pool.c - describes averages of windows and their gradients to oneDNN, and estimates their time.
  *
- * Its maxima are not offered: they ignore NaN, which pool.h lets win, and the places that they keep for the gradient are
- * not those of `indices`. */
+ * Its maxima are not offered: they ignore NaN, which pool.h lets win, and the places that they keep for the gradient
+ * are not those of `indices`. */
 #include "providers/onednn/onednn.h"
 
 #include <string.h>
@@ -72,7 +72,8 @@ const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *pr
 double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                           int threads) {
     const bp_pool_problem *p = &problem->of.pool;
-    const bp__onednn_tensor *x = &call->operand[BP__ONEDNN_SOURCE].tensor, *y = &call->operand[BP__ONEDNN_RESULT].tensor;
+    const bp__onednn_tensor *x = &call->operand[BP__ONEDNN_SOURCE].tensor,
+                            *y = &call->operand[BP__ONEDNN_RESULT].tensor;
     const bool wide = driver->host->hardware == BP_CAPABILITY_AVX512, last = x->stride[1] == 1;
     const double taps = (double)p->kernel[0] * (double)p->kernel[1] * (double)p->kernel[2];
     const double per_tap = last ? (wide ? 0.06 : 0.12) : wide ? 0.2 : 0.9;

@@ -50,11 +50,11 @@ static bool repeats(const bp_gemm_problem *g) {
 }
 
 static const char *why_not(const bp_gemm_problem *g) {
-    return g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0     ? "it has no product of empty operands"
+    return g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0    ? "it has no product of empty operands"
            : g->alpha != BP_FACTOR_ONE || g->beta == BP_FACTOR_ANY ? "its products have alpha 1, and beta 0 or 1"
-           : g->batch_ndim > MOST_BATCH_NDIM ? "it is used for at most 4 dimensions of a batch"
-           : repeats(g)                      ? "it has no batch that repeats both factors"
-                                             : NULL;
+           : g->batch_ndim > MOST_BATCH_NDIM                       ? "it is used for at most 4 dimensions of a batch"
+           : repeats(g)                                            ? "it has no batch that repeats both factors"
+                                                                   : NULL;
 }
 
 const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem *problem) {
@@ -69,12 +69,12 @@ const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem 
     set_batch(&a, g, g->batch_a);
     set_batch(&b, g, g->batch_b);
     set_batch(&c, g, g->batch_c);
-    const bool has_a = swap ? set_matrix(&a, g->k, g->m, g->a_column, g->a_row)
-                            : set_matrix(&a, g->m, g->k, g->a_row, g->a_column);
-    const bool has_b = swap ? set_matrix(&b, g->n, g->k, g->b_column, g->b_row)
-                            : set_matrix(&b, g->k, g->n, g->b_row, g->b_column);
-    const bool has_c = swap ? set_matrix(&c, g->n, g->m, g->c_column, g->c_row)
-                            : set_matrix(&c, g->m, g->n, g->c_row, g->c_column);
+    const bool has_a =
+        swap ? set_matrix(&a, g->k, g->m, g->a_column, g->a_row) : set_matrix(&a, g->m, g->k, g->a_row, g->a_column);
+    const bool has_b =
+        swap ? set_matrix(&b, g->n, g->k, g->b_column, g->b_row) : set_matrix(&b, g->k, g->n, g->b_row, g->b_column);
+    const bool has_c =
+        swap ? set_matrix(&c, g->n, g->m, g->c_column, g->c_row) : set_matrix(&c, g->m, g->n, g->c_row, g->c_column);
     if (!has_a || !has_b || !has_c || c.stride[c.ndim - 1] != 1) {
         return "it takes row-major and column-major matrices only";
     }
@@ -98,8 +98,8 @@ double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem
     const double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
     const double factors = bp__onednn_elements(&call->operand[BP__ONEDNN_SOURCE].tensor) +
                            (call->packs ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor));
-    const double alone =
-        1.1 * work / bp__onednn_rate(driver) + 0.3 * factors +
-        0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) + 100 * (double)(g->batch - 1);
+    const double alone = 1.1 * work / bp__onednn_rate(driver) + 0.3 * factors +
+                         0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) +
+                         100 * (double)(g->batch - 1);
     return 1500 + alone / threads + (threads > 1 ? 5000 : 0);
 }
