@@ -2,6 +2,7 @@
 #include "registry/support_registry.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 static bp_library_info probe(const char *name) {
     char path[4096];
@@ -375,6 +376,33 @@ static void test_wrong_kernels(void **state) {
     }
 }
 
+/* Libraries in front of the real oneDNN, if it was there when the tests were built. */
+static void test_primitives(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *reason;
+    } cases[] = {
+        {"dnn-none", ""},
+        {"dnn-sum", "wrong results in probe: matmul (op NN, beta 1)"},
+        {"dnn-relu", "wrong results in probe: convolution"},
+        {"dnn-average", "wrong results in probe: pooling"},
+        {"dnn-eps", "wrong results in probe: batch normalization"},
+    };
+    if (access(FAKES "/dnn-none", F_OK) != 0) {
+        print_message("skipped: oneDNN 3 is not installed in .venv\n");
+        skip();
+    }
+    for (int i = 0; i < BP__COUNT(cases); i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", FAKES, cases[i].name);
+        restart(path, NULL);
+        const bp_library_info row = only_row();
+        assert_string_equal(row.family, "onednn");
+        assert_string_equal(row.reason, cases[i].reason);
+        assert_int_equal(row.state, *cases[i].reason ? BP_LIBRARY_BROKEN : BP_LIBRARY_OK);
+    }
+}
+
 /* ---- Libraries that forward their calls ---- */
 
 static void test_dropin(void **state) {
@@ -474,6 +502,7 @@ int main(void) {
         cmocka_unit_test(test_wrong_transforms),
         cmocka_unit_test(test_generated_kernels),
         cmocka_unit_test(test_wrong_kernels),
+        cmocka_unit_test(test_primitives),
         cmocka_unit_test(test_dropin),
         cmocka_unit_test(test_chosen_when_loaded),
         cmocka_unit_test(test_lapack_reports_its_blas),

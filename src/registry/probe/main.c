@@ -176,6 +176,7 @@ static void examine(subject *library) {
     find_conventions(library);
     check_products(library);
     check_generated_kernels(library);
+    check_primitives(library);
     find_forwarding(library);
     report_blas(library);
     report("step", "while testing its thread settings");

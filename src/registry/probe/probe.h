@@ -92,6 +92,9 @@ void check_products(const subject *library);
 /* Checks the generated kernels of a library of kind BP_LIB_SMM, and finds its integer width. */
 void check_generated_kernels(subject *library);
 
+/* Checks the primitives of a library of kind BP_LIB_DNN with the interface of oneDNN 3. */
+void check_primitives(const subject *library);
+
 /* Computes one product of small f32 matrices if the library has the routine. */
 void try_product(const subject *library);
 
