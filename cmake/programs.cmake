@@ -14,7 +14,8 @@ if(BACKPLANE_EXAMPLES)
     endforeach()
 endif()
 
-# bench/*.c: one program each; bench/choice/*.c and bench/conv/*.c: the programs choice and conv. Built only by the target `bench`.
+# bench/*.c: one program each; bench/choice/*.c, bench/conv/*.c and bench/passes/*.c: the programs choice, conv
+# and passes. Built only by the target `bench`.
 add_custom_target(bench)
 function(add_bench_program name)
     add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARGN})
@@ -33,7 +34,11 @@ file(GLOB choice_sources CONFIGURE_DEPENDS bench/choice/*.c)
 add_bench_program(choice ${choice_sources})
 file(GLOB conv_sources CONFIGURE_DEPENDS bench/conv/*.c)
 add_bench_program(conv ${conv_sources})
-target_include_directories(bench_conv PRIVATE src) # for the list of oneDNN's functions
+file(GLOB passes_sources CONFIGURE_DEPENDS bench/passes/*.c)
+add_bench_program(passes ${passes_sources})
+foreach(name conv passes)
+    target_include_directories(bench_${name} PRIVATE src) # for the list of oneDNN's functions
+endforeach()
 if(BACKPLANE_TESTS) # tests/cli/test_choice.py runs it
     set_target_properties(bench_choice PROPERTIES EXCLUDE_FROM_ALL OFF)
 endif()

@@ -76,7 +76,8 @@ double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, c
                             *y = &call->operand[BP__ONEDNN_RESULT].tensor;
     const bool wide = driver->host->hardware == BP_CAPABILITY_AVX512, last = x->stride[1] == 1;
     const double taps = (double)p->kernel[0] * (double)p->kernel[1] * (double)p->kernel[2];
-    const double per_tap = last ? (wide ? 0.06 : 0.12) : wide ? 0.2 : 0.9;
-    const double alone = taps * per_tap * bp__onednn_elements(y) + 0.05 * bp__onednn_elements(x);
+    const double per_tap = last ? (wide ? 0.02 : 0.03) : wide ? 0.1 : 0.9;
+    const double per_element = call->kind == BP__ONEDNN_AVERAGE ? 0.08 : 0.12;
+    const double alone = taps * per_tap * bp__onednn_elements(y) + per_element * bp__onednn_elements(x);
     return 1500 + alone / threads + (threads > 1 ? 5000 : 0);
 }
