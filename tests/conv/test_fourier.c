@@ -105,6 +105,28 @@ static void other_problems_are_refused(void **state) {
     }
 }
 
+/* Tiles and spectra have a limit. */
+static void large_problems_are_refused(void **state) {
+    (void)state;
+    static const int64_t x[][4] = {{1, 1, 1, 300000}, {1, 4096, 40, 40}},
+                         y[][4] = {{1, 1, 1, 100001}, {1, 4096, 10, 10}},
+                         w[][4] = {{1, 1, 1, 200000}, {4096, 4096, 31, 31}};
+    for (int i = 0; i < 2; i++) {
+        bp_view input, weight, output;
+        bp_plan *made = NULL;
+        bp_view_init(&input, NULL, BP_F32, 4, x[i], NULL);
+        bp_view_init(&weight, NULL, BP_F32, 4, w[i], NULL);
+        bp_view_init(&output, NULL, BP_F32, 4, y[i], NULL);
+        const bp_conv_call call = {.struct_size = sizeof call,
+                                   .ndim = 2,
+                                   .input = &input.tensor,
+                                   .weight = &weight.tensor,
+                                   .output = &output.tensor};
+        assert_refused(transformed_plan(&by, &made, &call, ""), "too large");
+        bp_plan_release(made);
+    }
+}
+
 static void ieee_refuses(void **state) {
     (void)state;
     static const char ieee[] = ", mkldnn.conv.fp32_precision=ieee",
@@ -124,6 +146,7 @@ int main(void) {
         cmocka_unit_test(large_kernels),
         cmocka_unit_test(many_channels),
         cmocka_unit_test(other_problems_are_refused),
+        cmocka_unit_test(large_problems_are_refused),
         cmocka_unit_test(ieee_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

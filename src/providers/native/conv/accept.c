@@ -133,7 +133,8 @@ static void offer_fft(const bp_host *host, const bp_problem *problem, bp_offers 
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = "fft";
     verdict.reason = BP_REASON_OTHER;
-    snprintf(verdict.text, sizeof verdict.text, "%s", why ? why : "the spectra would need more than 1 GiB");
+    snprintf(verdict.text, sizeof verdict.text, "%s",
+             why ? why : "the kernel, or the spectra of the weight, would be too large");
     offers->add(offers, &verdict, NULL, 0);
 }
 

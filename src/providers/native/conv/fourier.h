@@ -73,7 +73,8 @@ typedef struct bp__fourier_cut {
 /* Returns why the algorithm does not compute the problem, or NULL. */
 const char *bp__fourier_refusal(const bp_problem *problem);
 
-/* Cuts the problem, and estimates the time. Returns false if the spectra need too much memory. */
+/* Cuts the problem, and estimates the time. Returns false if the kernel does not fit a tile,
+ * or the spectra need too much memory. */
 bool bp__fourier_cut_for(const bp_problem *problem, const bp__fourier_set *set, bp__fourier_cut *cut);
 
 bp_status bp__fourier_plan(const bp_host *host, const bp_problem *problem, const bp__fourier_set *set,

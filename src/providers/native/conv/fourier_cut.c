@@ -73,8 +73,6 @@ typedef struct sizes {
 } sizes;
 
 static void list_sizes(const bp__fourier_axis *axis, bool real, const bp__fourier_set *set, bool f64, sizes *list) {
-    const int64_t unit = real ? 2 : 1, whole = axis->span + axis->of.grid - 1;
-    const int64_t largest = unit * smooth((whole + unit - 1) / unit);
     list->count = 0;
     if (axis->of.taps == 1) {
         list->n[0] = 1;
@@ -82,6 +80,11 @@ static void list_sizes(const bp__fourier_axis *axis, bool real, const bp__fourie
         list->count = 1;
         return;
     }
+    if (axis->span >= MOST_TILE) {
+        return;
+    }
+    const int64_t unit = real ? 2 : 1, whole = axis->span + axis->of.grid - 1;
+    const int64_t largest = unit * smooth((whole + unit - 1) / unit);
     for (int64_t n = axis->span + 1; list->count < MOST_SIZES - 1 && n <= 12 * axis->span + 64; n += n / 8 + 1) {
         n = unit * smooth((n + unit - 1) / unit);
         if (n >= largest || n > MOST_TILE) {
