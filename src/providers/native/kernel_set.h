@@ -183,9 +183,8 @@ HALF(bf16)
     {                                                                                                                  \
         .lanes = VECTOR_BYTES / bytes, .p_panel = REAL_VECTORS * VECTOR_BYTES / bytes, .q_panel = REAL_COLUMNS,        \
         .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes, .sum = bytes, .pack_v = pack_v_##type,  \
-        .pack_s = pack_s_##type,                                                                                       \
-        .block = block_##type, .small = small_##type, .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type,   \
-        .tiny = tiny_##type, .scale = scale_##type                                                                     \
+        .pack_s = pack_s_##type, .block = block_##type, .small = small_##type, .gemv = gemv_##type,                    \
+        .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type                           \
     }
 #define HALF_TYPE(type)                                                                                                \
     {                                                                                                                  \
@@ -198,8 +197,8 @@ HALF(bf16)
     {                                                                                                                  \
         .complex = true, .lanes = VECTOR_BYTES / bytes * 2, .p_panel = COMPLEX_VECTORS * VECTOR_BYTES / bytes * 2,     \
         .q_panel = COMPLEX_COLUMNS, .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes,             \
-        .sum = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type, .small = small_##type, .gemv = gemv_##type,                    \
-        .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type                           \
+        .sum = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type, .small = small_##type,  \
+        .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type      \
     }
 const bp__native_set SET = {
     .name = SET_NAME,
