@@ -43,8 +43,9 @@ static bp__onednn_tensor weight_of(const bp_conv_problem *c, int ndim, bool tran
 }
 
 /* Sets the padding after the image: what makes the given output of the given input. It may be negative, but must exceed
- * the negative stride, which has no effect if the output has size 1. */
-static void set_geometry(bp__onednn_call *call, const bp_conv_problem *c) {
+ * the negative stride, which has no effect if the output has size 1. Returns whether it does: the padding of the output
+ * of a transposed convolution may be as large as the dilation. */
+static bool set_geometry(bp__onednn_call *call, const bp_conv_problem *c) {
     const int first = BP_MAX_CONV_NDIM - call->ndim;
     for (int i = 0; i < call->ndim; i++) {
         const int d = first + i;
@@ -56,7 +57,11 @@ static void set_geometry(bp__onednn_call *call, const bp_conv_problem *c) {
         if (c->out[d] == 1 && call->end[i] < 0) {
             call->stride[i] = 1 - call->end[i];
         }
+        if (call->end[i] + call->stride[i] <= 0) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* Sets the operands, by the order of the problem's. X and Y are exchanged in the gradient of a transposed convolution,
@@ -97,7 +102,9 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
     call->packs = call->kind == BP__ONEDNN_GRADIENT ? 0 : WEIGHT;
     call->relu = c->relu != 0;
     set_operands(call, c, bp__onednn_type(problem->dtype), &x, &y);
-    set_geometry(call, c);
+    if (!set_geometry(call, c)) {
+        return "its output padding must be less than the stride";
+    }
     if (!bp__onednn_is_nested(&call->operand[BP__ONEDNN_WEIGHT].tensor)) {
         return "it reads weights with positive strides only";
     }

@@ -110,6 +110,7 @@ typedef struct bp__onednn_api {
 typedef struct bp__onednn_run {
     void *stream;
     void *operand[BP__ONEDNN_MOST_OPERANDS], *scratchpad; /* of the primitive */
+    void *address[BP__ONEDNN_MOST_OPERANDS + 1];          /* theirs in the last run, the scratchpad's at the end */
     void *from, *to;                                      /* of the conversion of the weight */
 } bp__onednn_run;
 
