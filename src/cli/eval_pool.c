@@ -70,17 +70,27 @@ static bp_status explain(const cli_job *job, bp_explanation **explanation) {
     return bp_pool_explain(explanation, job->options, &job->words.pool.call);
 }
 
+static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+    const bp_pool_call *call = &job->words.pool.call;
+    *count = call->kind == BP_POOL_MAX ? 3 : 2;
+    operands[0] = job_operand(call->input);
+    operands[1] = job_operand(call->output);
+    operands[2] = job_operand(call->indices);
+    return bp_pool_plan(made, job->options, call);
+}
+
+static const cli_measured measured = {NULL, plan, check_pooling};
 static const char *const max_options[] = {"kernel", "stride", "padding", "dilation", "ceil", NULL};
 static const char *const avg_options[] = {"kernel", "stride", "padding", "ceil", "exclude-padding", "divisor", NULL};
 static const char *const adaptive_options[] = {"output-size", NULL};
 
 #define POOLING(ndim, text)                                                                                            \
-    {"max_pool" text, "INPUT", 1, 1, 2, ndim, max_options, prepare, run, explain, false, NULL},                        \
-        {"avg_pool" text, "INPUT", 1, 1, 1, ndim + AVERAGE, avg_options, prepare, run, explain, false, NULL},          \
+    {"max_pool" text, "INPUT", 1, 1, 2, ndim, max_options, prepare, run, explain, false, &measured},                   \
+        {"avg_pool" text, "INPUT", 1, 1, 1, ndim + AVERAGE, avg_options, prepare, run, explain, false, &measured},     \
         {"adaptive_max_pool" text, "INPUT", 1,   1,       2,     ndim + ADAPTIVE,                                      \
-         adaptive_options,         prepare, run, explain, false, NULL},                                                \
+         adaptive_options,         prepare, run, explain, false, &measured},                                           \
         {"adaptive_avg_pool" text, "INPUT", 1,   1,       1,     ndim + AVERAGE + ADAPTIVE,                            \
-         adaptive_options,         prepare, run, explain, false, NULL},
+         adaptive_options,         prepare, run, explain, false, &measured},
 
 const cli_operation operations_pool[] = {
     POOLING(1, "1d") POOLING(2, "2d") POOLING(3, "3d"){.name = NULL},

@@ -80,6 +80,7 @@ typedef struct cli_job {
         pool_words pool;
         linalg_words linalg;
         vector_words vector;
+        bp_batch_norm_call norm;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -96,7 +97,7 @@ struct cli_check {
 
 /* What compare and bench need of an operation that a library runs. */
 typedef struct cli_measured {
-    const char *preferred; /* the setting that prefers a library for it */
+    const char *preferred; /* the setting that prefers a library for it; NULL: the others are excluded */
     /* Makes the plan of the job, with the job's options, and its operands (at most JOB_OPERANDS); *count is how many.
      */
     bp_status (*plan)(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count);
@@ -123,7 +124,7 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_linalg[], operations_vectors[];
+    operations_pool[], operations_norm[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -161,14 +162,15 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
-        "relu", 0, NULL, "Convolutions: negative elements of the output become 0."                                     \
+        "relu", 0, NULL, "Convolutions, batch_norm: negative elements of the output become 0."                         \
     }
 
 #define OPTIONS_POOL                                                                                                   \
     {"kernel", 0, "N,N", "Pooling: sizes of the windows; one number for all dimensions, or one for each."},            \
         {"output-size", 0, "N,N", "Adaptive pooling: sizes of the output."},                                           \
         {"ceil", 0, NULL, "Pooling: round the sizes of the output up."},                                               \
-        {"exclude-padding", 0, NULL, "Averages: do not count the padding."}, {                                         \
+        {"exclude-padding", 0, NULL, "Averages: do not count the padding."},                                           \
+        {"eps", 0, "X", "batch_norm: added to the variance; default 1e-5."}, {                                         \
         "divisor", 0, "N", "Averages: divide by this instead of the number of elements."                               \
     }
 
@@ -238,13 +240,15 @@ int job_operands(const cli_job *job, bp_operand *operands);
 /* The operand of a plan that a tensor is; NULL gives an absent one. */
 bp_operand job_operand(const DLTensor *tensor);
 
-/* Checks of the families (check.c, check_contraction.c, check_fft.c, check_linalg.c, check_values.c). Each makes a
- * cli_check. */
+/* Checks of the families (check.c, check_contraction.c, check_fft.c, check_linalg.c, check_network.c, check_values.c).
+ * Each makes a cli_check. */
 bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm */
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
 bp_status check_convolution(cli_check *check, const cli_job *job);
+bp_status check_pooling(cli_check *check, const cli_job *job);
+bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

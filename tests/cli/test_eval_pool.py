@@ -1,6 +1,9 @@
 """eval and explain of pooling: results equal those of NumPy."""
 
 import numpy as np
+import pytest
+
+from conftest import NO_LEAK_CHECK
 
 
 def test_pooling(backplane, tmp_path):
@@ -41,3 +44,33 @@ def test_explain(backplane):
     done = backplane("explain", "max_pool2d", "f32", "8x64x56x56", "--kernel", "3", "--stride", "2", "--padding", "1")
     assert done.code == 0, done
     assert "f32 8 x 64x56x56 to 28x28, kernel 3x3, stride 2x2, padding 1x1" in done.out
+
+
+POOLINGS = [["max_pool2d", "--kernel", "3", "--stride", "2", "--padding", "1"],
+            ["avg_pool2d", "--kernel", "3", "--stride", "2", "--padding", "1", "--ceil"],
+            ["avg_pool2d", "--kernel", "2", "--exclude-padding", "--padding", "1"],
+            ["avg_pool2d", "--kernel", "3", "--divisor", "2"],
+            ["adaptive_avg_pool2d", "--output-size", "3,4"],
+            ["adaptive_max_pool2d", "--output-size", "2"]]
+
+
+@pytest.mark.parametrize("words", POOLINGS)
+def test_compare(backplane, tmp_path, words):
+    x = np.random.default_rng(1).standard_normal((2, 3, 10, 9)).astype("f4")
+    np.save(tmp_path / "x.npy", x)
+    done = backplane("compare", words[0], "x.npy", *words[1:], "--json", "--repeat", "2", env=NO_LEAK_CHECK)
+    assert done.code == 0, done
+    facts = done.json
+    ran = [row for row in facts["libraries"] if row["ran"]]
+    assert facts["operation"] == words[0] and sum(row["chosen"] for row in facts["libraries"]) == 1
+    assert ran and all(0 <= row["error"] <= facts["error_bound"] and not row["wrong"] for row in ran), facts
+
+
+def test_compare_runs_each_library(backplane, tmp_path):
+    """No setting prefers a library for pooling: each runs with the others excluded."""
+    if "onednn" not in backplane("list").out:
+        pytest.skip("oneDNN is not installed")
+    np.save(tmp_path / "x.npy", np.ones((1, 4, 8, 8), "f4"))
+    done = backplane("compare", "avg_pool2d", "x.npy", "--kernel", "2", "--json", "--repeat", "2", env=NO_LEAK_CHECK)
+    assert done.code == 0, done
+    assert {"native", "onednn"} <= {row["library"] for row in done.json["libraries"] if row["ran"]}, done.json

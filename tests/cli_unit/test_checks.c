@@ -75,6 +75,14 @@ static const char *const cases[][WORDS] = {
     {"matrix_norm", "6x4", "--ord", "2"},
     {"matrix_norm", "6x4", "--ord", "nuc"},
     {"matrix_norm", "6x4", "--ord", "-inf"},
+    {"max_pool2d", "2x3x9x8", "--kernel", "3", "--stride", "2", "--padding", "1", "--dilation", "1,2"},
+    {"avg_pool2d", "2x3x9x8", "--kernel", "3,2", "--stride", "2", "--padding", "1,0", "--ceil"},
+    {"avg_pool1d", "3x9", "--kernel", "4", "--padding", "2", "--exclude-padding"},
+    {"avg_pool3d", "2x5x4x6", "--kernel", "2", "--stride", "1", "--divisor", "3"},
+    {"adaptive_max_pool1d", "2x3x11", "--output-size", "4"},
+    {"adaptive_avg_pool2d", "3x7x5", "--output-size", "3,4"},
+    {"batch_norm", "4x5x2x3", "5", "5", "--eps", "2", "--relu"},
+    {"batch_norm", "4x5", "5", "5", "5", "5", "--eps", "1.5"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -202,6 +210,9 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
+    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0) {
+        return !is_complex;
+    }
     if (strncmp(operation, "rfft", 4) == 0 || strncmp(operation, "ihfft", 5) == 0) {
         return !is_complex;
     }
