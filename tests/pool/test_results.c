@@ -220,11 +220,46 @@ static void libraries_equal_the_reference(void **state) {
     assert_true((forward > cases() / 60 && backward > cases() / 60) || !have_library());
 }
 
+/* Under deterministic=threads an item has the bits that it has alone, on any number of threads, also on a library. */
+static void an_item_is_as_alone(void **state) {
+    enum { ITEMS = 3, CHANNELS = 5, IN = 9, OUT = 4, ONE_IN = CHANNELS * IN * IN, ONE_OUT = CHANNELS * OUT * OUT };
+    static float x[ITEMS * ONE_IN], together[ITEMS * ONE_OUT], alone[ONE_OUT];
+    const int64_t in[] = {ITEMS, CHANNELS, IN, IN}, out[] = {ITEMS, CHANNELS, OUT, OUT}, kernel[] = {3, 3},
+                  stride[] = {2, 2}, in_strides[] = {ONE_IN, 1, CHANNELS * IN, CHANNELS},
+                  out_strides[] = {ONE_OUT, 1, CHANNELS * OUT, CHANNELS};
+    (void)state;
+    pool_random_state = 47;
+    for (int i = 0; i < ITEMS * ONE_IN; i++) {
+        x[i] = (float)pool_between(-1000, 1000) / 997;
+    }
+    for (int item = -1; item < ITEMS; item++) {
+        const int64_t one_in[] = {1, CHANNELS, IN, IN}, one_out[] = {1, CHANNELS, OUT, OUT};
+        bp_view input, output;
+        bp_view_init(&input, x + (item < 0 ? 0 : item * ONE_IN), BP_F32, 4, item < 0 ? in : one_in, in_strides);
+        bp_view_init(&output, item < 0 ? together : alone, BP_F32, 4, item < 0 ? out : one_out, out_strides);
+        pool_case c = {.call = {.struct_size = sizeof c.call,
+                                .kind = BP_POOL_AVERAGE,
+                                .ndim = 2,
+                                .kernel = kernel,
+                                .stride = stride,
+                                .input = &input.tensor,
+                                .output = &output.tensor},
+                       .text = "items"};
+        const char *threads = item % 2 ? "deterministic=threads,num_threads=2" : "deterministic=threads,num_threads=1";
+        char settings[96];
+        snprintf(settings, sizeof settings, "%s%s", threads, have_library() ? ",dispatch.exclude=native" : "");
+        run(&c, settings);
+        if (item >= 0) {
+            assert_memory_equal(alone, together + item * ONE_OUT, sizeof alone);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_equal_the_reference),   cmocka_unit_test(gradients_equal_the_reference),
         cmocka_unit_test(threads_do_not_change_bits),    cmocka_unit_test(gradients_equal_differences),
-        cmocka_unit_test(libraries_equal_the_reference),
+        cmocka_unit_test(libraries_equal_the_reference), cmocka_unit_test(an_item_is_as_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
