@@ -159,6 +159,30 @@ static void test_refusals(void **state) {
     bp_provider_onednn.close(instance);
 }
 
+/* The factor that oneDNN reads as a weight can be packed: B, or A of a column-major result. Others, and those that the
+ * policy does not name, cannot. */
+static void test_packs(void **state) {
+    (void)state;
+    void *instance = open_real();
+    for (unsigned bits = 0; bits < 4; bits++) {
+        for (int columns = 0; columns < 2; columns++) {
+            const test_product p = {.dtype = BP_F32,
+                                    .m = 5,
+                                    .n = 6,
+                                    .k = 7,
+                                    .c = columns ? TEST_COLUMNS : TEST_ROWS,
+                                    .alpha = 1,
+                                    .threads = 1};
+            bp_problem problem = test_problem(&p);
+            problem.policy.packed = (uint8_t)bits;
+            const bp_verdict verdict = test_verdict(&bp_provider_onednn, instance, &problem);
+            assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
+            assert_int_equal(verdict.packs, bits & (columns ? 1u : 2u));
+        }
+    }
+    bp_provider_onednn.close(instance);
+}
+
 /* ---- Repeated results ---- */
 
 /* Returns the bits of C after a run with fixed data. */
@@ -234,7 +258,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts), cmocka_unit_test(test_thin),     cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_batches), cmocka_unit_test(test_refusals), cmocka_unit_test(test_poison),
-        cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_repeats), cmocka_unit_test(test_packs),
     };
     return cmocka_run_group_tests_name("products", tests, NULL, NULL);
 }
