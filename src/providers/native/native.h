@@ -57,8 +57,8 @@ typedef struct bp__native_kernels {
     size_t sum;       /* bytes of a sum */
     bp__native_pack pack_v;
     bp__native_pack pack_s;
-    /* Panels of pairs only, otherwise NULL: pack V and S as f32 into panels [k][width], and convert k rows of such a panel
-     * to k / 2 rows of pairs. */
+    /* Panels of pairs only, otherwise NULL: pack V and S as f32 into panels [k][width], and convert k rows of such a
+     * panel to k / 2 rows of pairs. */
     bp__native_pack plain_v;
     bp__native_pack plain_s;
     void (*pair)(void *panel, const float *rows, int width, int64_t k);
@@ -88,12 +88,12 @@ typedef struct bp__native_set {
 extern const bp__native_set bp__native_default;
 extern const bp__native_set bp__native_avx2;
 extern const bp__native_set bp__native_avx512;
-/* Products of bf16 numbers with VDPBF16PS: only the types bf16 and f32, whose elements are rounded when they are packed,
- * and only what the path PACKED needs (kernel_bf16.h). */
+/* Products of bf16 numbers with VDPBF16PS: only the types bf16 and f32, whose elements are rounded when they are
+ * packed, and only what the path PACKED needs (kernel_bf16.h). */
 extern const bp__native_set bp__native_avx512bf16;
 
-/* Returns the set for products of bf16 numbers that this processor and the problem's policy permit, or NULL and a reason
- * in *why. */
+/* Returns the set for products of bf16 numbers that this processor and the problem's policy permit, or NULL and a
+ * reason in *why. */
 const bp__native_set *bp__native_bf16_set(const bp_host *host, const bp_problem *problem, const char **why);
 
 #endif
