@@ -2,7 +2,7 @@
 # Runs the native provider's AVX-512 kernels on an emulated processor with the project's own tests. Fails if a test fails
 # or if other kernels would run. See docs/explanation/avx512.md. Usage: tools/avx512/native.sh [PART...]
 # Parts (default: all): explain bits special layouts ops accuracy fft fft_special linalg_bits
-# linalg linalg_failures norm
+# linalg linalg_failures norm. One more part, bf16, needs an emulator with AVX512_BF16: Bochs 3, and CPU=sapphire_rapids.
 #   BUILD=build-avx512   folder to build in
 #   EVERY=8              the accuracy tests make every 8th check only; 1: all checks
 # and the variables of run.sh.
@@ -18,6 +18,8 @@ cmake --build "$build" -j2 --target backplane_cli backplane_internal native_wide
     test_ops_gemm > "$work/make.log"
 
 # The object files must contain AVX-512 instructions.
+count=$(objdump -d "$build/CMakeFiles/provider_native.dir/src/providers/native/kernel_avx512bf16.c.o" | grep -c vdpbf16ps)
+echo "kernel_avx512bf16: $count products of bf16 pairs"
 for kernels in native.dir/src/providers/native/kernel native_fft.dir/src/providers/native/fft/kernel \
     native_linalg.dir/src/providers/native/linalg/interleaved \
     native_linalg.dir/src/providers/native/linalg/norm; do
@@ -53,6 +55,7 @@ only() {
 for test in accuracy reproducibility special; do
     only native "$test" runs_here check_product
 done
+only native bf16 runs_here check_product bp__native_bf16_set
 for test in accuracy reproducibility; do
     only native_fft "$test" fft_runs_here fft_make fft_execute fft_error
 done
@@ -71,6 +74,9 @@ command_of() {
     bits) echo "$work/identical" ;;
     special) echo "$work/only_native_special" ;;
     accuracy) echo "EVERY=$every $work/only_native_accuracy" ;;
+    bf16) echo "KERNELS=bf16 $work/only_native_bf16 &&" \
+        "KERNELS=bf16 TESTS=test_instruction* $work/only_native_reproducibility &&" \
+        "KERNELS=bf16 $work/only_native_special && KERNELS=bf16 EVERY=$every $work/only_native_accuracy" ;;
     layouts) echo "TESTS=test_rows_and_layouts $work/only_native_reproducibility" ;;
     # Plans are slow in the emulator, even if their transforms are not compared.
     fft) echo "TESTS=test_every_small_length EVERY=$every $work/only_native_fft_accuracy &&" \

@@ -33,7 +33,7 @@ __attribute__((constructor)) static void start(void) {
 
 void only_require_avx512(bool avx512) {
     if (!avx512) {
-        printf("this processor has no AVX-512\n");
+        printf("this processor has no AVX-512, or not AVX512_BF16\n");
         exit(EXIT_FAILURE);
     }
 }

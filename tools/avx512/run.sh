@@ -5,12 +5,16 @@
 # are copied into the emulated machine at the same path. First a check verifies that the processor has AVX-512.
 # Exit status: 0 if every command returned 0. The output is also written to build/avx512/results.txt.
 #   CPU=corei7_skylake_x   a processor of `bochs --help cpu` with AVX-512; corei7_icelake_u and tigerlake are others
+#   BOCHS=bochs-bin        the emulator; another one than Debian's for processors that it does not have
+#   BIOS=/usr/share/bochs  the folder of its BIOS
 #   LIMIT=3600             seconds after which the emulator is stopped
 #   EXTRA=                 further files to copy, separated by blanks
 set -eu
 cd "$(dirname "$0")/../.."
 cpu=${CPU:-corei7_skylake_x}
 limit=${LIMIT:-3600}
+bochs=${BOCHS:-bochs-bin}
+bios=${BIOS:-/usr/share/bochs}
 tools=$PWD/tools/avx512
 work=$PWD/build/avx512
 root=$work/root
@@ -20,9 +24,11 @@ packages=""
 need() {
     [ -e "$1" ] || packages="$packages $2"
 }
-need /usr/bin/bochs-bin bochs
-need /usr/share/bochs/BIOS-bochs-latest bochsbios
-need /usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so bochs-term
+if [ -z "${BOCHS:-}" ]; then
+    need /usr/bin/bochs-bin bochs
+    need /usr/lib/x86_64-linux-gnu/bochs/plugins/libbx_term_gui.so bochs-term
+fi
+need "$bios/BIOS-bochs-latest" bochsbios
 need /usr/lib/ISOLINUX/isolinux.bin isolinux
 need /usr/lib/syslinux/modules/bios/ldlinux.c32 syslinux-common
 need /usr/bin/xorriso xorriso
@@ -86,7 +92,7 @@ default linux
 prompt 0
 label linux
  kernel /vmlinuz
- append initrd=/initrd console=ttyS0,115200 quiet mitigations=off clearcpuid=xsavec,xsaves tsc=reliable panic=-1
+ append initrd=/initrd console=ttyS0,115200 quiet mitigations=off clearcpuid=xsavec,xsaves no5lvl tsc=reliable panic=-1
 END
 xorriso -as mkisofs -quiet -o "$work/boot.iso" -b isolinux/isolinux.bin -c isolinux/boot.cat -no-emul-boot \
     -boot-load-size 4 -boot-info-table "$disc" 2> "$work/xorriso.log"
@@ -94,8 +100,8 @@ xorriso -as mkisofs -quiet -o "$work/boot.iso" -b isolinux/isolinux.bin -c isoli
 cat > "$work/bochsrc" <<END
 config_interface: textconfig
 display_library: term
-romimage: file=/usr/share/bochs/BIOS-bochs-latest
-vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
+romimage: file=$bios/BIOS-bochs-latest
+vgaromimage: file=$bios/VGABIOS-lgpl-latest
 cpu: model=$cpu, count=1, ips=50000000, reset_on_triple_fault=0, ignore_bad_msrs=1
 memory: guest=1024, host=1024
 ata0-master: type=cdrom, path=$work/boot.iso, status=inserted
@@ -108,12 +114,16 @@ panic: action=fatal
 error: action=report
 info: action=ignore
 END
-echo continue > "$work/debugger" # the first command of the emulator's debugger
+echo continue > "$work/debugger" # the first command of the emulator's debugger, which Debian's has
+debugger=
+if "$bochs" --help 2>&1 | grep -q -- '-rc '; then
+    debugger="-rc $work/debugger"
+fi
 
 # The emulator's display needs a terminal, which script(1) provides. It ends when the emulated machine is switched off.
 : > "$work/serial.log"
 TERM=vt100 nice -n 10 timeout --foreground -k 5 "$limit" script -qec \
-    "bochs-bin -q -f $work/bochsrc -rc $work/debugger" "$work/screen.log" < /dev/null > /dev/null 2>&1 &
+    "$bochs -q -f $work/bochsrc $debugger" "$work/screen.log" < /dev/null > /dev/null 2>&1 &
 emulator=$!
 trap 'kill $emulator 2> /dev/null || true' EXIT
 trap 'exit 143' HUP INT TERM
