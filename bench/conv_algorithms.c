@@ -5,7 +5,8 @@
  *
  * f32. Kernels are as large as the numbers of a line say; "last" is channels-last. Times are medians of interleaved
  * rounds in microseconds, each followed by the estimate. `best` is the best of the other algorithms divided by fft:
- * above 1, fft is faster. `lost` is the time of the chosen algorithm divided by that of the fastest one. */
+ * above 1, fft is faster. `lost` is the time of the chosen algorithm, if it was measured, divided by that of the
+ * fastest one. */
 #include "backplane.h"
 #include "timing.h"
 
@@ -178,7 +179,12 @@ static void measure(const settings *s, int number, const layer *l) {
         least = us[i] < least ? us[i] : least;
         ours = strncmp(chosen.algorithm, names[of[i]], strlen(names[of[i]])) == 0 ? us[i] : ours;
     }
-    printf(" best %.2f, lost %.2f\n", others / us[count - 1], ours / least);
+    printf(" best %.2f, ", others / us[count - 1]);
+    if (isnan(ours)) {
+        printf("chosen %s\n", chosen.algorithm);
+    } else {
+        printf("chosen %s, lost %.2f\n", chosen.algorithm, ours / least);
+    }
     fflush(stdout);
     for (int i = 0; i < ALGORITHMS; i++) {
         bp_packed_release(jobs[i].packed);
