@@ -14,7 +14,7 @@ target_link_libraries(test_conv_fourier_wide PRIVATE conv_wide native_wide)
 target_link_libraries(test_conv_bf16 PRIVATE native_wide)
 target_link_options(test_conv_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)
 
-# Native's convolutions without optimization, and with more of it: their results have the same bits.
+# Native's convolutions without optimization, and with more of it: their results are bitwise equal.
 if(NOT BACKPLANE_SANITIZE)
     file(GLOB native_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/providers/native/*.c
         ${CMAKE_SOURCE_DIR}/src/providers/native/conv/*.c ${CMAKE_SOURCE_DIR}/src/providers/native/fft/*.c)
