@@ -172,7 +172,7 @@ static void publish(int helpers, int count, bp_task task, void *context) {
     atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
     atomic_store_explicit(&pool.finished, 0, memory_order_relaxed);
     uint32_t next_generation = generation(atomic_load(&pool.state)) + 1;
-    /* An exchange, not a store: qemu up to 7.2 lets a later load overtake a store for 64-bit ARM. */
+    /* An exchange, not a store: qemu 7.2 lets a later load overtake a store for 64-bit ARM. */
     atomic_exchange(&pool.state, (uint64_t)next_generation << 32 | (uint32_t)helpers);
     if (atomic_load(&pool.sleepers) > 0) {
         bp__affinity_avoid_caller(pool.thread, atomic_load(&pool.workers));

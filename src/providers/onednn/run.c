@@ -84,7 +84,7 @@ static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, void 
     return error ? error : plan->api.primitive_execute(plan->conversion, run->stream, 2, args);
 }
 
-/* Sets an address unless it is that of the last run: a call of the library takes a tenth of a small convolution. */
+/* Sets an address unless it is that of the last run, to save a call of the library. */
 static int set_address(const bp__onednn_plan *plan, void *memory, void **last, void *address) {
     if (*last == address) {
         return 0;

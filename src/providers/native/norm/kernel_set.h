@@ -2,64 +2,8 @@
  * table) and VECTOR_BYTES. */
 #include "norm.h"
 
-#include "providers/native/kernel_vector.h"
-
-#include "providers/native/half.h"
-
-#define JOIN__(a, b) a##_##b
-#define JOIN_(a, b) JOIN__(a, b)
-#define NAME(x) JOIN_(x, TYPE)
-
-#define SAME(x) (x)
-/* -O2 makes vectors of few loops. */
-#if defined(__clang__)
-#define VECTORIZED
-#else
-#define VECTORIZED __attribute__((optimize("O3")))
-#endif
-
-#define TYPE f32
-#define REAL float
-#define IN float
-#define WIDEN SAME
-#define NARROW SAME
-#include "kernel_type.h"
-#undef TYPE
-#undef REAL
-#undef IN
-#undef WIDEN
-#undef NARROW
-
-#define TYPE f64
-#define REAL double
-#define IN double
-#define WIDEN SAME
-#define NARROW SAME
-#include "kernel_type.h"
-#undef TYPE
-#undef REAL
-#undef IN
-#undef WIDEN
-#undef NARROW
-
-#define TYPE f16
-#define REAL float
-#define IN uint16_t
-#define WIDEN widen_f16
-#define NARROW narrow_f16
-#include "kernel_type.h"
-#undef TYPE
-#undef REAL
-#undef IN
-#undef WIDEN
-#undef NARROW
-
-#define TYPE bf16
-#define REAL float
-#define IN uint16_t
-#define WIDEN widen_bf16
-#define NARROW narrow_bf16
-#include "kernel_type.h"
+#define TEMPLATE "providers/native/norm/kernel_type.h"
+#include "providers/native/kernel_each_type.h"
 
 #define KERNELS(type)                                                                                                  \
     {                                                                                                                  \
