@@ -166,7 +166,9 @@ typedef struct bp_gemm_problem {
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
     uint8_t alpha, beta; /* a bp_factor */
-    uint8_t reserved[4];
+    uint8_t folded;      /* with deterministic 2: rows or columns of the product were items of a batch; dispatch then
+                          * requires BP_PROPERTY_ROW_INVARIANT */
+    uint8_t reserved[3];
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */
@@ -364,6 +366,7 @@ typedef struct bp_problem {
 #define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
+#define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product */
 
 /* Result of accept() for one algorithm: refused with a reason, or accepted with its properties. */
 typedef struct bp_verdict {

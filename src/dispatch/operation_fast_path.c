@@ -157,9 +157,8 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp
 bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const void *request) {
     memset(problem, 0, sizeof *problem);
     problem->struct_size = sizeof *problem;
-    BP__TRY(family->make(problem, request));
     bp__policy_resolve(&problem->policy, family);
-    return BP_OK;
+    return family->make(problem, request);
 }
 
 bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request) {

@@ -107,6 +107,7 @@ static const struct {
     {BP_PROPERTY_ACCUMULATES_F64, "accumulates in f64"},
     {BP_PROPERTY_THREAD_INVARIANT, "bitwise reproducible with any number of threads"},
     {BP_PROPERTY_REPRODUCIBLE, "bitwise reproducible with the same number of threads"},
+    {BP_PROPERTY_ROW_INVARIANT, "bitwise equal in any row and column"},
     {BP_PROPERTY_ROUNDS_BELOW_TF32, "rounds inputs to a type shorter than TF32"},
     {BP_PROPERTY_INPUTS_TF32, "rounds inputs to TF32"},
     {BP_PROPERTY_LARGER_ERROR, "larger rounding errors"},

@@ -173,7 +173,9 @@ bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__mat
     g->batch = 1;
     dim dims[BP_MAX_NDIM];
     int count = merge_batch(dims, a, b, c);
-    count = fold_batch(dims, count, g);
+    const int left = fold_batch(dims, count, g);
+    g->folded = left < count && problem->policy.deterministic == 2;
+    count = left;
     if (count > BP_MAX_BATCH_NDIM) {
         return bp__fail(BP_E_LAYOUT, "%d batch dimensions remain after merging; at most %d can be handled", count,
                         BP_MAX_BATCH_NDIM);

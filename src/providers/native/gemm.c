@@ -3,7 +3,8 @@
 #include "family.h"
 
 static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
-    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;
+    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT |
+                          BP_PROPERTY_PROPAGATES_NAN;
     properties |= problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
                                                                         : BP_PROPERTY_ACCUMULATES_F32;
     if (choice->path == BP__PATH_PACKED) {
