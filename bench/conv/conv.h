@@ -4,6 +4,8 @@
 
 #include "backplane.h"
 
+#include <stdbool.h>
+
 /* A layer of a network: square images, square kernels, padding of half the kernel. */
 typedef struct layer {
     const char *network;
@@ -24,5 +26,13 @@ int direct_open(const char *path, int threads); /* returns 0 if the library cann
 direct *direct_new(const layer *l, int batch, const float *input, const float *weight, float *output);
 void direct_run(void *made);
 void direct_free(direct *made);
+
+/* oneDNN 2, called directly, with images and a weight of any values in its own layouts (older.c). */
+typedef struct older older;
+bool older_open(const char *path, int threads); /* returns false if the library cannot be loaded */
+older *older_new(const layer *l, int batch);    /* Winograd if the library offers it, otherwise direct; or NULL */
+bool older_is_winograd(const older *made);
+void older_run(void *made);
+void older_free(older *made);
 
 #endif

@@ -1,6 +1,7 @@
-/* main.c - measures convolutions of networks: Backplane's choice, each of its providers, and oneDNN called directly.
+/* main.c - measures convolutions of networks: Backplane's choice, each of its providers, and oneDNN called directly,
+ * version 3 (--onednn) and version 2 with its Winograd algorithm (--onednn2).
  *
- *     conv [--batch N] [--threads N] [--network NAME] [--onednn PATH] [--settings TEXT] [--rounds N]
+ *     conv [--batch N] [--threads N] [--network NAME] [--onednn PATH] [--onednn2 PATH] [--settings TEXT] [--rounds N]
  *
  * f32, channels-last, with packed weights, which are packed beforehand. Times are medians of interleaved rounds in
  * microseconds, with the quartiles of the chosen one. The last lines add up the layers of each network, each as often
@@ -11,13 +12,13 @@
 
 #include <math.h>
 
-enum { CHOSEN, NATIVE, ONEDNN, DIRECT, VARIANTS };
+enum { CHOSEN, NATIVE, ONEDNN, DIRECT, OLDER, VARIANTS };
 
-static const char *const names[VARIANTS] = {"chosen", "native", "onednn", "direct"};
+static const char *const names[VARIANTS] = {"chosen", "native", "onednn", "direct", "onednn2"};
 
 typedef struct options {
     int batch, threads, rounds;
-    const char *network, *library, *settings;
+    const char *network, *library, *older, *settings;
 } options;
 
 typedef struct job {
@@ -88,6 +89,7 @@ static void measure(const options *o, const layer *l, double sums[VARIANTS]) {
     float *memory[3];
     job jobs[DIRECT];
     direct *peer = NULL;
+    older *second = NULL;
     candidate list[VARIANTS];
     int of[VARIANTS], count = 0;
     memory[0] = timing_filled((size_t)o->batch * (size_t)l->in_channels * (size_t)(l->size * l->size), false);
@@ -109,6 +111,10 @@ static void measure(const options *o, const layer *l, double sums[VARIANTS]) {
         of[count] = DIRECT;
         list[count++] = (candidate){.name = names[DIRECT], .run = direct_run, .context = peer};
     }
+    if (*o->older && (second = older_new(l, o->batch)) != NULL) {
+        of[count] = OLDER;
+        list[count++] = (candidate){.name = names[OLDER], .run = older_run, .context = second};
+    }
     timing_interleave(list, count, o->rounds, 3e6, o->threads);
     double us[VARIANTS];
     for (int i = 0; i < VARIANTS; i++) {
@@ -125,14 +131,18 @@ static void measure(const options *o, const layer *l, double sums[VARIANTS]) {
         printf(" %9.1f", us[i]);
         sums[i] += us[i] * l->count;
     }
-    printf("  [%.1f %.1f] %s %s, direct/chosen %.2f\n", timing_quantile(&list[0], 0.25) / 1e3,
-           timing_quantile(&list[0], 0.75) / 1e3, info.library, info.algorithm, us[DIRECT] / us[CHOSEN]);
+    printf("  [%.1f %.1f] %s %s, direct/chosen %.2f%s\n", timing_quantile(&list[0], 0.25) / 1e3,
+           timing_quantile(&list[0], 0.75) / 1e3, info.library, info.algorithm, us[DIRECT] / us[CHOSEN],
+           second && older_is_winograd(second) ? ", onednn2 by winograd" : "");
     for (int i = 0; i < DIRECT; i++) {
         bp_packed_release(jobs[i].packed);
         bp_plan_release(jobs[i].plan);
     }
     if (peer) {
         direct_free(peer);
+    }
+    if (second) {
+        older_free(second);
     }
     for (int i = 0; i < 3; i++) {
         free(memory[i]);
@@ -149,11 +159,12 @@ static void read_options(options *o, int argc, char **argv) {
                                                        : NULL;
         const char **text = strcmp(word, "--network") == 0    ? &o->network
                             : strcmp(word, "--onednn") == 0   ? &o->library
+                            : strcmp(word, "--onednn2") == 0  ? &o->older
                             : strcmp(word, "--settings") == 0 ? &o->settings
                                                               : NULL;
         if (!value || (!number && !text) || (number && (*number = timing_number(value, &end)) == 0)) {
-            fprintf(stderr, "usage: conv [--batch N] [--threads N] [--network NAME] [--onednn PATH] [--settings TEXT] "
-                            "[--rounds N]\n");
+            fprintf(stderr, "usage: conv [--batch N] [--threads N] [--network NAME] [--onednn PATH] [--onednn2 PATH] "
+                            "[--settings TEXT] [--rounds N]\n");
             exit(2);
         }
         if (text) {
@@ -164,9 +175,9 @@ static void read_options(options *o, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    options o = {1, 1, 21, "", "", ""};
+    options o = {1, 1, 21, "", "", "", ""};
     read_options(&o, argc, argv);
-    if (*o.library && !direct_open(o.library, o.threads)) {
+    if ((*o.library && !direct_open(o.library, o.threads)) || (*o.older && !older_open(o.older, o.threads))) {
         return 1;
     }
     printf("batch %d, %d thread%s, microseconds", o.batch, o.threads, o.threads > 1 ? "s" : "");
