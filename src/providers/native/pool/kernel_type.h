@@ -150,3 +150,5 @@ static bool NAME(scatter)(int64_t n, void *to, int64_t sums_step, int64_t next, 
     }
     return true;
 }
+
+#include "kernel_windows.h"

@@ -23,11 +23,32 @@ void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high);
 /* Returns the divisor of an average over these windows. */
 double bp__pool_divisor(const bp_pool_problem *pool, const bp__pool_window window[BP_MAX_CONV_NDIM]);
 
+/* Whether a divisor is a power of two: a division by it has the bits of a multiplication. */
+bool bp__pool_is_power(double divisor);
+
 /* A row of taps: `taps` elements of the input, `tap_step` elements and `number_step` indices apart, for n results,
  * `step` elements apart. */
 typedef struct bp__pool_row {
     int64_t n, step, taps, tap_step, number_step;
 } bp__pool_row;
+
+/* Windows of equal shape, one after the other, each with contiguous lanes: channels, or positions of a row. Sizes are in
+ * elements. */
+typedef struct bp__pool_run {
+    const char *x;    /* the first tap of the first window */
+    char *y;          /* its result */
+    int64_t *indices; /* its index; NULL: none */
+    int64_t lanes;    /* at least those of a vector */
+    int64_t windows, x_step, y_step, i_step, place_step; /* how many, and how far they are apart */
+    int64_t count[BP_MAX_CONV_NDIM];                     /* taps */
+    int64_t step[BP_MAX_CONV_NDIM - 1];                  /* between taps, but for the last dimension */
+    const int64_t *tap;                                  /* distances of the last dimension's taps from the first one */
+    int64_t place[BP_MAX_CONV_NDIM];                     /* between the indices of taps */
+    int64_t first, place_lane;                           /* the index of the first tap; between those of lanes */
+    double divisor;
+    bool exact;           /* the divisor is a power of two */
+    const void *divisors; /* one for each lane, of the type of sums; NULL: `divisor` */
+} bp__pool_run;
 
 /* Kernels of one instruction set for one type. */
 typedef struct bp__pool_kernels {
@@ -45,6 +66,12 @@ typedef struct bp__pool_kernels {
      * neither -1 nor below `places`. */
     bool (*scatter)(int64_t n, void *sums, int64_t sums_step, int64_t next, const char *from, int64_t from_step,
                     const int64_t *at, int64_t at_step, int64_t places);
+    /* Compute the maxima of a run, its averages, and averages of numbers of the type of sums. The maxima are not
+     * complete if false is returned: a tap is NaN, or with indices all taps of a window are minus infinity. */
+    bool (*max_run)(const bp__pool_run *run);
+    void (*average_run)(const bp__pool_run *run);
+    void (*sum_run)(const bp__pool_run *run);
+    int lanes;           /* of a vector */
     size_t element, sum; /* bytes */
 } bp__pool_kernels;
 

@@ -1,6 +1,8 @@
 /* window.c - computes the windows of pooling. */
 #include "pool.h"
 
+#include <string.h>
+
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
@@ -45,6 +47,12 @@ double bp__pool_divisor(const bp_pool_problem *pool, const bp__pool_window windo
         elements *= (double)(pool->exclude_padding ? window[d].count : window[d].size);
     }
     return elements > 0 ? elements : 1; /* an empty window has the sum 0 */
+}
+
+bool bp__pool_is_power(double divisor) {
+    uint64_t bits;
+    memcpy(&bits, &divisor, sizeof bits);
+    return divisor != 0 && bits << 12 == 0;
 }
 
 bool bp__pool_by_channels(const bp_pool_problem *pool) {
