@@ -8,6 +8,7 @@ static bool compute(const bp__pool_forward_call *w, const bp__pool_outputs *row,
     const bp__pool_forward *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;
     const int64_t element = (int64_t)plan->kernels->element;
+    bp__pool_taps taps;
     window[LAST] = bp__pool_window_of(p, LAST, first);
     if (window[0].count <= 0 || window[1].count <= 0 || window[LAST].count <= 0) {
         return false;
@@ -20,18 +21,21 @@ static bool compute(const bp__pool_forward_call *w, const bp__pool_outputs *row,
                         .y_step = p->y[LAST],
                         .i_step = p->i[LAST],
                         .place_step = p->stride[LAST],
-                        .tap = plan->tap};
-    int64_t at = row->x, places = 1;
-    for (int d = LAST; d >= 0; d--) {
+                        .taps = window[LAST].count,
+                        .tap = plan->tap,
+                        .place = plan->tap + plan->taps,
+                        .first = window[LAST].first};
+    int64_t at = row->x + window[LAST].first * p->x[LAST], places = p->in[LAST];
+    for (int d = LAST - 1; d >= 0; d--) {
         at += window[d].first * p->x[d];
         run.first += window[d].first * places;
-        run.place[d] = window[d].step * places;
-        run.count[d] = window[d].count;
+        run.rows[d] = window[d].count;
+        run.row_step[d] = window[d].step * p->x[d];
+        run.row_place[d] = window[d].step * places;
         places *= p->in[d];
     }
-    run.step[0] = window[0].step * p->x[0];
-    run.step[1] = window[1].step * p->x[1];
     run.x = w->x + at * element;
+    bp__pool_join_rows(&run, &taps);
     if (!plan->average) {
         return plan->kernels->max_run(&run);
     }

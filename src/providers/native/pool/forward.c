@@ -70,7 +70,7 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
     const bp_pool_problem *p = &problem->of.pool;
     const bool by_channels = bp__pool_by_channels(p), runs = by_channels && runs_of_channels(p, kernels);
     const int64_t taps = p->adaptive ? p->in[LAST] : p->kernel[LAST];
-    const size_t bytes = sizeof(bp__pool_forward) + (runs ? (size_t)taps * sizeof(int64_t) : 0);
+    const size_t bytes = sizeof(bp__pool_forward) + (runs ? 2 * (size_t)taps * sizeof(int64_t) : 0);
     bp__pool_forward *plan = host->allocate(bytes);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", bytes);
@@ -84,8 +84,10 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
     plan->average = problem->op == BP_OP_AVG_POOL;
     plan->by_channels = by_channels;
     plan->runs = runs;
+    plan->taps = taps;
     for (int64_t t = 0; runs && t < taps; t++) {
-        plan->tap[t] = t * (p->adaptive ? 1 : p->dilation[LAST]) * p->x[LAST];
+        plan->tap[taps + t] = t * (p->adaptive ? 1 : p->dilation[LAST]);
+        plan->tap[t] = plan->tap[taps + t] * p->x[LAST];
     }
     plan->units = p->batch * (plan->by_channels ? 1 : p->channels) * p->out[0] * p->out[1];
     const int64_t row = p->out[LAST] * (plan->by_channels ? p->channels : 1);

@@ -19,7 +19,7 @@ typedef struct bp__pool_forward {
     bool runs;            /* rows are computed by the kernels of runs, as far as possible */
     int64_t units, chunk; /* rows, and how many a thread takes at once */
     int64_t low, high;    /* outputs of a row with complete windows */
-    int64_t tap[];        /* bp__pool_run.tap, if `runs` */
+    int64_t taps, tap[];  /* a row of taps of a run, and its places, if `runs` */
 } bp__pool_forward;
 
 typedef struct bp__pool_forward_call {

@@ -32,23 +32,30 @@ typedef struct bp__pool_row {
     int64_t n, step, taps, tap_step, number_step;
 } bp__pool_row;
 
-/* Windows of equal shape, one after the other, each with contiguous lanes: channels, or positions of a row. Sizes are in
- * elements. */
+/* Windows of equal shape, one after the other, each with contiguous lanes: channels, or positions of a row. A window has
+ * rows of taps, the taps of a row in a list. Sizes are in elements. */
 typedef struct bp__pool_run {
     const char *x;    /* the first tap of the first window */
     char *y;          /* its result */
     int64_t *indices; /* its index; NULL: none */
     int64_t lanes;    /* at least those of a vector */
     int64_t windows, x_step, y_step, i_step, place_step; /* how many, and how far they are apart */
-    int64_t count[BP_MAX_CONV_NDIM];                     /* taps */
-    int64_t step[BP_MAX_CONV_NDIM - 1];                  /* between taps, but for the last dimension */
-    const int64_t *tap;                                  /* distances of the last dimension's taps from the first one */
-    int64_t place[BP_MAX_CONV_NDIM];                     /* between the indices of taps */
-    int64_t first, place_lane;                           /* the index of the first tap; between those of lanes */
+    int64_t rows[2], row_step[2], row_place[2];          /* how many, and how far apart are taps and indices */
+    int64_t taps;
+    const int64_t *tap, *place; /* of the taps of a row: elements and indices after the first one */
+    int64_t first, place_lane;  /* the index of the first tap; between those of lanes */
     double divisor;
     bool exact;           /* the divisor is a power of two */
     const void *divisors; /* one for each lane, of the type of sums; NULL: `divisor` */
 } bp__pool_run;
+
+/* The taps of windows of a certain shape, as a run has them. */
+typedef struct bp__pool_taps {
+    int64_t tap[64], place[64];
+} bp__pool_taps;
+
+/* Joins the rows of taps to one row, if it fits into `taps`, which must remain as long as the run. */
+void bp__pool_join_rows(bp__pool_run *run, bp__pool_taps *taps);
 
 /* Kernels of one instruction set for one type. */
 typedef struct bp__pool_kernels {

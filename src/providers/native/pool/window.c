@@ -55,6 +55,27 @@ bool bp__pool_is_power(double divisor) {
     return divisor != 0 && bits << 12 == 0;
 }
 
+void bp__pool_join_rows(bp__pool_run *run, bp__pool_taps *taps) {
+    enum { MOST = sizeof taps->tap / sizeof *taps->tap };
+    if (run->rows[0] > MOST || run->rows[1] > MOST || run->taps > MOST ||
+        run->rows[0] * run->rows[1] * run->taps > MOST) {
+        return;
+    }
+    int64_t count = 0;
+    for (int64_t a = 0; a < run->rows[0]; a++) {
+        for (int64_t b = 0; b < run->rows[1]; b++) {
+            for (int64_t t = 0; t < run->taps; t++, count++) {
+                taps->tap[count] = a * run->row_step[0] + b * run->row_step[1] + run->tap[t];
+                taps->place[count] = a * run->row_place[0] + b * run->row_place[1] + run->place[t];
+            }
+        }
+    }
+    run->tap = taps->tap;
+    run->place = taps->place;
+    run->taps = count;
+    run->rows[0] = run->rows[1] = 1;
+}
+
 bool bp__pool_by_channels(const bp_pool_problem *pool) {
     return pool->channels > 1 && pool->x_channel == 1 && pool->y_channel == 1 &&
            (!pool->has_indices || pool->i_channel == 1);
