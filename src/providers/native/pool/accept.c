@@ -54,6 +54,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
     const found *f = data;
+    if (problem->op == BP_OP_AVG_POOL_BACKWARD && bp__pool_spreads(&problem->of.pool, f->kernels)) {
+        return bp__pool_plan_spread(host, problem, f->kernels, f->threads, prepared);
+    }
     return is_backward(problem) ? bp__pool_plan_backward(host, problem, f->kernels, f->threads, prepared)
                                 : bp__pool_plan_forward(host, problem, f->kernels, f->threads, prepared);
 }

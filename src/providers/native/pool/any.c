@@ -15,8 +15,8 @@ typedef struct results {
 } results;
 
 /* Reads all rows of taps. Returns the index of the first tap, -1 if there is none. */
-static int64_t read_taps(const bp__pool_forward_call *w, const results *r, const bp__pool_window window[BP_MAX_CONV_NDIM], void *sums,
-                         int64_t *which) {
+static int64_t read_taps(const bp__pool_forward_call *w, const results *r,
+                         const bp__pool_window window[BP_MAX_CONV_NDIM], void *sums, int64_t *which) {
     const bp__pool_forward *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;
     const bp__pool_window *last = &window[LAST];
@@ -87,8 +87,7 @@ static void compute_channels(const bp__pool_forward_call *w, const bp__pool_outp
     }
 }
 
-static void compute_positions(const bp__pool_forward_call *w, const bp__pool_outputs *row, int64_t first,
-                              int64_t end) {
+static void compute_positions(const bp__pool_forward_call *w, const bp__pool_outputs *row, int64_t first, int64_t end) {
     const bp__pool_forward *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;
     results r = {.out = {row->out[0], row->out[1]},

@@ -3,8 +3,8 @@
 
 /* Computes the outputs first to end - 1, whose windows have the shape of the first one. Returns false if maxima are not
  * complete. */
-static bool compute(const bp__pool_forward_call *w, const bp__pool_outputs *row, bp__pool_window window[BP_MAX_CONV_NDIM],
-                    int64_t first, int64_t end) {
+static bool compute(const bp__pool_forward_call *w, const bp__pool_outputs *row,
+                    bp__pool_window window[BP_MAX_CONV_NDIM], int64_t first, int64_t end) {
     const bp__pool_forward *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;
     const int64_t element = (int64_t)plan->kernels->element;

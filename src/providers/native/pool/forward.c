@@ -1,5 +1,5 @@
-/* forward.c - plans and runs pooling. A unit of work is a row of outputs: of one channel, or of all channels if these are
- * contiguous. */
+/* forward.c - plans and runs pooling. A unit of work is a row of outputs: of one channel, or of all channels if these
+ * are contiguous. */
 #include "forward.h"
 
 #include <string.h>
@@ -44,10 +44,11 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     const bp__pool_forward *plan = (const bp__pool_forward *)self;
     (void)exec;
     bp__pool_forward_call w = {.plan = plan,
-              .x = bp_operand_address(&operands[X]),
-              .y = bp_operand_address(&operands[Y]),
-              .indices = plan->problem.of.pool.has_indices ? bp_operand_address(&operands[INDICES]) : NULL,
-              .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+                               .x = bp_operand_address(&operands[X]),
+                               .y = bp_operand_address(&operands[Y]),
+                               .indices =
+                                   plan->problem.of.pool.has_indices ? bp_operand_address(&operands[INDICES]) : NULL,
+                               .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     if (plan->threads > 1) {
         plan->host->parallel(plan->threads, plan->threads, compute_units, &w);
     } else {

@@ -10,8 +10,9 @@
 typedef int32_t places_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t places_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
-/* greater() and unordered() compare: a > b, and whether one of them is NaN. larger() is a if a > b, otherwise b. choose()
- * takes the first place where the flag is set. any() is whether a flag is set, negative() whether a place is below 0. */
+/* greater() and unordered() compare: a > b, and whether one of them is NaN. larger() is a if a > b, otherwise b.
+ * choose() takes the first place where the flag is set. any() is whether a flag is set, negative() whether a place is
+ * below 0. */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 #define OPERATIONS(type, flag, suffix, places)                                                                         \
     typedef flag flags_##type;                                                                                         \

@@ -47,14 +47,15 @@ INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lan
     enum { MOST = 8 };
     const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN);
     const REAL divisor = (REAL)run->divisor;
-    const char *divisors = (const char *)((const NAME(number) *)run->divisors + lane);
+    const NAME(number) *divisors = run->divisors;
     char *to = run->y + (window * run->y_step + lane) * (int64_t)sizeof(IN);
     VECTOR sum[MOST];
     NAME(sum_window)(run, run->x + (window * run->x_step + lane) * size, vectors, wide, sum);
     UNROLL for (int v = 0; v < vectors; v++) {
-        const VECTOR mean = run->exact       ? sum[v] * SPLAT(1 / divisor)
-                            : run->divisors ? sum[v] / NAME(read)(divisors + v * (int)sizeof(VECTOR), true)
-                                            : sum[v] / SPLAT(divisor);
+        const VECTOR mean = run->exact ? sum[v] * SPLAT(1 / divisor)
+                            : run->divisors
+                                ? sum[v] / NAME(read)((const char *)(divisors + lane + v * NAME(lanes)), true)
+                                : sum[v] / SPLAT(divisor);
         NAME(store_vector)(to + v * NAME(lanes) * (int64_t)sizeof(IN), mean);
     }
 }
@@ -84,6 +85,23 @@ VECTORIZED static void NAME(average_run)(const bp__pool_run *run) {
 VECTORIZED static void NAME(sum_run)(const bp__pool_run *run) {
     const bp__pool_run copy = *run;
     NAME(sum_lanes)(&copy, true);
+}
+
+/* Writes numbers of the type of sums: n elements, divided. */
+VECTORIZED static void NAME(divide)(int64_t n, void *to, const char *from, int64_t step, double by) {
+    const bool exact = bp__pool_is_power(by);
+    const VECTOR divisor = SPLAT((REAL)by), factor = SPLAT(1 / (REAL)by);
+    const NAME(element) *x = (const NAME(element) *)(const void *)from;
+    NAME(number) *y = to;
+    int64_t i = 0;
+    for (; step == 1 && n - i >= NAME(lanes); i += NAME(lanes)) {
+        const VECTOR value = LOAD(from + i * (int64_t)sizeof(IN));
+        const VECTOR quotient = exact ? value * factor : value / divisor;
+        memcpy(y + i, &quotient, sizeof quotient);
+    }
+    for (; i < n; i++) {
+        y[i] = WIDEN(x[i * step]) / (REAL)by;
+    }
 }
 
 /* ---- Maxima ---- */
@@ -123,7 +141,7 @@ INLINE bool NAME(max_window)(const bp__pool_run *run, const char *x, int vectors
 
 /* Maxima and their places, counted from the window's first tap on. */
 INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int64_t first, int vectors, VECTOR *best,
-                                    NAME(places) *which, NAME(flags) nan) {
+                                    NAME(places) * which, NAME(flags) nan) {
     static const NAME(places) zero;
     for (int64_t t = 0; t < run->taps; t++) {
         const NAME(places) place = zero + (__typeof__(zero[0]))(first + run->place[t]);
@@ -139,7 +157,7 @@ INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int6
 }
 
 /* Places are also not right if all taps are minus infinity: the first one may be padding. */
-INLINE bool NAME(max_places)(const bp__pool_run *run, const char *x, int vectors, VECTOR *best, NAME(places) *which) {
+INLINE bool NAME(max_places)(const bp__pool_run *run, const char *x, int vectors, VECTOR *best, NAME(places) * which) {
     static const NAME(places) zero;
     NAME(flags) nan = NAME(unordered)(SPLAT((REAL)0), SPLAT((REAL)0));
     UNROLL for (int v = 0; v < vectors; v++) {
@@ -165,7 +183,7 @@ INLINE bool NAME(max_places)(const bp__pool_run *run, const char *x, int vectors
 }
 
 INLINE void NAME(store_places)(const bp__pool_run *run, int64_t lane, int64_t window, int vectors,
-                               const NAME(places) *which) {
+                               const NAME(places) * which) {
     enum { MOST = 4 };
     __typeof__(which[0][0]) place[MOST * NAME(lanes)];
     int64_t *to = run->indices + window * run->i_step + lane;

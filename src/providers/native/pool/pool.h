@@ -32,13 +32,13 @@ typedef struct bp__pool_row {
     int64_t n, step, taps, tap_step, number_step;
 } bp__pool_row;
 
-/* Windows of equal shape, one after the other, each with contiguous lanes: channels, or positions of a row. A window has
- * rows of taps, the taps of a row in a list. Sizes are in elements. */
+/* Windows of equal shape, one after the other, each with contiguous lanes: channels, or positions of a row. A window
+ * has rows of taps, the taps of a row in a list. Sizes are in elements. */
 typedef struct bp__pool_run {
-    const char *x;    /* the first tap of the first window */
-    char *y;          /* its result */
-    int64_t *indices; /* its index; NULL: none */
-    int64_t lanes;    /* at least those of a vector */
+    const char *x;                                       /* the first tap of the first window */
+    char *y;                                             /* its result */
+    int64_t *indices;                                    /* its index; NULL: none */
+    int64_t lanes;                                       /* at least those of a vector */
     int64_t windows, x_step, y_step, i_step, place_step; /* how many, and how far they are apart */
     int64_t rows[2], row_step[2], row_place[2];          /* how many, and how far apart are taps and indices */
     int64_t taps;
@@ -78,6 +78,8 @@ typedef struct bp__pool_kernels {
     bool (*max_run)(const bp__pool_run *run);
     void (*average_run)(const bp__pool_run *run);
     void (*sum_run)(const bp__pool_run *run);
+    /* Writes n numbers of the type of sums: to[i] = from[i * step] / divisor. */
+    void (*divide)(int64_t n, void *to, const char *from, int64_t step, double divisor);
     int lanes;           /* of a vector */
     size_t element, sum; /* bytes */
 } bp__pool_kernels;
@@ -97,6 +99,10 @@ bool bp__pool_by_channels(const bp_pool_problem *pool);
 
 bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
                                 int threads, bp_prepared **prepared);
+/* The gradient of averages whose channels are contiguous. */
+bool bp__pool_spreads(const bp_pool_problem *pool, const bp__pool_kernels *kernels);
+bp_status bp__pool_plan_spread(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
+                               int threads, bp_prepared **prepared);
 bp_status bp__pool_plan_backward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
                                  int threads, bp_prepared **prepared);
 
