@@ -15,64 +15,94 @@ INLINE VECTOR NAME(read)(const char *from, bool wide) {
     return x;
 }
 
+/* Vectors of a block of results: those of one window or of several. Conversions of f16 take too much code to be
+ * repeated, if the processor has none. */
+#if VECTOR_BYTES > 16
+enum { NAME(block) = 8 };
+#else
+enum { NAME(block) = sizeof(IN) == 2 ? 4 : 8 };
+#endif
+
 /* ---- Sums ---- */
 
-INLINE void NAME(sum_row)(const bp__pool_run *run, const char *x, int vectors, bool wide, VECTOR *sum) {
-    const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN);
+INLINE void NAME(sum_row)(const bp__pool_run *run, const char *x, int windows, int vectors, bool wide, VECTOR *sum) {
+    const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN), step = run->x_step * size;
     for (const int64_t *tap = run->tap, *end = tap + run->taps; tap < end; tap++) {
         const char *from = x + *tap * size;
-        UNROLL for (int v = 0; v < vectors; v++) {
-            sum[v] += NAME(read)(from + v * NAME(lanes) * size, wide);
+        UNROLL for (int i = 0; i < windows * vectors; i++) {
+            sum[i] += NAME(read)(from + i / vectors * step + i % vectors * NAME(lanes) * size, wide);
         }
     }
 }
 
-INLINE void NAME(sum_window)(const bp__pool_run *run, const char *x, int vectors, bool wide, VECTOR *sum) {
+INLINE void NAME(sum_windows)(const bp__pool_run *run, const char *x, int windows, int vectors, bool wide,
+                              VECTOR *sum) {
     const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN);
-    UNROLL for (int v = 0; v < vectors; v++) {
-        sum[v] = SPLAT((REAL)0);
+    UNROLL for (int i = 0; i < windows * vectors; i++) {
+        sum[i] = SPLAT((REAL)0);
     }
     if (run->rows[0] * run->rows[1] == 1) {
-        NAME(sum_row)(run, x, vectors, wide, sum);
+        NAME(sum_row)(run, x, windows, vectors, wide, sum);
         return;
     }
     for (int64_t a = 0; a < run->rows[0]; a++) {
         for (int64_t b = 0; b < run->rows[1]; b++) {
-            NAME(sum_row)(run, x + (a * run->row_step[0] + b * run->row_step[1]) * size, vectors, wide, sum);
+            const char *row = x + (a * run->row_step[0] + b * run->row_step[1]) * size;
+            NAME(sum_row)(run, row, windows, vectors, wide, sum);
         }
     }
 }
 
-INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lane, int vectors, bool wide) {
-    enum { MOST = 8 };
-    const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN);
+INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lane, int windows, int vectors,
+                            bool wide) {
+    const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN), step = run->y_step * (int64_t)sizeof(IN);
     const REAL divisor = (REAL)run->divisor;
     const NAME(number) *divisors = run->divisors;
     char *to = run->y + (window * run->y_step + lane) * (int64_t)sizeof(IN);
-    VECTOR sum[MOST];
-    NAME(sum_window)(run, run->x + (window * run->x_step + lane) * size, vectors, wide, sum);
-    UNROLL for (int v = 0; v < vectors; v++) {
-        const VECTOR mean = run->exact ? sum[v] * SPLAT(1 / divisor)
-                            : run->divisors
-                                ? sum[v] / NAME(read)((const char *)(divisors + lane + v * NAME(lanes)), true)
-                                : sum[v] / SPLAT(divisor);
-        NAME(store_vector)(to + v * NAME(lanes) * (int64_t)sizeof(IN), mean);
+    VECTOR sum[NAME(block)];
+    NAME(sum_windows)(run, run->x + (window * run->x_step + lane) * size, windows, vectors, wide, sum);
+    UNROLL for (int i = 0; i < windows * vectors; i++) {
+        const int64_t next = i % vectors * NAME(lanes);
+        const VECTOR mean = run->exact      ? sum[i] * SPLAT(1 / divisor)
+                            : run->divisors ? sum[i] / NAME(read)((const char *)(divisors + lane + next), true)
+                                            : sum[i] / SPLAT(divisor);
+        NAME(store_vector)(to + i / vectors * step + next * (int64_t)sizeof(IN), mean);
+    }
+}
+
+/* Computes all windows for a block of lanes. */
+INLINE void NAME(sum_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool wide) {
+    bp__pool_run same = *run;
+    int64_t window = 0;
+    for (; run->windows - window >= windows; window += windows) {
+        NAME(sum_block)(run, window, lane, windows, vectors, wide);
+    }
+    if (window < run->windows && window > 0) {
+        NAME(sum_block)(run, run->windows - windows, lane, windows, vectors, wide);
+        return;
+    }
+    for (; window < run->windows; window++) {
+        same.x = run->x + window * run->x_step * (wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN));
+        same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
+        same.x_step = same.y_step = 0;
+        NAME(sum_block)(&same, 0, lane, windows, vectors, wide);
     }
 }
 
 INLINE void NAME(sum_lanes)(const bp__pool_run *run, bool wide) {
-    for (int64_t w = 0; w < run->windows; w++) {
-        int64_t lane = 0;
-        for (; run->lanes - lane >= 8 * NAME(lanes); lane += 8 * NAME(lanes)) {
-            NAME(sum_block)(run, w, lane, 8, wide);
+    enum { MOST = NAME(block) };
+    const int64_t whole = run->lanes / (MOST * NAME(lanes)) * (MOST * NAME(lanes));
+    for (int64_t w = 0; w < run->windows && whole > 0; w++) {
+        for (int64_t lane = 0; lane < whole; lane += MOST * NAME(lanes)) {
+            NAME(sum_block)(run, w, lane, 1, MOST, wide);
         }
-        for (; run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
-            NAME(sum_block)(run, w, lane, 2, wide);
-        }
-        for (; lane < run->lanes; lane += NAME(lanes)) {
-            lane = run->lanes - lane < NAME(lanes) ? run->lanes - NAME(lanes) : lane;
-            NAME(sum_block)(run, w, lane, 1, wide);
-        }
+    }
+    int64_t lane = whole;
+    for (; MOST > 2 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
+        NAME(sum_all)(run, lane, MOST / 2, 2, wide);
+    }
+    for (; lane < run->lanes; lane += NAME(lanes)) {
+        NAME(sum_all)(run, bp__pool_least(lane, run->lanes - NAME(lanes)), MOST / 2, 1, wide);
     }
 }
 
@@ -106,86 +136,73 @@ VECTORIZED static void NAME(divide)(int64_t n, void *to, const char *from, int64
 
 /* ---- Maxima ---- */
 
-INLINE NAME(flags) NAME(max_row)(const bp__pool_run *run, const char *x, int vectors, VECTOR *best, NAME(flags) nan) {
+INLINE NAME(flags)
+    NAME(max_row)(const bp__pool_run *run, const char *x, int windows, int vectors, VECTOR *best, NAME(flags) nan) {
+    const int64_t step = run->x_step * (int64_t)sizeof(IN), next = NAME(lanes) * (int64_t)sizeof(IN);
     for (const int64_t *tap = run->tap, *end = tap + run->taps; tap < end; tap++) {
         const char *from = x + *tap * (int64_t)sizeof(IN);
-        UNROLL for (int v = 0; v < vectors; v += 2) {
-            const int other = v + 1 < vectors ? v + 1 : v;
-            const VECTOR one = LOAD(from + v * NAME(lanes) * (int64_t)sizeof(IN)),
-                         two = LOAD(from + other * NAME(lanes) * (int64_t)sizeof(IN));
+        UNROLL for (int i = 0; i < windows * vectors; i += 2) {
+            const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next),
+                         two = LOAD(from + (i + 1) / vectors * step + (i + 1) % vectors * next);
             nan |= NAME(unordered)(one, two);
-            best[v] = NAME(larger)(one, best[v]);
-            best[other] = NAME(larger)(two, best[other]);
+            best[i] = NAME(larger)(one, best[i]);
+            best[i + 1] = NAME(larger)(two, best[i + 1]);
         }
     }
     return nan;
-}
-
-/* The maxima of a window. Returns whether all of them are right, which NaN prevents. */
-INLINE bool NAME(max_window)(const bp__pool_run *run, const char *x, int vectors, VECTOR *best) {
-    NAME(flags) nan = NAME(unordered)(SPLAT((REAL)0), SPLAT((REAL)0));
-    UNROLL for (int v = 0; v < vectors; v++) {
-        best[v] = SPLAT(-(REAL)__builtin_inf());
-    }
-    if (run->rows[0] * run->rows[1] == 1) {
-        return !NAME(any)(NAME(max_row)(run, x, vectors, best, nan));
-    }
-    for (int64_t a = 0; a < run->rows[0]; a++) {
-        for (int64_t b = 0; b < run->rows[1]; b++) {
-            const char *row = x + (a * run->row_step[0] + b * run->row_step[1]) * (int64_t)sizeof(IN);
-            nan = NAME(max_row)(run, row, vectors, best, nan);
-        }
-    }
-    return !NAME(any)(nan);
 }
 
 /* Maxima and their places, counted from the window's first tap on. */
-INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int64_t first, int vectors, VECTOR *best,
-                                    NAME(places) * which, NAME(flags) nan) {
+INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int64_t first, int windows, int vectors,
+                                    VECTOR *best, NAME(places) * which, NAME(flags) nan) {
     static const NAME(places) zero;
+    const int64_t step = run->x_step * (int64_t)sizeof(IN), next = NAME(lanes) * (int64_t)sizeof(IN);
     for (int64_t t = 0; t < run->taps; t++) {
         const NAME(places) place = zero + (__typeof__(zero[0]))(first + run->place[t]);
         const char *from = x + run->tap[t] * (int64_t)sizeof(IN);
-        UNROLL for (int v = 0; v < vectors; v++) {
-            const VECTOR one = LOAD(from + v * NAME(lanes) * (int64_t)sizeof(IN));
+        UNROLL for (int i = 0; i < windows * vectors; i++) {
+            const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next);
             nan |= NAME(unordered)(one, one);
-            which[v] = NAME(choose)(NAME(greater)(one, best[v]), place, which[v]);
-            best[v] = NAME(larger)(one, best[v]);
+            which[i] = NAME(choose)(NAME(greater)(one, best[i]), place, which[i]);
+            best[i] = NAME(larger)(one, best[i]);
         }
     }
     return nan;
 }
 
-/* Places are also not right if all taps are minus infinity: the first one may be padding. */
-INLINE bool NAME(max_places)(const bp__pool_run *run, const char *x, int vectors, VECTOR *best, NAME(places) * which) {
+/* Returns whether the maxima are right. NaN prevents it. Places are also not right if all taps are minus infinity: the
+ * first one may be padding. */
+INLINE bool NAME(max_windows)(const bp__pool_run *run, const char *x, int windows, int vectors, bool indexed,
+                              VECTOR *best, NAME(places) * which) {
     static const NAME(places) zero;
     NAME(flags) nan = NAME(unordered)(SPLAT((REAL)0), SPLAT((REAL)0));
-    UNROLL for (int v = 0; v < vectors; v++) {
-        best[v] = SPLAT(-(REAL)__builtin_inf());
-        which[v] = zero - 1;
+    UNROLL for (int i = 0; i < windows * vectors; i++) {
+        best[i] = SPLAT(-(REAL)__builtin_inf());
+        which[i] = zero - 1;
     }
     if (run->rows[0] * run->rows[1] == 1) {
-        nan = NAME(places_row)(run, x, 0, vectors, best, which, nan);
+        nan = indexed ? NAME(places_row)(run, x, 0, windows, vectors, best, which, nan)
+                      : NAME(max_row)(run, x, windows, vectors, best, nan);
     } else {
         for (int64_t a = 0; a < run->rows[0]; a++) {
             for (int64_t b = 0; b < run->rows[1]; b++) {
                 const char *row = x + (a * run->row_step[0] + b * run->row_step[1]) * (int64_t)sizeof(IN);
-                nan = NAME(places_row)(run, row, a * run->row_place[0] + b * run->row_place[1], vectors, best, which,
-                                       nan);
+                const int64_t first = a * run->row_place[0] + b * run->row_place[1];
+                nan = indexed ? NAME(places_row)(run, row, first, windows, vectors, best, which, nan)
+                              : NAME(max_row)(run, row, windows, vectors, best, nan);
             }
         }
     }
-    NAME(places) all = which[0];
-    UNROLL for (int v = 1; v < vectors; v++) {
-        all |= which[v];
+    NAME(places) all = zero;
+    for (int i = 0; indexed && i < windows * vectors; i++) {
+        all |= which[i];
     }
     return !NAME(any)(nan) && !NAME(negative)(all);
 }
 
-INLINE void NAME(store_places)(const bp__pool_run *run, int64_t lane, int64_t window, int vectors,
+INLINE void NAME(store_places)(const bp__pool_run *run, int64_t window, int64_t lane, int vectors,
                                const NAME(places) * which) {
-    enum { MOST = 4 };
-    __typeof__(which[0][0]) place[MOST * NAME(lanes)];
+    __typeof__(which[0][0]) place[NAME(block) * NAME(lanes)];
     int64_t *to = run->indices + window * run->i_step + lane;
     const int64_t first = run->first + window * run->place_step + lane * run->place_lane;
     memcpy(place, which, (size_t)vectors * sizeof *which);
@@ -194,40 +211,68 @@ INLINE void NAME(store_places)(const bp__pool_run *run, int64_t lane, int64_t wi
     }
 }
 
-INLINE bool NAME(max_block)(const bp__pool_run *run, int64_t window, int64_t lane, int vectors, bool indexed) {
-    enum { MOST = 8 };
-    VECTOR best[MOST];
-    NAME(places) which[MOST];
+INLINE bool NAME(max_block)(const bp__pool_run *run, int64_t window, int64_t lane, int windows, int vectors,
+                            bool indexed) {
+    VECTOR best[NAME(block)];
+    NAME(places) which[NAME(block)];
     const char *x = run->x + (window * run->x_step + lane) * (int64_t)sizeof(IN);
     char *to = run->y + (window * run->y_step + lane) * (int64_t)sizeof(IN);
-    if (!(indexed ? NAME(max_places)(run, x, vectors, best, which) : NAME(max_window)(run, x, vectors, best))) {
+    if (!NAME(max_windows)(run, x, windows, vectors, indexed, best, which)) {
         return false;
     }
-    UNROLL for (int v = 0; v < vectors; v++) {
-        NAME(store_vector)(to + v * NAME(lanes) * (int64_t)sizeof(IN), best[v]);
+    UNROLL for (int i = 0; i < windows * vectors; i++) {
+        NAME(store_vector)(to + (i / vectors * run->y_step + i % vectors * NAME(lanes)) * (int64_t)sizeof(IN), best[i]);
     }
-    if (indexed) {
-        NAME(store_places)(run, lane, window, vectors, which);
+    for (int w = 0; indexed && w < windows; w++) {
+        NAME(store_places)(run, window + w, lane, vectors, which + w * vectors);
+    }
+    return true;
+}
+
+/* Computes all windows for a block of lanes. */
+INLINE bool NAME(max_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool indexed) {
+    bp__pool_run same = *run;
+    int64_t window = 0;
+    for (; run->windows - window >= windows; window += windows) {
+        if (!NAME(max_block)(run, window, lane, windows, vectors, indexed)) {
+            return false;
+        }
+    }
+    if (window < run->windows && window > 0) {
+        return NAME(max_block)(run, run->windows - windows, lane, windows, vectors, indexed);
+    }
+    for (; window < run->windows; window++) {
+        same.x = run->x + window * run->x_step * (int64_t)sizeof(IN);
+        same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
+        same.indices = indexed ? run->indices + window * run->i_step : NULL;
+        same.first = run->first + window * run->place_step;
+        same.x_step = same.y_step = same.i_step = same.place_step = 0;
+        if (!NAME(max_block)(&same, 0, lane, windows, vectors, indexed)) {
+            return false;
+        }
     }
     return true;
 }
 
 INLINE bool NAME(max_lanes)(const bp__pool_run *run, int most, bool indexed) {
+    const int64_t whole = run->lanes / (most * NAME(lanes)) * (most * NAME(lanes));
     bool right = true;
-    for (int64_t w = 0; w < run->windows; w++) {
-        int64_t lane = 0;
-        for (; right && run->lanes - lane >= most * NAME(lanes); lane += most * NAME(lanes)) {
-            right = NAME(max_block)(run, w, lane, most, indexed);
+    for (int64_t w = 0; w < run->windows && whole > 0; w++) {
+        for (int64_t lane = 0; right && lane < whole; lane += most * NAME(lanes)) {
+            right = NAME(max_block)(run, w, lane, 1, most, indexed);
         }
-        for (; right && lane < run->lanes; lane += NAME(lanes)) {
-            lane = run->lanes - lane < NAME(lanes) ? run->lanes - NAME(lanes) : lane;
-            right = NAME(max_block)(run, w, lane, 1, indexed);
-        }
+    }
+    int64_t lane = whole;
+    for (; right && most == 8 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
+        right = NAME(max_all)(run, lane, 4, 2, indexed);
+    }
+    for (; right && lane < run->lanes; lane += NAME(lanes)) {
+        right = NAME(max_all)(run, bp__pool_least(lane, run->lanes - NAME(lanes)), most < 4 ? most : 4, 1, indexed);
     }
     return right;
 }
 
 VECTORIZED static bool NAME(max_run)(const bp__pool_run *run) {
     const bp__pool_run copy = *run;
-    return copy.indices ? NAME(max_lanes)(&copy, 4, true) : NAME(max_lanes)(&copy, 8, false);
+    return copy.indices ? NAME(max_lanes)(&copy, NAME(block) / 2, true) : NAME(max_lanes)(&copy, NAME(block), false);
 }
