@@ -160,11 +160,14 @@ INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int6
     for (int64_t t = 0; t < run->taps; t++) {
         const NAME(places) place = zero + (__typeof__(zero[0]))(first + run->place[t]);
         const char *from = x + run->tap[t] * (int64_t)sizeof(IN);
-        UNROLL for (int i = 0; i < windows * vectors; i++) {
-            const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next);
-            nan |= NAME(unordered)(one, one);
+        UNROLL for (int i = 0; i < windows * vectors; i += 2) {
+            const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next),
+                         two = LOAD(from + (i + 1) / vectors * step + (i + 1) % vectors * next);
             which[i] = NAME(choose)(NAME(greater)(one, best[i]), place, which[i]);
             best[i] = NAME(larger)(one, best[i]);
+            which[i + 1] = NAME(choose)(NAME(greater)(two, best[i + 1]), place, which[i + 1]);
+            best[i + 1] = NAME(larger)(two, best[i + 1]);
+            nan |= NAME(unordered)(one, two);
         }
     }
     return nan;
@@ -206,6 +209,12 @@ INLINE void NAME(store_places)(const bp__pool_run *run, int64_t window, int64_t 
     int64_t *to = run->indices + window * run->i_step + lane;
     const int64_t first = run->first + window * run->place_step + lane * run->place_lane;
     memcpy(place, which, (size_t)vectors * sizeof *which);
+    if (run->place_lane == 0) {
+        for (int l = 0; l < vectors * NAME(lanes); l++) {
+            to[l] = first + (int64_t)place[l];
+        }
+        return;
+    }
     for (int l = 0; l < vectors * NAME(lanes); l++) {
         to[l] = first + (int64_t)place[l] + l * run->place_lane;
     }
