@@ -1,7 +1,8 @@
-/* backward.c - runs the gradients of pooling.
+/* backward.c - runs the gradients of maxima, and those of averages that spread.c does not compute.
  *
- * A unit of work is one channel of an item, or a block of contiguous channels. Its gradients are added up in a plane of
- * sums in the order of the outputs, and then rounded once. */
+ * A unit of work is one channel of an item, or a block of contiguous channels. Its gradients are added up in the order
+ * of the outputs: in the result, if that has the type of sums and its places are equally far apart, otherwise in a
+ * plane of sums, which is then rounded once. */
 #include "pool.h"
 
 #include "providers/native/stop.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 enum { LAST = BP_MAX_CONV_NDIM - 1, BLOCK = 16 }; /* the last position; most channels of a unit */
-#define BLOCK_BYTES ((int64_t)1 << 20)            /* of the sums of a block */
+#define BLOCK_BYTES ((int64_t)1 << 24)            /* of the sums of a block */
 
 typedef struct prepared {
     bp_prepared base; /* must be first */
@@ -18,7 +19,9 @@ typedef struct prepared {
     const bp__pool_kernels *kernels;
     int threads;
     bool average;
+    bool direct;                  /* sums are in the result */
     int64_t block, blocks, units; /* channels of a unit, units of an item, and units */
+    int64_t step;                 /* numbers between the sums of places */
     int64_t places;               /* elements of a channel */
     size_t sums_bytes;            /* of one thread */
     int64_t low, high;            /* outputs of a row with complete windows */
@@ -88,11 +91,11 @@ static bool scatter_row(const call *w, const unit *u, int64_t out[BP_MAX_CONV_ND
     const int64_t y = u->y + out[0] * p->y[0] + out[1] * p->y[1], i = u->i + out[0] * p->i[0] + out[1] * p->i[1];
     const int64_t element = (int64_t)plan->kernels->element;
     if (plan->block == 1) {
-        return plan->kernels->scatter(p->out[LAST], u->sums, 1, 0, w->y + y * element, p->y[LAST], w->indices + i,
-                                      p->i[LAST], plan->places);
+        return plan->kernels->scatter(p->out[LAST], u->sums, plan->step, 0, w->y + y * element, p->y[LAST],
+                                      w->indices + i, p->i[LAST], plan->places);
     }
     for (int64_t o = 0; o < p->out[LAST]; o++) {
-        if (!plan->kernels->scatter(u->channels, u->sums, plan->block, 1, w->y + (y + o * p->y[LAST]) * element, 1,
+        if (!plan->kernels->scatter(u->channels, u->sums, plan->step, 1, w->y + (y + o * p->y[LAST]) * element, 1,
                                     w->indices + i + o * p->i[LAST], 1, plan->places)) {
             return false;
         }
@@ -123,11 +126,24 @@ static void store(const call *w, const unit *u) {
     }
 }
 
+/* Sets the sums to 0. Memory between the places of a result is not written. */
+static void clear(const prepared *plan, const unit *u) {
+    const size_t sum = plan->kernels->sum;
+    const int64_t channels = plan->direct ? u->channels : plan->block;
+    if (channels == plan->step) {
+        memset(u->sums, 0, (size_t)(plan->places * plan->step) * sum);
+        return;
+    }
+    for (int64_t i = 0; i < plan->places; i++) {
+        memset(u->sums + i * plan->step * (int64_t)sum, 0, (size_t)channels * sum);
+    }
+}
+
 static bool add_gradients(const call *w, const unit *u) {
     const prepared *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;
     int64_t out[BP_MAX_CONV_NDIM] = {0};
-    memset(u->sums, 0, plan->sums_bytes);
+    clear(plan, u);
     for (out[0] = 0; out[0] < p->out[0]; out[0]++) {
         for (out[1] = 0; out[1] < p->out[1]; out[1]++) {
             if (plan->average) {
@@ -150,16 +166,21 @@ static void compute_units(void *context, int task) {
             return;
         }
         const int64_t item = index / plan->blocks, channel = index % plan->blocks * plan->block;
-        const unit u = {.channels = bp__pool_least(p->channels - channel, plan->block),
-                        .x = item * p->x_batch + channel * p->x_channel,
-                        .y = item * p->y_batch + channel * p->y_channel,
-                        .i = item * p->i_batch + channel * p->i_channel,
-                        .sums = w->workspace + (size_t)task * plan->sums_bytes};
+        unit u = {.channels = bp__pool_least(p->channels - channel, plan->block),
+                  .x = item * p->x_batch + channel * p->x_channel,
+                  .y = item * p->y_batch + channel * p->y_channel,
+                  .i = item * p->i_batch + channel * p->i_channel,
+                  .sums = w->workspace + (size_t)task * plan->sums_bytes};
+        if (plan->direct) {
+            u.sums = w->x + u.x * (int64_t)plan->kernels->element;
+        }
         if (!add_gradients(w, &u)) {
             atomic_store_explicit(&w->bad_index, true, memory_order_relaxed);
             return;
         }
-        store(w, &u);
+        if (!plan->direct) {
+            store(w, &u);
+        }
     }
 }
 
@@ -189,6 +210,30 @@ static void destroy(bp_prepared *self) {
     ((prepared *)self)->host->release(self);
 }
 
+/* Whether the places of a channel are equally far apart in memory, in the order of their numbers. */
+static bool in_line(const bp_pool_problem *p) {
+    const int64_t row = p->in[LAST] * p->x[LAST];
+    return (p->in[LAST] == 1 ? p->in[0] * p->in[1] == 1 : p->x[LAST] > 0) && (p->in[1] == 1 || p->x[1] == row) &&
+           (p->in[0] == 1 || p->x[0] == p->in[1] * row);
+}
+
+/* Chooses the channels of a unit. Each channel is computed in the same way, whatever unit it belongs to. */
+static void cut(prepared *plan) {
+    const bp_pool_problem *p = &plan->problem.of.pool;
+    const bool fits = plan->places * BLOCK * (int64_t)plan->kernels->sum <= BLOCK_BYTES;
+    plan->direct = !plan->average && plan->kernels->sum == plan->kernels->element && in_line(p);
+    plan->block = bp__pool_by_channels(p) && (plan->direct || fits) ? BLOCK : 1;
+    if (plan->direct && plan->block > 1) { /* whole rows of memory, as long as there are units for all threads */
+        const int64_t share = (p->channels + plan->threads - 1) / plan->threads;
+        plan->block = p->batch >= plan->threads ? p->channels : (share + BLOCK - 1) / BLOCK * BLOCK;
+    }
+    plan->step = plan->direct ? p->x[LAST] : plan->block;
+    plan->blocks = (p->channels + plan->block - 1) / plan->block;
+    plan->units = p->batch * plan->blocks;
+    plan->sums_bytes = plan->direct ? 0 : ((size_t)(plan->places * plan->block) * plan->kernels->sum + 63) / 64 * 64;
+    plan->base.workspace = (size_t)plan->threads * plan->sums_bytes;
+}
+
 bp_status bp__pool_plan_backward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
                                  int threads, bp_prepared **result) {
     const bp_pool_problem *p = &problem->of.pool;
@@ -205,12 +250,7 @@ bp_status bp__pool_plan_backward(const bp_host *host, const bp_problem *problem,
     plan->threads = threads;
     plan->average = problem->op == BP_OP_AVG_POOL_BACKWARD;
     plan->places = places;
-    const bool fits = places * BLOCK * (int64_t)kernels->sum <= BLOCK_BYTES;
-    plan->block = bp__pool_by_channels(p) && fits ? BLOCK : 1;
-    plan->blocks = (p->channels + plan->block - 1) / plan->block;
-    plan->units = p->batch * plan->blocks;
-    plan->sums_bytes = ((size_t)(places * plan->block) * kernels->sum + 63) / 64 * 64;
-    plan->base.workspace = (size_t)threads * plan->sums_bytes;
+    cut(plan);
     bp__pool_inner(p, &plan->low, &plan->high);
     *result = &plan->base;
     return BP_OK;

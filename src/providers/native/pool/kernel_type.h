@@ -141,7 +141,7 @@ static bool NAME(scatter)(int64_t n, void *to, int64_t sums_step, int64_t next, 
     NAME(number) *sums = to;
     for (int64_t i = 0; i < n; i++) {
         const int64_t place = at[i * at_step];
-        if (place < -1 || place >= places) {
+        if ((uint64_t)place + 1 > (uint64_t)places) {
             return false;
         }
         if (place >= 0) {
