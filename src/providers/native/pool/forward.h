@@ -15,11 +15,22 @@ typedef struct bp__pool_forward {
     const bp__pool_kernels *kernels;
     int threads;
     bool average;
-    bool by_channels;     /* channels are contiguous */
-    bool runs;            /* rows are computed by the kernels of runs, as far as possible */
-    int64_t units, chunk; /* rows, and how many a thread takes at once */
+    bool by_channels; /* channels are contiguous */
+    enum { ANY, CHANNELS, POSITIONS } rows;
+    int64_t units, chunk; /* rows or blocks of rows, and how many a thread takes at once */
     int64_t low, high;    /* outputs of a row with complete windows */
-    int64_t taps, tap[];  /* a row of taps of a run, and its places, if `runs` */
+    int64_t taps;         /* of a row of a window */
+    /* Of POSITIONS: */
+    bool in_place;                    /* rows of the image are read where they are */
+    bool even;                        /* the windows of a row have the same divisor */
+    int64_t block;                    /* rows of outputs of a unit */
+    int64_t phases;                   /* parts into which a row of the image is split: places that are a stride apart */
+    int64_t needed;                   /* elements of a part that windows have */
+    int64_t pitch;                    /* elements of a part in memory */
+    int64_t image_rows;               /* rows of the image that a unit reads, in the middle dimension */
+    size_t image_bytes, thread_bytes; /* of a unit's rows; with a row of divisors, results and indices */
+    const double *sizes;              /* of the windows of a row */
+    int64_t tap[];                    /* the taps of a row, their places, and the sizes */
 } bp__pool_forward;
 
 typedef struct bp__pool_forward_call {
@@ -27,6 +38,7 @@ typedef struct bp__pool_forward_call {
     const char *x;
     char *y;
     int64_t *indices;
+    char *workspace;
     _Atomic int64_t next;
     bp__stop stop;
 } bp__pool_forward_call;
@@ -42,5 +54,9 @@ typedef struct bp__pool_outputs {
 void bp__pool_any(const bp__pool_forward_call *call, const bp__pool_outputs *row, int64_t first, int64_t end);
 /* Computes a row of all channels (channels.c). */
 void bp__pool_channels(const bp__pool_forward_call *call, const bp__pool_outputs *row);
+/* Completes a plan for vectors of positions, and computes one of its units: a block of rows of a channel (positions.c).
+ */
+void bp__pool_plan_positions(bp__pool_forward *plan);
+void bp__pool_positions(const bp__pool_forward_call *call, int64_t unit, char *workspace);
 
 #endif

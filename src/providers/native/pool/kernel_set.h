@@ -11,7 +11,8 @@
     {                                                                                                                  \
         .max = max_##type, .lowest = lowest_##type, .add = add_##type, .store = store_##type, .spread = spread_##type, \
         .scatter = scatter_##type, .max_run = max_run_##type, .average_run = average_run_##type,                       \
-        .sum_run = sum_run_##type, .divide = divide_##type, .lanes = lanes_##type, .element = sizeof(element_##type),  \
+        .sum_run = sum_run_##type, .divide = divide_##type, .copy = copy_##type, .pad = pad_##type,                    \
+        .divisors = divisors_##type, .lanes = lanes_##type, .element = sizeof(element_##type),                         \
         .sum = sizeof(number_##type)                                                                                   \
     }
 const bp__pool_kernels SET[BP__POOL_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};

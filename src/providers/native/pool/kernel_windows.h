@@ -285,3 +285,37 @@ VECTORIZED static bool NAME(max_run)(const bp__pool_run *run) {
     const bp__pool_run copy = *run;
     return copy.indices ? NAME(max_lanes)(&copy, NAME(block) / 2, true) : NAME(max_lanes)(&copy, NAME(block), false);
 }
+
+/* ---- Rows of positions ---- */
+
+/* Copies n elements. Steps of 1 have copies of the loop that use vectors. */
+VECTORIZED static void NAME(copy)(int64_t n, char *to, int64_t to_step, const char *from, int64_t from_step) {
+    NAME(element) *restrict y = (NAME(element) *)(void *)to;
+    const NAME(element) *restrict x = (const NAME(element) *)(const void *)from;
+    if (to_step == 1 && from_step == 1) {
+        memcpy(to, from, (size_t)n * sizeof(IN));
+    } else if (to_step == 1 && from_step == 2) {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = x[i * 2];
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            y[i * to_step] = x[i * from_step];
+        }
+    }
+}
+
+/* Sets n elements to 0, or to minus infinity. */
+static void NAME(pad)(int64_t n, char *to, bool lowest) {
+    const IN value = NARROW(lowest ? -(REAL)__builtin_inf() : (REAL)0);
+    for (int64_t i = 0; i < n; i++) {
+        ((NAME(element) *)(void *)to)[i] = value;
+    }
+}
+
+/* Writes n divisors of the type of sums: sizes[i] * rest. */
+VECTORIZED static void NAME(divisors)(int64_t n, void *to, const double *sizes, double rest) {
+    for (int64_t i = 0; i < n; i++) {
+        ((NAME(number) *)to)[i] = (REAL)(sizes[i] * rest);
+    }
+}

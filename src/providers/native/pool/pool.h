@@ -16,6 +16,9 @@ typedef struct bp__pool_window {
 
 bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t out);
 
+/* Rewrites adaptive windows of equal sizes as those of a kernel, and windows over all rows of a channel as one row. */
+void bp__pool_simplify(bp_pool_problem *pool);
+
 /* Finds the outputs of the last dimension whose windows are complete, so that each is the one before it, moved by the
  * stride: [*low, *high). Adaptive windows have none. */
 void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high);
@@ -80,6 +83,12 @@ typedef struct bp__pool_kernels {
     void (*sum_run)(const bp__pool_run *run);
     /* Writes n numbers of the type of sums: to[i] = from[i * step] / divisor. */
     void (*divide)(int64_t n, void *to, const char *from, int64_t step, double divisor);
+    /* Copies n elements. */
+    void (*copy)(int64_t n, char *to, int64_t to_step, const char *from, int64_t from_step);
+    /* Sets n elements to 0, or to minus infinity. */
+    void (*pad)(int64_t n, char *to, bool lowest);
+    /* Writes n numbers of the type of sums: sizes[i] * rest. */
+    void (*divisors)(int64_t n, void *to, const double *sizes, double rest);
     int lanes;           /* of a vector */
     size_t element, sum; /* bytes */
 } bp__pool_kernels;

@@ -22,6 +22,37 @@ bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t o
                              .size = bp__pool_least(end, in + pool->padding[d]) - begin};
 }
 
+static void join_rows(bp_pool_problem *p) {
+    enum { D = BP_MAX_CONV_NDIM - 1 };
+    for (int d = D - 1; d >= 0; d--) {
+        const bool whole = p->out[d] == 1 && p->out[D] == 1 && p->kernel[d] == p->in[d] && p->kernel[D] == p->in[D] &&
+                           p->padding[d] == 0 && p->padding[D] == 0 && p->dilation[d] == 1 && p->dilation[D] == 1;
+        if (!whole || (p->in[d] > 1 && p->x[d] != p->in[D] * p->x[D])) {
+            return;
+        }
+        p->in[D] *= p->in[d];
+        p->kernel[D] = p->in[D];
+        p->in[d] = p->kernel[d] = 1;
+    }
+}
+
+void bp__pool_simplify(bp_pool_problem *p) {
+    bool even = p->adaptive;
+    for (int d = 0; d < BP_MAX_CONV_NDIM && even; d++) {
+        even = p->out[d] > 0 && p->in[d] % p->out[d] == 0;
+    }
+    for (int d = 0; d < BP_MAX_CONV_NDIM && even; d++) {
+        p->kernel[d] = p->in[d] / p->out[d];
+        p->stride[d] = p->out[d] == 1 ? 1 : p->kernel[d];
+        p->dilation[d] = 1;
+        p->padding[d] = 0;
+    }
+    p->adaptive = p->adaptive && !even;
+    if (!p->adaptive) {
+        join_rows(p);
+    }
+}
+
 void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high) {
     enum { D = BP_MAX_CONV_NDIM - 1 };
     const int64_t stride = pool->stride[D];
