@@ -10,7 +10,9 @@
 #include <string.h>
 
 enum { LAST = BP_MAX_CONV_NDIM - 1, BLOCK = 16 }; /* the last position; most channels of a unit */
-#define BLOCK_BYTES ((int64_t)1 << 24)            /* of the sums of a block */
+/* Bytes of the sums of a block. Maxima have few places in the cache at a time, whatever the block is. */
+#define AVERAGE_BYTES ((int64_t)1 << 20)
+#define MAXIMUM_BYTES ((int64_t)1 << 24)
 
 typedef struct prepared {
     bp_prepared base; /* must be first */
@@ -220,9 +222,12 @@ static bool in_line(const bp_pool_problem *p) {
 /* Chooses the channels of a unit. Each channel is computed in the same way, whatever unit it belongs to. */
 static void cut(prepared *plan) {
     const bp_pool_problem *p = &plan->problem.of.pool;
-    const bool fits = plan->places * BLOCK * (int64_t)plan->kernels->sum <= BLOCK_BYTES;
+    const int64_t most = bp__pool_least(p->channels, BLOCK);
+    const bool fits =
+        plan->places * most * (int64_t)plan->kernels->sum <= (plan->average ? AVERAGE_BYTES : MAXIMUM_BYTES);
     plan->direct = !plan->average && plan->kernels->sum == plan->kernels->element && in_line(p);
-    plan->block = bp__pool_by_channels(p) && (plan->direct || fits) ? BLOCK : 1;
+    const bool many = !plan->average || p->channels >= BLOCK;
+    plan->block = bp__pool_by_channels(p) && many && (plan->direct || fits) ? most : 1;
     if (plan->direct && plan->block > 1) { /* whole rows of memory, as long as there are units for all threads */
         const int64_t share = (p->channels + plan->threads - 1) / plan->threads;
         plan->block = p->batch >= plan->threads ? p->channels : (share + BLOCK - 1) / BLOCK * BLOCK;

@@ -65,6 +65,13 @@ static void destroy(bp_prepared *self) {
     ((bp__pool_forward *)self)->host->release(self);
 }
 
+/* Whether a row of the image is read in order, each element once: a copy would take longer than it saves. */
+static bool reads_once(const bp__pool_forward *plan) {
+    const bp_pool_problem *p = &plan->problem.of.pool;
+    return plan->kernels->sum == plan->kernels->element && p->x[LAST] == 1 && p->padding[LAST] == 0 &&
+           p->dilation[LAST] == 1 && p->stride[LAST] > 1 && p->stride[LAST] >= p->kernel[LAST];
+}
+
 /* Chooses what computes rows. Kernels of runs count places in 31 bits. Short rows of one channel have sums of their own
  * order in any.c, so the choice between it and vectors of positions depends on the problem only. */
 static void choose_rows(bp__pool_forward *plan) {
@@ -74,7 +81,7 @@ static void choose_rows(bp__pool_forward *plan) {
     plan->by_channels = bp__pool_by_channels(p);
     if (plan->by_channels && few && p->channels >= plan->kernels->lanes) {
         plan->rows = CHANNELS;
-    } else if (few && !p->adaptive && p->out[LAST] >= SHORT) {
+    } else if (few && !p->adaptive && p->out[LAST] >= SHORT && !reads_once(plan)) {
         plan->rows = POSITIONS;
         plan->by_channels = false;
     }

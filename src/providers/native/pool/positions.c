@@ -24,15 +24,21 @@ typedef struct unit {
 static void copy_row(const bp__pool_forward *plan, char *to, const char *from) {
     const bp_pool_problem *p = &plan->problem.of.pool;
     const int64_t stride = p->stride[LAST], padding = p->padding[LAST], element = (int64_t)plan->kernels->element;
+    const int64_t outs = p->out[LAST];
     for (int64_t phase = 0; phase < plan->phases; phase++, to += plan->pitch * element) {
         const int64_t before = padding > phase ? (padding - phase + stride - 1) / stride : 0;
         const int64_t start = before * stride + phase - padding; /* the first place of the image */
         const int64_t all = start < p->in[LAST] ? (p->in[LAST] - start + stride - 1) / stride : 0;
         const int64_t low = bp__pool_least(before, plan->needed), count = bp__pool_least(all, plan->needed - low);
-        plan->kernels->pad(low, to, !plan->average);
+        const int64_t after = plan->needed - low - count, rest = outs < plan->kernels->lanes ? plan->kernels->lanes : 0;
+        if (low > 0) {
+            plan->kernels->pad(low, to, !plan->average);
+        }
         plan->kernels->copy(count, to + low * element, 1, from + start * p->x[LAST] * element, stride * p->x[LAST]);
-        plan->kernels->pad(plan->needed - low - count, to + (low + count) * element, !plan->average);
-        plan->kernels->pad(plan->pitch - plan->needed, to + plan->needed * element, false);
+        if (after + rest > 0) {
+            plan->kernels->pad(after, to + (low + count) * element, !plan->average);
+            plan->kernels->pad(rest, to + plan->needed * element, false);
+        }
     }
 }
 
