@@ -30,6 +30,9 @@ int64_t pool_between(int64_t low, int64_t high);
 
 /* Makes a tensor of a random layout: compact, channels-last, with gaps, or with dimensions in another order. */
 void pool_make(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape);
+/* The same with a certain layout. */
+typedef enum pool_layout { POOL_COMPACT, POOL_CHANNELS_LAST, POOL_GAPS, POOL_REVERSED, POOL_LAYOUTS } pool_layout;
+void pool_make_layout(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, pool_layout layout);
 /* Gives all of its memory the value that comparisons look for between the elements. */
 void pool_mark(pool_tensor *t);
 void pool_put(bp_dtype dtype, char *to, double value);
@@ -38,6 +41,9 @@ char *pool_element(const pool_tensor *t, int64_t index);
 double pool_get(const pool_tensor *t, int64_t index);
 int64_t pool_elements(const pool_tensor *t);
 
+/* Makes the tensors of a forward call whose parameters are set, with an input of whole numbers. Returns false if there
+ * is no such call. */
+bool pool_fill(pool_case *c, int ndim, const int64_t *shape, pool_layout layout, bool indices);
 /* Makes a forward call with an input of whole numbers, and some NaN and infinities if `wild`. */
 void pool_begin(pool_case *c, bp_dtype dtype, bp_pool_kind kind, bool wild);
 /* Turns a forward call into one for the gradient, of random whole numbers. */

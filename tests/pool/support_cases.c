@@ -85,13 +85,17 @@ void pool_mark(pool_tensor *t) {
 }
 
 void pool_make(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape) {
+    pool_make_layout(t, dtype, ndim, shape, (pool_layout)pool_between(0, POOL_LAYOUTS - 1));
+}
+
+void pool_make_layout(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, pool_layout layout) {
     int order[BP_MAX_NDIM];
     int64_t strides[BP_MAX_NDIM], first = 0;
-    const int kind = (int)pool_between(0, 3);
     for (int i = 0; i < ndim; i++) {
-        order[i] = kind == 3 ? ndim - 1 - i : i;
+        order[i] = layout == POOL_REVERSED ? ndim - 1 - i : i;
     }
-    if (kind == 1) { /* the channels are dimension 1, or 0 without items: this is channels-last for the former */
+    if (layout == POOL_CHANNELS_LAST) { /* the channels are dimension 1, or 0 without items: this is channels-last for
+                                           the former */
         memmove(order + 1, order + 2, (size_t)(ndim - 2) * sizeof *order);
         order[ndim - 1] = 1;
     }
@@ -99,11 +103,11 @@ void pool_make(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape) {
     t->all = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
-        strides[d] = t->all * (kind == 2 ? pool_between(1, 2) : 1);
+        strides[d] = t->all * (layout == POOL_GAPS ? pool_between(1, 2) : 1);
         t->all = strides[d] * (shape[d] > 0 ? shape[d] : 1);
     }
     for (int d = 0; d < ndim; d++) {
-        if (kind == 2 && pool_between(0, 3) == 0 && shape[d] > 0) {
+        if (layout == POOL_GAPS && pool_between(0, 3) == 0 && shape[d] > 0) {
             first += (shape[d] - 1) * strides[d];
             strides[d] = -strides[d];
         }
@@ -205,6 +209,29 @@ void pool_begin(pool_case *c, bp_dtype dtype, bp_pool_kind kind, bool wild) {
         pool_put(dtype, pool_element(&c->input, i),
                  strange ? (pool_between(0, 1) ? NAN : -INFINITY) : (double)pool_between(-4, 4));
     }
+}
+
+bool pool_fill(pool_case *c, int ndim, const int64_t *shape, pool_layout layout, bool indices) {
+    int64_t out[BP_MAX_NDIM];
+    int rank;
+    bp_dtype type;
+    pool_make_layout(&c->input, c->dtype, ndim, shape, layout);
+    c->call.input = &c->input.view.tensor;
+    if (bp_pool_shape(&c->call, &type, &rank, out) != BP_OK) {
+        drop(&c->input);
+        return false;
+    }
+    describe(c);
+    pool_make_layout(&c->output, c->dtype, rank, out, layout);
+    c->call.output = &c->output.view.tensor;
+    if (indices) {
+        pool_make_layout(&c->indices, BP_I64, rank, out, layout);
+        c->call.indices = &c->indices.view.tensor;
+    }
+    for (int64_t i = 0; i < pool_elements(&c->input); i++) {
+        pool_put(c->dtype, pool_element(&c->input, i), (double)pool_between(-4, 4));
+    }
+    return true;
 }
 
 void pool_end(pool_case *c) {

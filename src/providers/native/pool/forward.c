@@ -17,7 +17,7 @@ static void compute_unit(const bp__pool_forward_call *w, int64_t unit) {
     row.x = item * p->x_batch + channel * p->x_channel;
     row.y = item * p->y_batch + channel * p->y_channel + row.out[0] * p->y[0] + row.out[1] * p->y[1];
     row.i = item * p->i_batch + channel * p->i_channel + row.out[0] * p->i[0] + row.out[1] * p->i[1];
-    if (plan->rows == CHANNELS) {
+    if (plan->rows == BP__POOL_CHANNELS) {
         bp__pool_channels(w, &row);
     } else {
         bp__pool_any(w, &row, 0, p->out[LAST]);
@@ -34,7 +34,7 @@ static void compute_units(void *context, int task) {
             return;
         }
         for (int64_t unit = first; unit < bp__pool_least(first + plan->chunk, plan->units); unit++) {
-            if (plan->rows == POSITIONS) {
+            if (plan->rows == BP__POOL_POSITIONS) {
                 bp__pool_positions(w, unit, workspace);
             } else {
                 compute_unit(w, unit);
@@ -66,30 +66,27 @@ static void destroy(bp_prepared *self) {
 }
 
 /* Whether a row of the image is read in order, each element once: a copy would take longer than it saves. */
-static bool reads_once(const bp__pool_forward *plan) {
-    const bp_pool_problem *p = &plan->problem.of.pool;
-    return plan->kernels->sum == plan->kernels->element && p->x[LAST] == 1 && p->padding[LAST] == 0 &&
-           p->dilation[LAST] == 1 && p->stride[LAST] > 1 && p->stride[LAST] >= p->kernel[LAST];
+static bool reads_once(const bp_pool_problem *p, const bp__pool_kernels *kernels) {
+    return kernels->sum == kernels->element && p->x[LAST] == 1 && p->padding[LAST] == 0 && p->dilation[LAST] == 1 &&
+           p->stride[LAST] > 1 && p->stride[LAST] >= p->kernel[LAST];
 }
 
-/* Chooses what computes rows. Kernels of runs count places in 31 bits. Short rows of one channel have sums of their own
- * order in any.c, so the choice between it and vectors of positions depends on the problem only. */
-static void choose_rows(bp__pool_forward *plan) {
-    const bp_pool_problem *p = &plan->problem.of.pool;
+/* Kernels of runs count places in 31 bits. Short rows of one channel have sums of their own order in any.c, so the
+ * choice between it and vectors of positions depends on the problem only. */
+bp__pool_rows bp__pool_choose_rows(const bp_pool_problem *p, const bp__pool_kernels *kernels) {
     enum { SHORT = 4 };
-    const bool few = p->in[0] * p->in[1] * p->in[LAST] < INT32_MAX;
-    plan->by_channels = bp__pool_by_channels(p);
-    if (plan->by_channels && few && p->channels >= plan->kernels->lanes) {
-        plan->rows = CHANNELS;
-    } else if (few && !p->adaptive && p->out[LAST] >= SHORT && !reads_once(plan)) {
-        plan->rows = POSITIONS;
-        plan->by_channels = false;
+    if (p->in[0] * p->in[1] * p->in[LAST] >= INT32_MAX) {
+        return BP__POOL_ANY;
     }
+    if (bp__pool_by_channels(p) && p->channels >= kernels->lanes) {
+        return BP__POOL_CHANNELS;
+    }
+    return !p->adaptive && p->out[LAST] >= SHORT && !reads_once(p, kernels) ? BP__POOL_POSITIONS : BP__POOL_ANY;
 }
 
 static void set_taps(bp__pool_forward *plan) {
     const bp_pool_problem *p = &plan->problem.of.pool;
-    for (int64_t t = 0; plan->rows == CHANNELS && t < plan->taps; t++) {
+    for (int64_t t = 0; plan->rows == BP__POOL_CHANNELS && t < plan->taps; t++) {
         plan->tap[plan->taps + t] = t * (p->adaptive ? 1 : p->dilation[LAST]);
         plan->tap[t] = plan->tap[plan->taps + t] * p->x[LAST];
     }
@@ -101,9 +98,10 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
     const bp_pool_problem *p = &head.problem.of.pool;
     bp__pool_simplify(&head.problem.of.pool);
     head.taps = p->adaptive ? p->in[LAST] : p->kernel[LAST];
-    choose_rows(&head);
-    const int64_t numbers =
-        (head.rows == ANY ? 0 : 2 * head.taps) + (head.rows == POSITIONS ? p->out[LAST] + kernels->lanes : 0);
+    head.rows = bp__pool_choose_rows(p, kernels);
+    head.by_channels = head.rows != BP__POOL_POSITIONS && bp__pool_by_channels(p);
+    const int64_t numbers = (head.rows == BP__POOL_ANY ? 0 : 2 * head.taps) +
+                            (head.rows == BP__POOL_POSITIONS ? p->out[LAST] + kernels->lanes : 0);
     const size_t bytes = sizeof head + (size_t)numbers * sizeof(int64_t);
     bp__pool_forward *plan = host->allocate(bytes);
     if (!plan) {
@@ -115,12 +113,12 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
     plan->units = p->batch * (plan->by_channels ? 1 : p->channels) * p->out[0] * p->out[1];
     set_taps(plan);
     bp__pool_inner(p, &plan->low, &plan->high);
-    if (plan->rows == POSITIONS) {
+    if (plan->rows == BP__POOL_POSITIONS) {
         bp__pool_plan_positions(plan);
     }
     const double results = (double)p->out[LAST] * (double)(plan->by_channels ? p->channels : 1);
     const double window = p->adaptive ? (double)p->in[LAST] : (double)(p->kernel[0] * p->kernel[1] * p->kernel[2]);
-    const double rows = plan->rows == POSITIONS ? (double)plan->block : 1;
+    const double rows = plan->rows == BP__POOL_POSITIONS ? (double)plan->block : 1;
     plan->chunk = bp__stop_chunk(results * window * rows, plan->units / (8 * threads) + 1);
     *result = &plan->base;
     return BP_OK;

@@ -16,11 +16,11 @@ typedef struct bp__pool_forward {
     int threads;
     bool average;
     bool by_channels; /* channels are contiguous */
-    enum { ANY, CHANNELS, POSITIONS } rows;
+    bp__pool_rows rows;
     int64_t units, chunk; /* rows or blocks of rows, and how many a thread takes at once */
     int64_t low, high;    /* outputs of a row with complete windows */
     int64_t taps;         /* of a row of a window */
-    /* Of POSITIONS: */
+    /* Of BP__POOL_POSITIONS: */
     bool in_place;                    /* rows of the image are read where they are */
     bool even;                        /* the windows of a row have the same divisor */
     int64_t block;                    /* rows of outputs of a unit */

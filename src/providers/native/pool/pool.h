@@ -106,6 +106,13 @@ static inline int64_t bp__pool_least(int64_t a, int64_t b) {
 /* Whether vectors follow the channels, which are contiguous in all operands. */
 bool bp__pool_by_channels(const bp_pool_problem *pool);
 
+/* What computes the rows of the forward pass: any.c, channels.c or positions.c. */
+typedef enum bp__pool_rows { BP__POOL_ANY, BP__POOL_CHANNELS, BP__POOL_POSITIONS } bp__pool_rows;
+bp__pool_rows bp__pool_choose_rows(const bp_pool_problem *simplified, const bp__pool_kernels *kernels);
+
+/* Returns the estimated time in ns on one thread. */
+double bp__pool_cost(const bp_problem *problem, const bp__pool_kernels *kernels);
+
 bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, const bp__pool_kernels *kernels,
                                 int threads, bp_prepared **prepared);
 /* The gradient of averages whose channels are contiguous. */
