@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MARK = 77 };
+enum { MARK = 77, GUARD = 64 }; /* the content of memory that has no element; elements behind the last one */
 
 uint64_t pool_random_state = 1;
 
@@ -112,6 +112,7 @@ void pool_make_layout(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *s
             strides[d] = -strides[d];
         }
     }
+    t->all += GUARD;
     t->memory = malloc((size_t)t->all * bp_dtype_size(dtype));
     t->used = calloc((size_t)t->all, 1);
     assert_non_null(t->memory);

@@ -165,8 +165,7 @@ void bp__pool_plan_positions(bp__pool_forward *plan) {
     const int64_t stride = p->stride[LAST], element = (int64_t)plan->kernels->element, outs = p->out[LAST];
     const int64_t span = (p->kernel[1] - 1) * p->dilation[1] + 1;
     const int64_t width = (p->kernel[LAST] - 1) * p->dilation[LAST] + 1;
-    plan->in_place = stride == 1 && p->padding[LAST] == 0 && p->x[LAST] == 1 && outs >= plan->kernels->lanes &&
-                     outs - 1 + width <= p->in[LAST];
+    plan->in_place = stride == 1 && p->padding[LAST] == 0 && p->x[LAST] == 1 && outs >= plan->kernels->lanes;
     plan->phases = bp__pool_least(stride, width);
     plan->needed = outs + (width - 1) / stride;
     plan->pitch = plan->needed + plan->kernels->lanes;
