@@ -9,7 +9,11 @@
 
 #include <string.h>
 
-enum { LAST = BP_MAX_CONV_NDIM - 1, BLOCK = 16 }; /* the last position; most channels of a unit */
+enum {
+    LAST = BP_MAX_CONV_NDIM - 1,
+    BLOCK = 16,
+    LEAST_VECTOR = 16
+}; /* the last position; most channels of a unit; bytes */
 /* Bytes of the sums of a block. Maxima have few places in the cache at a time, whatever the block is. */
 #define AVERAGE_BYTES ((int64_t)1 << 20)
 #define MAXIMUM_BYTES ((int64_t)1 << 24)
@@ -219,15 +223,24 @@ static bool in_line(const bp_pool_problem *p) {
            (p->in[0] == 1 || p->x[0] == p->in[1] * row);
 }
 
-/* Chooses the channels of a unit. Each channel is computed in the same way, whatever unit it belongs to. */
+/* Returns the channels of a block of sums: as many as fit, but more than one. */
+static int64_t channels_of_block(const prepared *plan) {
+    const int64_t most = plan->average ? AVERAGE_BYTES : MAXIMUM_BYTES, sum = (int64_t)plan->kernels->sum;
+    int64_t block = bp__pool_least(plan->problem.of.pool.channels, BLOCK);
+    while (block > 2 && plan->places * block * sum > most) {
+        block = (block + 1) / 2;
+    }
+    return block;
+}
+
+/* Chooses the channels of a unit. Each channel is computed in the same way, whatever unit it belongs to. Blocks add the
+ * gradients of averages in the order of spread.c, which some instruction sets use for as many channels as the smallest
+ * vectors have. */
 static void cut(prepared *plan) {
     const bp_pool_problem *p = &plan->problem.of.pool;
-    const int64_t most = bp__pool_least(p->channels, BLOCK);
-    const bool fits =
-        plan->places * most * (int64_t)plan->kernels->sum <= (plan->average ? AVERAGE_BYTES : MAXIMUM_BYTES);
+    const bool vectors = !plan->average || p->channels * (int64_t)plan->kernels->sum >= LEAST_VECTOR;
     plan->direct = !plan->average && plan->kernels->sum == plan->kernels->element && in_line(p);
-    const bool many = !plan->average || p->channels >= BLOCK;
-    plan->block = bp__pool_by_channels(p) && many && (plan->direct || fits) ? most : 1;
+    plan->block = bp__pool_by_channels(p) && vectors ? channels_of_block(plan) : 1;
     if (plan->direct && plan->block > 1) { /* whole rows of memory, as long as there are units for all threads */
         const int64_t share = (p->channels + plan->threads - 1) / plan->threads;
         plan->block = p->batch >= plan->threads ? p->channels : (share + BLOCK - 1) / BLOCK * BLOCK;
