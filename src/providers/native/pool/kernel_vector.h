@@ -10,6 +10,9 @@
 typedef int32_t places_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t places_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
+typedef int32_t place_f32;
+typedef int64_t place_f64;
+
 /* greater() and unordered() compare: a > b, and whether one of them is NaN. larger() is a if a > b, otherwise b.
  * choose() takes the first place where the flag is set. any() is whether a flag is set, negative() whether a place is
  * below 0. */
@@ -88,6 +91,7 @@ OPERATIONS(f64)
 
 /* The 16-bit types are computed in f32. */
 #define places_f16 places_f32
+#define place_f16 place_f32
 #define flags_f16 flags_f32
 #define greater_f16 greater_f32
 #define unordered_f16 unordered_f32
@@ -96,6 +100,7 @@ OPERATIONS(f64)
 #define any_f16 any_f32
 #define negative_f16 negative_f32
 #define places_bf16 places_f32
+#define place_bf16 place_f32
 #define flags_bf16 flags_f32
 #define greater_bf16 greater_f32
 #define unordered_bf16 unordered_f32

@@ -158,7 +158,7 @@ INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int6
     static const NAME(places) zero;
     const int64_t step = run->x_step * (int64_t)sizeof(IN), next = NAME(lanes) * (int64_t)sizeof(IN);
     for (int64_t t = 0; t < run->taps; t++) {
-        const NAME(places) place = zero + (__typeof__(zero[0]))(first + run->place[t]);
+        const NAME(places) place = zero + (NAME(place))(first + run->place[t]);
         const char *from = x + run->tap[t] * (int64_t)sizeof(IN);
         UNROLL for (int i = 0; i < windows * vectors; i += 2) {
             const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next),
@@ -205,7 +205,7 @@ INLINE bool NAME(max_windows)(const bp__pool_run *run, const char *x, int window
 
 INLINE void NAME(store_places)(const bp__pool_run *run, int64_t window, int64_t lane, int vectors,
                                const NAME(places) * which) {
-    __typeof__(which[0][0]) place[NAME(block) * NAME(lanes)];
+    NAME(place) place[NAME(block) * NAME(lanes)];
     int64_t *to = run->indices + window * run->i_step + lane;
     const int64_t first = run->first + window * run->place_step + lane * run->place_lane;
     memcpy(place, which, (size_t)vectors * sizeof *which);
