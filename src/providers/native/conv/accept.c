@@ -12,6 +12,8 @@
 /* Nanoseconds for each packed element, and for each result that is written. */
 #define PACK_NS 0.5
 #define RESULT_NS 0.3
+/* For each row of Y and of the kernel that the direct algorithm multiplies. */
+#define ROW_NS 20
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
@@ -71,6 +73,22 @@ static double cost_of(const bp_problem *problem, const bp__native_kernels *kerne
     return 200 + positions * groups * taps * in * out * padded / rate + PACK_NS * packing + RESULT_NS * results;
 }
 
+/* The same for the gradient by the weight. Each product loads about one vector, of two that a multiply-add reads. */
+static double direct_weight_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const int last = BP_MAX_CONV_NDIM - 1;
+    const double channels = (double)c->in_channels * (double)c->out_channels;
+    const double columns = whole((double)c->groups, kernels->lanes), taps = size_of(c->kernel);
+    const double rows = (double)c->batch * (double)c->out[0] * (double)c->out[1];
+    const double tap_rows = (double)c->kernel[0] * (double)c->kernel[1];
+    const double products = rows * (double)c->out[last] * taps * columns * channels;
+    const double calls = rows * tap_rows * channels * ceil(columns / (4 * kernels->lanes));
+    const bool packs = !bp__conv_weight_in_place(problem, kernels) || c->groups % kernels->lanes != 0;
+    const double packed = (double)c->batch * columns * channels *
+                          (size_of(c->in) * (double)c->kernel[0] + size_of(c->out) * (double)c->kernel[0]);
+    return 200 + products / (0.6 * rate) + ROW_NS * calls + (packs ? PACK_NS * packed : 0);
+}
+
 /* Returns the estimated time of the direct algorithm on one thread: loops over contiguous elements use vectors. */
 static double direct_cost(const bp_host *host, const bp_problem *problem) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -98,7 +116,7 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
     verdict.properties |= problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
     verdict.properties |= f->by == WINOGRAD || f->by == FFT ? BP_PROPERTY_LARGER_ERROR : 0;
     verdict.properties |= f->by == BF16 && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
-    const bool packs = f->by == DIRECT ? bp__conv_direct_packs(problem) : problem->op != BP_OP_CONV_WEIGHT;
+    const bool packs = problem->op != BP_OP_CONV_WEIGHT && (f->by == DIRECT ? bp__conv_direct_packs(problem) : true);
     verdict.packs = packs ? WEIGHT : 0;
     if (verdict.packs && !(problem->policy.packed & WEIGHT)) {
         snprintf(verdict.text, sizeof verdict.text, "packs the weight in each call");
@@ -148,12 +166,10 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     const double alone = cost_of(problem, set.products, rate);
     const found gemm = {.set = set, .by = IMPLICIT_GEMM, .threads = bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
-    if (problem->op != BP_OP_CONV_WEIGHT) {
-        const double direct = direct_cost(host, problem);
-        const found term_by_term = {
-            .set = set, .by = DIRECT, .threads = bp__native_worth(direct, problem->policy.threads)};
-        offer(problem, offers, &term_by_term, direct);
-    }
+    const double direct =
+        problem->op == BP_OP_CONV_WEIGHT ? direct_weight_cost(problem, set.products, rate) : direct_cost(host, problem);
+    const found term_by_term = {.set = set, .by = DIRECT, .threads = bp__native_worth(direct, problem->policy.threads)};
+    offer(problem, offers, &term_by_term, direct);
     if (bp__winograd_runs(problem)) {
         const double winograd = bp__winograd_cost(host, problem, set.products, rate);
         const found by_tiles = {.set = set,
@@ -182,9 +198,10 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (f->by == FFT) {
         return bp__fourier_plan(host, problem, &f->fourier, &f->cut, f->threads, prepared);
     }
-    return problem->op == BP_OP_CONV_WEIGHT ? bp__conv_plan_weight(host, problem, &f->set, f->threads, prepared)
-           : f->by == DIRECT                ? bp__conv_plan_direct(host, problem, &f->set, f->threads, prepared)
-                                            : bp__conv_plan_product(host, problem, &f->set, f->threads, prepared);
+    typedef bp_status (*planner)(const bp_host *, const bp_problem *, const bp__conv_set *, int, bp_prepared **);
+    static const planner planners[2][2] = {{bp__conv_plan_product, bp__conv_plan_direct},
+                                           {bp__conv_plan_weight, bp__conv_plan_direct_weight}};
+    return planners[problem->op == BP_OP_CONV_WEIGHT][f->by == DIRECT](host, problem, &f->set, f->threads, prepared);
 }
 
 const bp__native_family bp__native_conv = {accept, plan};

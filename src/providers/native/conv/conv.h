@@ -71,6 +71,20 @@ typedef struct bp__conv_results {
     bool relu;
 } bp__conv_results;
 
+/* Products of two rows for some taps. For tap t and column i, with positions o in ascending order:
+ *     sums[t * sums_tap + i] += sum of y[o * y_step + i] * x[x_first + o * x_step + t * x_tap + i]
+ * Tap t has the positions from first[t] to end[t]; all taps have those from `low` to `high`. All numbers have the type
+ * of sums, and n is a multiple of the lanes. */
+typedef struct bp__conv_correlation {
+    int64_t n, count, taps;
+    const void *y, *x;
+    int64_t y_step, x_first, x_step, x_tap; /* elements */
+    const int64_t *first, *end;
+    int64_t low, high;
+    void *sums;
+    int64_t sums_tap;
+} bp__conv_correlation;
+
 /* Kernels of one instruction set for one type. */
 typedef struct bp__conv_kernels {
     /* Writes k rows of a panel of `width` columns. Column i has the elements from[i][0], from[i][step], ...; it is 0 if
@@ -81,6 +95,7 @@ typedef struct bp__conv_kernels {
     /* add() from 0, and finish() of the same sums, which stay in registers. For step, weight_step and to_step of 1 and
      * bias_step of 0 or 1. `sums` of both arguments is not used. With `inside`, for BP__CONV_EDGE runs at most. */
     void (*complete)(const bp__conv_sums *sums, const bp__conv_results *results);
+    void (*correlate)(const bp__conv_correlation *rows);
     /* Converts n elements to the type of sums. */
     void (*widen)(int64_t n, void *to, const char *from, int64_t step);
     /* Returns the sum of n elements as f64. */
@@ -148,7 +163,13 @@ typedef struct bp__conv_packed {
 /* Allocates memory for a packed weight. Returns BP_E_NO_MEMORY if there is none. */
 bp_status bp__conv_packed_new(const bp_host *host, size_t bytes, bp__conv_packed **packed);
 
-/* ---- Plans: product.c and direct.c (CONV and CONV_INPUT), weight.c (CONV_WEIGHT) ---- */
+/* ---- bias.c ---- */
+
+/* Writes the gradient by the bias: the sums of the channels of `from`, the second operand. */
+void bp__conv_sum_bias(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
+                       const char *from, char *bias, bp__stop *stop);
+
+/* ---- Plans: product.c and direct.c (CONV and CONV_INPUT), weight.c and direct_weight.c (CONV_WEIGHT) ---- */
 
 /* Whether vectors of the direct algorithm follow the groups: image and result have one channel for each group, and the
  * groups are contiguous. */
@@ -163,5 +184,10 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
                                 bp_prepared **prepared);
 bp_status bp__conv_plan_weight(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                                bp_prepared **prepared);
+bp_status bp__conv_plan_direct_weight(const bp_host *host, const bp_problem *problem, const bp__conv_set *set,
+                                      int threads, bp_prepared **prepared);
+
+/* Whether bp__conv_plan_direct_weight() reads X and Y in place. */
+bool bp__conv_weight_in_place(const bp_problem *problem, const bp__native_kernels *kernels);
 
 #endif

@@ -275,6 +275,92 @@ static void NAME(complete)(const bp__conv_sums *s, const bp__conv_results *resul
     }
 }
 
+/* ---- Gradients by the weight ---- */
+
+/* Adds the products of positions `begin` to `end` to taps * vectors chains. Unless `edge`, all taps have them. */
+INLINE void NAME(add_products)(const bp__conv_correlation *c, const int taps, const int vectors, const bool edge,
+                               int64_t t, int64_t i, int64_t begin, int64_t end, VECTOR *sum) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL), MOST_VECTORS = 4 };
+    const int64_t x_step = c->x_step, x_tap = c->x_tap, y_step = c->y_step;
+    const NAME(number) *y = (const NAME(number) *)c->y + i, *x = (const NAME(number) *)c->x;
+    for (int64_t o = begin; o < end; o++) {
+        const int64_t at = c->x_first + o * x_step + t * x_tap + i;
+        VECTOR factor[MOST_VECTORS];
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            factor[v] = NAME(load_number)(y + o * y_step + v * LANES);
+        }
+        UNROLL
+        for (int j = 0; j < taps; j++) {
+            if (edge && (o < c->first[t + j] || o >= c->end[t + j])) {
+                continue;
+            }
+            UNROLL
+            for (int v = 0; v < vectors; v++) {
+                sum[j * vectors + v] =
+                    MADD(factor[v], NAME(load_number)(x + at + j * x_tap + v * LANES), sum[j * vectors + v]);
+            }
+        }
+    }
+}
+
+/* Completes the chains of some taps and vectors, whose numbers are constants, and adds them to the sums. */
+INLINE void NAME(correlate_block)(const bp__conv_correlation *c, const int taps, const int vectors, int64_t t,
+                                  int64_t i) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL), MOST = 12 };
+    VECTOR sum[MOST];
+    UNROLL
+    for (int j = 0; j < taps * vectors; j++) {
+        sum[j] = SPLAT((REAL)0);
+    }
+    NAME(add_products)(c, taps, vectors, true, t, i, 0, c->low, sum);
+    NAME(add_products)(c, taps, vectors, false, t, i, c->low, c->high, sum);
+    NAME(add_products)(c, taps, vectors, true, t, i, c->high, c->count, sum);
+    UNROLL
+    for (int j = 0; j < taps; j++) {
+        NAME(number) *sums = (NAME(number) *)c->sums + (t + j) * c->sums_tap + i;
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            const VECTOR total = NAME(load_number)(sums + v * LANES) + sum[j * vectors + v];
+            memcpy(sums + v * LANES, &total, sizeof total);
+        }
+    }
+}
+
+INLINE void NAME(correlate_taps)(const bp__conv_correlation *c, const int taps, const int wide, int64_t t) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL) };
+    int64_t i = 0;
+    for (; i + wide * LANES <= c->n; i += wide * LANES) {
+        NAME(correlate_block)(c, taps, wide, t, i);
+    }
+    for (; wide > 2 && i + 2 * LANES <= c->n; i += 2 * LANES) {
+        NAME(correlate_block)(c, taps, 2, t, i);
+    }
+    for (; i < c->n; i += LANES) {
+        NAME(correlate_block)(c, taps, 1, t, i);
+    }
+}
+
+/* At most 12 chains, which registers hold in addition to the factors. */
+static void NAME(correlate)(const bp__conv_correlation *c) {
+    for (int64_t t = 0; t < c->taps;) {
+        const int64_t left = c->taps - t;
+        if (left == 4) {
+            NAME(correlate_taps)(c, 4, 2, t);
+            t += 4;
+        } else if (left >= 3) {
+            NAME(correlate_taps)(c, 3, 4, t);
+            t += 3;
+        } else if (left == 2) {
+            NAME(correlate_taps)(c, 2, 4, t);
+            t += 2;
+        } else {
+            NAME(correlate_taps)(c, 1, 4, t);
+            t++;
+        }
+    }
+}
+
 static void NAME(widen_each)(int64_t n, void *to, const char *from, int64_t step) {
     for (int64_t i = 0; i < n; i++) {
         ((NAME(number) *)to)[i] = WIDEN(((const NAME(element) *)(const void *)from)[i * step]);

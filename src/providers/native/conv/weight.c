@@ -26,8 +26,8 @@ typedef struct prepared {
 
 typedef struct call {
     const prepared *plan;
-    const char *x, *y, *for_bias;
-    char *weight, *bias, *scratch;
+    const char *x, *y;
+    char *weight, *scratch;
     int64_t units;
     _Atomic int64_t next;
     bp__stop stop;
@@ -209,33 +209,6 @@ static void compute_tiles(void *context, int task) {
     }
 }
 
-/* ---- Bias ---- */
-
-/* Adds up each channel of the second operand: Y, or X of a transposed convolution. */
-static void sum_channels(void *context, int task) {
-    call *w = context;
-    const bp_conv_problem *c = &w->plan->problem.of.conv;
-    const int64_t element = (int64_t)w->plan->set.products->element;
-    const bool t = c->transposed != 0;
-    const int64_t channels = c->groups * (t ? c->in_channels : c->out_channels);
-    const int64_t *size = t ? c->in : c->out, *stride = t ? c->x : c->y;
-    (void)task;
-    for (;;) {
-        const int64_t channel = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-        if (channel >= channels || bp__stops(&w->stop)) {
-            return;
-        }
-        double sum = 0;
-        for (int64_t row = 0; row < c->batch * size[0] * size[1]; row++) {
-            const int64_t at = row / (size[0] * size[1]) * (t ? c->x_batch : c->y_batch) +
-                               channel * (t ? c->x_channel : c->y_channel) + row / size[1] % size[0] * stride[0] +
-                               row % size[1] * stride[1];
-            sum += w->plan->set.own->sum(size[2], w->for_bias + at * element, stride[2]);
-        }
-        w->plan->set.own->store(w->bias + channel * c->bias * element, sum);
-    }
-}
-
 /* ---- Calls ---- */
 
 static void share(call *w, bp_task task) {
@@ -255,15 +228,14 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     call w = {.plan = plan,
               .x = bp_operand_address(&operands[c->transposed ? SECOND : FIRST]),
               .y = bp_operand_address(&operands[c->transposed ? FIRST : SECOND]),
-              .for_bias = bp_operand_address(&operands[SECOND]),
               .weight = bp_operand_address(&operands[WEIGHT]),
-              .bias = bp_operand_address(&operands[BIAS]),
               .scratch = bp_operand_address(&exec->workspace),
               .units = c->groups * plan->k_tiles * plan->c_tiles * plan->tap_tiles,
               .stop = {.host = plan->host, .op = BP_OP_CONV_WEIGHT}};
     share(&w, compute_tiles);
     if (c->has_bias && !bp__stopped(&w.stop)) {
-        share(&w, sum_channels);
+        bp__conv_sum_bias(plan->host, &plan->problem, &plan->set, plan->threads, bp_operand_address(&operands[SECOND]),
+                          bp_operand_address(&operands[BIAS]), &w.stop);
     }
     return bp__stop_status(&w.stop);
 }
