@@ -33,7 +33,8 @@ static bp__conv_set set_for(const bp_host *host, const bp_problem *problem) {
         BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
     static const bp__conv_kernels *const own[] = BP__NATIVE_PER_ISA(bp__conv_default, bp__conv_avx2, bp__conv_avx512);
     const int isa = bp__native_isa(host, problem), type = (int)problem->dtype - BP_F16;
-    return (bp__conv_set){&products[isa]->of[type], &own[isa][type]};
+    const int plain = (int)(problem->dtype == BP_F64 ? BP_F64 : BP_F32) - BP_F16;
+    return (bp__conv_set){&products[isa]->of[type], &own[isa][type], &own[isa][plain]};
 }
 
 static const bp__winograd_kernels *winograd_for(const bp_host *host, const bp_problem *problem) {
@@ -183,7 +184,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     if (pairs) {
         const double rounded = cost_of(problem, pairs, bp__native_bf16_rate());
         const found in_pairs = {
-            .set = {pairs, set.own}, .by = BF16, .threads = bp__native_worth(rounded, problem->policy.threads)};
+            .set = {pairs, set.own, set.plain}, .by = BF16, .threads = bp__native_worth(rounded, problem->policy.threads)};
         offer(problem, offers, &in_pairs, rounded);
     }
     offer_fft(host, problem, offers, &set);

@@ -113,6 +113,7 @@ extern const bp__conv_kernels bp__conv_avx512[BP__CONV_DTYPES];
 typedef struct bp__conv_set {
     const bp__native_kernels *products;
     const bp__conv_kernels *own;
+    const bp__conv_kernels *plain; /* for elements of the type of sums */
 } bp__conv_set;
 
 /* Returns the rows of the next panel of V if `left` remain, as the product kernels cut them: panels are full, except

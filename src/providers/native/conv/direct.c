@@ -1,43 +1,17 @@
 /* direct.c - runs convolutions with few channels in a group, such as depthwise ones, term by term.
  *
- * Panels of the product kernels would consist of zeros for the most part. Vectors follow a row of positions, or the
- * groups where these are contiguous (channels-last). Each result is a chain in the order of its terms. */
-#include "conv.h"
+ * Panels of the product kernels would consist of zeros for the most part. Vectors follow the groups where these are
+ * contiguous (channels-last), and a row of positions otherwise (direct_rows.c). By groups, a unit of work is one row of
+ * positions. Each result is a chain in the order of its terms. */
+#include "direct.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
-enum { RUN = 256, RUNS = 4, TERMS = 64 }; /* of results, and terms, that are added up at once */
+enum { RUN = BP__DIRECT_RUN, RUNS = 4, TERMS = BP__DIRECT_TERMS };
 
-/* A term of the sums: a tap and a channel of the image. */
-typedef struct term {
-    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of the first tap */
-    int64_t at;                      /* elements from the image's element at the first tap */
-} term;
-
-typedef struct prepared {
-    bp_prepared base; /* must be first */
-    const bp_host *host;
-    bp_problem problem;
-    bp__conv_set set;
-    int threads;
-    bool by_groups;
-    int64_t jobs;
-    size_t weight_bytes; /* by groups: of all weights; otherwise of one thread's, those of one channel */
-    size_t term_bytes;   /* of the terms of a job */
-} prepared;
-
-typedef struct call {
-    const prepared *plan;
-    bp__conv_job job;
-    const char *image, *weight, *bias;
-    char *result, *workspace;
-    char *weights; /* by groups: converted weights */
-    term *terms;
-    int64_t units;
-    _Atomic int64_t next;
-    bp__stop stop;
-} call;
+typedef bp__direct_term term;
+typedef bp__direct_plan prepared;
+typedef bp__direct_call call;
 
 bool bp__conv_follows_groups(const bp_problem *problem) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -101,30 +75,6 @@ static void add_terms(const call *w, const place *p, const char *image, bp__conv
     }
 }
 
-static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM]) {
-    int64_t at = job->origin + index[0] * job->result_batch;
-    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-        at += index[1 + d] * job->axis[d].result;
-    }
-    return at;
-}
-
-static const char *bias_of(const call *w, int64_t channel) {
-    const int64_t at = channel * w->plan->problem.of.conv.bias * (int64_t)w->plan->set.products->element;
-    return w->bias ? w->bias + at : NULL;
-}
-
-static int64_t weight_at(const bp__conv_job *job, int64_t t) {
-    int64_t tap[BP_MAX_CONV_NDIM], at = t % job->channels * job->weight_channel;
-    bp__conv_tap(job, t / job->channels, tap);
-    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-        at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
-    }
-    return at;
-}
-
-/* ---- Vectors along positions: a unit is one channel of one item ---- */
-
 static int64_t divide_up(int64_t a, int64_t b) {
     return a >= 0 ? (a + b - 1) / b : -(-a / b);
 }
@@ -139,61 +89,6 @@ static void find_inner(const bp__conv_job *job, int64_t *low, int64_t *high) {
     *high = to < *low ? *low : bp__conv_least(to, axis->grid);
 }
 
-static void compute_row(call *w, int64_t index[1 + BP_MAX_CONV_NDIM], int64_t channel, const char *image,
-                        const char *weights) {
-    enum { LAST = BP_MAX_CONV_NDIM };
-    const prepared *plan = w->plan;
-    const bp__conv_job *job = &w->job;
-    const bp__conv_axis *axis = &job->axis[LAST - 1];
-    double sums[RUN];
-    int64_t low, high;
-    find_inner(job, &low, &high);
-    for (int64_t o = 0; o < axis->grid;) {
-        const int64_t n = o >= low && o < high ? bp__conv_least(high - o, RUN) : 1;
-        index[LAST] = o;
-        const place p = place_of(job, index);
-        add_terms(w, &p, image,
-                  (bp__conv_sums){.n = n,
-                                  .runs = 1,
-                                  .sums = sums,
-                                  .step = axis->step * axis->stride,
-                                  .weights = weights,
-                                  .weight_term = 1});
-        plan->set.own->finish(
-            &(bp__conv_results){.n = n,
-                                .runs = 1,
-                                .to = w->result + (result_at(job, index) + channel * job->result_channel) *
-                                                      (int64_t)plan->set.products->element,
-                                .to_step = axis->result,
-                                .sums = sums,
-                                .bias = bias_of(w, channel),
-                                .relu = plan->problem.of.conv.relu != 0});
-        o += n;
-    }
-}
-
-static void compute_channel(call *w, int64_t unit, char *weights) {
-    const prepared *plan = w->plan;
-    const bp__conv_job *job = &w->job;
-    const bp_conv_problem *c = &plan->problem.of.conv;
-    const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
-    const int64_t item = unit / (c->groups * job->rows), channel = unit % (c->groups * job->rows);
-    const int64_t group = channel / job->rows;
-    const int64_t first = group * c->out_channels * c->w_out + channel % job->rows * job->weight_row;
-    for (int64_t t = 0; t < job->terms; t++) {
-        plan->set.own->widen(1, weights + t * packed, w->weight + (first + weight_at(job, t)) * element, 1);
-    }
-    int64_t index[1 + BP_MAX_CONV_NDIM] = {item};
-    const char *image = w->image + group * job->channels * job->image_channel * element;
-    for (index[1] = 0; index[1] < job->axis[0].grid && !bp__stopped(&w->stop); index[1]++) {
-        for (index[2] = 0; index[2] < job->axis[1].grid; index[2]++) {
-            compute_row(w, index, channel, image, weights);
-        }
-    }
-}
-
-/* ---- Vectors along groups: a unit is one row of positions ---- */
-
 /* Converts the weights to [tap][group]. */
 static void pack_groups(const call *w) {
     const prepared *plan = w->plan;
@@ -201,7 +96,7 @@ static void pack_groups(const call *w) {
     const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
     for (int64_t t = 0; t < w->job.terms; t++) {
         plan->set.own->widen(c->groups, w->weights + t * c->groups * packed,
-                             w->weight + weight_at(&w->job, t) * element, c->w_out);
+                             w->weight + bp__direct_weight_at(&w->job, t) * element, c->w_out);
     }
 }
 
@@ -223,11 +118,11 @@ static void describe_groups(const call *w, const int64_t index[1 + BP_MAX_CONV_N
     *results =
         (bp__conv_results){.n = n,
                            .runs = runs,
-                           .to = w->result + (result_at(&w->job, index) + group) * (int64_t)plan->set.products->element,
+                           .to = w->result + (bp__direct_result_at(&w->job, index) + group) * (int64_t)plan->set.products->element,
                            .to_run = axis->result,
                            .to_step = 1,
                            .sums_run = n,
-                           .bias = bias_of(w, group),
+                           .bias = bp__direct_bias(w, group),
                            .bias_step = c->bias,
                            .relu = c->relu != 0};
 }
@@ -351,7 +246,7 @@ static void compute_units(void *context, int task) {
         if (plan->by_groups) {
             compute_groups(w, unit);
         } else {
-            compute_channel(w, unit, w->workspace + (size_t)task * plan->weight_bytes);
+            bp__direct_channel(w, unit, w->workspace + (size_t)task * (plan->weight_bytes + plan->row_bytes));
         }
     }
 }
@@ -363,7 +258,9 @@ static void compute_job(call *w) {
                                : c->batch * c->groups * w->job.rows;
     atomic_store_explicit(&w->next, 0, memory_order_relaxed);
     list_terms(&w->job, w->terms);
-    if (plan->by_groups && w->weight) {
+    if (!plan->by_groups) {
+        bp__direct_cut_job(w);
+    } else if (w->weight) {
         pack_groups(w);
     }
     if (plan->threads > 1) {
@@ -438,7 +335,9 @@ bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, c
     }
     plan->weight_bytes = (size_t)bp__conv_round_up(terms * columns * (int64_t)set->products->packed, 64);
     plan->term_bytes = (size_t)bp__conv_round_up(terms * (int64_t)sizeof(term), 64);
-    plan->base.workspace = plan->term_bytes + plan->weight_bytes * (size_t)(plan->by_groups ? 1 : threads);
+    plan->row_bytes = plan->by_groups ? 0 : bp__direct_row_bytes(set);
+    plan->base.workspace =
+        plan->term_bytes + (plan->weight_bytes + plan->row_bytes) * (size_t)(plan->by_groups ? 1 : threads);
     *result = &plan->base;
     return BP_OK;
 }

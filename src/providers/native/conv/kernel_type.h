@@ -361,9 +361,27 @@ static void NAME(correlate)(const bp__conv_correlation *c) {
     }
 }
 
-static void NAME(widen_each)(int64_t n, void *to, const char *from, int64_t step) {
+INLINE void NAME(widen_some)(int64_t n, NAME(number) * restrict to, const NAME(element) * restrict from,
+                             const int64_t step) {
     for (int64_t i = 0; i < n; i++) {
-        ((NAME(number) *)to)[i] = WIDEN(((const NAME(element) *)(const void *)from)[i * step]);
+        to[i] = WIDEN(from[i * step]);
+    }
+}
+
+/* Copies of the loop, of which the compiler makes vectors for contiguous elements and for every other one. */
+VECTORIZED static void NAME(widen_each)(int64_t n, void *to, const char *from, int64_t step) {
+    enum { LANES = VECTOR_BYTES / sizeof(REAL) };
+    NAME(number) *numbers = to;
+    const NAME(element) *elements = (const NAME(element) *)(const void *)from;
+    int64_t i = 0;
+    for (; step == 1 && i + LANES <= n; i += LANES) {
+        const VECTOR x = NAME(load)(elements + i);
+        memcpy(numbers + i, &x, sizeof x);
+    }
+    if (step == 2) {
+        NAME(widen_some)(n, numbers, elements, 2);
+    } else {
+        NAME(widen_some)(n - i, numbers + i, elements + i * step, step);
     }
 }
 
