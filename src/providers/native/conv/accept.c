@@ -12,8 +12,15 @@
 /* Nanoseconds for each packed element, and for each result that is written. */
 #define PACK_NS 0.5
 #define RESULT_NS 0.3
-/* For each row of Y and of the kernel that the direct algorithm multiplies. */
-#define ROW_NS 20
+/* Of implicit gemm, at least: for each piece of a panel, and for each group. */
+#define PIECE_NS 40
+#define GROUP_NS 1000
+/* Of the direct algorithm by groups: for each row of positions, each result, and each element that is packed.
+ * Multiply-adds load about one vector each, of two that a processor loads at a time. */
+#define ROW_NS 100
+#define VECTOR_NS 0.15
+#define TRANSPOSE_NS 0.2
+#define PART_OF_RATE 0.4
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
@@ -51,6 +58,23 @@ static double whole(double x, double unit) {
     return ceil(x / unit) * unit;
 }
 
+/* Returns the estimated time of packing positions: panels consist of pieces, which are the channels of a tap, or of a
+ * row of taps whose elements follow each other. Taps of CONV_INPUT with strides read each element of Y once in all
+ * phases together. */
+static double gathering(const bp_problem *problem, const bp__native_kernels *kernels) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const int last = BP_MAX_CONV_NDIM - 1;
+    const bool input = problem->op == BP_OP_CONV_INPUT;
+    const double channels = (double)(input ? c->out_channels : c->in_channels);
+    const double width = (input ? c->x_channel : c->y_channel) == 1 ? kernels->q_panel : kernels->p_panel;
+    const bool rows =
+        !input && (c->in_channels == 1 || c->x[last] * c->dilation[last] == c->in_channels * c->x_channel);
+    const double taps = rows ? (double)c->kernel[last] : 1;
+    const double pieces =
+        (double)c->groups * ceil((double)c->batch * size_of(c->out) / width) * size_of(c->kernel) / taps;
+    return pieces * fmax(PIECE_NS, PACK_NS * channels * taps * width);
+}
+
 /* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. `rate` is the
  * multiply-adds per nanosecond of the products. */
 static double cost_of(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
@@ -58,8 +82,7 @@ static double cost_of(const bp_problem *problem, const bp__native_kernels *kerne
     const double batch = (double)c->batch, groups = (double)c->groups, taps = size_of(c->kernel);
     const double in = (double)c->in_channels, out = (double)c->out_channels;
     const double positions = batch * size_of(c->out), weights = groups * in * out * taps;
-    /* Taps of CONV_INPUT with strides read each element of Y once in all phases together. */
-    const double gathered = positions * groups * taps * (problem->op == BP_OP_CONV_INPUT ? out : in);
+    const double gathered = positions * groups * taps * in; /* by gradients by the weight */
     const double rows = problem->op == BP_OP_CONV_INPUT ? in : out;
     const double results =
         batch * groups * (problem->op == BP_OP_CONV_INPUT ? in * size_of(c->in) : out * size_of(c->out));
@@ -70,11 +93,12 @@ static double cost_of(const bp_problem *problem, const bp__native_kernels *kerne
         return 200 + multiply + PACK_NS * (gathered * ceil(out / 64) + positions * groups * out * ceil(in / 24)) +
                RESULT_NS * weights;
     }
-    const double packing = gathered + (problem->policy.packed & WEIGHT ? 0 : weights);
-    return 200 + positions * groups * taps * in * out * padded / rate + PACK_NS * packing + RESULT_NS * results;
+    const double packing = gathering(problem, kernels) + (problem->policy.packed & WEIGHT ? 0 : PACK_NS * weights);
+    return 200 + positions * groups * taps * in * out * padded / rate + packing + RESULT_NS * results +
+           GROUP_NS * (groups - 1);
 }
 
-/* The same for the gradient by the weight. Each product loads about one vector, of two that a multiply-add reads. */
+/* The same for the direct algorithm and gradients by the weight. */
 static double direct_weight_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
     const bp_conv_problem *c = &problem->of.conv;
     const int last = BP_MAX_CONV_NDIM - 1;
@@ -87,26 +111,24 @@ static double direct_weight_cost(const bp_problem *problem, const bp__native_ker
     const bool packs = !bp__conv_weight_in_place(problem, kernels) || c->groups % kernels->lanes != 0;
     const double packed = (double)c->batch * columns * channels *
                           (size_of(c->in) * (double)c->kernel[0] + size_of(c->out) * (double)c->kernel[0]);
-    return 200 + products / (0.6 * rate) + ROW_NS * calls + (packs ? PACK_NS * packed : 0);
+    return 200 + products / (PART_OF_RATE * rate) + ROW_NS / 2 * calls + (packs ? TRANSPOSE_NS * packed : 0);
 }
 
-/* Returns the estimated time of the direct algorithm on one thread: loops over contiguous elements use vectors. */
-static double direct_cost(const bp_host *host, const bp_problem *problem) {
+/* Returns the estimated time of the direct algorithm on one thread. */
+static double direct_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
     const bp_conv_problem *c = &problem->of.conv;
-    const bool input = problem->op == BP_OP_CONV_INPUT, by_groups = bp__conv_follows_groups(problem);
-    const int last = BP_MAX_CONV_NDIM - 1;
-    const double positions = (double)c->batch * size_of(c->out), taps = size_of(c->kernel);
-    const double products = positions * taps * (double)c->groups * (double)c->in_channels * (double)c->out_channels;
-    const int64_t step = input ? c->y[last] : c->x[last] * c->stride[last];
-    const double run = by_groups ? (double)c->groups : step == 1 ? (double)(input ? c->in : c->out)[last] : 1;
-    const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype) / 4;
-    const double half = problem->dtype < BP_F32 ? 3 : 1;
-    if (by_groups) {
-        return 200 + half * products / (1.2 * rate);
+    if (problem->op == BP_OP_CONV_WEIGHT) {
+        return direct_weight_cost(problem, kernels, rate);
     }
-    /* Short runs, and those at the edges of rows, cost some nanoseconds for each term. */
-    const double calls = products / run;
-    return 200 + half * products / (run > 1 ? rate : 1) + (run > 1 ? 3 : 1.5) * calls;
+    if (!bp__conv_follows_groups(problem)) {
+        return bp__direct_rows_cost(problem, kernels, rate);
+    }
+    const int64_t *size = problem->op == BP_OP_CONV_INPUT ? c->in : c->out;
+    const double products = (double)c->batch * size_of(c->out) * size_of(c->kernel) * (double)c->groups;
+    const double results = (double)c->batch * size_of(size) * (double)c->groups;
+    const double rows =
+        (double)c->batch * (double)(size[0] * size[1]) * (problem->op == BP_OP_CONV_INPUT ? (double)c->stride[2] : 1);
+    return 200 + products / (PART_OF_RATE * rate) + VECTOR_NS * results + ROW_NS * rows;
 }
 
 static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
@@ -167,8 +189,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     const double alone = cost_of(problem, set.products, rate);
     const found gemm = {.set = set, .by = IMPLICIT_GEMM, .threads = bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
-    const double direct =
-        problem->op == BP_OP_CONV_WEIGHT ? direct_weight_cost(problem, set.products, rate) : direct_cost(host, problem);
+    const double direct = direct_cost(problem, set.products, rate);
     const found term_by_term = {.set = set, .by = DIRECT, .threads = bp__native_worth(direct, problem->policy.threads)};
     offer(problem, offers, &term_by_term, direct);
     if (bp__winograd_runs(problem)) {
@@ -183,8 +204,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     const bp__native_kernels *pairs = gathers ? bp__native_bf16_kernels(host, problem, offers) : NULL;
     if (pairs) {
         const double rounded = cost_of(problem, pairs, bp__native_bf16_rate());
-        const found in_pairs = {
-            .set = {pairs, set.own, set.plain}, .by = BF16, .threads = bp__native_worth(rounded, problem->policy.threads)};
+        const found in_pairs = {.set = {pairs, set.own, set.plain},
+                                .by = BF16,
+                                .threads = bp__native_worth(rounded, problem->policy.threads)};
         offer(problem, offers, &in_pairs, rounded);
     }
     offer_fft(host, problem, offers, &set);

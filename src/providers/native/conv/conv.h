@@ -85,6 +85,17 @@ typedef struct bp__conv_correlation {
     int64_t sums_tap;
 } bp__conv_correlation;
 
+/* Rows that are converted to the type of sums: for row r and i from `before` to `end`
+ *     to[r * to_row + i] = from[r * row + (i - before) * step]
+ * The other elements of the n are 0. */
+typedef struct bp__conv_rows {
+    int64_t n, count, before, end;
+    const char *from;
+    int64_t row, step; /* elements */
+    void *to;
+    int64_t to_row;
+} bp__conv_rows;
+
 /* Kernels of one instruction set for one type. */
 typedef struct bp__conv_kernels {
     /* Writes k rows of a panel of `width` columns. Column i has the elements from[i][0], from[i][step], ...; it is 0 if
@@ -98,6 +109,7 @@ typedef struct bp__conv_kernels {
     void (*correlate)(const bp__conv_correlation *rows);
     /* Converts n elements to the type of sums. */
     void (*widen)(int64_t n, void *to, const char *from, int64_t step);
+    void (*widen_rows)(const bp__conv_rows *rows);
     /* Returns the sum of n elements as f64. */
     double (*sum)(int64_t n, const char *from, int64_t step);
     void (*store)(char *to, double value);
@@ -187,6 +199,10 @@ bp_status bp__conv_plan_weight(const bp_host *host, const bp_problem *problem, c
                                bp_prepared **prepared);
 bp_status bp__conv_plan_direct_weight(const bp_host *host, const bp_problem *problem, const bp__conv_set *set,
                                       int threads, bp_prepared **prepared);
+
+/* Returns the estimated time on one thread of the direct algorithm with vectors along positions. `rate` is the
+ * multiply-adds per nanosecond of the products. */
+double bp__direct_rows_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate);
 
 /* Whether bp__conv_plan_direct_weight() reads X and Y in place. */
 bool bp__conv_weight_in_place(const bp_problem *problem, const bp__native_kernels *kernels);

@@ -38,11 +38,22 @@ static place place_of(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CO
     return p;
 }
 
+/* Returns the elements from a channel's first weight to that of a term. */
+static int64_t weight_at(const bp__conv_job *job, int64_t t) {
+    int64_t tap[BP_MAX_CONV_NDIM], at = t % job->channels * job->weight_channel;
+    bp__conv_tap(job, t / job->channels, tap);
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
+    }
+    return at;
+}
+
 static void list_terms(const bp__conv_job *job, term *terms) {
     for (int64_t t = 0; t < job->terms; t++) {
         int64_t tap[BP_MAX_CONV_NDIM];
         bp__conv_tap(job, t / job->channels, tap);
         terms[t].at = t % job->channels * job->image_channel;
+        terms[t].weight = weight_at(job, t);
         for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
             terms[t].shift[d] = tap[d] * job->axis[d].change;
             terms[t].at += terms[t].shift[d] * job->axis[d].stride;
@@ -96,7 +107,7 @@ static void pack_groups(const call *w) {
     const int64_t element = (int64_t)plan->set.products->element, packed = (int64_t)plan->set.products->packed;
     for (int64_t t = 0; t < w->job.terms; t++) {
         plan->set.own->widen(c->groups, w->weights + t * c->groups * packed,
-                             w->weight + bp__direct_weight_at(&w->job, t) * element, c->w_out);
+                             w->weight + weight_at(&w->job, t) * element, c->w_out);
     }
 }
 
@@ -115,16 +126,16 @@ static void describe_groups(const call *w, const int64_t index[1 + BP_MAX_CONV_N
                             .weights = w->weights + group * (int64_t)plan->set.products->packed,
                             .weight_term = c->groups,
                             .weight_step = 1};
-    *results =
-        (bp__conv_results){.n = n,
-                           .runs = runs,
-                           .to = w->result + (bp__direct_result_at(&w->job, index) + group) * (int64_t)plan->set.products->element,
-                           .to_run = axis->result,
-                           .to_step = 1,
-                           .sums_run = n,
-                           .bias = bp__direct_bias(w, group),
-                           .bias_step = c->bias,
-                           .relu = c->relu != 0};
+    *results = (bp__conv_results){.n = n,
+                                  .runs = runs,
+                                  .to = w->result + (bp__direct_result_at(&w->job, index) + group) *
+                                                        (int64_t)plan->set.products->element,
+                                  .to_run = axis->result,
+                                  .to_step = 1,
+                                  .sums_run = n,
+                                  .bias = bp__direct_bias(w, group),
+                                  .bias_step = c->bias,
+                                  .relu = c->relu != 0};
 }
 
 /* What the positions of a row have in common. */

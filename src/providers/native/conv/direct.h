@@ -13,6 +13,8 @@ enum { BP__DIRECT_RUN = 256, BP__DIRECT_TERMS = 64 }; /* most results of a row, 
 typedef struct bp__direct_term {
     int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of the first tap */
     int64_t at;                      /* elements from the image's element at the first tap */
+    int64_t weight;                  /* elements from the channel's first weight */
+    int64_t row;                     /* by positions: elements from the first packed row */
 } bp__direct_term;
 
 typedef struct bp__direct_plan {
@@ -62,16 +64,6 @@ static inline int64_t bp__direct_result_at(const bp__conv_job *job, const int64_
 static inline const char *bp__direct_bias(const bp__direct_call *w, int64_t channel) {
     const int64_t at = channel * w->plan->problem.of.conv.bias * (int64_t)w->plan->set.products->element;
     return w->bias ? w->bias + at : NULL;
-}
-
-/* Returns the elements from a channel's first weight to that of a term. */
-static inline int64_t bp__direct_weight_at(const bp__conv_job *job, int64_t t) {
-    int64_t tap[BP_MAX_CONV_NDIM], at = t % job->channels * job->weight_channel;
-    bp__conv_tap(job, t / job->channels, tap);
-    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-        at += job->axis[d].weight_first + tap[d] * job->axis[d].weight;
-    }
-    return at;
 }
 
 /* ---- direct_rows.c ---- */

@@ -7,6 +7,7 @@
  * kernel reaches far, each term packs its own elements. */
 #include "direct.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ROW_BYTES ((int64_t)128 << 10) /* at least TERMS rows of RUN elements */
@@ -30,6 +31,18 @@ static int64_t reach_of(const bp__conv_axis *axis, int64_t *low) {
     const int64_t reach = (axis->taps - 1) * axis->change;
     *low = bp__conv_least(reach, 0);
     return reach < 0 ? -reach : reach;
+}
+
+/* Finds where the packed elements of each term begin. */
+static void list_rows(call *w) {
+    const bp__conv_job *job = &w->job;
+    const bp__direct_cut *cut = &w->cut;
+    for (int64_t t = 0; t < job->terms; t++) {
+        const int64_t *shift = w->terms[t].shift, step = job->axis[LAST].step, column = shift[LAST] - cut->low[LAST];
+        const int64_t tap = t / job->channels / (job->axis[1].taps * job->axis[LAST].taps);
+        const int64_t row = (tap * job->channels + t % job->channels) * cut->rows + shift[1] - cut->low[1];
+        w->terms[t].row = (row * step + column % step) * cut->columns + column / step;
+    }
 }
 
 void bp__direct_cut_job(call *w) {
@@ -58,41 +71,71 @@ void bp__direct_cut_job(call *w) {
         cut->band++;
     }
     cut->rows = (cut->band - 1) * row->step + height + 1;
+    list_rows(w);
+}
+
+/* Nanoseconds for each channel of an item, for each row that is packed, and for each element that is packed or written.
+ * Multiply-adds load about one vector each, of two that a processor loads at a time. */
+#define CHANNEL_NS 100
+#define ROW_NS 10
+#define ELEMENT_NS 0.1
+#define PART_OF_RATE 0.48
+
+double bp__direct_rows_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
+    bp__conv_job job;
+    bp__conv_job_of(problem, 0, &job);
+    const bp__conv_axis *depth = &job.axis[0], *row = &job.axis[1], *column = &job.axis[LAST];
+    const double channels = (double)(job.batch * problem->of.conv.groups * job.rows), terms = (double)job.terms;
+    const double planes = channels * (double)depth->grid, results = planes * (double)row->grid;
+    const double run = (double)bp__conv_round_up(column->grid, kernels->lanes);
+    const double reach = (double)(row->taps - 1) * (double)llabs(row->change);
+    const double shared =
+        planes * (double)(depth->taps * job.channels) * ((double)row->grid * (double)row->step + reach);
+    const double rows = (job.terms <= TERMS ? shared : results * terms) * (double)column->step;
+    const double each = CHANNEL_NS * channels + (ROW_NS + ELEMENT_NS * run) * (rows + results) +
+                        results * run * terms / (PART_OF_RATE * rate);
+    return 200 + (double)bp__conv_jobs(problem) * each;
 }
 
 /* ---- Packing ---- */
 
-/* Converts n elements, of which element i has the image index at + i * step; they are 0 outside the row. */
-static void pack_elements(const call *w, const char *row, int64_t at, int64_t step, int64_t n, char *to) {
+/* Converts `count` rows of n elements each, of which element i has the image index at + i * step in the last dimension;
+ * they are 0 outside the image. `row` is the first row, and `from_row` and `to_row` are elements between rows. */
+static void pack_rows(const call *w, const char *row, int64_t at, int64_t step, int64_t n, int64_t count,
+                      int64_t from_row, char *to, int64_t to_row) {
     const bp__conv_axis *axis = &w->job.axis[LAST];
-    const int64_t element = (int64_t)w->plan->set.products->element, packed = (int64_t)w->plan->set.products->packed;
-    int64_t before = at < 0 ? (-at + step - 1) / step : 0, end = at < axis->size ? (axis->size - at + step - 1) / step : 0;
+    const int64_t element = (int64_t)w->plan->set.products->element;
+    int64_t before = at < 0 ? (-at + step - 1) / step : 0;
+    int64_t end = at < axis->size ? (axis->size - at + step - 1) / step : 0;
     before = bp__conv_least(before, n);
     end = end < before ? before : bp__conv_least(end, n);
-    memset(to, 0, (size_t)(before * packed));
-    if (end > before) {
-        w->plan->set.own->widen(end - before, to + before * packed, row + (at + before * step) * axis->stride * element,
-                                step * axis->stride);
-    }
-    memset(to + end * packed, 0, (size_t)((n - end) * packed));
+    const char *from = end > before ? row + (at + before * step) * axis->stride * element : row;
+    w->plan->set.own->widen_rows(&(bp__conv_rows){.n = n,
+                                                  .count = count,
+                                                  .before = before,
+                                                  .end = end,
+                                                  .from = from,
+                                                  .row = from_row,
+                                                  .step = step * axis->stride,
+                                                  .to = to,
+                                                  .to_row = to_row});
 }
 
-/* Packs the rows of one plane of the image from image index `first` on. `plane` is NULL outside the image. */
+/* Packs the rows of one plane of the image from image index `first` on. */
 static void pack_plane(const call *w, const char *plane, const int64_t first[BP_MAX_CONV_NDIM], int64_t rows,
                        char *to) {
     const bp__conv_axis *row = &w->job.axis[1], *column = &w->job.axis[LAST];
     const bp__direct_cut *cut = &w->cut;
     const int64_t element = (int64_t)w->plan->set.products->element, packed = (int64_t)w->plan->set.products->packed;
-    for (int64_t i = 0; i < rows; i++, to += cut->columns * column->step * packed) {
-        const int64_t at = first[1] + i;
-        if (at < 0 || at >= row->size) {
-            memset(to, 0, (size_t)(cut->columns * column->step * packed));
-            continue;
-        }
-        for (int64_t phase = 0; phase < column->step; phase++) {
-            pack_elements(w, plane + at * row->stride * element, first[LAST] + phase, column->step, cut->columns,
-                          to + phase * cut->columns * packed);
-        }
+    const int64_t width = cut->columns * column->step;
+    const int64_t above = first[1] < 0 ? bp__conv_least(-first[1], rows) : 0;
+    const int64_t below = first[1] + rows > row->size ? bp__conv_least(first[1] + rows - row->size, rows - above) : 0;
+    memset(to, 0, (size_t)(above * width * packed));
+    memset(to + (rows - below) * width * packed, 0, (size_t)(below * width * packed));
+    for (int64_t phase = 0; phase < column->step && above + below < rows; phase++) {
+        pack_rows(w, plane + (first[1] + above) * row->stride * element, first[LAST] + phase, column->step,
+                  cut->columns, rows - above - below, row->stride, to + (above * width + phase * cut->columns) * packed,
+                  width);
     }
 }
 
@@ -116,14 +159,8 @@ static void pack_shared(const call *w, const char *image, const int64_t index[1 
         }
     }
     for (int64_t t = 0; t < job->terms; t++) {
-        const int64_t *shift = w->terms[t].shift, depth = first[0] - cut->low[0] + shift[0];
-        const int64_t plane = t / job->channels / (job->axis[1].taps * job->axis[LAST].taps) * job->channels +
-                              t % job->channels;
-        const int64_t column = shift[LAST] - cut->low[LAST], step = job->axis[LAST].step;
-        from[t] = depth < 0 || depth >= job->axis[0].size
-                      ? NULL
-                      : rows + (plane * cut->rows + shift[1] - cut->low[1]) * row +
-                            (column % step * cut->columns + column / step) * packed;
+        const int64_t depth = first[0] - cut->low[0] + w->terms[t].shift[0];
+        from[t] = depth < 0 || depth >= job->axis[0].size ? NULL : rows + w->terms[t].row * packed;
     }
 }
 
@@ -143,9 +180,8 @@ static void pack_terms(const call *w, const char *image, const int64_t index[1 +
         from[t] = inside ? rows : NULL;
         if (inside) {
             const int64_t channel = (t0 + t) % job->channels * job->image_channel;
-            const char *row =
-                image + (at[0] * job->axis[0].stride + at[1] * job->axis[1].stride + channel) * element;
-            pack_elements(w, row, at[LAST], job->axis[LAST].step, n, rows);
+            const char *row = image + (at[0] * job->axis[0].stride + at[1] * job->axis[1].stride + channel) * element;
+            pack_rows(w, row, at[LAST], job->axis[LAST].step, n, 1, 0, rows, 0);
         }
     }
 }
@@ -180,17 +216,17 @@ static void compute_rows(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM
         pack_terms(w, image, index, width, t, s.terms, rows, from);
         plan->set.plain->add(&s);
     }
-    plan->set.own->finish(&(bp__conv_results){
-        .n = n,
-        .runs = count,
-        .to = w->result +
-              (bp__direct_result_at(job, index) + channel * job->result_channel) * (int64_t)plan->set.products->element,
-        .to_run = job->axis[1].result,
-        .to_step = job->axis[LAST].result,
-        .sums = sums,
-        .sums_run = width,
-        .bias = bp__direct_bias(w, channel),
-        .relu = plan->problem.of.conv.relu != 0});
+    plan->set.own->finish(
+        &(bp__conv_results){.n = n,
+                            .runs = count,
+                            .to = w->result + (bp__direct_result_at(job, index) + channel * job->result_channel) *
+                                                  (int64_t)plan->set.products->element,
+                            .to_run = job->axis[1].result,
+                            .to_step = job->axis[LAST].result,
+                            .sums = sums,
+                            .sums_run = width,
+                            .bias = bp__direct_bias(w, channel),
+                            .relu = plan->problem.of.conv.relu != 0});
 }
 
 void bp__direct_channel(call *w, int64_t unit, char *weights) {
@@ -202,7 +238,7 @@ void bp__direct_channel(call *w, int64_t unit, char *weights) {
     const int64_t group = channel / job->rows;
     const int64_t first = group * c->out_channels * c->w_out + channel % job->rows * job->weight_row;
     for (int64_t t = 0; t < job->terms; t++) {
-        plan->set.own->widen(1, weights + t * packed, w->weight + (first + bp__direct_weight_at(job, t)) * element, 1);
+        plan->set.own->widen(1, weights + t * packed, w->weight + (first + w->terms[t].weight) * element, 1);
     }
     int64_t index[1 + BP_MAX_CONV_NDIM] = {item};
     const char *image = w->image + (item * job->image_batch + group * job->channels * job->image_channel) * element;

@@ -8,6 +8,7 @@
 #define KERNELS(type)                                                                                                  \
     {                                                                                                                  \
         .gather = gather_##type, .finish = finish_##type, .add = add_##type, .complete = complete_##type,              \
-        .correlate = correlate_##type, .widen = widen_each_##type, .sum = sum_##type, .store = store_##type            \
+        .correlate = correlate_##type, .widen = widen_each_##type, .widen_rows = widen_rows_##type, .sum = sum_##type, \
+        .store = store_##type                                                                                          \
     }
 const bp__conv_kernels SET[BP__CONV_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};

@@ -235,6 +235,10 @@ INLINE int64_t NAME(complete_runs)(const bp__conv_sums *s, const bp__conv_result
     for (; i + LANES <= s->n; i += LANES) {
         NAME(complete_block)(s, results, runs, 1, edge, first, i);
     }
+    if (i < s->n && s->n >= LANES) {
+        NAME(complete_block)(s, results, runs, 1, edge, first, s->n - LANES); /* some results once more */
+        return s->n;
+    }
     return i;
 }
 
@@ -361,27 +365,43 @@ static void NAME(correlate)(const bp__conv_correlation *c) {
     }
 }
 
-INLINE void NAME(widen_some)(int64_t n, NAME(number) * restrict to, const NAME(element) * restrict from,
+INLINE void NAME(widen_some)(int64_t n, NAME(number) *restrict to, const NAME(element) *restrict from,
                              const int64_t step) {
     for (int64_t i = 0; i < n; i++) {
         to[i] = WIDEN(from[i * step]);
     }
 }
 
-/* Copies of the loop, of which the compiler makes vectors for contiguous elements and for every other one. */
-VECTORIZED static void NAME(widen_each)(int64_t n, void *to, const char *from, int64_t step) {
+/* Copies of the loop, of which the compiler makes vectors for every other element. */
+INLINE void NAME(widen_run)(int64_t n, NAME(number) * to, const NAME(element) * from, int64_t step) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL) };
-    NAME(number) *numbers = to;
-    const NAME(element) *elements = (const NAME(element) *)(const void *)from;
     int64_t i = 0;
     for (; step == 1 && i + LANES <= n; i += LANES) {
-        const VECTOR x = NAME(load)(elements + i);
-        memcpy(numbers + i, &x, sizeof x);
+        const VECTOR x = NAME(load)(from + i);
+        memcpy(to + i, &x, sizeof x);
     }
     if (step == 2) {
-        NAME(widen_some)(n, numbers, elements, 2);
+        NAME(widen_some)(n, to, from, 2);
     } else {
-        NAME(widen_some)(n - i, numbers + i, elements + i * step, step);
+        NAME(widen_some)(n - i, to + i, from + i * step, step);
+    }
+}
+
+VECTORIZED static void NAME(widen_each)(int64_t n, void *to, const char *from, int64_t step) {
+    NAME(widen_run)(n, to, (const NAME(element) *)(const void *)from, step);
+}
+
+VECTORIZED static void NAME(widen_rows)(const bp__conv_rows *r) {
+    const int64_t n = r->n, count = r->count, before = r->before, end = r->end, step = r->step;
+    for (int64_t row = 0; row < count; row++) {
+        NAME(number) *to = (NAME(number) *)r->to + row * r->to_row;
+        for (int64_t i = 0; i < before; i++) {
+            to[i] = 0;
+        }
+        NAME(widen_run)(end - before, to + before, (const NAME(element) *)(const void *)r->from + row * r->row, step);
+        for (int64_t i = end; i < n; i++) {
+            to[i] = 0;
+        }
     }
 }
 
