@@ -187,15 +187,16 @@ static double measure(const options *o, const layer *l) {
     list[DIRECT] = (candidate){.name = variants[DIRECT], .run = direct_run, .context = peer};
     const int count = peer ? VARIANTS : DIRECT;
     timing_interleave(list, count, o->rounds, 3e6, o->threads);
-    bp_plan_info info = {.struct_size = sizeof info};
+    bp_plan_info info = {.struct_size = sizeof info}, own = {.struct_size = sizeof own};
     bp_plan_describe(jobs[CHOSEN].plan, &info);
+    bp_plan_describe(jobs[NATIVE].plan, &own);
     printf("%-16s %-17s", passes[l->pass], l->name);
     for (int i = 0; i < count; i++) {
         us[i] = timing_median(&list[i]) / 1e3;
         printf(" %9.1f", us[i]);
     }
-    printf("  %s %s, direct/chosen %.2f, direct/native %.2f\n", info.library, info.algorithm, us[DIRECT] / us[CHOSEN],
-           us[DIRECT] / us[NATIVE]);
+    printf("  %s %s, direct/chosen %.2f, direct/native %.2f, native estimated/measured %.2f\n", info.library,
+           info.algorithm, us[DIRECT] / us[CHOSEN], us[DIRECT] / us[NATIVE], own.cost_ns / 1e3 / us[NATIVE]);
     for (int i = 0; i < DIRECT; i++) {
         bp_packed_release(jobs[i].packed);
         bp_plan_release(jobs[i].plan);

@@ -12,6 +12,7 @@
 /* Nanoseconds for each packed element, and for each result that is written. */
 #define PACK_NS 0.5
 #define RESULT_NS 0.3
+#define WEIGHT_PACK_NS 0.15
 /* Of implicit gemm, at least: for each piece of a panel, and for each group. */
 #define PIECE_NS 40
 #define GROUP_NS 1000
@@ -75,6 +76,22 @@ static double gathering(const bp_problem *problem, const bp__native_kernels *ker
     return pieces * fmax(PIECE_NS, PACK_NS * channels * taps * width);
 }
 
+/* Returns the estimated time of a gradient by the weight. Rows of X are packed for each panel of columns, or for each
+ * tap if there are many channels. */
+static double weight_cost(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
+    const bp_conv_problem *c = &problem->of.conv;
+    const double batch = (double)c->batch, groups = (double)c->groups, taps = size_of(c->kernel);
+    const double in = (double)c->in_channels, out = (double)c->out_channels, width = kernels->q_panel;
+    const double positions = batch * size_of(c->out), rows = positions / (double)c->out[BP_MAX_CONV_NDIM - 1];
+    const bool by_taps = in > 2 * width;
+    const double columns = by_taps ? whole(in, width) * taps : whole(in * taps, width);
+    const double tiles = ceil(out / (4 * kernels->p_panel)),
+                 pieces = rows * (by_taps ? taps * ceil(in / (4 * width)) : columns / width);
+    return 200 + groups * (positions * whole(out, kernels->lanes) * columns / rate +
+                           tiles * (PIECE_NS * pieces + WEIGHT_PACK_NS * positions * columns) +
+                           WEIGHT_PACK_NS * positions * out + RESULT_NS * in * out * taps + GROUP_NS);
+}
+
 /* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. `rate` is the
  * multiply-adds per nanosecond of the products. */
 static double cost_of(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
@@ -82,17 +99,10 @@ static double cost_of(const bp_problem *problem, const bp__native_kernels *kerne
     const double batch = (double)c->batch, groups = (double)c->groups, taps = size_of(c->kernel);
     const double in = (double)c->in_channels, out = (double)c->out_channels;
     const double positions = batch * size_of(c->out), weights = groups * in * out * taps;
-    const double gathered = positions * groups * taps * in; /* by gradients by the weight */
     const double rows = problem->op == BP_OP_CONV_INPUT ? in : out;
     const double results =
         batch * groups * (problem->op == BP_OP_CONV_INPUT ? in * size_of(c->in) : out * size_of(c->out));
     const double padded = whole(rows, kernels->q_panel) / rows;
-    if (problem->op == BP_OP_CONV_WEIGHT) {
-        const double multiply =
-            positions * groups * taps * whole(out, kernels->lanes) * whole(in, kernels->q_panel) / rate;
-        return 200 + multiply + PACK_NS * (gathered * ceil(out / 64) + positions * groups * out * ceil(in / 24)) +
-               RESULT_NS * weights;
-    }
     const double packing = gathering(problem, kernels) + (problem->policy.packed & WEIGHT ? 0 : PACK_NS * weights);
     return 200 + positions * groups * taps * in * out * padded / rate + packing + RESULT_NS * results +
            GROUP_NS * (groups - 1);
@@ -186,7 +196,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     const bp__conv_set set = set_for(host, problem);
     const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
-    const double alone = cost_of(problem, set.products, rate);
+    const double alone = (problem->op == BP_OP_CONV_WEIGHT ? weight_cost : cost_of)(problem, set.products, rate);
     const found gemm = {.set = set, .by = IMPLICIT_GEMM, .threads = bp__native_worth(alone, problem->policy.threads)};
     offer(problem, offers, &gemm, alone);
     const double direct = direct_cost(problem, set.products, rate);

@@ -1,7 +1,8 @@
-/* test_depthwise.c - compares convolutions with few channels in a group, and their gradients, on native's algorithm
- * `direct` with the definition: geometries at which its loops have edges (vectors, rows, bands of rows, long rows, many
- * taps), for channels-first, channels-last and padded layouts. With small integers results are exact. With other
- * numbers they are equal for all numbers of threads, and the gradient by the weight also for all layouts. */
+/* test_geometries.c - compares convolutions with few channels in a group on native's algorithm `direct`, and gradients
+ * by the weight also on `implicit`, with the definition: geometries at which loops have edges (vectors, panels, rows,
+ * bands of rows, long rows, many taps, tiles), for channels-first, channels-last and padded layouts. With small
+ * integers results are exact. With other numbers they are equal for all numbers of threads, and gradients by the weight
+ * also for all layouts. */
 #include "conv/cases.h"
 
 #include <setjmp.h>
@@ -37,6 +38,16 @@ static const geometry geometries[] = {
     {3, 100, 1, 1, {1, 5, 4}, {1, 2, 2}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}}, /* steps beyond the kernel */
     {1, 48, 1, 1, {1, 4, 3}, {1, 3, 3}, {1, 1, 1}, {1, 4, 3}, {0, 4, 3}},  /* every tap is outside somewhere */
 };
+/* Further ones for `implicit`: few channels, whose taps share panels, and several tiles of columns and of channels. */
+static const geometry dense[] = {
+    {2, 1, 3, 20, {1, 21, 23}, {1, 7, 7}, {1, 2, 2}, {1, 1, 1}, {0, 3, 3}},
+    {1, 2, 5, 7, {3, 9, 11}, {2, 3, 2}, {1, 1, 2}, {1, 1, 2}, {1, 2, 1}},
+    {1, 1, 70, 30, {1, 9, 11}, {1, 5, 5}, {1, 1, 1}, {1, 1, 1}, {0, 2, 2}},
+    {2, 1, 9, 210, {1, 6, 7}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {1, 1, 40, 24, {1, 20, 30}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}}, /* several blocks of positions */
+};
+enum { DENSE = sizeof dense / sizeof *dense };
+
 enum { GEOMETRIES = sizeof geometries / sizeof *geometries };
 
 static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
@@ -46,8 +57,7 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 typedef struct tensor {
     int64_t shape[2 + NDIM], strides[2 + NDIM], elements;
     double *value;
-    void *memory;
-    bp_view view;
+    conv_tensor stored;
 } tensor;
 
 static void make(tensor *t, bp_dtype dtype, int layout, int64_t n, int64_t channels, const int64_t size[NDIM]) {
@@ -64,48 +74,22 @@ static void make(tensor *t, bp_dtype dtype, int layout, int64_t n, int64_t chann
     }
     t->elements = n * channels * size[0] * size[1] * size[2];
     t->value = calloc((size_t)t->elements, sizeof *t->value);
-    t->memory = calloc((size_t)step, 8);
-    assert_true(t->value && t->memory);
-    bp_view_init(&t->view, t->memory, dtype, 2 + NDIM, t->shape, t->strides);
-}
-
-static int64_t offset_of(const tensor *t, int64_t index) {
-    int64_t at = 0;
-    for (int d = 1 + NDIM; d >= 0; d--) {
-        at += index % t->shape[d] * t->strides[d];
-        index /= t->shape[d];
-    }
-    return at;
-}
-
-/* Views of one element, by which the helpers for random cases convert it. */
-static conv_tensor one(const tensor *t, int64_t index) {
-    static const int64_t shape[] = {1};
-    conv_tensor c;
-    memset(&c, 0, sizeof c);
-    const size_t bytes = (size_t)t->view.tensor.dtype.bits / 8;
-    c.memory = (char *)t->memory + (size_t)offset_of(t, index) * bytes;
-    bp_view_init(&c.view, c.memory, bp_dtype_from_dlpack(t->view.tensor.dtype), 1, shape, NULL);
-    return c;
+    t->stored = (conv_tensor){.memory = calloc((size_t)step, 8)};
+    assert_true(t->value && t->stored.memory);
+    bp_view_init(&t->stored.view, t->stored.memory, dtype, 2 + NDIM, t->shape, t->strides);
 }
 
 static void fill(tensor *t, uint64_t *random, bool integers) {
     for (int64_t i = 0; i < t->elements; i++) {
         const uint64_t number = conv_random(random);
         t->value[i] = integers ? (double)(number % 5) - 2 : (double)(number % 20001) / 1e4 - 1;
-        conv_tensor element = one(t, i);
-        conv_set(&element, 0, t->value[i]);
+        conv_set(&t->stored, i, t->value[i]);
     }
-}
-
-static double get(const tensor *t, int64_t index) {
-    const conv_tensor element = one(t, index);
-    return conv_get(&element, 0);
 }
 
 static void release(tensor *t) {
     free(t->value);
-    free(t->memory);
+    free(t->stored.memory);
 }
 
 typedef struct operands {
@@ -134,24 +118,19 @@ static int64_t position_of(const geometry *g, int64_t o, int64_t t) {
 static void refer(const geometry *g, bp_conv_pass pass, operands *o) {
     const int64_t image = g->size[0] * g->size[1] * g->size[2], taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
     const int64_t plane = out_of(g, 0) * out_of(g, 1) * out_of(g, 2);
-    for (int64_t i = 0; i < (int64_t)g->batch * g->groups * g->out * g->in; i++) {
-        const int64_t c = i % g->in, k = i / g->in % (g->groups * g->out), item = i / g->in / (g->groups * g->out);
-        const int64_t channel = k / g->out * g->in + c;
-        for (int64_t p = 0; p < plane; p++) {
-            for (int64_t t = 0; t < taps; t++) {
-                const int64_t from = position_of(g, p, t);
-                if (from < 0) {
-                    continue;
-                }
-                double *x = &o->x.value[(item * g->groups * g->in + channel) * image + from];
-                double *w = &o->w.value[(k * g->in + c) * taps + t];
-                double *y = &o->y.value[(item * g->groups * g->out + k) * plane + p];
-                *(pass == BP_CONV_FORWARD ? y
-                  : pass == BP_CONV_INPUT ? x
-                                          : w) += pass == BP_CONV_FORWARD ? *x * *w
-                                                  : pass == BP_CONV_INPUT ? *y * *w
-                                                                          : *x * *y;
-            }
+    for (int64_t i = 0; i < plane * taps; i++) {
+        const int64_t p = i / taps, t = i % taps, from = position_of(g, p, t);
+        for (int64_t j = 0; from >= 0 && j < (int64_t)g->batch * g->groups * g->out * g->in; j++) {
+            const int64_t c = j % g->in, k = j / g->in % (g->groups * g->out), item = j / g->in / (g->groups * g->out);
+            const int64_t channel = k / g->out * g->in + c;
+            double *x = &o->x.value[(item * g->groups * g->in + channel) * image + from];
+            double *w = &o->w.value[(k * g->in + c) * taps + t];
+            double *y = &o->y.value[(item * g->groups * g->out + k) * plane + p];
+            *(pass == BP_CONV_FORWARD ? y
+              : pass == BP_CONV_INPUT ? x
+                                      : w) += pass == BP_CONV_FORWARD ? *x * *w
+                                              : pass == BP_CONV_INPUT ? *y * *w
+                                                                      : *x * *y;
         }
     }
 }
@@ -183,11 +162,12 @@ static void release_all(operands *o) {
     release(&o->y);
 }
 
-static void run(operands *o, const geometry *g, bp_conv_pass pass, int threads) {
+static void run(operands *o, const geometry *g, const char *algorithm, bp_conv_pass pass, int threads) {
     char settings[160];
     bp_options *options;
     snprintf(settings, sizeof settings,
-             "conv.preferred=native:direct,dispatch.fallback=strict,deterministic=threads,num_threads=%d", threads);
+             "conv.preferred=native:%s,dispatch.fallback=strict,deterministic=threads,num_threads=%d", algorithm,
+             threads);
     const bp_conv_call call = {.struct_size = sizeof call,
                                .pass = pass,
                                .ndim = NDIM,
@@ -195,9 +175,9 @@ static void run(operands *o, const geometry *g, bp_conv_pass pass, int threads) 
                                .stride = g->stride,
                                .dilation = g->dilation,
                                .padding = g->padding,
-                               .input = &o->x.view.tensor,
-                               .weight = &o->w.view.tensor,
-                               .output = &o->y.view.tensor};
+                               .input = &o->x.stored.view.tensor,
+                               .weight = &o->w.stored.view.tensor,
+                               .output = &o->y.stored.view.tensor};
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
     if (bp_conv_run(options, &call) != BP_OK) {
         fail_msg("%s", bp_last_error());
@@ -205,57 +185,80 @@ static void run(operands *o, const geometry *g, bp_conv_pass pass, int threads) 
     bp_options_release(options);
 }
 
-static void integers_are_exact(void **state) {
-    (void)state;
-    for (int i = 0; i < GEOMETRIES * DTYPES * LAYOUTS * 3; i++) {
-        const geometry *g = &geometries[i % GEOMETRIES];
-        const int layout = i / GEOMETRIES % LAYOUTS;
-        const bp_dtype dtype = dtypes[i / GEOMETRIES / LAYOUTS % DTYPES];
-        const bp_conv_pass pass = (bp_conv_pass)(i / GEOMETRIES / LAYOUTS / DTYPES);
-        operands o;
-        make_all(&o, g, dtype, layout, pass, true);
-        refer(g, pass, &o);
-        run(&o, g, pass, 1 + i % 3);
-        const tensor *result = written(&o, pass);
+typedef void (*check)(const geometry *g, const char *algorithm, bp_dtype dtype, int layout, bp_conv_pass pass,
+                      const char *text);
+
+static void check_exact(const geometry *g, const char *algorithm, bp_dtype dtype, int layout, bp_conv_pass pass,
+                        const char *text) {
+    operands o;
+    make_all(&o, g, dtype, layout, pass, true);
+    refer(g, pass, &o);
+    run(&o, g, algorithm, pass, 1 + layout);
+    const tensor *result = written(&o, pass);
+    for (int64_t e = 0; e < result->elements; e++) {
+        const double expected = conv_rounded(dtype, result->value[e]), got = conv_get(&result->stored, e);
+        if (got != expected) {
+            fail_msg("%s: element %lld is %g, not %g", text, (long long)e, got, expected);
+        }
+    }
+    release_all(&o);
+}
+
+/* Gradients by the weight are compared with those of channels-last images. */
+static void check_bits(const geometry *g, const char *algorithm, bp_dtype dtype, int layout, bp_conv_pass pass,
+                       const char *text) {
+    static const int threads[] = {1, 2, 3, 7};
+    operands first, o;
+    if (dtype == BP_BF16 || dtype == BP_F64) {
+        return; /* take the same paths as the other types */
+    }
+    make_all(&first, g, dtype, pass == BP_CONV_WEIGHT ? LAST : layout, pass, false);
+    make_all(&o, g, dtype, layout, pass, false);
+    run(&first, g, algorithm, pass, 1);
+    for (int t = 0; t < 4; t++) {
+        run(&o, g, algorithm, pass, threads[t]);
+        const tensor *result = written(&o, pass), *expected = written(&first, pass);
         for (int64_t e = 0; e < result->elements; e++) {
-            const double expected = conv_rounded(dtype, result->value[e]), got = get(result, e);
-            if (got != expected) {
-                fail_msg("geometry %d, %s, layout %d, pass %d: element %lld is %g, not %g", i % GEOMETRIES,
-                         bp_dtype_name(dtype), layout, (int)pass, (long long)e, got, expected);
+            if (conv_get(&result->stored, e) != conv_get(&expected->stored, e)) {
+                fail_msg("%s, %d threads: element %lld is %.17g, not %.17g", text, threads[t], (long long)e,
+                         conv_get(&result->stored, e), conv_get(&expected->stored, e));
             }
         }
-        release_all(&o);
     }
+    release_all(&first);
+    release_all(&o);
+}
+
+/* Checks a geometry with all types and layouts. */
+static void check_geometry(check one_check, const geometry *g, const char *algorithm, bp_conv_pass pass, int number) {
+    for (int i = 0; i < DTYPES * LAYOUTS; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "geometry %d, %s, %s, layout %d, pass %d", number, algorithm,
+                 bp_dtype_name(dtypes[i % DTYPES]), i / DTYPES, (int)pass);
+        one_check(g, algorithm, dtypes[i % DTYPES], i / DTYPES, pass, text);
+    }
+}
+
+static void check_geometries(check one_check) {
+    for (int i = 0; i < GEOMETRIES; i++) {
+        for (int pass = BP_CONV_FORWARD; pass <= BP_CONV_WEIGHT; pass++) {
+            check_geometry(one_check, &geometries[i], "direct", (bp_conv_pass)pass, i);
+        }
+        check_geometry(one_check, &geometries[i], "implicit", BP_CONV_WEIGHT, i);
+    }
+    for (int i = 0; i < DENSE; i++) {
+        check_geometry(one_check, &dense[i], "implicit", BP_CONV_WEIGHT, GEOMETRIES + i);
+    }
+}
+
+static void integers_are_exact(void **state) {
+    (void)state;
+    check_geometries(check_exact);
 }
 
 static void bits_are_equal(void **state) {
     (void)state;
-    static const int threads[] = {1, 2, 3, 7};
-    for (int i = 0; i < GEOMETRIES * DTYPES * LAYOUTS * 3; i++) {
-        const geometry *g = &geometries[i % GEOMETRIES];
-        const int layout = i / GEOMETRIES % LAYOUTS;
-        const bp_dtype dtype = dtypes[i / GEOMETRIES / LAYOUTS % DTYPES];
-        const bp_conv_pass pass = (bp_conv_pass)(i / GEOMETRIES / LAYOUTS / DTYPES);
-        operands first, o;
-        /* The layout with which the others are compared. */
-        const int base = pass == BP_CONV_WEIGHT ? LAST : layout;
-        make_all(&first, g, dtype, base, pass, false);
-        make_all(&o, g, dtype, layout, pass, false);
-        run(&first, g, pass, 1);
-        for (int t = 0; t < 4; t++) {
-            run(&o, g, pass, threads[t]);
-            const tensor *result = written(&o, pass), *expected = written(&first, pass);
-            for (int64_t e = 0; e < result->elements; e++) {
-                if (get(result, e) != get(expected, e)) {
-                    fail_msg("geometry %d, %s, layout %d, pass %d, %d threads: element %lld is %.17g, not %.17g",
-                             i % GEOMETRIES, bp_dtype_name(dtype), layout, (int)pass, threads[t], (long long)e,
-                             get(result, e), get(expected, e));
-                }
-            }
-        }
-        release_all(&first);
-        release_all(&o);
-    }
+    check_geometries(check_bits);
 }
 
 int main(void) {
