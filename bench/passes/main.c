@@ -1,20 +1,21 @@
 /* main.c - measures what training and segmentation need besides convolutions of images: transposed ones, gradients,
- * three dimensions and pooling. Backplane's choice, native alone, and oneDNN called directly.
+ * three dimensions and pooling. Backplane's choice, native alone, im2col and a matrix product ("columns", not for
+ * pooling), and oneDNN called directly.
  *
  *     passes [--batch N] [--threads N] [--onednn PATH] [--rounds N]
  *
  * f32, channels-last; weights that are read are packed beforehand. Times are medians of interleaved rounds in
- * microseconds. Ratios are those of oneDNN's time to ours: below 1 oneDNN is faster. The last lines have the layers
- * with a ratio below 0.8. */
+ * microseconds. Ratios are those of a peer's time to ours: below 1 the peer is faster. The last lines have the layers
+ * with a ratio to oneDNN below 0.8, or one to im2col below 1. */
 #include "backplane.h"
 #include "../timing.h"
 #include "passes.h"
 
 #include <math.h>
 
-enum { CHOSEN, NATIVE, DIRECT, VARIANTS };
+enum { CHOSEN, NATIVE, COLUMNS, DIRECT, VARIANTS, PLANS = COLUMNS };
 
-static const char *const variants[VARIANTS] = {"chosen", "native", "direct"};
+static const char *const variants[VARIANTS] = {"chosen", "native", "columns", "direct"};
 static const char *const passes[] = {"forward",         "transposed",   "input gradient", "weight gradient",
                                      "average pooling", "its gradient", "maximum pooling"};
 
@@ -163,8 +164,35 @@ static bool make(job *j, const options *o, const layer *l, int variant, tensors 
     return status == BP_OK;
 }
 
-/* Measures a layer; returns oneDNN's time by ours, or infinity if oneDNN was not measured. */
-static double measure(const options *o, const layer *l) {
+/* Adds the peers that have the pass. Returns the number of candidates, whose variants are in `which`. */
+static int add_peers(candidate *list, int *which, columns *by_columns, direct *library) {
+    int count = PLANS;
+    if (by_columns) {
+        which[count] = COLUMNS;
+        list[count++] = (candidate){.name = variants[COLUMNS], .run = columns_run, .context = by_columns};
+    }
+    if (library) {
+        which[count] = DIRECT;
+        list[count++] = (candidate){.name = variants[DIRECT], .run = direct_run, .context = library};
+    }
+    return count;
+}
+
+static void print_times(const layer *l, const job *jobs, const double us[VARIANTS]) {
+    bp_plan_info info = {.struct_size = sizeof info}, own = {.struct_size = sizeof own};
+    bp_plan_describe(jobs[CHOSEN].plan, &info);
+    bp_plan_describe(jobs[NATIVE].plan, &own);
+    printf("%-16s %-17s", passes[l->pass], l->name);
+    for (int i = 0; i < VARIANTS; i++) {
+        printf(" %9.1f", us[i]);
+    }
+    printf("  %s %s, direct/chosen %.2f, direct/native %.2f, columns/chosen %.2f, native estimated/measured %.2f\n",
+           info.library, info.algorithm, us[DIRECT] / us[CHOSEN], us[DIRECT] / us[NATIVE], us[COLUMNS] / us[CHOSEN],
+           own.cost_ns / 1e3 / us[NATIVE]);
+}
+
+/* Measures a layer in microseconds; infinity: not measured. */
+static void measure(const options *o, const layer *l, double us[VARIANTS]) {
     const size_t images = (size_t)o->batch;
     float *memory[] = {
         timing_filled(images * (size_t)l->in_channels * power(l->size, l->ndim), false),
@@ -172,42 +200,48 @@ static double measure(const options *o, const layer *l) {
                       false),
         timing_filled(images * (size_t)l->out_channels * power(layer_out(l), l->ndim), false)};
     tensors t;
-    job jobs[DIRECT];
+    job jobs[PLANS];
     candidate list[VARIANTS];
-    double us[VARIANTS] = {INFINITY, INFINITY, INFINITY};
+    int which[VARIANTS] = {CHOSEN, NATIVE};
+    char text[32];
+    bp_options *settings;
+    snprintf(text, sizeof text, "num_threads=%d", o->threads);
     view_tensors(&t, l, o->batch, memory);
-    for (int i = 0; i < DIRECT; i++) {
+    for (int i = 0; i < PLANS; i++) {
         if (!make(&jobs[i], o, l, i, &t)) {
             fprintf(stderr, "passes: %s: %s\n", l->name, bp_last_error());
             exit(1);
         }
         list[i] = (candidate){.name = variants[i], .run = run, .context = &jobs[i]};
     }
-    direct *peer = *o->library ? direct_new(l, o->batch, memory[0], memory[2]) : NULL;
-    list[DIRECT] = (candidate){.name = variants[DIRECT], .run = direct_run, .context = peer};
-    const int count = peer ? VARIANTS : DIRECT;
-    timing_interleave(list, count, o->rounds, 3e6, o->threads);
-    bp_plan_info info = {.struct_size = sizeof info}, own = {.struct_size = sizeof own};
-    bp_plan_describe(jobs[CHOSEN].plan, &info);
-    bp_plan_describe(jobs[NATIVE].plan, &own);
-    printf("%-16s %-17s", passes[l->pass], l->name);
-    for (int i = 0; i < count; i++) {
-        us[i] = timing_median(&list[i]) / 1e3;
-        printf(" %9.1f", us[i]);
+    if (bp_options_new(&settings, text) != BP_OK) {
+        exit(1);
     }
-    printf("  %s %s, direct/chosen %.2f, direct/native %.2f, native estimated/measured %.2f\n", info.library,
-           info.algorithm, us[DIRECT] / us[CHOSEN], us[DIRECT] / us[NATIVE], own.cost_ns / 1e3 / us[NATIVE]);
-    for (int i = 0; i < DIRECT; i++) {
+    columns *by_columns = is_pooling(l) ? NULL : columns_new(l, o->batch, settings, memory[0], memory[2]);
+    direct *library = *o->library ? direct_new(l, o->batch, memory[0], memory[2]) : NULL;
+    const int count = add_peers(list, which, by_columns, library);
+    timing_interleave(list, count, o->rounds, 3e6, o->threads);
+    for (int i = 0; i < VARIANTS; i++) {
+        us[i] = INFINITY;
+    }
+    for (int i = 0; i < count; i++) {
+        us[which[i]] = timing_median(&list[i]) / 1e3;
+    }
+    print_times(l, jobs, us);
+    for (int i = 0; i < PLANS; i++) {
         bp_packed_release(jobs[i].packed);
         bp_plan_release(jobs[i].plan);
     }
-    if (peer) {
-        direct_free(peer);
+    if (by_columns) {
+        columns_free(by_columns);
     }
+    if (library) {
+        direct_free(library);
+    }
+    bp_options_release(settings);
     for (int i = 0; i < 3; i++) {
         free(memory[i]);
     }
-    return us[DIRECT] / us[CHOSEN];
 }
 
 static void read_options(options *o, int argc, char **argv) {
@@ -229,19 +263,23 @@ static void read_options(options *o, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     options o = {1, 1, 21, ""};
-    double ratios[LAYERS];
+    double us[LAYERS][VARIANTS];
     read_options(&o, argc, argv);
     if (*o.library && !direct_open(o.library, o.threads)) {
         return 1;
     }
-    printf("batch %d, %d thread%s, microseconds chosen native%s\n", o.batch, o.threads, o.threads > 1 ? "s" : "",
-           *o.library ? " direct" : "");
+    printf("batch %d, %d thread%s, microseconds chosen native columns direct\n", o.batch, o.threads,
+           o.threads > 1 ? "s" : "");
     for (int i = 0; i < LAYERS; i++) {
-        ratios[i] = measure(&o, &layers[i]);
+        measure(&o, &layers[i], us[i]);
     }
     for (int i = 0; i < LAYERS; i++) {
-        if (ratios[i] < 0.8) {
-            printf("below 0.8: %s %s: %.2f\n", passes[layers[i].pass], layers[i].name, ratios[i]);
+        const double onednn = us[i][DIRECT] / us[i][CHOSEN], im2col = us[i][COLUMNS] / us[i][CHOSEN];
+        if (onednn < 0.8) {
+            printf("below 0.8 of oneDNN: %s %s: %.2f\n", passes[layers[i].pass], layers[i].name, onednn);
+        }
+        if (im2col < 1) {
+            printf("slower than im2col: %s %s: %.2f\n", passes[layers[i].pass], layers[i].name, im2col);
         }
     }
     return 0;

@@ -33,4 +33,11 @@ direct *direct_new(const layer *l, int batch, float *input, float *output);
 void direct_run(void *made);
 void direct_free(direct *made);
 
+/* im2col and matrix products (columns.c), for all passes but pooling. */
+typedef struct columns columns;
+/* Returns NULL without memory. The options must outlive it. */
+columns *columns_new(const layer *l, int batch, const bp_options *options, float *input, float *output);
+void columns_run(void *made);
+void columns_free(columns *made);
+
 #endif

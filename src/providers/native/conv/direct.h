@@ -73,7 +73,7 @@ size_t bp__direct_row_bytes(const bp__conv_set *set);
 
 void bp__direct_cut_job(bp__direct_call *w);
 
-/* Computes one channel of one item. `memory` has room for the weights of a channel, and then for rows. */
+/* Computes one channel of one item. `memory` holds the weights of a channel, and then rows. */
 void bp__direct_channel(bp__direct_call *w, int64_t unit, char *memory);
 
 #endif

@@ -15,7 +15,7 @@
 #define FAR ((int64_t)1 << 16) /* shifts from which on elements are not shared */
 enum { RUN = BP__DIRECT_RUN, TERMS = BP__DIRECT_TERMS, LAST = BP_MAX_CONV_NDIM - 1 };
 _Static_assert(ROW_BYTES >= TERMS * RUN * (int64_t)sizeof(double), "each term can pack its own elements");
-_Static_assert(SUM_BYTES >= RUN * (int64_t)sizeof(double), "there is room for a row of sums");
+_Static_assert(SUM_BYTES >= RUN * (int64_t)sizeof(double), "a row of sums fits");
 
 typedef bp__direct_call call;
 
