@@ -42,6 +42,10 @@ int64_t bp__conv_jobs(const bp_problem *problem);
 /* Makes one of them. */
 void bp__conv_job_of(const bp_problem *problem, int64_t index, bp__conv_job *job);
 
+/* Makes one row of all positions of an item where each reads the element with its index, and elements follow each
+ * other: kernels of one element. */
+void bp__conv_join_axes(bp__conv_job *job);
+
 /* Sums of `runs` runs of n results each. For run r and result i, in the order of t:
  *     sums[r * n + i] += weights[t * weight_term + i * weight_step] * from[t][r * run + i * step]
  * Terms with from[t] == NULL are left out. weight_step is 0 or 1. Weights have the type of sums. */

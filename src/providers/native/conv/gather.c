@@ -101,26 +101,29 @@ typedef struct piece {
 
 /* Finds the terms of a tap from a channel on. If the elements of the next taps in the row follow at the same distance,
  * and are all inside the image, they are part of the piece: images with few channels have short pieces otherwise. */
-static piece piece_at(const bp__conv_job *job, const positions *p, int64_t tap, int64_t channel, int64_t most) {
-    const bp__conv_axis *row = &job->axis[BP_MAX_CONV_NDIM - 1];
-    const int64_t next = row->change * row->stride, left = row->taps - tap % row->taps;
-    piece of = {.at = channel * job->image_channel, .step = job->image_channel, .count = job->channels - channel};
-    bp__conv_tap(job, tap, of.shift);
+static void find_piece(const bp__conv_job *job, const positions *p, const int64_t tap[BP_MAX_CONV_NDIM],
+                       int64_t channel, int64_t most, piece *of) {
+    enum { LAST = BP_MAX_CONV_NDIM - 1 };
+    const bp__conv_axis *row = &job->axis[LAST];
+    const int64_t next = row->change * row->stride, left = row->taps - tap[LAST];
+    int64_t at = channel * job->image_channel, step = job->image_channel, count = job->channels - channel;
     for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-        of.shift[d] *= job->axis[d].change;
-        of.at += of.shift[d] * job->axis[d].stride;
+        of->shift[d] = tap[d] * job->axis[d].change;
+        at += of->shift[d] * job->axis[d].stride;
     }
     if (left > 1 && (job->channels == 1 || next == job->channels * job->image_channel)) {
         int64_t end[BP_MAX_CONV_NDIM];
-        memcpy(end, of.shift, sizeof end);
-        end[BP_MAX_CONV_NDIM - 1] += (left - 1) * row->change;
-        if (covers(job, p, of.shift) == INSIDE && covers(job, p, end) == INSIDE) {
-            of.count += (left - 1) * job->channels;
-            of.step = job->channels == 1 ? next : of.step;
+        for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+            end[d] = of->shift[d] + (d == LAST ? (left - 1) * row->change : 0);
+        }
+        if (covers(job, p, of->shift) == INSIDE && covers(job, p, end) == INSIDE) {
+            count += (left - 1) * job->channels;
+            step = job->channels == 1 ? next : step;
         }
     }
-    of.count = bp__conv_least(of.count, most);
-    return of;
+    of->at = at;
+    of->step = step;
+    of->count = bp__conv_least(count, most);
 }
 
 /* Packs a piece into rows of a panel. */
@@ -170,13 +173,27 @@ static void fill_weight(const filling *f, int64_t k0, int64_t k, char *panel) {
     }
 }
 
+/* Moves on by `count` terms, which end in the same row of taps. */
+static void next_term(const bp__conv_job *job, int64_t tap[BP_MAX_CONV_NDIM], int64_t *channel, int64_t count) {
+    for (*channel += count; *channel >= job->channels; *channel -= job->channels) {
+        tap[BP_MAX_CONV_NDIM - 1]++;
+    }
+    for (int d = BP_MAX_CONV_NDIM - 1; d > 0 && tap[d] >= job->axis[d].taps; d--) {
+        tap[d] = 0;
+        tap[d - 1]++;
+    }
+}
+
 static void fill_image(const filling *f, int64_t k0, int64_t k, char *panel) {
+    int64_t tap[BP_MAX_CONV_NDIM], channel = k0 % f->job->channels;
+    bp__conv_tap(f->job, k0 / f->job->channels, tap);
     for (int64_t l = 0; l < k;) {
-        const int64_t channels = f->job->channels;
-        const piece of = piece_at(f->job, f->positions, (k0 + l) / channels, (k0 + l) % channels, k - l);
+        piece of;
+        find_piece(f->job, f->positions, tap, channel, k - l, &of);
         gather_piece(f->job, f->set, f->from, f->as_v, f->positions, f->width, &of,
                      panel + l * f->width * (int64_t)row_element(f->set));
         l += of.count;
+        next_term(f->job, tap, &channel, of.count);
     }
 }
 
@@ -202,10 +219,36 @@ static int width_of(const bp__conv_set *set, bool as_v, int64_t left) {
     return as_v ? bp__conv_v_width(set->products, left) : set->products->q_panel;
 }
 
+/* Packs positions of one row and some channels, if the kernel has one element and the image has all of them. Returns
+ * whether it has. */
+static bool gather_row(const bp__conv_job *job, const bp__conv_set *set, const char *image, bool as_v,
+                       const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t count, int64_t k0, int64_t k, char *panels) {
+    const bp__conv_axis *row = &job->axis[BP_MAX_CONV_NDIM - 1];
+    int64_t at = index[0] * job->image_batch + k0 * job->image_channel;
+    if (job->taps != 1 || set->products->k_unit != 1 || index[BP_MAX_CONV_NDIM] + count > row->grid) {
+        return false;
+    }
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        const bp__conv_axis *axis = &job->axis[d];
+        const int64_t low = index[1 + d] * axis->step + axis->first;
+        const int64_t high = low + (axis == row ? (count - 1) * axis->step : 0);
+        if (low < 0 || high >= axis->size) {
+            return false;
+        }
+        at += low * axis->stride;
+    }
+    packer(set, as_v)(panels, image + at * (int64_t)set->products->element, row->step * row->stride, job->image_channel,
+                      count, k, false);
+    return true;
+}
+
 void bp__conv_gather(const bp__conv_job *job, const bp__conv_set *set, const char *image, bool as_v, int64_t start,
                      int64_t count, int64_t k0, int64_t k, char *panels) {
     int64_t index[1 + BP_MAX_CONV_NDIM];
     bp__conv_position(job, start, index);
+    if (gather_row(job, set, image, as_v, index, count, k0, k, panels)) {
+        return;
+    }
     for (int64_t done = 0; done < count;) {
         const int width = width_of(set, as_v, count - done);
         positions p;

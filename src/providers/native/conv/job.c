@@ -82,3 +82,24 @@ void bp__conv_job_of(const bp_problem *problem, int64_t index, bp__conv_job *job
     }
     job->terms = job->taps * job->channels;
 }
+
+/* Whether each position of a dimension reads the element with its index, and no other one. */
+static bool copies(const bp__conv_axis *axis) {
+    return axis->taps == 1 && axis->first == 0 && axis->step == 1 && axis->grid == axis->size;
+}
+
+void bp__conv_join_axes(bp__conv_job *job) {
+    enum { LAST = BP_MAX_CONV_NDIM - 1 };
+    bp__conv_axis *last = &job->axis[LAST];
+    for (int d = LAST - 1; d >= 0 && copies(last); d--) {
+        bp__conv_axis *axis = &job->axis[d];
+        const bool follows = axis->stride == last->grid * last->stride && axis->result == last->grid * last->result;
+        if (!copies(axis) || (axis->grid > 1 && !follows)) {
+            return;
+        }
+        last->grid *= axis->grid;
+        last->size = last->grid;
+        axis->grid = 1;
+        axis->size = 1;
+    }
+}

@@ -13,18 +13,59 @@ INLINE REAL NAME(chain)(REAL a, REAL b, REAL c) {
                              : (REAL)scalar_madd_f64((double)a, (double)b, (double)c);
 }
 
+/* Four elements, which are exchanged with those of three other columns. */
+typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL))));
+
+INLINE NAME(four) NAME(load_four)(const NAME(element) * from) {
+    NAME(four) x = {0};
+    if (from && sizeof(IN) == sizeof(REAL)) {
+        memcpy(&x, from, sizeof x);
+    } else if (from) {
+        x = (NAME(four)){WIDEN(from[0]), WIDEN(from[1]), WIDEN(from[2]), WIDEN(from[3])};
+    }
+    return x;
+}
+
+INLINE void NAME(store_four)(NAME(number) * to, NAME(four) x) {
+    memcpy(to, &x, sizeof x);
+}
+
+/* Packs four columns with contiguous elements. Returns how many rows were packed. */
+INLINE int64_t NAME(gather_four)(NAME(number) * to, int width, const char *const *from, int64_t k) {
+    const NAME(element) * column[4];
+    int64_t l = 0;
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        column[i] = (const NAME(element) *)(const void *)from[i];
+    }
+    for (; l + 4 <= k; l += 4, to += 4 * width) {
+        NAME(four) x[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            x[i] = NAME(load_four)(column[i] ? column[i] + l : NULL);
+        }
+        const NAME(four) a = __builtin_shufflevector(x[0], x[1], 0, 4, 2, 6);
+        const NAME(four) b = __builtin_shufflevector(x[0], x[1], 1, 5, 3, 7);
+        const NAME(four) c = __builtin_shufflevector(x[2], x[3], 0, 4, 2, 6);
+        const NAME(four) d = __builtin_shufflevector(x[2], x[3], 1, 5, 3, 7);
+        NAME(store_four)(to, __builtin_shufflevector(a, c, 0, 1, 4, 5));
+        NAME(store_four)(to + width, __builtin_shufflevector(b, d, 0, 1, 4, 5));
+        NAME(store_four)(to + 2 * width, __builtin_shufflevector(a, c, 2, 3, 6, 7));
+        NAME(store_four)(to + 3 * width, __builtin_shufflevector(b, d, 2, 3, 6, 7));
+    }
+    return l;
+}
+
 static void NAME(gather)(void *panel, int width, const char *const *from, int64_t step, int64_t k) {
     NAME(number) *to = panel;
+    int64_t done = 0;
     for (int i = 0; i < width; i++) {
         const NAME(element) *column = (const NAME(element) *)(const void *)from[i];
-        if (!column) {
-            for (int64_t l = 0; l < k; l++) {
-                to[l * width + i] = 0;
-            }
-            continue;
+        if (i % 4 == 0) {
+            done = step == 1 && i + 4 <= width ? NAME(gather_four)(to + i, width, from + i, k) : 0;
         }
-        for (int64_t l = 0; l < k; l++) {
-            to[l * width + i] = WIDEN(column[l * step]);
+        for (int64_t l = done; l < k; l++) {
+            to[l * width + i] = column ? WIDEN(column[l * step]) : 0;
         }
     }
 }

@@ -39,6 +39,11 @@ typedef struct call {
     bp__stop stop;
 } call;
 
+static void job_of(const prepared *plan, int64_t index, bp__conv_job *job) {
+    bp__conv_job_of(&plan->problem, index, job);
+    bp__conv_join_axes(job);
+}
+
 static int64_t position_unit(const prepared *plan) {
     return plan->positions_are_v ? plan->set.products->p_panel : plan->set.products->q_panel;
 }
@@ -229,7 +234,7 @@ static void share(call *w, bp_task task) {
 static void pack_all(call *w) {
     char *const begin = w->packed;
     for (int64_t i = 0; i < w->plan->jobs && !bp__stopped(&w->stop); i++) {
-        bp__conv_job_of(&w->plan->problem, i, &w->job);
+        job_of(w->plan, i, &w->job);
         w->cut = cut(w->plan, &w->job);
         share(w, pack_rows);
         w->packed += w->cut.group_bytes * w->plan->problem.of.conv.groups;
@@ -275,7 +280,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
         pack_all(&w);
     }
     for (int64_t i = 0; i < plan->jobs && !bp__stopped(&w.stop); i++) {
-        bp__conv_job_of(&plan->problem, i, &w.job);
+        job_of(plan, i, &w.job);
         w.cut = cut(plan, &w.job);
         share(&w, compute_tiles);
         w.packed += w.cut.group_bytes * plan->problem.of.conv.groups;
@@ -309,7 +314,7 @@ static bool size_weights(prepared *plan) {
     for (int64_t i = 0; i < plan->jobs; i++) {
         bp__conv_job job;
         int64_t own;
-        bp__conv_job_of(&plan->problem, i, &job);
+        job_of(plan, i, &job);
         const int64_t rows = bp__conv_round_up(job.rows, plan->row_tile);
         if (__builtin_mul_overflow(rows * (int64_t)plan->set.products->packed,
                                    bp__conv_depth(plan->set.products, job.terms), &own) ||
@@ -336,7 +341,7 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
     plan->set = *set;
     plan->threads = threads;
     plan->jobs = bp__conv_jobs(problem);
-    bp__conv_job_of(problem, 0, &job);
+    job_of(plan, 0, &job);
     const int64_t step = job.axis[BP_MAX_CONV_NDIM - 1].result;
     /* Vectors follow the direction in which the result is contiguous. */
     plan->positions_are_v = job.result_channel != 1 && (step == 1 || job.axis[BP_MAX_CONV_NDIM - 1].grid > 1);

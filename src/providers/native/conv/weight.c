@@ -10,6 +10,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+/* Positions whose channels stay in a first-level cache while their panels are packed one by one, even if they are at
+ * addresses that share few places of the cache. */
+#define RUN ((int64_t)32)
 #define SUMS_BYTES ((int64_t)256 << 10) /* of one thread: half of a second-level cache */
 enum {
     MOST_PANELS = 4,
@@ -75,7 +78,7 @@ static void pack_y(const call *w, const tile *t, int64_t start, int64_t block, c
         const int64_t run = bp__conv_least(last->grid - index[BP_MAX_CONV_NDIM], block - l);
         at += index[0] * c->y_batch;
         for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-            at += index[1 + d] * c->y[d];
+            at += index[1 + d] * plan->job.axis[d].result;
         }
         pack_run(plan, true, w->y + at * (int64_t)plan->set.products->element, c->y_channel, last->result, t->k_count,
                  l, run, block, panels);
@@ -139,7 +142,7 @@ static void pack_tap(const call *w, const tile *t, int64_t tap, int64_t channel,
         at += shift[d] * job->axis[d].stride;
     }
     for (int64_t l = 0; l < block;) {
-        const run_of_positions run = run_at(plan, start + l, block - l);
+        const run_of_positions run = run_at(plan, start + l, bp__conv_least(block - l, RUN));
         int64_t begin, end;
         find_range(job, &run, shift, &begin, &end);
         if (begin > 0) {
@@ -417,6 +420,7 @@ bp_status bp__conv_plan_weight(const bp_host *host, const bp_problem *problem, c
     plan->threads = threads;
     forward.op = BP_OP_CONV;
     bp__conv_job_of(&forward, 0, &plan->job);
+    bp__conv_join_axes(&plan->job);
     cut(plan);
     const int64_t packed = (int64_t)set->products->packed, block = set->products->k_block;
     const int64_t height = bp__conv_round_up(plan->k_tile, set->products->lanes);
