@@ -118,7 +118,8 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
 }
 
 /* Multiply-adds at the speed of the hardware, in whole vectors of channels, and the conversion of the weight. Tensors
- * that are not channels-last are converted inside. */
+ * that are not channels-last are converted inside; depthwise convolutions of these copy columns and multiply them group
+ * by group. Gradients by the weight of larger kernels are slower than other passes. */
 double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                           int threads) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -131,7 +132,11 @@ double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, c
     const double products = positions * taps * (double)c->groups * (double)c->in_channels * wide;
     const bp__onednn_tensor *source = &call->operand[BP__ONEDNN_SOURCE].tensor;
     const double images = bp__onednn_elements(source) + bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor);
-    const double alone = products / (depthwise ? rate / 2 : rate) + images * (source->stride[1] == 1 ? 0.1 : 0.5);
+    const bool channels_last = source->stride[1] == 1;
+    const double part = depthwise                                      ? (channels_last ? 0.5 : 0.03)
+                        : problem->op == BP_OP_CONV_WEIGHT && taps > 1 ? 0.65
+                                                                       : 1;
+    const double alone = products / (part * rate) + images * (channels_last ? 0.1 : 0.5);
     const bool packed = (problem->policy.packed & WEIGHT) != 0;
     return 1000 + alone / threads + (threads > 1 ? 5000 : 0) +
            (packed ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor) * 0.7);
