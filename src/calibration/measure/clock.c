@@ -16,8 +16,9 @@ enum {
 };
 
 static bool run(const call *one, int64_t repeats) {
-    const bp_exec exec = {
-        .struct_size = sizeof exec, .packed = (const bp_packed *const *)one->packed, .operand_count = (size_t)one->count};
+    const bp_exec exec = {.struct_size = sizeof exec,
+                          .packed = (const bp_packed *const *)one->packed,
+                          .operand_count = (size_t)one->count};
     for (int64_t i = 0; i < repeats; i++) {
         if (bp_execute(one->plan, one->operands, one->is_packed ? &exec : NULL) != BP_OK) {
             return false;
