@@ -1,7 +1,9 @@
 /* matmul.h - computes matrix products.
  *
  * Element types: f16, bf16, f32, f64, c64, c128, the same for all tensors of a call. f16 and bf16 are summed in f32 and
- * rounded once at the end, to nearest even. Any strides. The caller provides the output. It is written completely, or
+ * rounded once at the end, to nearest even. a and b may also be i8 or u8, each by itself; the output is then i32, the
+ * exact sum modulo 2^32 (two's complement). It cannot overflow for k up to 33025 (both u8), 65793 (u8 and i8, either
+ * way) and 131071 (both i8). Any strides. The caller provides the output. It is written completely, or
  * not at all if the call fails before it runs. It must not overlap an input or itself (BP_E_OVERLAP). All functions are
  * thread-safe.
  *
@@ -30,12 +32,17 @@ BP_API bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, con
 /* Returns the shape of bp_matmul's output. `shape` is an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 
+/* Returns the element type of the product of a and b: i32 if both are i8 or u8, otherwise that of a. NULL gives
+ * BP_DTYPE_NONE. */
+BP_API bp_dtype bp_matmul_dtype(const DLTensor *a, const DLTensor *b);
+
 /* op() of bp_gemm(). */
 typedef enum bp_transform { BP_AS_IS, BP_TRANSPOSE, BP_CONJUGATE_TRANSPOSE, BP_CONJUGATE } bp_transform;
 
 /* Computes c = alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides. All three have rank 2, or rank 2
  * plus batch dimensions; those of a and b broadcast to those of c. alpha NULL means 1, beta NULL means 0. If beta is 0,
- * c is not read. For real matrices the imaginary parts of alpha and beta must be 0 (BP_E_ARGUMENT). */
+ * c is not read. For real matrices the imaginary parts of alpha and beta must be 0 (BP_E_ARGUMENT). For
+ * integers alpha must be 1, and beta 0 or 1 (BP_E_ARGUMENT). */
 BP_API bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
                          const DLTensor *b, const bp_scalar *beta, DLTensor *c);
 

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 4u
+#define BP_PROVIDER_ABI_MINOR 5u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -158,17 +158,22 @@ typedef enum bp_capability {
  * the strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be 0 or negative; C never overlaps
  * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
  * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
- * Sizes may be 0. */
+ * Sizes may be 0.
+ *
+ * bp_problem.dtype is the type of A. Since 2.5, B and C may have others: A and B are I8 or U8, and C is I32, the sum
+ * modulo 2^32. Alpha is 1 then, and beta 0 or 1. A provider that takes neither I8 nor U8 need not read b_type and
+ * c_type. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
     int64_t a_row, a_column; /* strides of A between rows and between columns */
     int64_t b_row, b_column;
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
-    uint8_t alpha, beta; /* a bp_factor */
-    uint8_t folded;      /* with deterministic 2: rows or columns of the product were items of a batch; dispatch then
-                          * requires BP_PROPERTY_ROW_INVARIANT */
-    uint8_t reserved[3];
+    uint8_t alpha, beta;    /* a bp_factor */
+    uint8_t folded;         /* with deterministic 2: rows or columns of the product were items of a batch; dispatch then
+                             * requires BP_PROPERTY_ROW_INVARIANT. Since 2.5 */
+    uint8_t b_type, c_type; /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
+    uint8_t reserved[1];
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */
@@ -352,6 +357,14 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
+/* Return the types of B and of C of a product. */
+static inline bp_dtype bp_gemm_b_type(const bp_problem *problem) {
+    return (bp_dtype)(problem->of.gemm.b_type ? problem->of.gemm.b_type : problem->dtype);
+}
+static inline bp_dtype bp_gemm_c_type(const bp_problem *problem) {
+    return (bp_dtype)(problem->of.gemm.c_type ? problem->of.gemm.c_type : problem->dtype);
+}
+
 /* Numerical properties that a candidate guarantees. An absent bit means "unknown", and a call that requires the
  * property fails. No property guarantees equality with a particular routine of a library; for products with one row or
  * column see blas.preferred=LIBRARY:gemm. */
@@ -366,7 +379,7 @@ typedef struct bp_problem {
 #define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
-#define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product */
+#define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product; since 2.5 */
 
 /* Result of accept() for one algorithm: refused with a reason, or accepted with its properties. */
 typedef struct bp_verdict {

@@ -90,7 +90,8 @@ static bool shape_result(product *of) {
         core_fail(of->state, status, NULL);
         return false;
     }
-    of->out = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = of->a.tensor.dtype, .shape = of->shape};
+    bp_dtype dtype = bp_matmul_dtype(&a.tensor, &b.tensor);
+    of->out = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
     return true;
 }
 

@@ -46,7 +46,7 @@ static int make_result(cli_job *job) {
         bp_status status = bp_matmul_shape(&a->tensor, &b->tensor, &ndim, shape);
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
-    return code == CLI_OK ? job_result(job, 0, bp_dtype_from_dlpack(a->tensor.dtype), ndim, shape) : code;
+    return code == CLI_OK ? job_result(job, 0, bp_matmul_dtype(&a->tensor, &b->tensor), ndim, shape) : code;
 }
 
 static int prepare(cli_job *job) {

@@ -86,6 +86,7 @@ static uint16_t bfloat(float x) {
 static void store(char *at, bp_dtype dtype, double value) {
     const float single = (float)value;
     const uint16_t word = dtype == BP_F16 ? half(single) : bfloat(single);
+    int32_t integer;
     switch (dtype) {
     case BP_F64:
     case BP_C128:
@@ -99,8 +100,16 @@ static void store(char *at, bp_dtype dtype, double value) {
     case BP_BF16:
         memcpy(at, &word, sizeof word);
         break;
+    case BP_I8:
+    case BP_U8: /* of products: all values */
+        *(uint8_t *)at = (uint8_t)(int)(128 * value);
+        break;
+    case BP_I32: /* what a product adds to */
+        integer = (int32_t)(0x1p31 * value);
+        memcpy(at, &integer, sizeof integer);
+        break;
     default:
-        break; /* integers are set by their meaning */
+        break; /* other integers are set by their meaning */
     }
 }
 

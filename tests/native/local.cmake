@@ -1,7 +1,8 @@
-# The AVX-512 tile compiled for AVX2, so that it runs everywhere, and the tile for AVX512_BF16 with a model of the
+# The AVX-512 tiles compiled for AVX2, so that they run everywhere, and the tile for AVX512_BF16 with a model of the
 # instruction. The file names select the flags of AVX2.
 set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_wide_avx2.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_bf16_model_avx2.c)
+    ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_bf16_model_avx2.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/native/wide/kernel_integer_wide_avx2.c)
 add_library(native_wide OBJECT ${wide_source})
 target_include_directories(native_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
     ${CMAKE_SOURCE_DIR}/src/providers/native)
@@ -15,3 +16,4 @@ foreach(source ${sources})
     target_link_libraries(test_native_${short} PRIVATE native_wide)
 endforeach()
 target_link_options(test_native_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)
+target_link_options(test_native_integer PRIVATE -Wl,--wrap=bp__native_integers)

@@ -22,14 +22,16 @@ static const char *order(char *text, size_t size, int64_t rows, int64_t columns,
 
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    char batch[32] = "", a[40], b[40], c[40];
+    char types[24], batch[32] = "", a[40], b[40], c[40];
     if (g->batch_ndim > 0) {
         snprintf(batch, sizeof batch, "%" PRId64 " x ", g->batch);
     }
     static const char *const betas[] = {"", " + C", " + beta C"};
+    snprintf(types, sizeof types, g->c_type ? "%s,%s->%s" : "%s", bp_dtype_name((bp_dtype)problem->dtype),
+             bp_dtype_name(bp_gemm_b_type(problem)), bp_dtype_name(bp_gemm_c_type(problem)));
     snprintf(buffer, size,
-             "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s",
-             bp_dtype_name((bp_dtype)problem->dtype), batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
+             "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s", types,
+             batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
              order(a, sizeof a, g->m, g->k, g->a_row, g->a_column), g->conjugate_a ? "*" : "", g->k, g->n,
              order(b, sizeof b, g->k, g->n, g->b_row, g->b_column), g->conjugate_b ? "*" : "", g->m, g->n,
              order(c, sizeof c, g->m, g->n, g->c_row, g->c_column), betas[g->beta <= BP_FACTOR_ANY ? g->beta : 0]);
@@ -46,7 +48,7 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     }
     const bool a = operand == 0;
     const int n = g->batch_ndim;
-    *layout = (bp__layout){.dtype = (bp_dtype)problem->dtype, .ndim = n + 2};
+    *layout = (bp__layout){.dtype = a ? (bp_dtype)problem->dtype : bp_gemm_b_type(problem), .ndim = n + 2};
     for (int i = 0; i < n; i++) {
         layout->shape[i] = g->batch_shape[i];
         layout->strides[i] = a ? g->batch_a[i] : g->batch_b[i];

@@ -14,6 +14,11 @@ static bool is_misplaced(const bp_scalar *factor, bool complex) {
     return factor && !complex && factor->im != 0.0;
 }
 
+/* Returns whether a factor of integers is one that they do not take. */
+static bool is_refused(const bp_scalar *factor, bool zero) {
+    return factor && factor->re != 1.0 && !(zero && factor->re == 0.0);
+}
+
 /* Returns the factor's class, for the key of a call. A factor that will be refused has its own class, so that its call
  * never matches a checked one. */
 static uint64_t factor_word(const bp_scalar *factor, double when_null, bool complex) {
@@ -36,6 +41,12 @@ static bp_status check_request(const bp__product_request *r) {
     if (is_misplaced(r->alpha, complex) || is_misplaced(r->beta, complex)) {
         return bp__fail(BP_E_ARGUMENT, "%s has an imaginary part, and the matrices are real",
                         is_misplaced(r->alpha, complex) ? "alpha" : "beta");
+    }
+    const bool integer = bp_dtype_from_dlpack(tensors[2]->dtype) == BP_I32;
+    if (integer && (is_refused(r->alpha, false) || is_refused(r->beta, true))) {
+        const bool alpha = is_refused(r->alpha, false);
+        return bp__fail(BP_E_ARGUMENT, "%s is %g; for integers %s", alpha ? "alpha" : "beta",
+                        alpha ? r->alpha->re : r->beta->re, alpha ? "alpha must be 1" : "beta must be 0 or 1");
     }
     return BP_OK;
 }

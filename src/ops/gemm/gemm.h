@@ -24,7 +24,7 @@ void bp__matrix_transpose(bp__matrix *matrix);
  * if more than BP_MAX_BATCH_NDIM remain. Fails with BP_E_OVERFLOW if sizes multiply beyond int64. */
 bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c);
 
-/* Checks first, for both operations: three valid tensors of one supported type. */
+/* Checks first, for both operations: three valid tensors of one supported type, or of integer types. */
 bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
                          bool data_optional);
 

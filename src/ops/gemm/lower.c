@@ -41,24 +41,43 @@ bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex) {
     return re == 0.0 && im == 0.0 ? BP_FACTOR_ZERO : (re == 1.0 && im == 0.0 ? BP_FACTOR_ONE : BP_FACTOR_ANY);
 }
 
+static bool is_byte(bp_dtype dtype) {
+    return dtype == BP_I8 || dtype == BP_U8;
+}
+
+bp_dtype bp_matmul_dtype(const DLTensor *a, const DLTensor *b) {
+    if (!a || !b) {
+        return BP_DTYPE_NONE;
+    }
+    const bp_dtype of_a = bp_dtype_from_dlpack(a->dtype);
+    return is_byte(of_a) && is_byte(bp_dtype_from_dlpack(b->dtype)) ? BP_I32 : of_a;
+}
+
 bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
                          bool data_optional) {
     BP__TRY(bp__tensor_check(a, "a", data_optional));
     BP__TRY(bp__tensor_check(b, "b", data_optional));
     BP__TRY(bp__tensor_check(c, c_name, data_optional));
-    bp_dtype dtype = bp_dtype_from_dlpack(a->dtype);
-    if (dtype < BP_F16 || dtype > BP_C128) {
-        return bp__fail(BP_E_DTYPE, "a is %s; matrix products take f16, bf16, f32, f64, c64 and c128",
-                        bp_dtype_name(dtype));
+    const bp_dtype of_a = bp_dtype_from_dlpack(a->dtype), of_b = bp_dtype_from_dlpack(b->dtype),
+                   of_c = bp_dtype_from_dlpack(c->dtype);
+    const char *names[] = {bp_dtype_name(of_a), bp_dtype_name(of_b), bp_dtype_name(of_c)};
+    if (!is_byte(of_a) && (of_a < BP_F16 || of_a > BP_C128)) {
+        return bp__fail(BP_E_DTYPE, "a is %s; matrix products take f16, bf16, f32, f64, c64 and c128, i8 and u8",
+                        names[0]);
     }
-    bp_dtype of_b = bp_dtype_from_dlpack(b->dtype), of_c = bp_dtype_from_dlpack(c->dtype);
-    if (of_b != dtype) {
-        return bp__fail(BP_E_DTYPE, "a is %s and b is %s; they must have the same type", bp_dtype_name(dtype),
-                        bp_dtype_name(of_b));
+    if (is_byte(of_a) && is_byte(of_b)) {
+        return of_c == BP_I32
+                   ? BP_OK
+                   : bp__fail(BP_E_DTYPE, "a is %s and b is %s, but %s is %s; the product of integers is i32", names[0],
+                              names[1], c_name, names[2]);
     }
-    if (of_c != dtype) {
-        return bp__fail(BP_E_DTYPE, "a and b are %s, but %s is %s; they must have the same type", bp_dtype_name(dtype),
-                        c_name, bp_dtype_name(of_c));
+    if (of_b != of_a) {
+        return bp__fail(BP_E_DTYPE, "a is %s and b is %s; they must have the same type, or both be i8 or u8", names[0],
+                        names[1]);
+    }
+    if (of_c != of_a) {
+        return bp__fail(BP_E_DTYPE, "a and b are %s, but %s is %s; they must have the same type", names[0], c_name,
+                        names[2]);
     }
     return BP_OK;
 }

@@ -7,7 +7,11 @@ bp_status bp__gemm_make(bp_problem *problem, const void *request) {
     const bp__product_request *r = request;
     problem->op = BP_OP_GEMM;
     BP__TRY(r->gemm ? bp__gemm_fill(problem, r) : bp__matmul_fill(problem, r));
-    problem->dtype = (uint32_t)bp_dtype_from_dlpack(r->tensors[0]->dtype);
+    const bp_dtype dtype = bp_dtype_from_dlpack(r->tensors[0]->dtype),
+                   of_b = bp_dtype_from_dlpack(r->tensors[1]->dtype), of_c = bp_dtype_from_dlpack(r->tensors[2]->dtype);
+    problem->dtype = (uint32_t)dtype;
+    problem->of.gemm.b_type = of_b == dtype ? 0 : (uint8_t)of_b;
+    problem->of.gemm.c_type = of_c == dtype ? 0 : (uint8_t)of_c;
     return BP_OK;
 }
 

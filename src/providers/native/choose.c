@@ -131,7 +131,7 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (v->k == 0 || g->alpha == BP_FACTOR_ZERO) {
         return BP__PATH_SCALE;
     }
-    if (kernels->widen) {
+    if (!kernels->small) {
         return BP__PATH_PACKED;
     }
     const int64_t work = work_of(v);
@@ -210,7 +210,7 @@ static bool can_take(const bp_gemm_problem *g, const bp__native_choice *choice, 
     const bool conjugates = kernels->complex && v->s_conjugate;
     const bool product = v->p > 0 && v->q > 0 && g->batch > 0 && v->k > 0 && g->alpha != BP_FACTOR_ZERO;
     return product && (path == BP__PATH_PACKED ||
-                       (path == BP__PATH_SMALL && !kernels->widen && !conjugates && work_of(v) > TINY_WORK));
+                       (path == BP__PATH_SMALL && kernels->small && !conjugates && work_of(v) > TINY_WORK));
 }
 
 /* Fills in threads, parts and cost of the choice's path. `rate` is the multiply-adds per nanosecond of its tile. */
@@ -224,7 +224,34 @@ static void complete(const bp_host *host, const bp_problem *problem, double rate
     choice->cost_ns = bp__native_cost_threads(choice, alone, choice->threads);
 }
 
+static bool is_byte(uint32_t dtype) {
+    return dtype == BP_I8 || dtype == BP_U8;
+}
+
+/* Products of integers have one path, and kernels by the types of V and S. */
+static int choose_integer(const bp_host *host, const bp_problem *problem, bp__native_choice *choice) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const int set = bp__native_isa(host, problem);
+    const bp__native_integer_set *kernels = bp__native_integers(set);
+    const uint32_t of_a = problem->dtype, of_b = bp_gemm_b_type(problem);
+    if (!is_byte(of_b) || bp_gemm_c_type(problem) != BP_I32) {
+        return 0;
+    }
+    memset(choice, 0, sizeof *choice);
+    choice->kernels = &kernels->of[0][0];
+    orient(g, choice);
+    choice->kernels =
+        &kernels->of[(choice->transposed ? of_b : of_a) == BP_U8][(choice->transposed ? of_a : of_b) == BP_U8];
+    choice->path = path_for(g, choice);
+    choice->algorithm = algorithm_text(choice->path, set);
+    complete(host, problem, bp__native_integer_rate(set), choice);
+    return 1;
+}
+
 int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
+    if (is_byte(problem->dtype)) {
+        return choose_integer(host, problem, choices);
+    }
     if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
         return 0;
     }

@@ -15,6 +15,9 @@ static const double rate[3][BP__NATIVE_DTYPES] = {
     [2] = {83, 83, 83, 41, 21, 10.5},
 };
 
+/* Rate of 8-bit integers, by that of f32: two products in each lane of an instruction, and a sum in another. */
+#define INTEGER_GAIN 1.6
+
 /* Nanoseconds from one multiply-add of a chain to the next. */
 #define LATENCY_NS 1.2
 
@@ -61,8 +64,9 @@ static double small_cost(const bp_host *host, double speed, const bp__native_cho
 static double cost_of_one(const bp_host *host, double speed, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
     const bp__native_view *v = &choice->view;
-    const double p = (double)v->p, q = (double)v->q, k = (double)v->k, element = (double)kernels->element;
-    const double bytes = element * (p * k + q * k + p * q);
+    const double p = (double)v->p, q = (double)v->q, k = (double)v->k, element = (double)kernels->element,
+                 result = (double)kernels->result;
+    const double bytes = element * (p * k + q * k) + result * p * q;
     /* Padding lanes of a tile are computed too. */
     const double compute = whole(p, kernels->lanes) * q * k / speed;
     const double pack = kernels->widen || kernels->pair ? 0.4 : 0.2;
@@ -72,7 +76,7 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     case BP__PATH_NONE:
         return 0;
     case BP__PATH_SCALE:
-        return element * p * q / bandwidth(host, element * p * q, 20);
+        return result * p * q / bandwidth(host, result * p * q, 20);
     case BP__PATH_TINY:
         return p * q * (k + 1) * (kernels->complex ? 2 : 1);
     case BP__PATH_DOT:
@@ -97,6 +101,10 @@ double bp__native_rate(int set, bp_dtype dtype) {
 
 double bp__native_bf16_rate(void) {
     return 2 * bp__native_rate(BP_CAPABILITY_AVX512, BP_BF16);
+}
+
+double bp__native_integer_rate(int set) {
+    return INTEGER_GAIN * bp__native_rate(set, BP_F32);
 }
 
 double bp__native_cost(const bp_host *host, double speed, const bp__native_choice *choice, int64_t batch) {

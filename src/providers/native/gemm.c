@@ -5,8 +5,10 @@
 static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
     uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT |
                           BP_PROPERTY_PROPAGATES_NAN;
-    properties |= problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
-                                                                        : BP_PROPERTY_ACCUMULATES_F32;
+    const bool integer = bp_gemm_c_type(problem) == BP_I32; /* of which nothing is rounded */
+    properties |= integer                                                 ? 0
+                  : problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
+                                                                          : BP_PROPERTY_ACCUMULATES_F32;
     if (choice->path == BP__PATH_PACKED) {
         properties |= BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | (choice->kernels->widen ? BP_PROPERTY_PACKS_C : 0);
         properties |= choice->kernels->pair && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
@@ -30,7 +32,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     bp__native_choice choices[BP__NATIVE_PATHS];
     const int count = bp__native_choose(host, problem, choices);
     if (count == 0) {
-        bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64 and c128 are offered");
+        bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64, c128, i8 and u8 are offered");
     }
     for (int i = 0; i < count; i++) {
         offer(problem, &choices[i], offers);

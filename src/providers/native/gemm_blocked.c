@@ -118,7 +118,7 @@ static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) 
         tile.beta[0] = 1;
         tile.beta[1] = 0;
     }
-    char *c = (char *)w->view->c + ((w->p0 + p) * tile.c_p + (w->q0 + q) * tile.c_q) * (int64_t)kernels->element;
+    char *c = (char *)w->view->c + ((w->p0 + p) * tile.c_p + (w->q0 + q) * tile.c_q) * (int64_t)kernels->result;
     if (!kernels->widen) {
         tile.c = c;
         kernels->block(&tile);

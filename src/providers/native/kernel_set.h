@@ -182,23 +182,24 @@ HALF(bf16)
 #define REAL_TYPE(type, bytes, block_of_k)                                                                             \
     {                                                                                                                  \
         .lanes = VECTOR_BYTES / bytes, .p_panel = REAL_VECTORS * VECTOR_BYTES / bytes, .q_panel = REAL_COLUMNS,        \
-        .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes, .sum = bytes, .pack_v = pack_v_##type,  \
-        .pack_s = pack_s_##type, .block = block_##type, .small = small_##type, .gemv = gemv_##type,                    \
-        .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type                           \
+        .k_block = block_of_k, .k_unit = 1, .element = bytes, .result = bytes, .packed = bytes, .sum = bytes,          \
+        .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type, .small = small_##type,                \
+        .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type      \
     }
 #define HALF_TYPE(type)                                                                                                \
     {                                                                                                                  \
         .lanes = VECTOR_BYTES / 4, .p_panel = REAL_VECTORS * VECTOR_BYTES / 4, .q_panel = REAL_COLUMNS,                \
-        .k_block = K_BLOCK_F32, .k_unit = 1, .element = 2, .packed = 4, .sum = 4, .pack_v = pack_v_##type,             \
-        .pack_s = pack_s_##type, .block = block_f32, .scale = scale_##type, .widen = widen_block_##type,               \
-        .narrow = narrow_block_##type                                                                                  \
+        .k_block = K_BLOCK_F32, .k_unit = 1, .element = 2, .result = 2, .packed = 4, .sum = 4,                         \
+        .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_f32, .scale = scale_##type,                   \
+        .widen = widen_block_##type, .narrow = narrow_block_##type                                                     \
     }
 #define COMPLEX_TYPE(type, bytes, block_of_k)                                                                          \
     {                                                                                                                  \
         .complex = true, .lanes = VECTOR_BYTES / bytes * 2, .p_panel = COMPLEX_VECTORS * VECTOR_BYTES / bytes * 2,     \
-        .q_panel = COMPLEX_COLUMNS, .k_block = block_of_k, .k_unit = 1, .element = bytes, .packed = bytes,             \
-        .sum = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type, .small = small_##type,  \
-        .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type, .scale = scale_##type      \
+        .q_panel = COMPLEX_COLUMNS, .k_block = block_of_k, .k_unit = 1, .element = bytes, .result = bytes,             \
+        .packed = bytes, .sum = bytes, .pack_v = pack_v_##type, .pack_s = pack_s_##type, .block = block_##type,        \
+        .small = small_##type, .gemv = gemv_##type, .outer = outer_##type, .dot = dot_##type, .tiny = tiny_##type,     \
+        .scale = scale_##type                                                                                          \
     }
 const bp__native_set SET = {
     .name = SET_NAME,

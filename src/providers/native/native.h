@@ -15,7 +15,8 @@
  * There are two exceptions, both decided by the shape alone. A result of one element (a dot product) is summed in
  * several lanes. A complex element adds its two imaginary products in an order that depends on which operand is V.
  *
- * Products of bf16 numbers (the algorithm "bf16") are a chain too, of other operations: see kernel_bf16.h.
+ * Products of bf16 numbers (the algorithm "bf16") are a chain too, of other operations: see kernel_bf16.h. Products of
+ * integers are exact modulo 2^32 in any order: see kernel_integer.h.
  */
 #ifndef BP_NATIVE_H
 #define BP_NATIVE_H
@@ -42,7 +43,7 @@ typedef void (*bp__native_run)(const bp__native_view *view, void *scratch);
 /* Kernels of one instruction set for one data type. Packed V consists of panels of `p_panel` rows, each stored as
  * [k][p_panel]; the last ones may have fewer vectors. Packed S consists of panels of `q_panel` columns, each stored as
  * [k][q_panel] and padded with zeros. Complex panels store real and imaginary parts apart. Panels of bf16 pairs store
- * two k of a row side by side, [k / 2][rows][2], padded with zeros if k is odd.
+ * two k of a row side by side, [k / 2][rows][2], padded with zeros if k is odd. Those of integers do so, too.
  */
 typedef struct bp__native_kernels {
     bool complex;
@@ -52,7 +53,8 @@ typedef struct bp__native_kernels {
     int k_block;      /* length of a block of k; results depend on it */
     int k_unit;       /* panels have a multiple of this many k: 2 if they store pairs, otherwise 1 */
     int rows_columns; /* columns of S up to which `small` reads rows of V that are contiguous along k in place */
-    size_t element;   /* bytes of an element in memory */
+    size_t element;   /* bytes of an element of V and S in memory */
+    size_t result;    /* bytes of an element of C */
     size_t packed;    /* bytes of an element in a panel */
     size_t sum;       /* bytes of a sum */
     bp__native_pack pack_v;
@@ -91,6 +93,18 @@ extern const bp__native_set bp__native_avx512;
 /* Products of bf16 numbers with VDPBF16PS: only the types bf16 and f32, whose elements are rounded when they are
  * packed, and only what the path PACKED needs (kernel_bf16.h). */
 extern const bp__native_set bp__native_avx512bf16;
+
+/* Kernels for products of 8-bit integers, [V is u8][S is u8]: those that the path PACKED and empty sums need. */
+typedef struct bp__native_integer_set {
+    bp__native_kernels of[2][2];
+} bp__native_integer_set;
+
+extern const bp__native_integer_set bp__native_integer_default;
+extern const bp__native_integer_set bp__native_integer_avx2;
+extern const bp__native_integer_set bp__native_integer_avx512;
+
+/* Returns the integer kernels of an ISA index. */
+const bp__native_integer_set *bp__native_integers(int set);
 
 /* Returns the set for products of bf16 numbers that this processor and the problem's policy permit, or NULL and a
  * reason in *why. */

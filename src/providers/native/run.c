@@ -81,7 +81,7 @@ static void select_item(const call *work, int64_t item, bp__native_view *view) {
     *view = work->view;
     view->v = advance(view->v, v, plan);
     view->s = advance(view->s, s, plan);
-    view->c = (char *)view->c + c * (int64_t)plan->kernels->element;
+    view->c = (char *)view->c + c * (int64_t)plan->kernels->result;
 }
 
 /* Restricts a view to one rectangle of C. The rows of a rectangle are whole vectors. */
@@ -94,7 +94,7 @@ static void select_part(const prepared *plan, int p_part, int q_part, bp__native
     view->q = q1 - q0;
     view->v = advance(view->v, p0 * view->v_p, plan);
     view->s = advance(view->s, q0 * view->s_q, plan);
-    view->c = (char *)view->c + (p0 * view->c_p + q0 * view->c_q) * (int64_t)plan->kernels->element;
+    view->c = (char *)view->c + (p0 * view->c_p + q0 * view->c_q) * (int64_t)plan->kernels->result;
 }
 
 /* Computes units of work until none is left or the call is stopped. */

@@ -1,0 +1,130 @@
+/* kernel_pairs.h - template: packs panels whose elements are pairs of numbers with neighbouring k, and multiplies them.
+ * Parameters: REAL (type of sums and of C), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the type's
+ * suffix), REAL_VECTORS and REAL_COLUMNS of a tile (3 and 8, or 2 and 4), NR and MV (the same), K_BLOCK, S_LANES (a
+ * divisor of NR), ROW (type of an element before it is paired), pair_v() and pair_s() (pair VL or S_LANES elements of two
+ * rows; the second is NULL behind the last k), and DOT(sum, v, s): for each lane, the sum plus the two products.
+ */
+#define S_CHUNK_BYTES (192 * 1024)
+/* Columns of S that stay in the second-level cache while panels of V are read. */
+#define CHUNK ((int)(S_CHUNK_BYTES / (K_BLOCK * sizeof(uint16_t)) / NR * NR))
+
+/* Converts k rows of a panel; `width` is a multiple of S_LANES. */
+static void pair_rows(void *panel, const ROW *rows, int width, int64_t k) {
+    uint32_t *to = panel;
+    for (int64_t l = 0; l < k; l += 2, to += width) {
+        const ROW *even = rows + l * width, *odd = l + 1 < k ? even + width : NULL;
+        if (width % VL == 0) {
+            for (int i = 0; i < width; i += VL) {
+                pair_v(to + i, even + i, odd ? odd + i : NULL);
+            }
+        } else {
+            for (int i = 0; i < width; i += S_LANES) {
+                pair_s(to + i, even + i, odd ? odd + i : NULL);
+            }
+        }
+    }
+}
+
+/* Packs `count` rows of k elements into panels of pairs, some k of one panel at a time: as rows first. */
+INLINE void pack_pairs(bp__native_pack plain, bool v, size_t element, void *panels, const void *source, int64_t across,
+                       int64_t along, int64_t count, int64_t k) {
+    enum { ROWS = 64 }; /* even; they stay in the first-level cache */
+    ROW rows[ROWS * (MV * VL > NR ? MV * VL : NR)];
+    uint32_t *to = panels;
+    for (int64_t done = 0; done < count;) {
+        const int width = v ? PACK_WIDTH_V(count - done) : NR;
+        const int64_t some = count - done < width ? count - done : width;
+        for (int64_t l = 0; l < k; l += ROWS) {
+            const int64_t depth = k - l < ROWS ? k - l : ROWS;
+            plain(rows, (const char *)source + (done * across + l * along) * (int64_t)element, across, along, some, depth,
+                  false);
+            pair_rows(to + l / 2 * width, rows, width, depth);
+        }
+        to += (k + 1) / 2 * width;
+        done += some;
+    }
+}
+
+#define PACK_PAIRS(name, which, v)                                                                                     \
+    static void name(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,        \
+                     bool conjugate) {                                                                                 \
+        (void)conjugate;                                                                                               \
+        pack_pairs(plain_##which, v, sizeof(IN), panels, source, across, along, count, k);                             \
+    }
+
+/* ---- Tiles ---- */
+
+/* Computes `count` tiles side by side, each of mv vectors by nr columns, from panels with t->k / 2 pairs. */
+INLINE void tile(int mv, int nr, const bp__native_view *t, const uint32_t *panel, const uint32_t *s, REAL *c, int rows,
+                 int64_t count) {
+    const int64_t pairs = (t->k + 1) / 2;
+    const NAME(target) target = NAME(target_of)(t, rows);
+    for (; count > 0; count--, s += NR * pairs, c += nr * target.c_q) {
+        const uint32_t *v = panel, *y = s;
+        VECTOR sum[MOST_COLUMNS][MV];
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            __builtin_prefetch(c + j * target.c_q, 1);
+            UNROLL
+            for (int i = 0; i < mv; i++) {
+                sum[j][i] = NAME(splat)(0);
+            }
+        }
+        for (int64_t l = pairs; l > 0; l--, v += mv * VL, y += NR) {
+            pairs_v x[MV];
+            UNROLL
+            for (int i = 0; i < mv; i++) {
+                x[i] = *(const loose_v *)(v + i * VL);
+            }
+            UNROLL
+            for (int j = 0; j < nr; j++) {
+                const pairs_v factor = (pairs_v){0} + y[j];
+                UNROLL
+                for (int i = 0; i < mv; i++) {
+                    sum[j][i] = DOT(sum[j][i], x[i], factor);
+                }
+            }
+        }
+        NAME(finish)(mv, nr, sum, &target, c);
+    }
+}
+
+typedef void tile_function(const bp__native_view *t, const uint32_t *v, const uint32_t *s, REAL *c, int rows,
+                           int64_t count);
+#define TILE(mv, nr)                                                                                                   \
+    static void tile_##mv##nr(const bp__native_view *t, const uint32_t *v, const uint32_t *s, REAL *c, int rows,      \
+                              int64_t count) {                                                                         \
+        tile(mv, nr, t, v, s, c, rows, count);                                                                         \
+    }
+#define FOUR(f, mv) f(mv, 1) f(mv, 2) f(mv, 3) f(mv, 4)
+#define EIGHT(f, mv) FOUR(f, mv) f(mv, 5) f(mv, 6) f(mv, 7) f(mv, 8)
+#if REAL_COLUMNS == 8
+#define TILES(f) EIGHT(f, 1) EIGHT(f, 2) EIGHT(f, 3)
+#else
+#define TILES(f) FOUR(f, 1) FOUR(f, 2)
+#endif
+TILES(TILE)
+#define ENTRY(mv, nr) [mv - 1][nr - 1] = tile_##mv##nr,
+static tile_function *const tiles[MV][NR] = {TILES(ENTRY)};
+
+/* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
+ * while all panels of V are read. */
+static void block(const bp__native_view *b) {
+    const int64_t pairs = (b->k + 1) / 2;
+    REAL *c = b->c;
+    for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
+        const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK, rest = (end - chunk) % NR, q = end - rest;
+        const uint32_t *v = b->v, *s = b->s;
+        for (int64_t p = 0; p < b->p;) {
+            const int mv = NAME(vectors)(b->p - p);
+            const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
+            REAL *to = c + p * b->c_p;
+            tiles[mv - 1][NR - 1](b, v, s + chunk * pairs, to + chunk * b->c_q, rows, (end - chunk) / NR);
+            if (rest) {
+                tiles[mv - 1][rest - 1](b, v, s + q * pairs, to + q * b->c_q, rows, 1);
+            }
+            v += mv * VL * pairs;
+            p += rows;
+        }
+    }
+}

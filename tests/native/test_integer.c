@@ -1,0 +1,405 @@
+/* test_integer.c - tests products of 8-bit integers: every element against a sum in int64_t modulo 2^32, for all kernel
+ * sets, signs, layouts, batches and threads; packed operands; and refusals. The linker replaces the function that
+ * selects the kernels, so that the tile for AVX-512 runs on processors without it.
+ */
+#include "backplane.h"
+#include "providers/native/native.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define NATIVE "blas.preferred=native,dispatch.fallback=strict"
+
+extern const bp__native_integer_set bp__native_integer_wide;
+static bool wide;
+
+const bp__native_integer_set *__real_bp__native_integers(int set);
+const bp__native_integer_set *__wrap_bp__native_integers(int set);
+
+const bp__native_integer_set *__wrap_bp__native_integers(int set) {
+    return wide ? &bp__native_integer_wide : __real_bp__native_integers(set);
+}
+
+/* ---- Operands ---- */
+
+typedef enum order { ROWS, COLUMNS, PADDED, SPREAD, REVERSED, ORDERS } order;
+typedef enum values { ANY, LOWEST, HIGHEST } values;
+
+typedef struct matrix {
+    bp_dtype dtype;
+    int64_t items; /* of a batch; 0: none, 1: broadcast */
+    int64_t rows, columns;
+    size_t bytes;
+    unsigned char *memory;
+    int64_t step, row, column; /* in elements */
+    char *first;
+    bp_view view;
+} matrix;
+
+static uint64_t next_random(void) {
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+
+static unsigned char value(values kind, bp_dtype dtype) {
+    static const unsigned char extremes[] = {0, 1, 127, 128, 129, 255};
+    const uint64_t random = next_random();
+    switch (kind) {
+    case LOWEST:
+        return dtype == BP_I8 ? 128 : 0;
+    case HIGHEST:
+        return dtype == BP_I8 ? 127 : 255;
+    case ANY:
+        break;
+    }
+    return random % 4 == 0 ? extremes[random / 4 % COUNT(extremes)] : (unsigned char)(random >> 40);
+}
+
+/* The block has exactly the bytes of the layout, so that checkers find accesses beyond it. */
+static void make(matrix *x, bp_dtype dtype, int64_t items, int64_t rows, int64_t columns, order layout, values kind) {
+    const int64_t size = (int64_t)bp_dtype_size(dtype), gap = layout == PADDED ? 5 : 0;
+    const int64_t unit = layout == SPREAD ? 3 : 1, count = items ? items : 1;
+    *x = (matrix){.dtype = dtype, .items = items, .rows = rows, .columns = columns};
+    x->column = layout == COLUMNS ? rows : unit;
+    x->row = layout == COLUMNS ? 1 : (columns + gap) * unit;
+    x->step = (rows * columns + rows * gap) * unit + 2;
+    const int64_t span =
+        rows * columns * count == 0 ? 0 : (rows - 1) * x->row + (columns - 1) * x->column + (count - 1) * x->step + 1;
+    x->bytes = (size_t)(span * size);
+    x->memory = malloc(x->bytes + 1);
+    assert_non_null(x->memory);
+    for (size_t i = 0; i < x->bytes; i++) {
+        x->memory[i] = value(kind, dtype);
+    }
+    x->first = (char *)x->memory;
+    if (layout == REVERSED) {
+        x->first += ((rows > 0 ? rows - 1 : 0) * x->row + (columns > 0 ? columns - 1 : 0) * x->column) * size;
+        x->row = -x->row, x->column = -x->column;
+    }
+    const int64_t shape[] = {items, rows, columns}, strides[] = {x->step, x->row, x->column};
+    const int skip = items == 0;
+    assert_int_equal(bp_view_init(&x->view, x->first, dtype, 3 - skip, shape + skip, strides + skip), BP_OK);
+}
+
+static void release(matrix *x) {
+    free(x->memory);
+}
+
+static char *at(const matrix *x, int64_t item, int64_t i, int64_t j) {
+    const int64_t place = (x->items > 1 ? item * x->step : 0) + i * x->row + j * x->column;
+    return x->first + place * (int64_t)bp_dtype_size(x->dtype);
+}
+
+static int64_t number(const matrix *x, int64_t item, int64_t i, int64_t j) {
+    const unsigned char byte = *(unsigned char *)at(x, item, i, j);
+    return x->dtype == BP_I8 ? (int64_t)(signed char)byte : (int64_t)byte;
+}
+
+/* Returns A @ B in int64_t, modulo 2^32. */
+static uint32_t expected(const matrix *a, const matrix *b, int64_t item, int64_t i, int64_t j) {
+    int64_t sum = 0;
+    for (int64_t l = 0; l < a->columns; l++) {
+        sum += number(a, item, i, l) * number(b, item, l, j);
+    }
+    return (uint32_t)(uint64_t)sum;
+}
+
+/* ---- Products ---- */
+
+typedef struct product {
+    bp_dtype a, b;
+    int64_t items, m, n, k;
+    order orders[3];
+    values values;
+    bool share_a, share_b, add;
+} product;
+
+/* Compares all elements, and requires that no byte between them changed. */
+static void check_result(const product *p, const matrix *a, const matrix *b, const matrix *c,
+                         const unsigned char *before, const char *settings) {
+    unsigned char *rest = malloc(c->bytes + 1);
+    assert_non_null(rest);
+    memcpy(rest, c->memory, c->bytes);
+    for (int64_t item = 0; item < (p->items ? p->items : 1); item++) {
+        for (int64_t i = 0; i < p->m; i++) {
+            for (int64_t j = 0; j < p->n; j++) {
+                uint32_t got, old;
+                const int64_t offset = at(c, item, i, j) - (char *)c->memory;
+                memcpy(&got, c->memory + offset, sizeof got);
+                memcpy(&old, before + offset, sizeof old);
+                memcpy(rest + offset, &old, sizeof old);
+                const uint32_t right = expected(a, b, item, i, j) + (p->add ? old : 0);
+                if (got != right) {
+                    fail_msg("%s%s %s x %s, %ld x %ldx%ldx%ld, orders %d %d %d: (%ld,%ld,%ld) is %d and not %d",
+                             settings, wide ? " wide" : "", bp_dtype_name(p->a), bp_dtype_name(p->b), (long)p->items,
+                             (long)p->m, (long)p->k, (long)p->n, p->orders[0], p->orders[1], p->orders[2], (long)item,
+                             (long)i, (long)j, (int)got, (int)right);
+                }
+            }
+        }
+    }
+    assert_memory_equal(rest, before, c->bytes);
+    free(rest);
+}
+
+static bp_options *options_of(const char *settings) {
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    return options;
+}
+
+static void check_with(const product *p, const char *settings) {
+    const bp_scalar one = {1, 0};
+    matrix a, b, c;
+    make(&a, p->a, p->items && p->share_a ? 1 : p->items, p->m, p->k, p->orders[0], p->values);
+    make(&b, p->b, p->items && p->share_b ? 1 : p->items, p->k, p->n, p->orders[1], p->values);
+    make(&c, BP_I32, p->items, p->m, p->n, p->orders[2], ANY);
+    unsigned char *before = malloc(c.bytes + 1);
+    assert_non_null(before);
+    memcpy(before, c.memory, c.bytes);
+    bp_options *options = options_of(settings);
+    const bp_status status =
+        p->add ? bp_gemm_run(options, BP_AS_IS, BP_AS_IS, NULL, &a.view.tensor, &b.view.tensor, &one, &c.view.tensor)
+               : bp_matmul_run(options, &a.view.tensor, &b.view.tensor, &c.view.tensor);
+    if (status != BP_OK) {
+        fail_msg("%s: %s", settings, bp_last_error());
+    }
+    check_result(p, &a, &b, &c, before, settings);
+    bp_options_release(options);
+    free(before);
+    release(&a);
+    release(&b);
+    release(&c);
+}
+
+static const bp_dtype types[] = {BP_I8, BP_U8};
+#define SIGNS 4
+static bp_dtype of_a(int signs) {
+    return types[signs & 1];
+}
+static bp_dtype of_b(int signs) {
+    return types[signs >> 1];
+}
+
+static const char *const sets[] = {NATIVE ",cpu.capability=default,num_threads=1",
+                                   NATIVE ",cpu.capability=avx2,num_threads=1", NATIVE ",num_threads=1"};
+
+/* Checks a product with each set of kernels. The last one is the highest of the processor. */
+static void check(const product *p) {
+    for (size_t i = 0; i < COUNT(sets); i++) {
+        check_with(p, sets[i]);
+    }
+    wide = true;
+    check_with(p, sets[0]);
+    wide = false;
+}
+
+static void all_layouts(void **state) {
+    (void)state;
+    for (int i = 0; i < SIGNS * ORDERS * ORDERS * ORDERS; i++) {
+        const int at_order = i / SIGNS;
+        check(&(product){.a = of_a(i % SIGNS),
+                         .b = of_b(i % SIGNS),
+                         .m = 9,
+                         .n = 19,
+                         .k = 7,
+                         .add = i % 3 == 0,
+                         .orders = {(order)(at_order % ORDERS), (order)(at_order / ORDERS % ORDERS),
+                                    (order)(at_order / ORDERS / ORDERS)}});
+    }
+}
+
+static void odd_sizes(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {
+        {0, 3, 2},    {3, 0, 2},    {3, 2, 0},   {0, 0, 0},    {1, 1, 1},     {1, 1, 9},    {1, 9, 1},
+        {9, 1, 9},    {1, 5, 17},   {17, 5, 1},  {2, 3, 2},    {1, 70, 3001}, {70, 1, 5},   {31, 33, 29},
+        {64, 64, 64}, {65, 63, 67}, {3, 2, 301}, {130, 70, 2}, {49, 41, 1},   {50, 9, 769}, {17, 23, 1537}};
+    for (size_t i = 0; i < COUNT(sizes) * SIGNS; i++) {
+        const int64_t *s = sizes[i / SIGNS];
+        product p = {.a = of_a(i % SIGNS), .b = of_b(i % SIGNS), .m = s[0], .n = s[1], .k = s[2]};
+        check(&p);
+        p = (product){p.a, p.b, 0, s[0], s[1], s[2], {COLUMNS, COLUMNS, PADDED}, ANY, false, false, true};
+        check(&p);
+    }
+}
+
+static void batches(void **state) {
+    (void)state;
+    for (int i = 0; i < 32; i++) { /* two bits are the signs */
+        check(&(product){.a = of_a(i % SIGNS),
+                         .b = of_b(i % SIGNS),
+                         .items = 5,
+                         .m = 6,
+                         .n = 11,
+                         .k = 13,
+                         .orders = {i & 4 ? COLUMNS : ROWS, i & 8 ? PADDED : ROWS, ROWS},
+                         .share_a = i & 4,
+                         .share_b = i & 8,
+                         .add = (i & 16) || (i & 12) == 12}); /* only gemm repeats both factors */
+    }
+}
+
+/* Pairs of products of these values exceed 16 bits, and sums of many exceed 32. */
+static void extreme_values(void **state) {
+    (void)state;
+    for (int i = 0; i < SIGNS * 2; i++) {
+        const values kind = i / SIGNS ? HIGHEST : LOWEST;
+        check(&(product){.a = of_a(i % SIGNS), .b = of_b(i % SIGNS), .m = 9, .n = 17, .k = 1001, .values = kind});
+        check(&(product){.a = of_a(i % SIGNS), .b = of_b(i % SIGNS), .m = 3, .n = 5, .k = 140001, .values = kind});
+    }
+}
+
+static void any_threads(void **state) {
+    (void)state;
+    static const int threads[] = {1, 2, 3, 7};
+    for (size_t i = 0; i < COUNT(threads) * SIGNS; i++) {
+        char settings[160];
+        snprintf(settings, sizeof settings, NATIVE ",deterministic=threads,num_threads=%d", threads[i / SIGNS]);
+        product p = {.a = of_a(i % SIGNS), .b = of_b(i % SIGNS), .m = 301, .n = 203, .k = 1000};
+        check_with(&p, settings);
+        p = (product){.a = p.a, .b = p.b, .items = 9, .m = 70, .n = 61, .k = 300, .share_b = true};
+        check_with(&p, settings);
+    }
+}
+
+/* ---- Packed operands ---- */
+
+static void packed_operands(void **state) {
+    (void)state;
+    for (int i = 0; i < SIGNS * 3; i++) {
+        const product p = {.a = of_a(i % SIGNS), .b = of_b(i % SIGNS), .m = 33, .n = 65, .k = 1601};
+        const int which = 1 + i / SIGNS; /* bit 0: A, bit 1: B */
+        matrix a, b, c;
+        bp_plan *plan;
+        bp_packed *packed[3] = {NULL};
+        make(&a, p.a, 0, p.m, p.k, ROWS, ANY);
+        make(&b, p.b, 0, p.k, p.n, ROWS, ANY);
+        make(&c, BP_I32, 0, p.m, p.n, ROWS, ANY);
+        bp_options *options = options_of(NATIVE);
+        assert_int_equal(bp_matmul_plan(&plan, options, &a.view.tensor, &b.view.tensor, &c.view.tensor), BP_OK);
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+        assert_int_equal(info.alignment, 4);
+        assert_int_equal(info.packs, 3);
+        bp_operand operands[3] = {{a.first, 0}, {b.first, 0}, {c.first, 0}};
+        for (int o = 0; o < 2; o++) {
+            if (which >> o & 1) {
+                assert_int_equal(bp_plan_pack(plan, o, &operands[o], &packed[o]), BP_OK);
+            }
+        }
+        unsigned char *before = malloc(c.bytes);
+        assert_non_null(before);
+        memcpy(before, c.memory, c.bytes);
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
+        assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+        check_result(&p, &a, &b, &c, before, "packed");
+        bp_packed_release(packed[0]);
+        bp_packed_release(packed[1]);
+        bp_plan_release(plan);
+        bp_options_release(options);
+        free(before);
+        release(&a);
+        release(&b);
+        release(&c);
+    }
+}
+
+/* ---- Refusals ---- */
+
+static void refused_types(void **state) {
+    (void)state;
+    static const struct {
+        bp_dtype a, b, c;
+        const char *text;
+    } cases[] = {
+        {BP_I8, BP_I8, BP_I8, "a is i8 and b is i8, but out is i8; the product of integers is i32"},
+        {BP_U8, BP_I8, BP_F32, "a is u8 and b is i8, but out is f32; the product of integers is i32"},
+        {BP_I8, BP_F32, BP_I32, "a is i8 and b is f32; they must have the same type, or both be i8 or u8"},
+        {BP_F32, BP_F32, BP_I32, "a and b are f32, but out is i32; they must have the same type"},
+        {BP_I32, BP_I32, BP_I32, "a is i32; matrix products take f16, bf16, f32, f64, c64 and c128, i8 and u8"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        matrix a, b, c;
+        make(&a, cases[i].a, 0, 2, 2, ROWS, ANY);
+        make(&b, cases[i].b, 0, 2, 2, ROWS, ANY);
+        make(&c, cases[i].c, 0, 2, 2, ROWS, ANY);
+        assert_int_equal(bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor), BP_E_DTYPE);
+        assert_string_equal(bp_last_error(), cases[i].text);
+        release(&a);
+        release(&b);
+        release(&c);
+    }
+}
+
+static void refused_factors_and_overlap(void **state) {
+    (void)state;
+    matrix a, b, c;
+    make(&a, BP_I8, 0, 2, 2, ROWS, ANY);
+    make(&b, BP_U8, 0, 2, 2, ROWS, ANY);
+    make(&c, BP_I32, 0, 2, 2, ROWS, ANY);
+    const bp_scalar zero = {0, 0}, one = {1, 0}, two = {2, 0};
+    const bp_scalar *const factors[][2] = {{&two, &one}, {&zero, &one}, {NULL, &two}};
+    for (size_t i = 0; i < COUNT(factors); i++) {
+        assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &one, &a.view.tensor, &b.view.tensor, &one, &c.view.tensor),
+                         BP_OK);
+        assert_int_equal(
+            bp_gemm(BP_AS_IS, BP_AS_IS, factors[i][0], &a.view.tensor, &b.view.tensor, factors[i][1], &c.view.tensor),
+            BP_E_ARGUMENT);
+        assert_non_null(strstr(bp_last_error(), i == 2 ? "beta is 2; for integers beta must be 0 or 1"
+                                                       : "for integers alpha must be 1"));
+    }
+    bp_view inside;
+    const int64_t shape[] = {2, 2};
+    assert_int_equal(bp_view_init(&inside, (char *)c.memory + 12, BP_I8, 2, shape, NULL), BP_OK);
+    assert_int_equal(bp_matmul(&inside.tensor, &b.view.tensor, &c.view.tensor), BP_E_OVERLAP);
+    assert_int_equal(bp_matmul_dtype(&a.view.tensor, &b.view.tensor), BP_I32);
+    assert_int_equal(bp_matmul_dtype(&c.view.tensor, &b.view.tensor), BP_I32);
+    assert_int_equal(bp_matmul_dtype(NULL, &b.view.tensor), BP_DTYPE_NONE);
+    release(&a);
+    release(&b);
+    release(&c);
+}
+
+/* Every candidate accepts the product with the properties that integers have, or says that it does not take them. */
+static void candidates(void **state) {
+    (void)state;
+    bp_explanation *explanation;
+    matrix a, b, c;
+    make(&a, BP_U8, 0, 64, 64, ROWS, ANY);
+    make(&b, BP_I8, 0, 64, 64, ROWS, ANY);
+    make(&c, BP_I32, 0, 64, 64, ROWS, ANY);
+    assert_int_equal(bp_matmul_explain(&explanation, NULL, &a.view.tensor, &b.view.tensor, &c.view.tensor), BP_OK);
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    int native = 0;
+    for (int n = 0; bp_explanation_at(explanation, n, &candidate); n++) {
+        const uint32_t wanted = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT;
+        if (candidate.accepted) {
+            assert_string_equal(candidate.library, "native");
+            assert_int_equal(candidate.properties & wanted, wanted);
+            assert_int_equal(candidate.properties & (BP_PROPERTY_ACCUMULATES_F32 | BP_PROPERTY_ACCUMULATES_F64), 0);
+            native++;
+        }
+    }
+    assert_int_equal(native, 1);
+    bp_explanation_release(explanation);
+    release(&a);
+    release(&b);
+    release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_layouts),    cmocka_unit_test(odd_sizes),   cmocka_unit_test(batches),
+        cmocka_unit_test(extreme_values), cmocka_unit_test(any_threads), cmocka_unit_test(packed_operands),
+        cmocka_unit_test(refused_types),  cmocka_unit_test(candidates),  cmocka_unit_test(refused_factors_and_overlap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
