@@ -17,6 +17,32 @@ static bool is_complex(const DLTensor *tensor) {
     return tensor->dtype.code == kDLComplex;
 }
 
+/* Converts i8, u8 and i32, which bp_tensor_copy() does not convert to floating types. */
+static void widen_integers(const DLTensor *from, int dim, const char *at, double **to) {
+    const int64_t size = from->dtype.bits / 8;
+    if (dim < from->ndim) {
+        int64_t step = size;
+        for (int i = from->ndim - 1; i > dim; i--) {
+            step *= from->shape[i];
+        }
+        step = from->strides ? from->strides[dim] * size : step;
+        for (int64_t i = 0; i < from->shape[dim]; i++) {
+            widen_integers(from, dim + 1, at + i * step, to);
+        }
+        return;
+    }
+    int32_t integer = 0;
+    memcpy(&integer, at, size == 4 ? sizeof integer : 1);
+    *(*to)++ = size == 4                    ? (double)integer
+               : from->dtype.code == kDLInt ? (double)*(const int8_t *)at
+                                            : (double)*(const uint8_t *)at;
+}
+
+static bool is_integer(const DLTensor *tensor) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    return dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32;
+}
+
 bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     memset(made, 0, sizeof *made);
     npy_header *header = &made->array.header;
@@ -30,8 +56,13 @@ bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     made->parts = is_complex(tensor) ? 2 : 1;
     bp_status status = npy_allocate(&made->array);
     status = status == BP_OK ? npy_view(&made->array, &made->view) : status;
-    status = status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
     made->data = made->array.data;
+    if (status == BP_OK && is_integer(tensor)) {
+        double *to = made->array.data;
+        widen_integers(tensor, 0, (const char *)tensor->data + tensor->byte_offset, &to);
+        return BP_OK;
+    }
+    status = status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
     for (int64_t i = 0; status == BP_OK && conjugate && made->parts == 2 && i < header->count; i++) {
         ((double *)made->array.data)[2 * i + 1] *= -1;
     }
@@ -196,6 +227,8 @@ static format format_of(bp_dtype dtype) {
     case BP_F32:
     case BP_C64:
         return (format){FLT_MAX, 0x1p-149, single, single};
+    case BP_I32:
+        return (format){DBL_MAX, 0, 0, 0}; /* exact, modulo 2^32 */
     default:
         return (format){DBL_MAX, 0x1p-1074, twice, twice};
     }
@@ -219,6 +252,7 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
         const reference_value *value = &made->values[i];
         const double *element = got.data + value->index * got.parts;
         double apart = difference(element[0], value->re, limits.largest);
+        apart = is_integer(result) ? fabs(remainder(apart, 0x1p32)) : apart;
         if (got.parts == 2) {
             apart = hypot(apart, difference(element[1], value->im, limits.largest));
         }

@@ -139,3 +139,13 @@ def test_two_providers_on_one_library(compared):
     assert [line.split()[:2] for line in table[1 : 1 + len(listed)]] == listed
     algorithms = [row["algorithm"] for row in done.json["libraries"] if row["library"] == "native"]
     assert len(set(algorithms)) == len(algorithms) == 2  # each algorithm is a candidate
+
+
+@pytest.mark.parametrize("left, right", [("i1", "i1"), ("u1", "i1"), ("i1", "u1"), ("u1", "u1")])
+def test_integers_are_exact(compared, left, right):
+    """Long sums wrap around; the check counts modulo 2^32."""
+    a, b = np.full((3, 140001), 255, "u1").view(left), np.full((140001, 2), 129, "u1").view(right)
+    done = compared(a, b, "--json")
+    assert done.code == 0, done
+    errors = {row["library"]: row["error"] for row in done.json["libraries"] if row["error"] is not None}
+    assert "native" in errors and set(errors.values()) == {0}

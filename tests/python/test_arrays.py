@@ -75,7 +75,7 @@ def test_zero_dimensions_are_refused():
         bp.matmul(np.array(1.0), np.eye(2))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "uint16", "int64", "bool", "longdouble", ">f8", "S4"])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint16", "int64", "bool", "longdouble", ">f8", "S4"])
 def test_other_types_are_a_type_error(dtype):
     a = np.zeros((2, 2), dtype)
     with pytest.raises(TypeError):
@@ -136,6 +136,25 @@ def test_buffers_are_released_after_the_call():
     with pytest.raises(ValueError):
         bp.matmul(numbers, array.array("d", [1]))
     numbers.append(4)
+
+
+@pytest.mark.parametrize("left", ["int8", "uint8"])
+@pytest.mark.parametrize("right", ["int8", "uint8"])
+def test_products_of_8_bit_integers(left, right):
+    rng = np.random.default_rng(7)
+    a = rng.integers(0, 256, (5, 3, 70), dtype=np.uint8).view(left)
+    b = rng.integers(0, 256, (70, 9), dtype=np.uint8).view(right)
+    expected = a.astype(np.int32) @ b.astype(np.int32)
+    result = bp.matmul(a, b)
+    assert result.dtype == np.int32 and np.array_equal(result, expected)
+    strided = a[:, ::-1, ::2].astype(np.int32) @ b[::2, ::-1].astype(np.int32)
+    assert np.array_equal(bp.matmul(a[:, ::-1, ::2], b[::2, ::-1]), strided)
+    out = np.ones((3, 9), np.int32)
+    assert np.array_equal(bp.gemm(a[0], b, out, beta=1), expected[0] + 1)
+    with pytest.raises(TypeError, match="the product of integers is i32"):
+        bp.matmul(a[0], b, out=np.zeros((3, 9), np.int8))
+    with pytest.raises(ValueError, match="alpha must be 1"):
+        bp.gemm(a[0], b, alpha=2)
 
 
 # ---- DLPack ----
