@@ -7,8 +7,7 @@
  *     struct_size is the size that the writer knows. Each side reads no further than the other side's struct_size.
  *   - A provider does not link to libbackplane. It calls the host through the bp_host table.
  *   - accept() has no side effects and is cheap: it reads the problem only. It does not read tensor data, open a
- * library or allocate memory. It offers one candidate per algorithm that can run the problem, or one refusal with a
- * reason.
+ * library or allocate memory. It offers a candidate per algorithm that can run the problem, or one refusal.
  *   - A provider does not print, abort or exit. It returns a bp_status and sets the message with host->fail().
  *   - Every function may be called by several threads at once, except open/close of one instance and destroy of one
  * plan.
@@ -80,8 +79,7 @@ typedef enum bp_op {
 /* Returns "gemm", "svd", ...; "" for an invalid number. Static storage. */
 BP_API const char *bp_op_name(bp_op op);
 
-/* Return the names of the operands, separated by commas: "A,B" and "X,info". "" for an invalid number. Static storage.
- */
+/* Return the operands' names, with commas: "A,B" and "X,info". "" for an invalid number. Static storage. */
 BP_API const char *bp_op_inputs(bp_op op);
 BP_API const char *bp_op_outputs(bp_op op);
 
@@ -159,10 +157,8 @@ typedef enum bp_capability {
  * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
  * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
  * Sizes may be 0.
- *
- * bp_problem.dtype is the type of A. Since 2.5, B and C may have others: A and B are I8 or U8, and C is I32, the sum
- * modulo 2^32. Alpha is 1 then, and beta 0 or 1. A provider that takes neither I8 nor U8 need not read b_type and
- * c_type. */
+ * bp_problem.dtype is the type of A. Since 2.5, A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with alpha
+ * 1 and beta 0 or 1. A provider that refuses I8 and U8 need not read b_type and c_type. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
     int64_t a_row, a_column; /* strides of A between rows and between columns */
@@ -170,10 +166,8 @@ typedef struct bp_gemm_problem {
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
     uint8_t alpha, beta;    /* a bp_factor */
-    uint8_t folded;         /* with deterministic 2: rows or columns of the product were items of a batch; dispatch then
-                             * requires BP_PROPERTY_ROW_INVARIANT. Since 2.5 */
-    uint8_t b_type, c_type; /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
-    uint8_t reserved[1];
+    uint8_t folded; /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT); 2.5 */
+    uint8_t b_type, c_type, reserved[1]; /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */
@@ -357,12 +351,9 @@ typedef struct bp_problem {
     } of;
 } bp_problem;
 
-/* Return the types of B and of C of a product. */
-static inline bp_dtype bp_gemm_b_type(const bp_problem *problem) {
-    return (bp_dtype)(problem->of.gemm.b_type ? problem->of.gemm.b_type : problem->dtype);
-}
-static inline bp_dtype bp_gemm_c_type(const bp_problem *problem) {
-    return (bp_dtype)(problem->of.gemm.c_type ? problem->of.gemm.c_type : problem->dtype);
+/* Returns the type of B or of C of a product, of which `type` is b_type or c_type. */
+static inline bp_dtype bp_gemm_type(const bp_problem *problem, uint8_t type) {
+    return (bp_dtype)(type ? type : problem->dtype);
 }
 
 /* Numerical properties that a candidate guarantees. An absent bit means "unknown", and a call that requires the

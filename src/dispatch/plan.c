@@ -279,7 +279,8 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.packs = plan->verdict.packs;
     own.operands = plan->operands;
     const bool product = plan->problem.op == BP_OP_GEMM; /* its result has the largest elements */
-    const bp_dtype largest = product ? bp_gemm_c_type(&plan->problem) : (bp_dtype)plan->problem.dtype;
+    const bp_dtype largest =
+        product ? bp_gemm_type(&plan->problem, plan->problem.of.gemm.c_type) : (bp_dtype)plan->problem.dtype;
     own.alignment = (int)bp_dtype_size(largest) / (complex ? 2 : 1);
     own.runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(own.problem, sizeof own.problem, plan->text);

@@ -29,8 +29,9 @@ static void add_batch(bp__trial_operand *o, int ndim, const int64_t *shape, cons
 
 static void layout_gemm(bp__trial *trial, const bp_problem *problem) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    bp__trial_operand *a = add(trial, (bp_dtype)problem->dtype, false), *b = add(trial, bp_gemm_b_type(problem), false),
-                      *c = add(trial, bp_gemm_c_type(problem), true);
+    bp__trial_operand *a = add(trial, (bp_dtype)problem->dtype, false),
+                      *b = add(trial, bp_gemm_type(problem, problem->of.gemm.b_type), false),
+                      *c = add(trial, bp_gemm_type(problem, problem->of.gemm.c_type), true);
     add_batch(a, g->batch_ndim, g->batch_shape, g->batch_a);
     add_batch(b, g->batch_ndim, g->batch_shape, g->batch_b);
     add_batch(c, g->batch_ndim, g->batch_shape, g->batch_c);

@@ -28,7 +28,8 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     }
     static const char *const betas[] = {"", " + C", " + beta C"};
     snprintf(types, sizeof types, g->c_type ? "%s,%s->%s" : "%s", bp_dtype_name((bp_dtype)problem->dtype),
-             bp_dtype_name(bp_gemm_b_type(problem)), bp_dtype_name(bp_gemm_c_type(problem)));
+             bp_dtype_name(bp_gemm_type(problem, problem->of.gemm.b_type)),
+             bp_dtype_name(bp_gemm_type(problem, problem->of.gemm.c_type)));
     snprintf(buffer, size,
              "%s %s%s%" PRId64 "x%" PRId64 "%s%s @ %" PRId64 "x%" PRId64 "%s%s -> %" PRId64 "x%" PRId64 "%s%s", types,
              batch, g->alpha == BP_FACTOR_ONE ? "" : "alpha ", g->m, g->k,
@@ -48,7 +49,8 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     }
     const bool a = operand == 0;
     const int n = g->batch_ndim;
-    *layout = (bp__layout){.dtype = a ? (bp_dtype)problem->dtype : bp_gemm_b_type(problem), .ndim = n + 2};
+    *layout = (bp__layout){.dtype = a ? (bp_dtype)problem->dtype : bp_gemm_type(problem, problem->of.gemm.b_type),
+                           .ndim = n + 2};
     for (int i = 0; i < n; i++) {
         layout->shape[i] = g->batch_shape[i];
         layout->strides[i] = a ? g->batch_a[i] : g->batch_b[i];

@@ -233,8 +233,8 @@ static int choose_integer(const bp_host *host, const bp_problem *problem, bp__na
     const bp_gemm_problem *g = &problem->of.gemm;
     const int set = bp__native_isa(host, problem);
     const bp__native_integer_set *kernels = bp__native_integers(set);
-    const uint32_t of_a = problem->dtype, of_b = bp_gemm_b_type(problem);
-    if (!is_byte(of_b) || bp_gemm_c_type(problem) != BP_I32) {
+    const uint32_t of_a = problem->dtype, of_b = bp_gemm_type(problem, problem->of.gemm.b_type);
+    if (!is_byte(of_b) || bp_gemm_type(problem, problem->of.gemm.c_type) != BP_I32) {
         return 0;
     }
     memset(choice, 0, sizeof *choice);

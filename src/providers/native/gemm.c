@@ -5,7 +5,7 @@
 static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
     uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT |
                           BP_PROPERTY_PROPAGATES_NAN;
-    const bool integer = bp_gemm_c_type(problem) == BP_I32; /* of which nothing is rounded */
+    const bool integer = bp_gemm_type(problem, problem->of.gemm.c_type) == BP_I32; /* of which nothing is rounded */
     properties |= integer                                                 ? 0
                   : problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
                                                                           : BP_PROPERTY_ACCUMULATES_F32;

@@ -4,7 +4,7 @@
 #define REAL_VECTORS 2
 #define REAL_COLUMNS 4
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #define DOT(sum, v, s) ((vector_u32)_mm_add_epi32((__m128i)(sum), _mm_madd_epi16((__m128i)(v), (__m128i)(s))))
 #endif
 #include "kernel_integer.h"
