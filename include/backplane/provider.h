@@ -157,17 +157,17 @@ typedef enum bp_capability {
  * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
  * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
  * Sizes may be 0.
- * bp_problem.dtype is the type of A. Since 2.5, A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with alpha
- * 1 and beta 0 or 1. A provider that refuses I8 and U8 need not read b_type and c_type. */
+ * bp_problem.dtype is the type of A. Since 2.5, A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with
+ * alpha 1 and beta 0 or 1. A provider that refuses I8 and U8 need not read b_type and c_type. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
     int64_t a_row, a_column; /* strides of A between rows and between columns */
     int64_t b_row, b_column;
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
-    uint8_t alpha, beta;    /* a bp_factor */
+    uint8_t alpha, beta; /* a bp_factor */
     uint8_t folded; /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT); 2.5 */
-    uint8_t b_type, c_type, reserved[1]; /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
+    uint8_t b_type, c_type, reserved[1];    /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */
