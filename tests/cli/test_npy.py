@@ -122,7 +122,17 @@ def test_special_values_survive(evaluate, tmp_path, special):
     assert out.view("u8") & 0x7FFFFFFFFFFFFFFF == a.astype("<f8").view("u8") & 0x7FFFFFFFFFFFFFFF
 
 
-@pytest.mark.parametrize("dtype", ["i1", "<i2", ">i4", "<i8", "u1", ">u2", "<u4", "u8", "?"])
+@pytest.mark.parametrize("dtype", ["i1", "u1"])
+def test_bytes_are_multiplied_as_integers(backplane, tmp_path, dtype):
+    a = np.array([[-128, 127], [3, 0]] if dtype == "i1" else [[255, 254], [3, 0]], dtype)
+    save(tmp_path / "a.npy", a)
+    assert backplane("eval", "matmul", "a.npy", "a.npy", "-o", "out.npy").code == 0
+    out = np.load(tmp_path / "out.npy")
+    assert out.dtype == np.int32
+    np.testing.assert_array_equal(out, a.astype("i8") @ a.astype("i8"))
+
+
+@pytest.mark.parametrize("dtype", ["<i2", ">i4", "<i8", ">u2", "<u4", "u8", "?"])
 def test_integers_are_read_as_they_are(backplane, tmp_path, dtype):
     """Integers are read as integers. The error that no library multiplies them comes from the library, not from the reader."""
     save(tmp_path / "a.npy", np.ones((2, 2), dtype))
