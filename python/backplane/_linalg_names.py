@@ -143,13 +143,13 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
     NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
-    library has it.
+    library has it. Those of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32.
 
     >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
     array([[11]])
     """
     try:
-        return _core.matmul(A, B, out=out, settings=settings)
+        return _core.matmul_floats(A, B, out=out, settings=settings)
     except TypeError:
         a, b = arrays.factors("matmul", (A, B))
         given = arrays.for_numpy("matmul", (a, b))
@@ -160,10 +160,10 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
             return arrays.deliver(numpy.matmul(*given), (a, b), out)
         if a is A and b is B:
             raise
-        return _core.matmul(a, b, out=out, settings=settings)
+        return _core.matmul_floats(a, b, out=out, settings=settings)
 
 
-_EXPLAINERS[matmul] = _core.explain_matmul
+_EXPLAINERS[matmul] = _core.explain_matmul_floats
 
 
 # A product as the extension takes it: name, arrays, dimension or power, the caller's `out`, settings.

@@ -353,6 +353,7 @@ typedef struct product {
 typedef struct product_arguments {
     PyObject *a, *b, *c, *alpha, *beta, *settings;
     const char *transform_a, *transform_b;
+    bool floats; /* products of integers are refused: NumPy's have another type */
 } product_arguments;
 
 /* Reads a tuple and a dict (or NULL). False with an exception set. */
@@ -364,6 +365,7 @@ bool core_product(product *of, core_state *state, bool gemm, bool explains, cons
 void core_product_release(product *of);
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
+PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 PyObject *core_set_convert(PyObject *module, PyObject *function);
 PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
@@ -428,6 +430,7 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
 PyObject *core_fail_explained(core_state *state, bp_status status, core_explainer explain, const void *call);
 PyObject *core_refusals(const bp_explanation *explanation); /* (library, reason, text) of each that refused */
 PyObject *core_explain_matmul(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_explain_matmul_floats(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_explain_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_last_plan(PyObject *module, PyObject *unused);
 

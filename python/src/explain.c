@@ -109,11 +109,14 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
     return made;
 }
 
-static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject *names) {
+static PyObject *explain(PyObject *module, bool gemm, bool floats, PyObject *values, PyObject *names) {
     product of;
     product_arguments given;
-    if (!core_product_parse(&given, gemm, values, names) ||
-        !core_product(&of, core_state_of(module), gemm, true, &given)) {
+    if (!core_product_parse(&given, gemm, values, names)) {
+        return NULL;
+    }
+    given.floats = floats;
+    if (!core_product(&of, core_state_of(module), gemm, true, &given)) {
         return NULL;
     }
     PyObject *made = core_explanation(of.state, core_product_explain, &of);
@@ -122,11 +125,15 @@ static PyObject *explain(PyObject *module, bool gemm, PyObject *values, PyObject
 }
 
 PyObject *core_explain_matmul(PyObject *module, PyObject *values, PyObject *names) {
-    return explain(module, false, values, names);
+    return explain(module, false, false, values, names);
+}
+
+PyObject *core_explain_matmul_floats(PyObject *module, PyObject *values, PyObject *names) {
+    return explain(module, false, true, values, names);
 }
 
 PyObject *core_explain_gemm(PyObject *module, PyObject *values, PyObject *names) {
-    return explain(module, true, values, names);
+    return explain(module, true, false, values, names);
 }
 
 PyObject *core_last_plan(PyObject *module, PyObject *unused) {

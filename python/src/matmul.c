@@ -113,6 +113,15 @@ static bool place_result(product *of, PyObject *c) {
     return shape_result(of);
 }
 
+static bool check_floats(const product *of, const product_arguments *given) {
+    const DLDataType type = of->a.tensor.dtype;
+    if (given->floats && (type.code == kDLInt || type.code == kDLUInt)) {
+        core_refuse(of->state, of->state->bad_type, BP_E_DTYPE, "matmul: a has integers; it must have another type");
+        return false;
+    }
+    return true;
+}
+
 bool core_product(product *of, core_state *state, bool gemm, bool explains, const product_arguments *given) {
     of->state = state;
     of->gemm = gemm;
@@ -125,7 +134,8 @@ bool core_product(product *of, core_state *state, bool gemm, bool explains, cons
     core_leave_dropped();
     if (read_factors(of, given) && core_options(state, given->settings, &of->options, &of->options_owner) &&
         core_operand(state, &of->a, given->a, "a", access_of(of)) &&
-        core_operand(state, &of->b, given->b, "b", access_of(of)) && place_result(of, given->c)) {
+        core_operand(state, &of->b, given->b, "b", access_of(of)) && check_floats(of, given) &&
+        place_result(of, given->c)) {
         return true;
     }
     core_product_release(of);
@@ -228,13 +238,22 @@ static bool read_slowly(product_arguments *given, PyObject *const *values, Py_ss
     return fine;
 }
 
-PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, Py_ssize_t count, PyObject *names) {
     product_arguments given;
     core_state *state = core_state_of(module);
     if (!read_vector(state, &given, values, count, names) && !read_slowly(&given, values, count, names)) {
         return NULL;
     }
+    given.floats = floats;
     return multiply(state, false, &given);
+}
+
+PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    return matmul(module, false, values, count, names);
+}
+
+PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    return matmul(module, true, values, count, names);
 }
 
 PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {

@@ -71,13 +71,14 @@ static PyMethodDef functions[] = {
      "dimensions are a batch and broadcast. Scalars are an error.\n\n"
      "Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 are summed in f32 and rounded\n"
      "once at the end. The product of int8 and uint8 arrays, in any combination, is int32, exact modulo 2**32;\n"
-     "numpy.matmul instead wraps to 8 bits. Arrays of any strides are read in place; an unaligned array is copied, and "
-     "an unaligned\n"
-     "``out`` copied back. The result is a NumPy array or a torch tensor like the first input that is one, otherwise\n"
+     "numpy.matmul instead wraps to 8 bits. Arrays of any strides are read in place; an unaligned array is\n"
+     "copied, and an unaligned ``out`` copied back. The result is a NumPy array or a torch tensor like the first input "
+     "that is one, otherwise\n"
      "a backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a\n"
      "dict of dotted names, or backplane.Options, for this call only.\n\n"
      ">>> matmul(np.arange(6.0).reshape(2, 3), np.ones(3))\n"
      "array([ 3., 12.])"},
+    {"matmul_floats", AS_VECTOR(core_matmul_floats), "As matmul(); integers are a TypeError."},
     {"gemm", WITH_NAMES(core_gemm),
      "gemm(a, b, /, c=None, *, alpha=1.0, beta=0.0, transform_a='as_is', transform_b='as_is', settings=None)\n--\n\n"
      "Computes alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.\n\n"
@@ -89,6 +90,7 @@ static PyMethodDef functions[] = {
      "array([[3., 3.],\n       [3., 3.]])"},
     {"set_convert", core_set_convert, METH_O, "Sets the function that makes a result what the inputs are."},
     {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
+    {"explain_matmul_floats", WITH_NAMES(core_explain_matmul_floats), "The explanation of a matmul_floats as a dict."},
     {"explain_gemm", WITH_NAMES(core_explain_gemm), "The explanation of a gemm as a dict."},
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
