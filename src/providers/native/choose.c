@@ -66,12 +66,15 @@ static bool along_columns(const bp_gemm_problem *g, const bp__native_kernels *ke
     if (g->n == 1 || g->m == 1) {
         return g->m == 1 && g->n > 1;
     }
+    if (kernels->s_columns > 0 && g->m != g->n && (g->m <= kernels->rows_columns || g->n <= kernels->rows_columns)) {
+        return g->n > g->m; /* the longer operand is read in place */
+    }
     const bool columns = g->c_column == 1 || (g->c_row != 1 && g->b_column == 1 && g->a_row != 1);
     const int64_t along = columns ? g->n : g->m, across = columns ? g->m : g->n;
     if (along >= 2 * lanes || across < lanes) {
         return columns;
     }
-    if (kernels->complex || kernels->widen || kernels->pair) {
+    if (kernels->complex || kernels->widen || kernels->pair || kernels->s_columns > 0) {
         return along < lanes ? !columns : columns;
     }
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
@@ -121,6 +124,14 @@ static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *
            (v->q <= FEW_COLUMNS && v->v_p == 1 && !kernels->complex);
 }
 
+/* Returns whether a product has so few columns that V is read in place. */
+static bool takes_gemv(const bp__native_kernels *kernels, const bp__native_view *v) {
+    if (kernels->s_columns > 0) {
+        return v->q <= kernels->rows_columns && (v->v_p == 1 || v->v_k == 1);
+    }
+    return v->q == 1 && v->v_p == 1 && kernels->gemv && (v->p >= 4 * kernels->lanes || !kernels->complex);
+}
+
 /* Returns the path that is fastest by measurements. */
 static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choice *choice) {
     const bp__native_kernels *kernels = choice->kernels;
@@ -145,10 +156,10 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (conjugates) {
         return BP__PATH_PACKED;
     }
-    if (v->k == 1) {
+    if (v->k == 1 && kernels->outer) {
         return BP__PATH_OUTER;
     }
-    if (v->q == 1 && v->v_p == 1 && kernels->gemv && (v->p >= 4 * kernels->lanes || !kernels->complex)) {
+    if (takes_gemv(kernels, v)) {
         return BP__PATH_GEMV;
     }
     return v->q <= kernels->q_panel || work <= SMALL_WORK || is_narrow(kernels, v) ? BP__PATH_SMALL : BP__PATH_PACKED;
@@ -228,42 +239,13 @@ static bool is_byte(uint32_t dtype) {
     return dtype == BP_I8 || dtype == BP_U8;
 }
 
-/* Products of integers have one path, and kernels by the types of V and S. */
-static int choose_integer(const bp_host *host, const bp_problem *problem, bp__native_choice *choice) {
+/* Returns the choices for the kernels, orientation and view of the first one. */
+static int choose_paths(const bp_host *host, const bp_problem *problem, int set, double rate,
+                        bp__native_choice choices[BP__NATIVE_PATHS]) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    const int set = bp__native_isa(host, problem);
-    const bp__native_integer_set *kernels = bp__native_integers(set);
-    const uint32_t of_a = problem->dtype, of_b = bp_gemm_type(problem, problem->of.gemm.b_type);
-    if (!is_byte(of_b) || bp_gemm_type(problem, problem->of.gemm.c_type) != BP_I32) {
-        return 0;
-    }
-    memset(choice, 0, sizeof *choice);
-    choice->kernels = &kernels->of[0][0];
-    orient(g, choice);
-    choice->kernels =
-        &kernels->of[(choice->transposed ? of_b : of_a) == BP_U8][(choice->transposed ? of_a : of_b) == BP_U8];
-    choice->path = path_for(g, choice);
-    choice->algorithm = algorithm_text(choice->path, set);
-    complete(host, problem, bp__native_integer_rate(set), choice);
-    return 1;
-}
-
-int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
-    if (is_byte(problem->dtype)) {
-        return choose_integer(host, problem, choices);
-    }
-    if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
-        return 0;
-    }
-    const bp_gemm_problem *g = &problem->of.gemm;
-    const int set = bp__native_isa(host, problem);
-    const double rate = bp__native_rate(set, (bp_dtype)problem->dtype);
     bp__native_choice *best = &choices[0];
+    const bp__native_choice shape = *best;
     int count = 1;
-    memset(best, 0, sizeof *best);
-    best->kernels = &sets[set]->of[problem->dtype - BP_F16];
-    orient(g, best);
-    bp__native_choice shape = *best;
     best->path = path_for(g, best);
     best->algorithm = algorithm_text(best->path, set);
     complete(host, problem, rate, best);
@@ -282,6 +264,36 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
         }
     }
     return count;
+}
+
+/* Integers have kernels by the types of V and S. */
+static int choose_integer(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
+    const int set = bp__native_isa(host, problem);
+    const bp__native_integer_set *kernels = bp__native_integers(set);
+    const uint32_t of_a = problem->dtype, of_b = bp_gemm_type(problem, problem->of.gemm.b_type);
+    if (!is_byte(of_b) || bp_gemm_type(problem, problem->of.gemm.c_type) != BP_I32) {
+        return 0;
+    }
+    memset(choices, 0, sizeof *choices);
+    choices->kernels = &kernels->of[0][0];
+    orient(&problem->of.gemm, choices);
+    choices->kernels =
+        &kernels->of[(choices->transposed ? of_b : of_a) == BP_U8][(choices->transposed ? of_a : of_b) == BP_U8];
+    return choose_paths(host, problem, set, bp__native_integer_rate(set), choices);
+}
+
+int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
+    if (is_byte(problem->dtype)) {
+        return choose_integer(host, problem, choices);
+    }
+    if (problem->dtype < BP_F16 || problem->dtype > BP_C128) {
+        return 0;
+    }
+    const int set = bp__native_isa(host, problem);
+    memset(choices, 0, sizeof *choices);
+    choices->kernels = &sets[set]->of[problem->dtype - BP_F16];
+    orient(&problem->of.gemm, choices);
+    return choose_paths(host, problem, set, bp__native_rate(set, (bp_dtype)problem->dtype), choices);
 }
 
 bool bp__native_choose_bf16(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels,

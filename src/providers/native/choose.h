@@ -42,10 +42,11 @@ int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native
 bool bp__native_choose_bf16(const bp_host *host, const bp_problem *problem, const bp__native_kernels *kernels,
                             bp__native_choice *choice);
 
-/* Returns whether the path SMALL packs V panel by panel. Otherwise it reads V in place. */
+/* Returns whether the path SMALL packs V panel by panel. Otherwise it reads V in place. Integers are always packed. */
 static inline bool bp__native_small_packs(const bp__native_choice *choice) {
     const bp__native_view *v = &choice->view;
-    return choice->kernels->complex || (v->v_p != 1 && (v->v_k != 1 || v->q > choice->kernels->rows_columns));
+    return choice->kernels->complex || choice->kernels->s_columns > 0 ||
+           (v->v_p != 1 && (v->v_k != 1 || v->q > choice->kernels->rows_columns));
 }
 
 /* Returns which operands can be packed beforehand: bit 0 for A, bit 1 for B. */

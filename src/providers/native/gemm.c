@@ -14,6 +14,7 @@ static uint32_t properties_of(const bp_problem *problem, const bp__native_choice
         properties |= choice->kernels->pair && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     } else if (choice->path == BP__PATH_SMALL && bp__native_small_packs(choice)) {
         properties |= choice->transposed ? BP_PROPERTY_PACKS_B : BP_PROPERTY_PACKS_A;
+        properties |= choice->kernels->s_columns > 0 ? BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B : 0;
     }
     return properties;
 }

@@ -70,7 +70,10 @@ HALF(bf16)
 #define PACK_LOAD(from) BF16_LOAD_S(from)
 #include "kernel_pack.h"
 
-#include "kernel_pair_types.h"
+#include "kernel_pairs.h"
+
+typedef uint32_t pairs_s __attribute__((vector_size(4 * S_LANES)));
+typedef uint32_t loose_s __attribute__((vector_size(4 * S_LANES), aligned(4), may_alias));
 
 /* Returns the bits of floats rounded to bf16 in their upper halves. NaN becomes quiet. */
 #define ROUND(lanes)                                                                                                   \
@@ -91,8 +94,49 @@ ROUND(v)
 ROUND(s)
 #undef ROUND
 
-#define ROW float
-#include "kernel_pairs.h"
+/* Converts k rows of a panel; `width` is a multiple of S_LANES. */
+static void pair_rows(void *panel, const float *rows, int width, int64_t k) {
+    uint32_t *to = panel;
+    for (int64_t l = 0; l < k; l += 2, to += width) {
+        const float *even = rows + l * width, *odd = l + 1 < k ? even + width : NULL;
+        if (width % VL == 0) {
+            for (int i = 0; i < width; i += VL) {
+                pair_v(to + i, even + i, odd ? odd + i : NULL);
+            }
+        } else {
+            for (int i = 0; i < width; i += S_LANES) {
+                pair_s(to + i, even + i, odd ? odd + i : NULL);
+            }
+        }
+    }
+}
+
+/* Packs `count` rows of k elements into panels of pairs, some k of one panel at a time: as rows first. */
+INLINE void pack_pairs(bp__native_pack plain, bool v, size_t element, void *panels, const void *source, int64_t across,
+                       int64_t along, int64_t count, int64_t k) {
+    enum { ROWS = 64 }; /* even; they stay in the first-level cache */
+    float rows[ROWS * (MV * VL > NR ? MV * VL : NR)];
+    uint32_t *to = panels;
+    for (int64_t done = 0; done < count;) {
+        const int width = v ? PACK_WIDTH_V(count - done) : NR;
+        const int64_t some = count - done < width ? count - done : width;
+        for (int64_t l = 0; l < k; l += ROWS) {
+            const int64_t depth = k - l < ROWS ? k - l : ROWS;
+            plain(rows, (const char *)source + (done * across + l * along) * (int64_t)element, across, along, some, depth,
+                  false);
+            pair_rows(to + l / 2 * width, rows, width, depth);
+        }
+        to += (k + 1) / 2 * width;
+        done += some;
+    }
+}
+
+#define PACK_PAIRS(name, which, v)                                                                                     \
+    static void name(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,        \
+                     bool conjugate) {                                                                                 \
+        (void)conjugate;                                                                                               \
+        pack_pairs(plain_##which, v, sizeof(IN), panels, source, across, along, count, k);                             \
+    }
 
 #define IN float
 PACK_PAIRS(pack_v_f32, v_f32, true)

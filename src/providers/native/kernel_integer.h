@@ -16,6 +16,13 @@
 #define MOST_COLUMNS 8
 #define TYPE u32
 #define VL (VECTOR_BYTES / 4)
+#if VECTOR_BYTES == 64
+#define V_LANES 16
+#elif VECTOR_BYTES == 32
+#define V_LANES 8
+#else
+#define V_LANES 4
+#endif
 #define VECTOR vector_u32
 #define NAME(x) JOIN(x, TYPE)
 #define MV REAL_VECTORS
@@ -58,91 +65,61 @@ typedef int32_t vector_i32 __attribute__((vector_size(VECTOR_BYTES)));
 
 #define REAL uint32_t
 #include "kernel_finish.h"
+
+#include "kernel_pairs.h"
 #undef REAL
 
 /* ---- Packing ---- */
 
-#define REAL int16_t
-typedef int16_t shorts_v __attribute__((vector_size(2 * VL)));
-typedef int16_t shorts_s __attribute__((vector_size(2 * S_LANES)));
-typedef int8_t bytes_v_i8 __attribute__((vector_size(VL), aligned(1), may_alias));
-typedef int8_t bytes_s_i8 __attribute__((vector_size(S_LANES), aligned(1), may_alias));
-typedef uint8_t bytes_v_u8 __attribute__((vector_size(VL), aligned(1), may_alias));
-typedef uint8_t bytes_s_u8 __attribute__((vector_size(S_LANES), aligned(1), may_alias));
+#include "kernel_bytes.h"
 
-#define PACK_WIDTH_V(left) (NAME(vectors)(left) * VL)
+INLINE uint32_t pair_of(int32_t even, int32_t odd) {
+    return ((uint32_t)even & 0xffffu) | (uint32_t)odd << 16;
+}
 
-#define PACK plain_v_i8
+#define PACK_WIDTH_V(left) (vectors_u32(left) * VL)
+
+#define PACK pack_v_i8
+#define BYTES i8
 #define IN int8_t
-#define PACK_LANES VL
+#define PACK_LANES V_LANES
 #define LANES LANES_F32
 #define PACK_WIDTH(left) PACK_WIDTH_V(left)
-#define PACK_ONE(x) ((int16_t)(x))
-#define PACK_LOAD(from) __builtin_convertvector(*(const bytes_v_i8 *)(from), shorts_v)
-#include "kernel_pack.h"
+#include "kernel_pack_bytes.h"
 
-#define PACK plain_s_i8
+#define PACK pack_s_i8
+#define BYTES i8
 #define IN int8_t
 #define PACK_LANES S_LANES
 #define LANES LANES_S
 #define PACK_WIDTH(left) NR
-#define PACK_ONE(x) ((int16_t)(x))
-#define PACK_LOAD(from) __builtin_convertvector(*(const bytes_s_i8 *)(from), shorts_s)
-#include "kernel_pack.h"
+#include "kernel_pack_bytes.h"
 
-#define PACK plain_v_u8
+#define PACK pack_v_u8
+#define BYTES u8
 #define IN uint8_t
-#define PACK_LANES VL
+#define PACK_LANES V_LANES
 #define LANES LANES_F32
 #define PACK_WIDTH(left) PACK_WIDTH_V(left)
-#define PACK_ONE(x) ((int16_t)(x))
-#define PACK_LOAD(from) __builtin_convertvector(*(const bytes_v_u8 *)(from), shorts_v)
-#include "kernel_pack.h"
+#include "kernel_pack_bytes.h"
 
-#define PACK plain_s_u8
+#define PACK pack_s_u8
+#define BYTES u8
 #define IN uint8_t
 #define PACK_LANES S_LANES
 #define LANES LANES_S
 #define PACK_WIDTH(left) NR
-#define PACK_ONE(x) ((int16_t)(x))
-#define PACK_LOAD(from) __builtin_convertvector(*(const bytes_s_u8 *)(from), shorts_s)
-#include "kernel_pack.h"
-#undef REAL
+#include "kernel_pack_bytes.h"
 
-#include "kernel_pair_types.h"
-
-#define PAIR(lanes, count)                                                                                             \
-    typedef uint16_t halves_##lanes __attribute__((vector_size(2 * (count)), aligned(2), may_alias));                  \
-    INLINE void pair_##lanes(uint32_t *to, const int16_t *even, const int16_t *odd) {                                  \
-        const pairs_##lanes low = __builtin_convertvector(*(const halves_##lanes *)(const void *)even, pairs_##lanes); \
-        pairs_##lanes high = {0};                                                                                      \
-        if (odd) {                                                                                                     \
-            high = __builtin_convertvector(*(const halves_##lanes *)(const void *)odd, pairs_##lanes);                 \
-        }                                                                                                              \
-        *(loose_##lanes *)(void *)to = low | high << 16;                                                               \
-    }
-PAIR(v, VL)
-PAIR(s, S_LANES)
-#undef PAIR
-
-#define REAL uint32_t
-#define ROW int16_t
-#include "kernel_pairs.h"
-
-#define IN int8_t
-PACK_PAIRS(pack_v_i8, v_i8, true)
-PACK_PAIRS(pack_s_i8, s_i8, false)
-#undef IN
-#define IN uint8_t
-PACK_PAIRS(pack_v_u8, v_u8, true)
-PACK_PAIRS(pack_s_u8, s_u8, false)
-#undef IN
+#include "kernel_integer_paths.h"
 
 /* ---- The table ---- */
 
 #define KERNELS(of_v, of_s)                                                                                            \
     {                                                                                                                  \
         .lanes = VL, .p_panel = MV * VL, .q_panel = NR, .k_block = K_BLOCK, .k_unit = 2, .element = 1, .result = 4,    \
-        .packed = 2, .sum = 4, .pack_v = pack_v_##of_v, .pack_s = pack_s_##of_s, .block = block, .scale = scale_u32    \
+        .packed = 2, .sum = 4, .rows_columns = FEW_COLUMNS, .s_columns = SMALL_COLUMNS, .pack_v = pack_v_##of_v,       \
+        .pack_s = pack_s_##of_s, .block = block, .small = small_##of_v##_##of_s, .gemv = gemv_##of_v##_##of_s,         \
+        .dot = dot_##of_v##_##of_s, .tiny = tiny_##of_v##_##of_s, .scale = scale_u32                                   \
     }
 const bp__native_integer_set SET = {{{KERNELS(i8, i8), KERNELS(i8, u8)}, {KERNELS(u8, i8), KERNELS(u8, u8)}}};

@@ -1,56 +1,14 @@
-/* kernel_pairs.h - template: packs panels whose elements are pairs of numbers with neighbouring k, and multiplies them.
- * Parameters: REAL (type of sums and of C), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the type's
- * suffix), REAL_VECTORS and REAL_COLUMNS of a tile (3 and 8, or 2 and 4), NR and MV (the same), K_BLOCK, S_LANES (a
- * divisor of NR), ROW (type of an element before it is paired), pair_v() and pair_s() (pair VL or S_LANES elements of two
- * rows; the second is NULL behind the last k), and DOT(sum, v, s): for each lane, the sum plus the two products.
+/* kernel_pairs.h - template: multiplies panels whose elements are pairs of numbers with neighbouring k. Parameters: REAL
+ * (type of sums and of C), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the type's suffix), REAL_VECTORS
+ * and REAL_COLUMNS of a tile (3 and 8, or 2 and 4), NR and MV (the same), K_BLOCK, and DOT(sum, v, s): for each lane, the
+ * sum plus the two products.
  */
+typedef uint32_t pairs_v __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t loose_v __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+
 #define S_CHUNK_BYTES (192 * 1024)
 /* Columns of S that stay in the second-level cache while panels of V are read. */
 #define CHUNK ((int)(S_CHUNK_BYTES / (K_BLOCK * sizeof(uint16_t)) / NR * NR))
-
-/* Converts k rows of a panel; `width` is a multiple of S_LANES. */
-static void pair_rows(void *panel, const ROW *rows, int width, int64_t k) {
-    uint32_t *to = panel;
-    for (int64_t l = 0; l < k; l += 2, to += width) {
-        const ROW *even = rows + l * width, *odd = l + 1 < k ? even + width : NULL;
-        if (width % VL == 0) {
-            for (int i = 0; i < width; i += VL) {
-                pair_v(to + i, even + i, odd ? odd + i : NULL);
-            }
-        } else {
-            for (int i = 0; i < width; i += S_LANES) {
-                pair_s(to + i, even + i, odd ? odd + i : NULL);
-            }
-        }
-    }
-}
-
-/* Packs `count` rows of k elements into panels of pairs, some k of one panel at a time: as rows first. */
-INLINE void pack_pairs(bp__native_pack plain, bool v, size_t element, void *panels, const void *source, int64_t across,
-                       int64_t along, int64_t count, int64_t k) {
-    enum { ROWS = 64 }; /* even; they stay in the first-level cache */
-    ROW rows[ROWS * (MV * VL > NR ? MV * VL : NR)];
-    uint32_t *to = panels;
-    for (int64_t done = 0; done < count;) {
-        const int width = v ? PACK_WIDTH_V(count - done) : NR;
-        const int64_t some = count - done < width ? count - done : width;
-        for (int64_t l = 0; l < k; l += ROWS) {
-            const int64_t depth = k - l < ROWS ? k - l : ROWS;
-            plain(rows, (const char *)source + (done * across + l * along) * (int64_t)element, across, along, some, depth,
-                  false);
-            pair_rows(to + l / 2 * width, rows, width, depth);
-        }
-        to += (k + 1) / 2 * width;
-        done += some;
-    }
-}
-
-#define PACK_PAIRS(name, which, v)                                                                                     \
-    static void name(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,        \
-                     bool conjugate) {                                                                                 \
-        (void)conjugate;                                                                                               \
-        pack_pairs(plain_##which, v, sizeof(IN), panels, source, across, along, count, k);                             \
-    }
 
 /* ---- Tiles ---- */
 

@@ -52,7 +52,8 @@ typedef struct bp__native_kernels {
     int q_panel;      /* columns of a full tile */
     int k_block;      /* length of a block of k; results depend on it */
     int k_unit;       /* panels have a multiple of this many k: 2 if they store pairs, otherwise 1 */
-    int rows_columns; /* columns of S up to which `small` reads rows of V that are contiguous along k in place */
+    int rows_columns; /* columns of S up to which `small` (of integers: `gemv`) reads rows of V along k in place */
+    int s_columns;    /* columns of S that `small` packs at once, besides V; 0: it reads S in place */
     size_t element;   /* bytes of an element of V and S in memory */
     size_t result;    /* bytes of an element of C */
     size_t packed;    /* bytes of an element in a panel */
@@ -69,8 +70,8 @@ typedef struct bp__native_kernels {
     void (*block)(const bp__native_view *view);
     /* Each function below computes a whole product; NULL: the type has no such function. `scratch` is the memory that
      * run.c reserves for one thread. */
-    bp__native_run small; /* reads S in place, and V in place or packed panel by panel */
-    bp__native_run gemv;  /* q == 1, v_p == 1 */
+    bp__native_run small; /* reads S in place, and V in place or packed panel by panel; see also s_columns */
+    bp__native_run gemv;  /* q == 1, v_p == 1; of integers: q <= rows_columns, v_p == 1 or v_k == 1 */
     bp__native_run outer; /* k == 1 */
     bp__native_run dot;   /* p == q == 1 */
     bp__native_run tiny;  /* scalar loops */
@@ -94,7 +95,7 @@ extern const bp__native_set bp__native_avx512;
  * packed, and only what the path PACKED needs (kernel_bf16.h). */
 extern const bp__native_set bp__native_avx512bf16;
 
-/* Kernels for products of 8-bit integers, [V is u8][S is u8]: those that the path PACKED and empty sums need. */
+/* Kernels for products of 8-bit integers, [V is u8][S is u8]. */
 typedef struct bp__native_integer_set {
     bp__native_kernels of[2][2];
 } bp__native_integer_set;

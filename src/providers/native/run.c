@@ -262,7 +262,10 @@ static size_t scratch_for(const bp__native_choice *choice) {
         return bp__native_blocked_scratch(kernels, view, choice->split_items ? 1 : choice->threads);
     }
     if (choice->path == BP__PATH_SMALL && bp__native_small_packs(choice)) {
-        elements = (size_t)kernels->p_panel * (size_t)(view->k < kernels->k_block ? view->k : kernels->k_block);
+        const int64_t k = view->k < kernels->k_block ? view->k : kernels->k_block;
+        const int64_t q = view->q < kernels->s_columns ? view->q : kernels->s_columns;
+        const int64_t panels = kernels->p_panel + (q + kernels->q_panel - 1) / kernels->q_panel * kernels->q_panel;
+        elements = (size_t)panels * (size_t)(k + k % kernels->k_unit);
     } else if (choice->path == BP__PATH_OUTER && (view->v_p != 1 || kernels->complex)) {
         elements = (size_t)view->p + (size_t)kernels->p_panel;
     }

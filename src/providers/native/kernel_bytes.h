@@ -1,0 +1,119 @@
+/* kernel_bytes.h - loads 8-bit integers as pairs of 16-bit numbers with neighbouring k, the lower k in the lower half.
+ * Included after kernel_vector.h. For `count` pairs (4, 8 or 16) of the type i8 or u8:
+ *     columns_<count>_<type>(even, odd)   from two rows: contiguous across, one pair for each column
+ *     row_<count>_<type>(from)            from one row: contiguous along k, 2 * count elements
+ * The processors for which vectors are compiled are little-endian.
+ */
+#ifndef BP_NATIVE_KERNEL_BYTES_H
+#define BP_NATIVE_KERNEL_BYTES_H
+
+typedef uint8_t bytes_16 __attribute__((vector_size(16)));
+typedef uint8_t bytes_u8 __attribute__((vector_size(16)));
+typedef int8_t bytes_i8 __attribute__((vector_size(16)));
+typedef int16_t shorts_8 __attribute__((vector_size(16)));
+typedef int16_t shorts_16 __attribute__((vector_size(32)));
+typedef int16_t shorts_32 __attribute__((vector_size(64)));
+typedef uint64_t words_2 __attribute__((vector_size(16)));
+typedef uint32_t pairs_4 __attribute__((vector_size(16)));
+typedef uint32_t pairs_8 __attribute__((vector_size(32)));
+typedef uint32_t pairs_16 __attribute__((vector_size(64)));
+
+/* Loads 16, 8 or 4 bytes; the others are 0. */
+INLINE bytes_16 load_bytes_16(const void *from) {
+    bytes_16 x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+INLINE bytes_16 load_bytes_8(const void *from) {
+    uint64_t word;
+    memcpy(&word, from, sizeof word);
+    return (bytes_16)(words_2){word, 0};
+}
+INLINE bytes_16 load_bytes_4(const void *from) {
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    return (bytes_16)(words_2){word, 0};
+}
+
+/* Returns `count` bytes, at most 8, as the lower ones of a number. Memory beyond them is not accessed. */
+INLINE uint64_t load_word_part(const uint8_t *from, int count) {
+    if (count >= 8) {
+        uint64_t word;
+        memcpy(&word, from, sizeof word);
+        return word;
+    }
+    if (count >= 4) { /* two halves that overlap */
+        uint32_t low, high;
+        memcpy(&low, from, sizeof low);
+        memcpy(&high, from + count - 4, sizeof high);
+        return low | (uint64_t)high << (8 * (count - 4));
+    }
+    uint64_t word = 0;
+    for (int i = 0; i < count; i++) {
+        word |= (uint64_t)from[i] << (8 * i);
+    }
+    return word;
+}
+
+/* Loads `count` bytes, at most 16; the others are 0. */
+INLINE bytes_16 load_bytes_part(const void *from, int count) {
+    const uint8_t *bytes = from;
+    return (bytes_16)(words_2){load_word_part(bytes, count), count > 8 ? load_word_part(bytes + 8, count - 8) : 0};
+}
+
+#define INTERLEAVE(lane, first) ((lane) / 2 + (first) + ((lane)&1) * 16)
+#define SAME_LANE(lane, first) ((lane) + (first))
+
+INLINE bytes_16 interleave_low(bytes_16 even, bytes_16 odd) {
+    return __builtin_shufflevector(even, odd, LANES_16(INTERLEAVE, 0));
+}
+INLINE bytes_16 interleave_high(bytes_16 even, bytes_16 odd) {
+    return __builtin_shufflevector(even, odd, LANES_16(INTERLEAVE, 8));
+}
+INLINE pairs_4 lower_pairs(shorts_16 x) {
+    return (pairs_4)(shorts_8)__builtin_shufflevector(x, x, LANES_8(SAME_LANE, 0));
+}
+INLINE pairs_16 join_pairs(shorts_16 low, shorts_16 high) {
+    return (pairs_16)(shorts_32)__builtin_shufflevector(low, high, LANES_16(SAME_LANE, 0), LANES_16(SAME_LANE, 16));
+}
+
+#define BYTES_OF(type)                                                                                                 \
+    INLINE shorts_16 widen_##type(bytes_16 x) {                                                                        \
+        return __builtin_convertvector((bytes_##type)x, shorts_16);                                                    \
+    }                                                                                                                  \
+    INLINE pairs_4 columns_4_##type(bytes_16 even, bytes_16 odd) {                                                     \
+        return lower_pairs(widen_##type(interleave_low(even, odd)));                                                   \
+    }                                                                                                                  \
+    INLINE pairs_8 columns_8_##type(bytes_16 even, bytes_16 odd) {                                                     \
+        return (pairs_8)widen_##type(interleave_low(even, odd));                                                       \
+    }                                                                                                                  \
+    INLINE pairs_16 columns_16_##type(bytes_16 even, bytes_16 odd) {                                                   \
+        return join_pairs(widen_##type(interleave_low(even, odd)), widen_##type(interleave_high(even, odd)));          \
+    }                                                                                                                  \
+    INLINE pairs_4 row_4_##type(const void *from) {                                                                    \
+        return lower_pairs(widen_##type(load_bytes_8(from)));                                                          \
+    }                                                                                                                  \
+    INLINE pairs_8 row_8_##type(const void *from) {                                                                    \
+        return (pairs_8)widen_##type(load_bytes_16(from));                                                             \
+    }                                                                                                                  \
+    INLINE pairs_16 row_16_##type(const void *from) {                                                                  \
+        return join_pairs(widen_##type(load_bytes_16(from)),                                                           \
+                          widen_##type(load_bytes_16((const char *)from + 16)));                                       \
+    }                                                                                                                  \
+    INLINE pairs_4 row_part_4_##type(const void *from, int count) {                                                    \
+        return lower_pairs(widen_##type(load_bytes_part(from, count)));                                                \
+    }                                                                                                                  \
+    INLINE pairs_8 row_part_8_##type(const void *from, int count) {                                                    \
+        return (pairs_8)widen_##type(load_bytes_part(from, count));                                                    \
+    }                                                                                                                  \
+    INLINE pairs_16 row_part_16_##type(const void *from, int count) {                                                  \
+        const bytes_16 high = count > 16 ? load_bytes_part((const char *)from + 16, count - 16) : (bytes_16){0};       \
+        return join_pairs(widen_##type(load_bytes_part(from, count < 16 ? count : 16)), widen_##type(high));           \
+    }
+BYTES_OF(i8)
+BYTES_OF(u8)
+#undef BYTES_OF
+#undef INTERLEAVE
+#undef SAME_LANE
+
+#endif
