@@ -3,7 +3,6 @@
  */
 #define BNAME(x) JOIN(x, BYTES)
 #define OF_LANES(name) JOIN(JOIN(name, V_LANES), BYTES)
-#define LOAD_LANES JOIN(load_bytes, V_LANES)
 
 /* Converts a column of S to pairs, followed by zeros up to a whole vector. */
 static void BNAME(few_pairs)(uint32_t *to, const void *column, int64_t along, int64_t k) {
@@ -75,33 +74,37 @@ INLINE void BNAME(few_rows)(int rows, int columns, const bp__native_view *w, uin
 
 /* ---- V contiguous along p: vectors run along p ---- */
 
-/* Adds products of `pairs` pairs of rows of k to the sums of VL elements of each column. `part`: only `count` exist. */
-INLINE void BNAME(gather_step)(int pairs, int columns, bool part, uint32_t *sums, int64_t step, const IN **row, int i,
+/* Adds products of `pairs` pairs of rows of k to the sums of UNIT elements of each column, which are in the order in which
+ * UNPACK leaves them. `part`: only `count` elements exist. */
+INLINE void BNAME(gather_unit)(int pairs, int columns, bool part, uint32_t *sums, int64_t step, const IN **row, int i,
                                VECTOR (*factor)[FEW_COLUMNS], int count) {
-    VECTOR x[2];
+    VECTOR x[MOST_PAIRS][2];
     UNROLL
     for (int l = 0; l < pairs; l++) {
         const IN *even = row[2 * l] + i, *odd = row[2 * l + 1] + i;
-        x[l] = part ? (VECTOR)OF_LANES(columns)(load_bytes_part(even, count), load_bytes_part(odd, count))
-                    : (VECTOR)OF_LANES(columns)(LOAD_LANES(even), LOAD_LANES(odd));
+        const shorts_v a = (shorts_v)(part ? OF_LANES(row_part)(even, count) : OF_LANES(row)(even));
+        const shorts_v b = (shorts_v)(part ? OF_LANES(row_part)(odd, count) : OF_LANES(row)(odd));
+        x[l][0] = (VECTOR)UNPACK(a, b, 0);
+        x[l][1] = (VECTOR)UNPACK(a, b, 4);
     }
     UNROLL
-    for (int j = 0; j < columns; j++) {
-        VECTOR sum = load_u32(sums + j * step + i);
+    for (int j = 0; j < 2 * columns; j++) {
+        uint32_t *at = sums + j / 2 * step + i + j % 2 * VL;
+        VECTOR sum = load_u32(at);
         UNROLL
         for (int l = 0; l < pairs; l++) {
-            sum = DOT(sum, x[l], factor[l][j]);
+            sum = DOT(sum, x[l][j % 2], factor[l][j / 2]);
         }
-        store_u32(sums + j * step + i, sum);
+        store_u32(at, sum);
     }
 }
 
-/* Adds the products of k to k + 2 * pairs for a slice of rows. If that is more than the k of V, the last one is read
- * again, and multiplied by the 0 of its pair. */
+/* Adds the products of k to k + 2 * pairs for a slice of rows. Behind an odd number of k, the last one is read again, and
+ * multiplied by the 0 of its pair. */
 INLINE void BNAME(gather)(int pairs, int columns, const bp__native_view *w, uint32_t *sums, int64_t step, int64_t p,
                           int rows, int64_t k, uint32_t (*s)[FEW_PAIRS]) {
-    const IN *row[4];
-    VECTOR factor[2][FEW_COLUMNS];
+    const IN *row[2 * MOST_PAIRS];
+    VECTOR factor[MOST_PAIRS][FEW_COLUMNS];
     UNROLL
     for (int l = 0; l < pairs; l++) {
         row[2 * l] = (const IN *)w->v + p + (k + 2 * l) * w->v_k;
@@ -112,40 +115,31 @@ INLINE void BNAME(gather)(int pairs, int columns, const bp__native_view *w, uint
         }
     }
     int i = 0;
-    for (; i + VL <= rows; i += VL) {
-        BNAME(gather_step)(pairs, columns, false, sums, step, row, i, factor, VL);
+    for (; i + UNIT <= rows; i += UNIT) {
+        BNAME(gather_unit)(pairs, columns, false, sums, step, row, i, factor, UNIT);
     }
     if (i < rows) {
-        BNAME(gather_step)(pairs, columns, true, sums, step, row, i, factor, rows - i);
+        BNAME(gather_unit)(pairs, columns, true, sums, step, row, i, factor, rows - i);
     }
 }
 
-INLINE void BNAME(few_columns)(int columns, const bp__native_view *w, uint32_t (*s)[FEW_PAIRS]) {
-    const int64_t step = SLICE / columns / VL * VL;
-    const target_u32 target = target_of_u32(w, 0);
+INLINE void BNAME(few_columns)(int pairs, int columns, const bp__native_view *w, uint32_t (*s)[FEW_PAIRS]) {
+    const int64_t step = SLICE / columns / UNIT * UNIT;
     for (int64_t p = 0; p < w->p; p += step) {
         uint32_t sums[SLICE];
         const int rows = w->p - p < step ? (int)(w->p - p) : (int)step;
         for (int j = 0; j < columns; j++) {
-            memset(sums + j * step, 0, (size_t)((rows + VL - 1) / VL * VL) * sizeof sums[0]);
+            memset(sums + j * step, 0, (size_t)((rows + UNIT - 1) / UNIT * UNIT) * sizeof sums[0]);
         }
         int64_t k = 0;
-        for (; k + 2 < w->k; k += 4) {
-            BNAME(gather)(2, columns, w, sums, step, p, rows, k, s);
+        for (; k + 2 * pairs <= w->k; k += 2 * pairs) {
+            BNAME(gather)(pairs, columns, w, sums, step, p, rows, k, s);
         }
-        if (k < w->k) {
+        for (; k < w->k; k += 2) {
             BNAME(gather)(1, columns, w, sums, step, p, rows, k, s);
         }
         for (int j = 0; j < columns; j++) {
-            if (w->c_p != 1) {
-                for (int i = 0; i < rows; i++) {
-                    add_to(w, p + i, j, sums[j * step + i]);
-                }
-                continue;
-            }
-            for (int i = 0; i < rows; i += VL) {
-                finish_vector_u32(load_u32(sums + j * step + i), &target, (uint32_t *)w->c + p + i + j * w->c_q, rows - i);
-            }
+            add_sums(w, p, j, sums + j * step, rows);
         }
     }
 }
@@ -154,21 +148,20 @@ static void BNAME(few)(const bp__native_view *w, uint32_t (*s)[FEW_PAIRS]) {
     const bool along_k = w->v_k == 1 && w->v_p != 1;
     switch (w->q) {
     case 1:
-        along_k ? BNAME(few_rows)(FEW_ROWS, 1, w, s) : BNAME(few_columns)(1, w, s);
+        along_k ? BNAME(few_rows)(FEW_ROWS, 1, w, s) : BNAME(few_columns)(MOST_PAIRS, 1, w, s);
         break;
     case 2:
-        along_k ? BNAME(few_rows)(2, 2, w, s) : BNAME(few_columns)(2, w, s);
+        along_k ? BNAME(few_rows)(2, 2, w, s) : BNAME(few_columns)(2, 2, w, s);
         break;
     case 3:
-        along_k ? BNAME(few_rows)(2, 3, w, s) : BNAME(few_columns)(3, w, s);
+        along_k ? BNAME(few_rows)(2, 3, w, s) : BNAME(few_columns)(2, 3, w, s);
         break;
     default:
-        along_k ? BNAME(few_rows)(2, FEW_COLUMNS, w, s) : BNAME(few_columns)(FEW_COLUMNS, w, s);
+        along_k ? BNAME(few_rows)(2, FEW_COLUMNS, w, s) : BNAME(few_columns)(2, FEW_COLUMNS, w, s);
     }
 }
 
 #undef BNAME
 #undef OF_LANES
-#undef LOAD_LANES
 #undef BYTES
 #undef IN

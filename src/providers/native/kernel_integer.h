@@ -18,10 +18,13 @@
 #define VL (VECTOR_BYTES / 4)
 #if VECTOR_BYTES == 64
 #define V_LANES 16
+#define LANES_UNIT LANES_32
 #elif VECTOR_BYTES == 32
 #define V_LANES 8
+#define LANES_UNIT LANES_16
 #else
 #define V_LANES 4
+#define LANES_UNIT LANES_8
 #endif
 #define VECTOR vector_u32
 #define NAME(x) JOIN(x, TYPE)

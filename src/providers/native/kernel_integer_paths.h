@@ -34,6 +34,35 @@ INLINE void add_to(const bp__native_view *w, int64_t p, int64_t q, uint32_t sum)
                           : update_u32((uint32_t)w->alpha[0], sum, (uint32_t)w->beta[0], *to);
 }
 
+/* Pairs of rows of k that are added at once. */
+#define MOST_PAIRS 4
+/* Columns whose pairs are made at once from two rows of 16-bit numbers. The numbers are interleaved within each 16 bytes:
+ * in the first vector the lower four of them, in the second the upper ones. ORDERED puts such vectors in order. */
+#define UNIT (2 * VL)
+typedef int16_t shorts_v __attribute__((vector_size(VECTOR_BYTES)));
+#define UNPACKED(lane, first) ((lane) / 8 * 8 + (first) + (lane) % 8 / 2 + ((lane)&1) * UNIT)
+#define UNPACK(a, b, first) __builtin_shufflevector(a, b, LANES_UNIT(UNPACKED, first))
+#define SOURCE(column) ((column) / 8 * 4 + (column) % 4 + ((column) % 8 < 4 ? 0 : VL))
+#define ORDERED_LANE(lane, first) SOURCE((lane) + (first))
+#define ORDERED(low, high, first) __builtin_shufflevector(low, high, LANES_F32(ORDERED_LANE, first))
+
+/* Adds sums in the order of UNPACK to `rows` elements of a column of C. */
+INLINE void add_sums(const bp__native_view *w, int64_t p, int64_t q, uint32_t *sums, int rows) {
+    const target_u32 target = target_of_u32(w, 0);
+    for (int i = 0; i < rows; i += UNIT) {
+        const VECTOR low = load_u32(sums + i), high = load_u32(sums + i + VL);
+        store_u32(sums + i, ORDERED(low, high, 0));
+        store_u32(sums + i + VL, ORDERED(low, high, VL));
+    }
+    for (int i = 0; i < rows && w->c_p != 1; i++) {
+        add_to(w, p + i, q, sums[i]);
+    }
+    uint32_t *c = (uint32_t *)w->c + p + q * w->c_q;
+    for (int i = 0; i < rows && w->c_p == 1; i += VL) {
+        finish_vector_u32(load_u32(sums + i), &target, c + i, rows - i);
+    }
+}
+
 #define BYTES i8
 #define IN int8_t
 #include "kernel_few_bytes.h"
@@ -55,28 +84,6 @@ INLINE void few(void (*pairs)(uint32_t *, const void *, int64_t, int64_t),
             pairs(s[j], (const uint8_t *)whole->s + k * whole->s_k + j * whole->s_q, whole->s_k, t.k);
         }
         multiply(&t, s);
-        t.beta[0] = 1;
-    }
-}
-
-/* A dot product: one row, whose elements are put side by side first if they are not. */
-INLINE void dot_of(bp__native_run multiply, const bp__native_view *whole) {
-    bp__native_view t = *whole;
-    t.v_p = 0; /* the row is read along k */
-    if (whole->v_k == 1) {
-        multiply(&t, NULL);
-        return;
-    }
-    uint8_t row[FEW_K];
-    t.v = row;
-    t.v_k = 1;
-    for (int64_t k = 0; k < whole->k; k += FEW_K) {
-        t.k = whole->k - k < FEW_K ? whole->k - k : FEW_K;
-        t.s = (const uint8_t *)whole->s + k * whole->s_k;
-        for (int l = 0; l < t.k; l++) {
-            row[l] = ((const uint8_t *)whole->v)[(k + l) * whole->v_k];
-        }
-        multiply(&t, NULL);
         t.beta[0] = 1;
     }
 }
@@ -110,14 +117,52 @@ INLINE void small_of(bp__native_pack pack_v, bp__native_pack pack_s, const bp__n
     }
 }
 
+/* Copies elements of a row that are not side by side. */
+INLINE void collect(uint8_t *to, const uint8_t *from, int64_t along, int64_t k) {
+    for (int64_t l = 0; l < k; l++) {
+        to[l] = from[l * along];
+    }
+}
+
+#define ROW_OF(name, type) (VECTOR) JOIN(JOIN(name, V_LANES), type)
 #define PATHS(of_v, of_s, V, S)                                                                                        \
     static void gemv_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                        \
         (void)scratch;                                                                                                 \
         few(few_pairs_##of_s, few_##of_v, w);                                                                          \
     }                                                                                                                  \
+    static uint32_t dot_sum_##of_v##_##of_s(const uint8_t *v, const uint8_t *s, int64_t k) {                           \
+        VECTOR sum[4] = {splat_u32(0), splat_u32(0), splat_u32(0), splat_u32(0)};                                      \
+        int64_t l = 0;                                                                                                 \
+        for (; l + 8 * VL <= k; l += 8 * VL) {                                                                         \
+            UNROLL                                                                                                     \
+            for (int i = 0; i < 4; i++) {                                                                              \
+                sum[i] = DOT(sum[i], ROW_OF(row, of_v)(v + l + 2 * i * VL), ROW_OF(row, of_s)(s + l + 2 * i * VL));    \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; l + 2 * VL <= k; l += 2 * VL) {                                                                         \
+            sum[0] = DOT(sum[0], ROW_OF(row, of_v)(v + l), ROW_OF(row, of_s)(s + l));                                  \
+        }                                                                                                              \
+        if (l < k) {                                                                                                   \
+            const int left = (int)(k - l);                                                                             \
+            sum[1] = DOT(sum[1], ROW_OF(row_part, of_v)(v + l, left), ROW_OF(row_part, of_s)(s + l, left));            \
+        }                                                                                                              \
+        return sum_of_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));                                                    \
+    }                                                                                                                  \
     static void dot_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                         \
         (void)scratch;                                                                                                 \
-        dot_of(gemv_##of_v##_##of_s, w);                                                                               \
+        uint8_t rows[2][FEW_K];                                                                                        \
+        uint32_t sum = 0;                                                                                              \
+        if (w->v_k == 1 && w->s_k == 1) {                                                                              \
+            add_to(w, 0, 0, dot_sum_##of_v##_##of_s(w->v, w->s, w->k));                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t k = 0; k < w->k; k += FEW_K) {                                                                    \
+            const int64_t some = w->k - k < FEW_K ? w->k - k : FEW_K;                                                  \
+            collect(rows[0], (const uint8_t *)w->v + k * w->v_k, w->v_k, some);                                        \
+            collect(rows[1], (const uint8_t *)w->s + k * w->s_k, w->s_k, some);                                        \
+            sum += dot_sum_##of_v##_##of_s(rows[0], rows[1], some);                                                    \
+        }                                                                                                              \
+        add_to(w, 0, 0, sum);                                                                                          \
     }                                                                                                                  \
     static void small_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                       \
         small_of(pack_v_##of_v, pack_s_##of_s, w, scratch);                                                            \
@@ -141,3 +186,4 @@ PATHS(i8, u8, int8_t, uint8_t)
 PATHS(u8, i8, uint8_t, int8_t)
 PATHS(u8, u8, uint8_t, uint8_t)
 #undef PATHS
+#undef ROW_OF
