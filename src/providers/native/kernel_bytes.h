@@ -8,7 +8,6 @@
 #define BP_NATIVE_KERNEL_BYTES_H
 
 typedef uint8_t bytes_16 __attribute__((vector_size(16)));
-typedef uint8_t bytes_u8 __attribute__((vector_size(16)));
 typedef int8_t bytes_i8 __attribute__((vector_size(16)));
 typedef int16_t shorts_8 __attribute__((vector_size(16)));
 typedef int16_t shorts_16 __attribute__((vector_size(32)));
@@ -77,10 +76,24 @@ INLINE pairs_16 join_pairs(shorts_16 low, shorts_16 high) {
     return (pairs_16)(shorts_32)__builtin_shufflevector(low, high, LANES_16(SAME_LANE, 0), LANES_16(SAME_LANE, 16));
 }
 
+/* gcc 12 converts the halves of the vector, and joins them. */
+#if defined(__AVX2__)
+INLINE shorts_16 widen_i8(bytes_16 x) {
+    return (shorts_16)_mm256_cvtepi8_epi16((__m128i)x);
+}
+INLINE shorts_16 widen_u8(bytes_16 x) {
+    return (shorts_16)_mm256_cvtepu8_epi16((__m128i)x);
+}
+#else
+INLINE shorts_16 widen_i8(bytes_16 x) {
+    return __builtin_convertvector((bytes_i8)x, shorts_16);
+}
+INLINE shorts_16 widen_u8(bytes_16 x) {
+    return __builtin_convertvector(x, shorts_16);
+}
+#endif
+
 #define BYTES_OF(type)                                                                                                 \
-    INLINE shorts_16 widen_##type(bytes_16 x) {                                                                        \
-        return __builtin_convertvector((bytes_##type)x, shorts_16);                                                    \
-    }                                                                                                                  \
     INLINE pairs_4 columns_4_##type(bytes_16 even, bytes_16 odd) {                                                     \
         return lower_pairs(widen_##type(interleave_low(even, odd)));                                                   \
     }                                                                                                                  \
