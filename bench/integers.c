@@ -3,8 +3,8 @@
  *
  *     integers [--threads N] [--rounds N] [--settings TEXT] [MxKxN ...]      e.g. --settings calibration=off 64x64x64
  *
- * Operands are random and row-major. The runs of one shape are interleaved; each line has the median in microseconds, the
- * quartiles, what ran, and the median of f32 on `native` divided by this one.
+ * Operands are random and row-major. The runs of one shape are interleaved; each line has the median in microseconds,
+ * the quartiles, what ran, and the median of f32 on `native` divided by this one.
  */
 #include "backplane.h"
 #include "timing.h"
@@ -17,8 +17,7 @@ typedef struct settings {
 } settings;
 
 /* Types of A, B and C. */
-static const bp_dtype types[][3] = {
-    {BP_F32, BP_F32, BP_F32}, {BP_I8, BP_I8, BP_I32}, {BP_U8, BP_I8, BP_I32}};
+static const bp_dtype types[][3] = {{BP_F32, BP_F32, BP_F32}, {BP_I8, BP_I8, BP_I32}, {BP_U8, BP_I8, BP_I32}};
 #define TYPES ((int)(sizeof types / sizeof types[0]))
 
 typedef struct job {
@@ -28,9 +27,10 @@ typedef struct job {
     void *memory[3];
 } job;
 
-static const int64_t shapes[][3] = {{8, 8, 8},       {16, 16, 16},    {64, 64, 64},    {256, 256, 256}, {1024, 1024, 1024},
-                                    {1, 1024, 1024}, {1024, 1024, 1}, {4, 1024, 1024}, {1024, 1024, 4}, {1, 64, 64},
-                                    {64, 64, 1},     {9, 9, 9},       {33, 65, 31},    {1, 4096, 1},    {1000, 1, 1000}};
+static const int64_t shapes[][3] = {{8, 8, 8},          {16, 16, 16},    {64, 64, 64},    {256, 256, 256},
+                                    {1024, 1024, 1024}, {1, 1024, 1024}, {1024, 1024, 1}, {4, 1024, 1024},
+                                    {1024, 1024, 4},    {1, 64, 64},     {64, 64, 1},     {9, 9, 9},
+                                    {33, 65, 31},       {1, 4096, 1},    {1000, 1, 1000}};
 
 static void die(void) {
     fprintf(stderr, "integers: %s\n", bp_last_error());

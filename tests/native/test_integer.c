@@ -231,6 +231,23 @@ static void odd_sizes(void **state) {
     }
 }
 
+/* One to five columns or rows: products that read an operand in place, slices of C, and blocks of k. */
+static void skinny(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{37, 67}, {1031, 9}, {6, 2101}, {1, 33}, {1030, 1}, {2051, 2}}; /* k, rows */
+    for (int i = 0; i < (int)COUNT(sizes) * 5 * ORDERS * 2; i++) {
+        const int64_t *size = sizes[i / (5 * ORDERS * 2)], few = i / (ORDERS * 2) % 5 + 1;
+        const order layout = (order)(i / 2 % ORDERS);
+        product p = {.a = of_a(i % SIGNS), .b = of_b(i / 3 % SIGNS), .m = size[1], .n = few, .k = size[0]};
+        p.orders[i % 2] = layout;
+        p.orders[2] = (order)(i % ORDERS);
+        p.add = i % 7 < 3;
+        check(&p);
+        p.m = few, p.n = size[1];
+        check(&p);
+    }
+}
+
 static void batches(void **state) {
     (void)state;
     for (int i = 0; i < 32; i++) { /* two bits are the signs */
@@ -397,9 +414,11 @@ static void candidates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_layouts),    cmocka_unit_test(odd_sizes),   cmocka_unit_test(batches),
-        cmocka_unit_test(extreme_values), cmocka_unit_test(any_threads), cmocka_unit_test(packed_operands),
-        cmocka_unit_test(refused_types),  cmocka_unit_test(candidates),  cmocka_unit_test(refused_factors_and_overlap),
+        cmocka_unit_test(all_layouts),     cmocka_unit_test(odd_sizes),
+        cmocka_unit_test(skinny),          cmocka_unit_test(batches),
+        cmocka_unit_test(extreme_values),  cmocka_unit_test(any_threads),
+        cmocka_unit_test(packed_operands), cmocka_unit_test(refused_types),
+        cmocka_unit_test(candidates),      cmocka_unit_test(refused_factors_and_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,8 +66,9 @@ static bool along_columns(const bp_gemm_problem *g, const bp__native_kernels *ke
     if (g->n == 1 || g->m == 1) {
         return g->m == 1 && g->n > 1;
     }
-    if (kernels->s_columns > 0 && g->m != g->n && (g->m <= kernels->rows_columns || g->n <= kernels->rows_columns)) {
-        return g->n > g->m; /* the longer operand is read in place */
+    if (kernels->s_columns > 0 && (g->m <= kernels->rows_columns || g->n <= kernels->rows_columns)) {
+        /* The longer operand is read in place, along k if it is short, too. */
+        return g->m <= kernels->rows_columns && g->n <= kernels->rows_columns ? g->a_column != 1 : g->n > g->m;
     }
     const bool columns = g->c_column == 1 || (g->c_row != 1 && g->b_column == 1 && g->a_row != 1);
     const int64_t along = columns ? g->n : g->m, across = columns ? g->m : g->n;
@@ -127,7 +128,7 @@ static bool is_narrow(const bp__native_kernels *kernels, const bp__native_view *
 /* Returns whether a product has so few columns that V is read in place. */
 static bool takes_gemv(const bp__native_kernels *kernels, const bp__native_view *v) {
     if (kernels->s_columns > 0) {
-        return v->q <= kernels->rows_columns && (v->v_p == 1 || v->v_k == 1);
+        return v->q <= kernels->rows_columns && (v->v_k == 1 || (v->v_p == 1 && v->p >= kernels->lanes));
     }
     return v->q == 1 && v->v_p == 1 && kernels->gemv && (v->p >= 4 * kernels->lanes || !kernels->complex);
 }
@@ -156,7 +157,7 @@ static bp__native_path path_for(const bp_gemm_problem *g, const bp__native_choic
     if (conjugates) {
         return BP__PATH_PACKED;
     }
-    if (v->k == 1 && kernels->outer) {
+    if (v->k == 1) {
         return BP__PATH_OUTER;
     }
     if (takes_gemv(kernels, v)) {

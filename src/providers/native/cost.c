@@ -84,6 +84,9 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     case BP__PATH_OUTER:
         return larger((kernels->complex ? 6 : 2) * compute, bytes / bandwidth(host, bytes, 40));
     case BP__PATH_GEMV:
+        if (kernels->s_columns > 0) { /* each vector of V is widened once */
+            return larger((1 + 0.5 * q) / q * compute, bytes / bandwidth(host, bytes, 50));
+        }
         return larger(larger((kernels->complex ? 4 : 2) * compute, k * LATENCY_NS), bytes / bandwidth(host, bytes, 50));
     case BP__PATH_SMALL:
         return small_cost(host, speed, choice);

@@ -110,8 +110,7 @@ INLINE shorts_16 widen_u8(bytes_16 x) {
         return (pairs_8)widen_##type(load_bytes_16(from));                                                             \
     }                                                                                                                  \
     INLINE pairs_16 row_16_##type(const void *from) {                                                                  \
-        return join_pairs(widen_##type(load_bytes_16(from)),                                                           \
-                          widen_##type(load_bytes_16((const char *)from + 16)));                                       \
+        return join_pairs(widen_##type(load_bytes_16(from)), widen_##type(load_bytes_16((const char *)from + 16)));    \
     }                                                                                                                  \
     INLINE pairs_4 row_part_4_##type(const void *from, int count) {                                                    \
         return lower_pairs(widen_##type(load_bytes_part(from, count)));                                                \

@@ -74,8 +74,8 @@ INLINE void BNAME(few_rows)(int rows, int columns, const bp__native_view *w, uin
 
 /* ---- V contiguous along p: vectors run along p ---- */
 
-/* Adds products of `pairs` pairs of rows of k to the sums of UNIT elements of each column, which are in the order in which
- * UNPACK leaves them. `part`: only `count` elements exist. */
+/* Adds products of `pairs` pairs of rows of k to the sums of UNIT elements of each column, which are in the order in
+ * which UNPACK leaves them. `part`: only `count` elements exist. */
 INLINE void BNAME(gather_unit)(int pairs, int columns, bool part, uint32_t *sums, int64_t step, const IN **row, int i,
                                VECTOR (*factor)[FEW_COLUMNS], int count) {
     VECTOR x[MOST_PAIRS][2];
@@ -99,8 +99,8 @@ INLINE void BNAME(gather_unit)(int pairs, int columns, bool part, uint32_t *sums
     }
 }
 
-/* Adds the products of k to k + 2 * pairs for a slice of rows. Behind an odd number of k, the last one is read again, and
- * multiplied by the 0 of its pair. */
+/* Adds the products of k to k + 2 * pairs for a slice of rows. Behind an odd number of k, the last one is read again,
+ * and multiplied by the 0 of its pair. */
 INLINE void BNAME(gather)(int pairs, int columns, const bp__native_view *w, uint32_t *sums, int64_t step, int64_t p,
                           int rows, int64_t k, uint32_t (*s)[FEW_PAIRS]) {
     const IN *row[2 * MOST_PAIRS];

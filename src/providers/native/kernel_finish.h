@@ -1,7 +1,11 @@
 /* kernel_finish.h - template: loads and stores vectors of one real type, cuts V into panels, and writes sums to C.
  * Parameters: REAL, TYPE (its suffix), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the suffix), MV and
- * NR (vectors and columns of a tile).
+ * NR (vectors and columns of a tile), and optionally SCALED(factor, x), their product.
  */
+#ifndef SCALED
+#define SCALED(factor, x) ((factor) * (x))
+#endif
+
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 INLINE VECTOR NAME(load)(const REAL *from) {
     return *(const NAME(loose) *)from;
@@ -18,7 +22,7 @@ INLINE int NAME(vectors)(int64_t left) {
 }
 
 INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c) {
-    return NAME(scalar_madd)(alpha, sum, beta * c);
+    return NAME(scalar_madd)(alpha, sum, SCALED(beta, c));
 }
 
 /* Target of the sums of tiles: c = alpha * sum + beta * c. `rows` of a tile's rows exist. */
@@ -36,10 +40,10 @@ INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
 INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, int rows) {
     const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
     if (rows >= VL) {
-        NAME(store)(to, t->beta == 0 ? alphas * sum : NAME(madd)(alphas, sum, betas * NAME(load)(to)));
+        NAME(store)(to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load)(to))));
     } else {
         NAME(store_part)
-        (to, t->beta == 0 ? alphas * sum : NAME(madd)(alphas, sum, betas * NAME(load_part)(to, rows)), rows);
+        (to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load_part)(to, rows))), rows);
     }
 }
 
@@ -67,7 +71,7 @@ INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const NAME(target) *
         UNROLL
         for (int j = 0; j < nr; j++) {
             REAL *to = c + j * t->c_q + i * t->c_p, x = lanes[j * mv * VL + i];
-            *to = t->beta == 0 ? t->alpha * x : NAME(update)(t->alpha, x, t->beta, *to);
+            *to = t->beta == 0 ? SCALED(t->alpha, x) : NAME(update)(t->alpha, x, t->beta, *to);
         }
     }
 }

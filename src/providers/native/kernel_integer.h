@@ -43,11 +43,15 @@
 
 typedef uint32_t vector_u32 __attribute__((vector_size(VECTOR_BYTES)));
 
-INLINE uint32_t scalar_madd_u32(uint32_t a, uint32_t b, uint32_t c) {
-    return a * b + c;
+/* alpha is 1, and beta is 0 or 1: a multiplication of vectors would take longer than the rest of a small tile. */
+#define SCALED(factor, x) ((void)(factor), x)
+INLINE uint32_t scalar_madd_u32(uint32_t alpha, uint32_t sum, uint32_t c) {
+    (void)alpha;
+    return sum + c;
 }
-INLINE vector_u32 madd_u32(vector_u32 a, vector_u32 b, vector_u32 c) {
-    return a * b + c;
+INLINE vector_u32 madd_u32(vector_u32 alpha, vector_u32 sum, vector_u32 c) {
+    (void)alpha;
+    return sum + c;
 }
 INLINE vector_u32 splat_u32(uint32_t value) {
     return (vector_u32){0} + value;
@@ -123,6 +127,6 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
         .lanes = VL, .p_panel = MV * VL, .q_panel = NR, .k_block = K_BLOCK, .k_unit = 2, .element = 1, .result = 4,    \
         .packed = 2, .sum = 4, .rows_columns = FEW_COLUMNS, .s_columns = SMALL_COLUMNS, .pack_v = pack_v_##of_v,       \
         .pack_s = pack_s_##of_s, .block = block, .small = small_##of_v##_##of_s, .gemv = gemv_##of_v##_##of_s,         \
-        .dot = dot_##of_v##_##of_s, .tiny = tiny_##of_v##_##of_s, .scale = scale_u32                                   \
+        .outer = outer_##of_v##_##of_s, .dot = dot_##of_v##_##of_s, .tiny = tiny_##of_v##_##of_s, .scale = scale_u32   \
     }
 const bp__native_integer_set SET = {{{KERNELS(i8, i8), KERNELS(i8, u8)}, {KERNELS(u8, i8), KERNELS(u8, u8)}}};

@@ -30,14 +30,14 @@ INLINE uint32_t sum_of_lanes(VECTOR x) {
 
 INLINE void add_to(const bp__native_view *w, int64_t p, int64_t q, uint32_t sum) {
     uint32_t *to = (uint32_t *)w->c + p * w->c_p + q * w->c_q;
-    *to = w->beta[0] == 0 ? (uint32_t)w->alpha[0] * sum
-                          : update_u32((uint32_t)w->alpha[0], sum, (uint32_t)w->beta[0], *to);
+    *to = w->beta[0] == 0 ? sum : *to + sum;
 }
 
 /* Pairs of rows of k that are added at once. */
 #define MOST_PAIRS 4
-/* Columns whose pairs are made at once from two rows of 16-bit numbers. The numbers are interleaved within each 16 bytes:
- * in the first vector the lower four of them, in the second the upper ones. ORDERED puts such vectors in order. */
+/* Columns whose pairs are made at once from two rows of 16-bit numbers. The numbers are interleaved within each 16
+ * bytes: in the first vector the lower four of them, in the second the upper ones. ORDERED puts such vectors in order.
+ */
 #define UNIT (2 * VL)
 typedef int16_t shorts_v __attribute__((vector_size(VECTOR_BYTES)));
 #define UNPACKED(lane, first) ((lane) / 8 * 8 + (first) + (lane) % 8 / 2 + ((lane)&1) * UNIT)
@@ -103,8 +103,8 @@ INLINE void small_of(bp__native_pack pack_v, bp__native_pack pack_s, const bp__n
             for (int64_t p = 0; p < whole->p;) {
                 const int mv = vectors_u32(whole->p - p);
                 const int rows = whole->p - p < mv * VL ? (int)(whole->p - p) : mv * VL;
-                pack_v(v, (const uint8_t *)whole->v + k * whole->v_k + p * whole->v_p, whole->v_p, whole->v_k, rows, t.k,
-                       false);
+                pack_v(v, (const uint8_t *)whole->v + k * whole->v_k + p * whole->v_p, whole->v_p, whole->v_k, rows,
+                       t.k, false);
                 uint32_t *c = (uint32_t *)whole->c + p * whole->c_p + q * whole->c_q;
                 tiles[mv - 1][NR - 1](&t, v, s, c, rows, full);
                 if (rest) {
@@ -114,6 +114,30 @@ INLINE void small_of(bp__native_pack pack_v, bp__native_pack pack_s, const bp__n
             }
         }
         t.beta[0] = 1;
+    }
+}
+
+/* An outer product (k == 1): V becomes pairs with 0, and a column of C is written at once. */
+INLINE void outer_of(bp__native_pack pack_v, bool is_signed, const bp__native_view *w, uint32_t *scratch) {
+    const bool adds = w->beta[0] != 0;
+    const int64_t rows = w->p, columns = w->q, s_q = w->s_q, c_p = w->c_p, c_q = w->c_q;
+    const uint8_t *s = w->s;
+    uint32_t *c = w->c;
+    pack_v(scratch, w->v, w->v_p, w->v_k, rows, 1, false);
+    for (int64_t q = 0; q < columns; q++, c += c_q) {
+        const uint8_t byte = s[q * s_q];
+        const uint32_t factor = is_signed ? (uint32_t)(int8_t)byte : byte;
+        const VECTOR pair = splat_u32(factor & 0xffffu);
+        int64_t p = 0;
+        for (; c_p == 1 && p + VL <= rows; p += VL) {
+            const VECTOR old = adds ? load_u32(c + p) : splat_u32(0);
+            store_u32(c + p, DOT(old, load_u32(scratch + p), pair));
+        }
+        for (; p < rows; p++) {
+            uint32_t *to = c + p * c_p;
+            const uint32_t product = (uint32_t)(int16_t)scratch[p] * factor;
+            *to = adds ? *to + product : product;
+        }
     }
 }
 
@@ -166,6 +190,9 @@ INLINE void collect(uint8_t *to, const uint8_t *from, int64_t along, int64_t k) 
     }                                                                                                                  \
     static void small_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                       \
         small_of(pack_v_##of_v, pack_s_##of_s, w, scratch);                                                            \
+    }                                                                                                                  \
+    static void outer_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                       \
+        outer_of(pack_v_##of_v, (S)-1 < 0, w, scratch);                                                                \
     }                                                                                                                  \
     static void tiny_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                        \
         (void)scratch;                                                                                                 \

@@ -1,6 +1,7 @@
 /* kernel_pack_bytes.h - template: packs rows (V) or columns (S) of 8-bit integers into panels of pairs [k / 2][width],
- * padded with zeros. Parameters: BYTES (i8 or u8), IN (its C type), PACK (name of the function), PACK_LANES (4, 8 or 16,
- * a divisor of every width), LANES (LANES_4 for 4 lanes), PACK_WIDTH(left) (width of the next panel if `left` rows remain).
+ * padded with zeros. Parameters: BYTES (i8 or u8), IN (its C type), PACK (name of the function), PACK_LANES (4, 8 or
+ * 16, a divisor of every width), LANES (LANES_4 for 4 lanes), PACK_WIDTH(left) (width of the next panel if `left` rows
+ * remain).
  */
 #define PNAME(x) JOIN(x, PACK)
 #define OF_LANES(name) JOIN(JOIN(name, PACK_LANES), BYTES)
@@ -71,7 +72,8 @@ INLINE void PNAME(across)(uint32_t *panel, int width, const IN *source, int64_t 
     }
 }
 
-INLINE void PNAME(any)(uint32_t *panel, int width, const IN *source, int64_t across, int64_t along, int rows, int64_t k) {
+INLINE void PNAME(any)(uint32_t *panel, int width, const IN *source, int64_t across, int64_t along, int rows,
+                       int64_t k) {
     for (int64_t l = 0; l < k; l += 2, panel += width) {
         for (int i = 0; i < PACK_LANES; i++) {
             const IN *x = source + i * across + l * along;
@@ -81,7 +83,8 @@ INLINE void PNAME(any)(uint32_t *panel, int width, const IN *source, int64_t acr
 }
 
 /* Packs PACK_LANES rows of a panel, of which `rows` exist. */
-INLINE void PNAME(strip)(uint32_t *panel, int width, const IN *source, int64_t across, int64_t along, int rows, int64_t k) {
+INLINE void PNAME(strip)(uint32_t *panel, int width, const IN *source, int64_t across, int64_t along, int rows,
+                         int64_t k) {
     if (across == 1 && rows == PACK_LANES) {
         PNAME(across)(panel, width, source, along, false, PACK_LANES, k);
     } else if (along == 1 && rows == PACK_LANES) {

@@ -153,8 +153,8 @@ INLINE vector_f64 msub_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
 #define LANES_8(f, a) LANES_4(f, a), f(4, a), f(5, a), f(6, a), f(7, a)
 #define LANES_16(f, a) LANES_8(f, a), f(8, a), f(9, a), f(10, a), f(11, a), f(12, a), f(13, a), f(14, a), f(15, a)
 #define LANES_32(f, a)                                                                                                 \
-    LANES_16(f, a), f(16, a), f(17, a), f(18, a), f(19, a), f(20, a), f(21, a), f(22, a), f(23, a), f(24, a), f(25, a), \
-        f(26, a), f(27, a), f(28, a), f(29, a), f(30, a), f(31, a)
+    LANES_16(f, a), f(16, a), f(17, a), f(18, a), f(19, a), f(20, a), f(21, a), f(22, a), f(23, a), f(24, a),          \
+        f(25, a), f(26, a), f(27, a), f(28, a), f(29, a), f(30, a), f(31, a)
 #define LANE_SAME(lane, value) (value)
 
 #if VECTOR_BYTES == 64

@@ -266,8 +266,8 @@ static size_t scratch_for(const bp__native_choice *choice) {
         const int64_t q = view->q < kernels->s_columns ? view->q : kernels->s_columns;
         const int64_t panels = kernels->p_panel + (q + kernels->q_panel - 1) / kernels->q_panel * kernels->q_panel;
         elements = (size_t)panels * (size_t)(k + k % kernels->k_unit);
-    } else if (choice->path == BP__PATH_OUTER && (view->v_p != 1 || kernels->complex)) {
-        elements = (size_t)view->p + (size_t)kernels->p_panel;
+    } else if (choice->path == BP__PATH_OUTER && (view->v_p != 1 || kernels->complex || kernels->s_columns > 0)) {
+        elements = ((size_t)view->p + (size_t)kernels->p_panel) * (size_t)kernels->k_unit;
     }
     return (elements * kernels->packed + line - 1) / line * line;
 }
