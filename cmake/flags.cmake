@@ -30,7 +30,8 @@ if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(no_undefined "")
 endif()
 
-# Files named *_avx2.c, *_avx512.c and *_avx512bf16.c are compiled for that instruction set on x86-64. On other
+# Files named *_avx2.c, *_avxvnni.c, *_avx512.c, *_avx512vnni.c and *_avx512bf16.c are compiled for that instruction set
+# on x86-64. On other
 # architectures they must compile to nothing.
 function(add_instruction_set_flags)
     if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -42,6 +43,11 @@ function(add_instruction_set_flags)
         elseif(source MATCHES "_avx512\\.c$")
             set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
                 "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mfma;-mf16c")
+        elseif(source MATCHES "_avxvnni\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-mavxvnni")
+        elseif(source MATCHES "_avx512vnni\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
+                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mavx512vnni;-mfma;-mf16c")
         elseif(source MATCHES "_avx512bf16\\.c$")
             set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
                 "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mavx512bf16;-mfma;-mf16c")

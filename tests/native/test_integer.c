@@ -19,11 +19,22 @@
 extern const bp__native_integer_set bp__native_integer_wide;
 static bool wide;
 
-const bp__native_integer_set *__real_bp__native_integers(int set);
-const bp__native_integer_set *__wrap_bp__native_integers(int set);
+const bp__native_integer_set *__real_bp__native_integers(bp__native_integer_isa isa);
+const bp__native_integer_set *__wrap_bp__native_integers(bp__native_integer_isa isa);
 
-const bp__native_integer_set *__wrap_bp__native_integers(int set) {
-    return wide ? &bp__native_integer_wide : __real_bp__native_integers(set);
+const bp__native_integer_set *__wrap_bp__native_integers(bp__native_integer_isa isa) {
+    return wide ? &bp__native_integer_wide : __real_bp__native_integers(isa);
+}
+
+/* What CPUID says in `instruction_sets`. */
+static bool pretends;
+static uint32_t pretended;
+
+uint32_t __real_bp__native_vnni(void);
+uint32_t __wrap_bp__native_vnni(void);
+
+uint32_t __wrap_bp__native_vnni(void) {
+    return pretends ? pretended : __real_bp__native_vnni();
 }
 
 /* ---- Operands ---- */
@@ -401,7 +412,9 @@ static void candidates(void **state) {
         if (candidate.accepted) {
             assert_string_equal(candidate.library, "native");
             assert_int_equal(candidate.properties & wanted, wanted);
-            assert_int_equal(candidate.properties & (BP_PROPERTY_ACCUMULATES_F32 | BP_PROPERTY_ACCUMULATES_F64), 0);
+            assert_int_equal(candidate.properties & (BP_PROPERTY_ACCUMULATES_F32 | BP_PROPERTY_ACCUMULATES_F64 |
+                                                     BP_PROPERTY_PROPAGATES_NAN),
+                             0);
             native++;
         }
     }
@@ -412,13 +425,55 @@ static void candidates(void **state) {
     release(&c);
 }
 
+/* The kernels follow what the processor has and cpu.capability permits. Nothing is run. */
+static void instruction_sets(void **state) {
+    (void)state;
+    static const struct {
+        bp_capability hardware, capability;
+        uint32_t vnni;
+        bp__native_integer_isa wanted;
+    } cases[] = {
+        {BP_CAPABILITY_DEFAULT, BP_CAPABILITY_DEFAULT, 3, BP__INTEGER_DEFAULT},
+        {BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX2, 0, BP__INTEGER_AVX2},
+        {BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX2, BP__NATIVE_HAS_AVX_VNNI, BP__INTEGER_AVX_VNNI},
+        {BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX512, 3, BP__INTEGER_AVX_VNNI},
+        {BP_CAPABILITY_AVX2, BP_CAPABILITY_AVX2, BP__NATIVE_HAS_AVX512_VNNI, BP__INTEGER_AVX2},
+        {BP_CAPABILITY_AVX2, BP_CAPABILITY_DEFAULT, 3, BP__INTEGER_DEFAULT},
+        {BP_CAPABILITY_AVX512, BP_CAPABILITY_AVX512, 0, BP__INTEGER_AVX512},
+        {BP_CAPABILITY_AVX512, BP_CAPABILITY_AVX512, BP__NATIVE_HAS_AVX_VNNI, BP__INTEGER_AVX512},
+        {BP_CAPABILITY_AVX512, BP_CAPABILITY_AVX512, BP__NATIVE_HAS_AVX512_VNNI, BP__INTEGER_AVX512_VNNI},
+        {BP_CAPABILITY_AVX512, BP_CAPABILITY_AVX2, BP__NATIVE_HAS_AVX512_VNNI, BP__INTEGER_AVX2},
+        {BP_CAPABILITY_AVX512, BP_CAPABILITY_AVX2, 3, BP__INTEGER_AVX_VNNI},
+    };
+#if defined(__x86_64__)
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const bp_host host = {.hardware = cases[i].hardware};
+        const bp_problem problem = {.policy.capability = (uint8_t)cases[i].capability};
+        pretends = true, pretended = cases[i].vnni;
+        const bp__native_integer_isa got = bp__native_integer_isa_of(&host, &problem);
+        pretends = false;
+        if (got != cases[i].wanted) {
+            fail_msg("case %zu: %d and not %d", i, (int)got, (int)cases[i].wanted);
+        }
+    }
+#else
+    (void)cases;
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_layouts),     cmocka_unit_test(odd_sizes),
-        cmocka_unit_test(skinny),          cmocka_unit_test(batches),
-        cmocka_unit_test(extreme_values),  cmocka_unit_test(any_threads),
-        cmocka_unit_test(packed_operands), cmocka_unit_test(refused_types),
-        cmocka_unit_test(candidates),      cmocka_unit_test(refused_factors_and_overlap),
+        cmocka_unit_test(all_layouts),
+        cmocka_unit_test(odd_sizes),
+        cmocka_unit_test(skinny),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(extreme_values),
+        cmocka_unit_test(any_threads),
+        cmocka_unit_test(packed_operands),
+        cmocka_unit_test(instruction_sets),
+        cmocka_unit_test(refused_types),
+        cmocka_unit_test(candidates),
+        cmocka_unit_test(refused_factors_and_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 # Runs the native provider's AVX-512 kernels on an emulated processor with the project's own tests. Fails if a test fails
 # or if other kernels would run. See docs/explanation/avx512.md. Usage: tools/avx512/native.sh [PART...]
 # Parts (default: all): explain bits special layouts ops accuracy fft fft_special linalg_bits
-# linalg linalg_failures norm. One more part, bf16, needs an emulator with AVX512_BF16: Bochs 3, and CPU=sapphire_rapids.
+# linalg linalg_failures norm. The part integers also runs VPDPWSSD with CPU=corei7_icelake_u. One more part, bf16, needs an emulator with AVX512_BF16: Bochs 3, and CPU=sapphire_rapids.
 #   BUILD=build-avx512   folder to build in
 #   EVERY=8              the accuracy tests make every 8th check only; 1: all checks
 # and the variables of run.sh.
@@ -15,11 +15,15 @@ mkdir -p "$work"
 
 cmake -S . -B "$build" > "$work/cmake.log"
 cmake --build "$build" -j2 --target backplane_cli backplane_internal native_wide native_linalg_wide test_ops_matmul \
-    test_ops_gemm > "$work/make.log"
+    test_ops_gemm test_native_integer > "$work/make.log"
 
 # The object files must contain AVX-512 instructions.
 count=$(objdump -d "$build/CMakeFiles/provider_native.dir/src/providers/native/kernel_avx512bf16.c.o" | grep -c vdpbf16ps)
 echo "kernel_avx512bf16: $count products of bf16 pairs"
+for kernels in avx512vnni avxvnni; do
+    count=$(objdump -d "$build/CMakeFiles/provider_native.dir/src/providers/native/kernel_integer_$kernels.c.o" | grep -c vpdpwssd)
+    echo "kernel_integer_$kernels: $count products of pairs of integers"
+done
 for kernels in native.dir/src/providers/native/kernel native_fft.dir/src/providers/native/fft/kernel \
     native_linalg.dir/src/providers/native/linalg/interleaved \
     native_linalg.dir/src/providers/native/linalg/norm; do
@@ -87,6 +91,8 @@ command_of() {
     linalg_failures) echo "$work/only_native_linalg_failures" ;;
     # The emulated machine has one processor. The thread test would add millions of numbers without testing anything.
     norm) echo "SKIP=test_threads $work/only_native_linalg_norm" ;;
+    # The emulated processor's highest instruction set is one of those that the test compares.
+    integers) echo "$build/backplane explain matmul u8 200x200 200x200 && SKIP=any_threads $build/tests/test_native_integer" ;;
     ops) echo "$build/tests/test_ops_gemm && $build/tests/test_ops_matmul" ;;
     *) echo "tools/avx512/native.sh: no part is called $1" >&2; return 2 ;;
     esac

@@ -21,9 +21,12 @@
 static const bp__native_set *const sets[] =
     BP__NATIVE_PER_ISA(&bp__native_default, &bp__native_avx2, &bp__native_avx512);
 
+/* `set` is an ISA index, of integers a bp__native_integer_isa. */
 static const char *algorithm_text(bp__native_path path, int set) {
-    static const char *const packed[] = {"packed default", "packed avx2", "packed avx512"};
-    static const char *const small[] = {"small default", "small avx2", "small avx512"};
+    static const char *const packed[] = {"packed default", "packed avx2", "packed avx512", "packed avxvnni",
+                                         "packed avx512vnni"};
+    static const char *const small[] = {"small default", "small avx2", "small avx512", "small avxvnni",
+                                        "small avx512vnni"};
     switch (path) {
     case BP__PATH_NONE:
         return "nothing to do";
@@ -269,7 +272,7 @@ static int choose_paths(const bp_host *host, const bp_problem *problem, int set,
 
 /* Integers have kernels by the types of V and S. */
 static int choose_integer(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {
-    const int set = bp__native_isa(host, problem);
+    const bp__native_integer_isa set = bp__native_integer_isa_of(host, problem);
     const bp__native_integer_set *kernels = bp__native_integers(set);
     const uint32_t of_a = problem->dtype, of_b = bp_gemm_type(problem, problem->of.gemm.b_type);
     if (!is_byte(of_b) || bp_gemm_type(problem, problem->of.gemm.c_type) != BP_I32) {
@@ -280,7 +283,7 @@ static int choose_integer(const bp_host *host, const bp_problem *problem, bp__na
     orient(&problem->of.gemm, choices);
     choices->kernels =
         &kernels->of[(choices->transposed ? of_b : of_a) == BP_U8][(choices->transposed ? of_a : of_b) == BP_U8];
-    return choose_paths(host, problem, set, bp__native_integer_rate(set), choices);
+    return choose_paths(host, problem, (int)set, bp__native_integer_rate(set), choices);
 }
 
 int bp__native_choose(const bp_host *host, const bp_problem *problem, bp__native_choice choices[BP__NATIVE_PATHS]) {

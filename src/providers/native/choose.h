@@ -57,7 +57,7 @@ double bp__native_cost(const bp_host *host, double rate, const bp__native_choice
 /* Return multiply-adds per nanosecond in the inner tile. `set` is the ISA index. */
 double bp__native_rate(int set, bp_dtype dtype);
 double bp__native_bf16_rate(void);
-double bp__native_integer_rate(int set);
+double bp__native_integer_rate(bp__native_integer_isa isa);
 /* Returns the estimated time on `threads` threads. */
 double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns, int threads);
 /* Returns how many threads are worth their start-up time, at most `most`. */

@@ -3,12 +3,12 @@
 #include "family.h"
 
 static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
-    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT |
-                          BP_PROPERTY_PROPAGATES_NAN;
-    const bool integer = bp_gemm_type(problem, problem->of.gemm.c_type) == BP_I32; /* of which nothing is rounded */
-    properties |= integer                                                 ? 0
-                  : problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
-                                                                          : BP_PROPERTY_ACCUMULATES_F32;
+    uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT;
+    if (bp_gemm_type(problem, problem->of.gemm.c_type) != BP_I32) { /* integers have no NaN, and nothing is rounded */
+        properties |= BP_PROPERTY_PROPAGATES_NAN;
+        properties |= problem->dtype == BP_F64 || problem->dtype == BP_C128 ? BP_PROPERTY_ACCUMULATES_F64
+                                                                            : BP_PROPERTY_ACCUMULATES_F32;
+    }
     if (choice->path == BP__PATH_PACKED) {
         properties |= BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | (choice->kernels->widen ? BP_PROPERTY_PACKS_C : 0);
         properties |= choice->kernels->pair && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;

@@ -103,9 +103,27 @@ typedef struct bp__native_integer_set {
 extern const bp__native_integer_set bp__native_integer_default;
 extern const bp__native_integer_set bp__native_integer_avx2;
 extern const bp__native_integer_set bp__native_integer_avx512;
+extern const bp__native_integer_set bp__native_integer_avxvnni;
+extern const bp__native_integer_set bp__native_integer_avx512vnni;
 
-/* Returns the integer kernels of an ISA index. */
-const bp__native_integer_set *bp__native_integers(int set);
+/* The first ones are ISA indexes (isa.h). */
+typedef enum bp__native_integer_isa {
+    BP__INTEGER_DEFAULT,
+    BP__INTEGER_AVX2,
+    BP__INTEGER_AVX512,
+    BP__INTEGER_AVX_VNNI,
+    BP__INTEGER_AVX512_VNNI
+} bp__native_integer_isa;
+
+/* Returns which of these bits CPUID reports. They say nothing about the registers that the operating system saves. */
+#define BP__NATIVE_HAS_AVX_VNNI 1u
+#define BP__NATIVE_HAS_AVX512_VNNI 2u
+uint32_t bp__native_vnni(void);
+
+/* Returns the instruction set for products of integers that this processor and the problem's policy permit, and its
+ * kernels. AVX_VNNI needs the capability AVX2, AVX512_VNNI the capability AVX-512. */
+bp__native_integer_isa bp__native_integer_isa_of(const bp_host *host, const bp_problem *problem);
+const bp__native_integer_set *bp__native_integers(bp__native_integer_isa isa);
 
 /* Returns the set for products of bf16 numbers that this processor and the problem's policy permit, or NULL and a
  * reason in *why. */
