@@ -70,7 +70,7 @@ _backplane() {
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
             bench:*) offers=$_backplane_bench_operations ;;
             explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
-            explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128" ;;
+            explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8" ;;
             help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path version help" ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")

@@ -45,7 +45,7 @@ complete -c backplane -n "$using explain eval compare tune" -a 'conv1d conv2d co
 complete -c backplane -n "$using explain eval compare tune" -a 'inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr'
 complete -c backplane -n "$using explain eval compare tune" -a 'eigh eigvalsh eig eigvals svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm'
 complete -c backplane -n "$using explain eval tune" -a 'vector_norm vecdot multi_dot matrix_power'
-complete -c backplane -n "$using explain tune" -a 'f16 bf16 f32 f64 c64 c128'
+complete -c backplane -n "$using explain tune" -a 'f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8'
 complete -c backplane -n "$using explain eval compare tune" -l alpha -x -d 'Factor of the product'
 complete -c backplane -n "$using explain eval compare tune" -l beta -x -d 'Factor of the old C'
 complete -c backplane -n "$using explain eval compare tune" -l trans-a -d 'Transpose A'

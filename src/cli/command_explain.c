@@ -54,8 +54,8 @@ const cli_command command_explain = {
     .summary = "Show which library would run an operation on arrays of these shapes, and why.",
     .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
     .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
-               "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; the expression of "
-               "einsum is before it. `backplane explain OPERATION --help` shows the options of one operation. Exit "
+               "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; u8,i8 is one for "
+               "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the options of one operation. Exit "
                "code 4: no library can run it.",
     .least = 1,
     .most = JOB_MANY,

@@ -30,6 +30,52 @@ def test_text_and_json(backplane, words):
     assert any(c["library"] == "native" for c in facts["candidates"])
 
 
+@pytest.mark.parametrize(
+    "words, problem",
+    [
+        (["matmul", "u8,i8", "64x32", "32x16"], "u8,i8->i32 64x32 @ 32x16 -> 64x16"),
+        (["matmul", "i8,u8", "8x64x32", "32x16"], "i8,u8->i32 "),
+        (["matmul", "i8", "64x32", "32x16"], "i8,i8->i32 "),
+        (["gemm", "u8,u8,i32", "3x4", "4x5", "3x5"], "u8,u8->i32 "),
+    ],
+)
+def test_types_of_each_array(backplane, words, problem):
+    facts = backplane("explain", *words, "--json").json
+    assert facts["problem"].startswith(problem)
+    assert [c["library"] for c in facts["candidates"] if c["chosen"]] == [facts["chosen"]]
+    text = backplane("explain", *words).out
+    assert "bitwise reproducible" in text and "NaN" not in text and "accumulates" not in text
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["matmul", "u8,i9", "2x2", "2x2"], "no such element type: 'i9'"),
+        (["matmul", "u8,", "2x2", "2x2"], "no such element type: ''"),
+        (["matmul", "u8,i8,i8", "2x2", "2x2"], "3 element types for 2 arrays; give one, or one for each"),
+        (["gemm", "u8,i8", "2x2", "2x2", "2x2"], "2 element types for 3 arrays; give one, or one for each"),
+    ],
+)
+def test_wrong_types(backplane, words, message):
+    result = backplane("explain", *words)
+    assert result.code == 2 and message in result.err
+
+
+def test_integers_without_a_candidate(backplane):
+    """One message names every provider of products with its reason."""
+    words = ("explain", "matmul", "u8,i8", "64x64", "64x64")
+    accepted = {c["library"] for c in backplane(*words, "--json").json["candidates"] if c["accepted"]}
+    assert "native" in accepted
+    result = backplane(*words, "--set", "dispatch.exclude=" + " ".join(sorted(accepted)))
+    assert result.code == 4
+    because = next(line for line in result.out.splitlines() if line.startswith("because"))
+    refused = [line.split(maxsplit=4) for line in result.out.splitlines() if line.startswith("  - ")]
+    assert "native" in [name for _, name, *_ in refused]
+    for _, name, _, _, reason in refused:
+        assert f"{name}: {reason}" in because
+    assert "native: named by dispatch.exclude" in because
+
+
 LARGE = ("explain", "matmul", "f64", "1500x1500", "1500x1500")
 
 
