@@ -259,6 +259,46 @@ static bp_status simulated(void) {
     return status;
 }
 
+/* A small product, one with passes, packed operands and an explanation. Values are right wherever it succeeds. */
+static bp_status integers(void) {
+    enum { N = 130 };
+    static uint8_t left_bytes[N * N], right_bytes[N * N];
+    static int32_t sums[N * N];
+    bp_view views[3];
+    bp_plan *plan;
+    bp_packed *packed[3] = {NULL};
+    bp_explanation *e;
+    bp_status status = BP_OK;
+    memset(left_bytes, 255, sizeof left_bytes);
+    memset(right_bytes, 128, sizeof right_bytes);
+    for (int n = 9; n <= N && status == BP_OK; n += N - 9) {
+        bp_view_matrix(&views[0], left_bytes, BP_U8, n, n);
+        bp_view_matrix(&views[1], right_bytes, BP_I8, n, n);
+        bp_view_matrix(&views[2], sums, BP_I32, n, n);
+        status = bp_matmul(&views[0].tensor, &views[1].tensor, &views[2].tensor);
+        assert_true(status != BP_OK || sums[n * n - 1] == n * 255 * -128);
+    }
+    status =
+        status == BP_OK ? bp_matmul_plan(&plan, NULL, &views[0].tensor, &views[1].tensor, &views[2].tensor) : status;
+    if (status == BP_OK) {
+        const bp_operand operands[] = {{left_bytes, 0}, {right_bytes, 0}, {sums, 0}};
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
+        for (int o = 0; o < 2 && status == BP_OK; o++) {
+            status = bp_plan_pack(plan, o, &operands[o], &packed[o]);
+        }
+        status = status == BP_OK ? bp_execute(plan, operands, &exec) : status;
+        bp_packed_release(packed[0]);
+        bp_packed_release(packed[1]);
+        bp_plan_release(plan);
+    }
+    status =
+        status == BP_OK ? bp_matmul_explain(&e, NULL, &views[0].tensor, &views[1].tensor, &views[2].tensor) : status;
+    if (status == BP_OK) {
+        bp_explanation_release(e);
+    }
+    return status;
+}
+
 static bp_status inverse(void) {
     return bp_inv(&a.tensor, &c.tensor);
 }
@@ -414,6 +454,7 @@ static const struct {
     {"precision", precision},
     {"backends", backends},
     {"simulated", simulated},
+    {"integers", integers},
     {"verbose", verbose_of_absent},
     {"transforms", transforms},
     {"shifts", shifts},
