@@ -272,7 +272,8 @@ namespace nothrow {
     int ndim = 0;
     std::int64_t shape[BP_MAX_NDIM];
     bp_status status = bp_matmul_shape(a.get(), b.get(), &ndim, shape);
-    status = status == BP_OK ? bp_tensor_empty(c.put(), a.dtype(), ndim, shape, nullptr) : status;
+    status =
+        status == BP_OK ? bp_tensor_empty(c.put(), bp_matmul_dtype(a.get(), b.get()), ndim, shape, nullptr) : status;
     return status == BP_OK ? nothrow::matmul(a, b, view(c), o) : status;
 }
 [[nodiscard]] inline bp_status new_einsum(tensor &c, const char *expression, std::initializer_list<const_view> operands,

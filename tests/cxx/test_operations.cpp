@@ -5,6 +5,7 @@
 #include "check.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,12 @@ static void products() {
     CHECK(c[0][0] == 4 && c[1][1] == 11);
     const bp::tensor made = bp::matmul(a, b);
     CHECK(made.data<double>()[3] == 11);
+    const std::uint8_t bytes[1][2] = {{255, 3}};
+    const std::int8_t more[2][1] = {{-128}, {7}};
+    std::int32_t sum[1][1] = {};
+    bp::matmul(bytes, more, sum);
+    CHECK(sum[0][0] == 255 * -128 + 3 * 7);
+    CHECK(bp::matmul(more, bytes).data<std::int32_t>()[0] == -128 * 255);
     bp::gemm({2, 0}, b, a, {0, 0}, bp::view(&c[0][0], {2, 2}), BP_TRANSPOSE, BP_TRANSPOSE);
     CHECK(c[0][0] == 8 && c[1][1] == 22);
     CHECK(thrown([&] { bp::matmul(a, a, c); }) == BP_E_SHAPE);
