@@ -295,6 +295,12 @@ static void any_threads(void **state) {
         check_with(&p, settings);
         p = (product){.a = p.a, .b = p.b, .items = 9, .m = 70, .n = 61, .k = 300, .share_b = true};
         check_with(&p, settings);
+        p = (product){.a = p.a, .b = p.b, .m = 1, .n = 7001, .k = 1101, .add = true}; /* in parts, read in place */
+        check_with(&p, settings);
+        p = (product){.a = p.a, .b = p.b, .m = 7001, .n = 2, .k = 1101};
+        check_with(&p, settings);
+        p = (product){.a = p.a, .b = p.b, .m = 1501, .n = 1303, .k = 1};
+        check_with(&p, settings);
     }
 }
 
