@@ -64,6 +64,29 @@ typedef enum bp_check {
 /* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (the complex type for transforms). */
 #define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (unsigned)(check) + (unsigned)(dtype)-3u))
 
+/* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small integers;
+ * those of integer products are the extreme values of their types. */
+/* clang-format off */
+#define BP_PRIMITIVE_MAP(X)                                                           \
+    X(0, MATMUL_F32, "matmul f32")                                                    \
+    X(1, MATMUL_BF16, "matmul bf16")                                                  \
+    X(2, MATMUL_F16, "matmul f16")                                                    \
+    X(3, MATMUL_I8, "matmul i8 x i8") /* to i32 */                                    \
+    X(4, MATMUL_U8, "matmul u8 x i8")                                                 \
+    X(5, CONVOLUTION, "convolution")  /* f32, also its transpose and its gradients */ \
+    X(6, POOLING, "pooling")          /* averages */                                  \
+    X(7, BATCH_NORM, "batch normalization")
+/* clang-format on */
+
+typedef enum bp_primitive {
+#define X(number, name, text) BP_PRIMITIVE_##name = number,
+    BP_PRIMITIVE_MAP(X)
+#undef X
+} bp_primitive;
+
+/* The bit of a primitive, after those of the checks. */
+#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << (44 + (unsigned)(primitive)))
+
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {
     size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
@@ -89,17 +112,16 @@ typedef struct bp_library_info {
     const char *fact_sources;   /* source of each field: "version: openblas_get_config; int_bits: isamax probe; ..." */
     double probe_ms;            /* duration of the probe in ms; 0 if the result came from the probe cache */
     const char *cblas_suffix;   /* suffix of cblas_dgemm's symbol: "", "64_", "_64", ... */
-    uint64_t faulty;            /* BP_CHECK_BIT mask of failed checks; providers refuse such problems */
+    uint64_t faulty;            /* BP_CHECK_BIT and BP_PRIMITIVE_BIT mask of what failed, or what the library does not
+                                 * have on this processor; providers refuse such problems */
     const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
     const char *blas; /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without
- * a terminator. Returns NULL if the check passed. For providers. */
-static inline const char *bp_library_fault(const bp_library_info *library, bp_check check, unsigned dtype,
-                                           int *length) {
+ * a terminator. `bit`: one of `faulty`. Returns NULL if the check passed. For providers. */
+static inline const char *bp_library_fault_of_bit(const bp_library_info *library, uint64_t bit, int *length) {
     const char *line = library->faults;
-    uint64_t bit = BP_CHECK_BIT(check, dtype);
     *length = 0;
     if (!(library->faulty & bit)) {
         return NULL;
@@ -115,6 +137,12 @@ static inline const char *bp_library_fault(const bp_library_info *library, bp_ch
         ++*length;
     }
     return line;
+}
+
+/* As bp_library_fault_of_bit, for a check in one element type. */
+static inline const char *bp_library_fault(const bp_library_info *library, bp_check check, unsigned dtype,
+                                           int *length) {
+    return bp_library_fault_of_bit(library, BP_CHECK_BIT(check, dtype), length);
 }
 
 /* Sets *count to the number of libraries in the list. Errors: BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY. */

@@ -63,9 +63,29 @@ static void report_broken(doctor *d, const bp_library_info *row) {
     free(values);
 }
 
+/* Returns the lines without those of primitives that the library does not have on this processor. */
+static char *wrong_ones(const char *faults) {
+    static const char absent[] = ": not offered";
+    char *kept = cli_format("%s", faults);
+    for (char *line = kept, *found; (found = strstr(line, absent));) {
+        while (found > kept && found[-1] != '\n') {
+            found--;
+        }
+        const char *end = found + strcspn(found, "\n");
+        end += *end == '\n';
+        memmove(found, end, strlen(end) + 1);
+        line = found;
+    }
+    return kept;
+}
+
 /* Reports the operations in which a library is wrong. Backplane runs them on other libraries. */
 static void report_faults(doctor *d, const bp_library_info *row) {
-    char *lines = cli_join_lines(row->faults, "\n", "; ");
+    char *wrong = wrong_ones(row->faults), *lines = cli_join_lines(wrong, "\n", "; ");
+    free(wrong);
+    if (!lines) {
+        return;
+    }
     doctor_find(d, SEVERITY_WARNING,
                 cli_format("install another version if programs call it directly. Backplane uses other libraries for "
                            "these operations."),

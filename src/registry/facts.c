@@ -96,6 +96,13 @@ bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
     return true;
 }
 
+/* Number of the first bit of BP_PRIMITIVE_BIT, after those of all checks. */
+enum { FIRST_PRIMITIVE = 44 };
+_Static_assert(BP_PRIMITIVE_BIT(0) == UINT64_C(1) << FIRST_PRIMITIVE, "both state the first bit");
+#define X(number, name, text) _Static_assert(4 * (number) + 4 <= FIRST_PRIMITIVE, text " has bits of its own");
+BP_CHECK_MAP(X)
+#undef X
+
 bool bp__check_topic(int bit, char *topic, size_t size) {
     static const char *const names[] = {
 #define X(number, name, text) [number] = text,
@@ -103,6 +110,15 @@ bool bp__check_topic(int bit, char *topic, size_t size) {
 #undef X
     };
     static const char *const types[] = {"f32", "f64", "c64", "c128"};
+    static const char *const primitives[] = {
+#define X(number, name, text) [number] = text,
+        BP_PRIMITIVE_MAP(X)
+#undef X
+    };
+    const int primitive = bit - FIRST_PRIMITIVE;
+    if (primitive >= 0) {
+        return primitive < BP__COUNT(primitives) && snprintf(topic, size, "%s", primitives[primitive]) > 0;
+    }
     return bit / 4 < BP__COUNT(names) && snprintf(topic, size, "%s %s", names[bit / 4], types[bit % 4]) > 0;
 }
 

@@ -77,7 +77,7 @@ bool bp__facts_learn_all(const char **slot, const char *list);
  * probe cache can be read. Returns false if the value is invalid, or if out of memory. */
 bool bp__facts_parse(bp__facts *facts, const char *name, const char *value);
 
-/* Writes the name of a bit of BP_CHECK_BIT ("eig f32"). Returns false if there is no such check. */
+/* Writes the name of a bit of BP_CHECK_BIT or BP_PRIMITIVE_BIT ("eig f32"). Returns false if there is none. */
 bool bp__check_topic(int bit, char *topic, size_t size);
 
 /* Returns the line that begins with a topic and ": ", or NULL. */

@@ -18,7 +18,7 @@ typedef struct summary {
     const char *end;       /* how the process ended, reported by its supervisor */
     const char *unstarted; /* why the process was not started */
     bool done;
-    uint64_t due, passed; /* BP_CHECK_BIT masks */
+    uint64_t due, passed; /* BP_CHECK_BIT and BP_PRIMITIVE_BIT masks */
     bp__text faults;      /* the lines as received */
 } summary;
 
@@ -48,7 +48,7 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
     } else if (strcmp(name, "done") == 0) {
         all->done = true;
     } else if (strcmp(name, "due") == 0) {
-        all->due = strtoull(value, NULL, 16);
+        all->due |= strtoull(value, NULL, 16);
     } else if (strcmp(name, "passed") == 0) {
         all->passed |= strtoull(value, NULL, 16);
     } else if (strcmp(name, "fault") == 0) {

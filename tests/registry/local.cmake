@@ -103,6 +103,18 @@ if(DNNL_LIBRARY)
             LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/dnn-${wrong})
         list(APPEND fakes blas_fake_dnn-${wrong})
     endforeach()
+    # Their products of integers and of f16 do not depend on the processor.
+    foreach(wrong products saturates rounds reference f16)
+        string(TOUPPER FAKE_${wrong} definition)
+        add_library(blas_fake_dnn-${wrong} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dnn.c
+            ${CMAKE_CURRENT_LIST_DIR}/fakes/dnn_products.c)
+        target_compile_definitions(blas_fake_dnn-${wrong} PRIVATE ${definition})
+        target_link_libraries(blas_fake_dnn-${wrong} PRIVATE ${DNNL_LIBRARY} ${CMAKE_DL_LIBS})
+        target_link_options(blas_fake_dnn-${wrong} PRIVATE -Wl,--no-as-needed)
+        set_target_properties(blas_fake_dnn-${wrong} PROPERTIES OUTPUT_NAME dnn-${wrong}
+            LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/dnn-${wrong})
+        list(APPEND fakes blas_fake_dnn-${wrong})
+    endforeach()
 endif()
 # Libraries that forward their calls.
 add_library(blas_fake_dropin SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dropin.c)

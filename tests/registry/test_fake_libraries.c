@@ -376,30 +376,62 @@ static void test_wrong_kernels(void **state) {
     }
 }
 
-/* Libraries in front of the real oneDNN, if it was there when the tests were built. */
+/* Probes a library in front of the real oneDNN. Returns false if there was none when the tests were built. */
+static bool probe_dnn(const char *name, bp_library_info *row) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", FAKES, name);
+    if (access(path, F_OK) != 0) {
+        return false;
+    }
+    restart(path, NULL);
+    *row = only_row();
+    assert_string_equal(row->family, "onednn");
+    assert_string_equal(row->reason, "");
+    assert_int_equal(row->state, BP_LIBRARY_OK);
+    return true;
+}
+
+/* Each wrong primitive is refused by itself. */
 static void test_primitives(void **state) {
     (void)state;
     static const struct {
-        const char *name, *reason;
+        const char *name;
+        bp_primitive primitive;
+        const char *fault;
     } cases[] = {
-        {"dnn-none", ""},
-        {"dnn-sum", "wrong results in probe: matmul (op NN, beta 1)"},
-        {"dnn-relu", "wrong results in probe: convolution"},
-        {"dnn-average", "wrong results in probe: pooling"},
-        {"dnn-eps", "wrong results in probe: batch normalization"},
+        {"dnn-sum", BP_PRIMITIVE_MATMUL_F32, "wrong results in probe: op NN, beta 1"},
+        {"dnn-relu", BP_PRIMITIVE_CONVOLUTION, "wrong results in probe: 3x3 taps, with ReLU"},
+        {"dnn-average", BP_PRIMITIVE_POOLING, "wrong results in probe: averages of 2x2 windows"},
+        {"dnn-eps", BP_PRIMITIVE_BATCH_NORM, "wrong results in probe: given statistics"},
+        {"dnn-saturates", BP_PRIMITIVE_MATMUL_U8, "wrong results in probe: op NN, 3x5x7, all elements 255 and -128"},
+        {"dnn-saturates", BP_PRIMITIVE_MATMUL_I8, "wrong results in probe: op NN, 3x5x7, all elements -128 and -128"},
+        {"dnn-rounds", BP_PRIMITIVE_MATMUL_U8, "wrong results in probe: op NN, 9x100x601, all elements 255 and 127"},
+        {"dnn-reference", BP_PRIMITIVE_MATMUL_I8, "not offered on this processor"},
     };
-    if (access(FAKES "/dnn-none", F_OK) != 0) {
+    bp_library_info right, row;
+    int length;
+    if (!probe_dnn("dnn-none", &right)) {
         print_message("skipped: oneDNN 3 is not installed in .venv\n");
         skip();
     }
+    const uint64_t plain = BP_PRIMITIVE_BIT(BP_PRIMITIVE_MATMUL_F32) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_CONVOLUTION) |
+                           BP_PRIMITIVE_BIT(BP_PRIMITIVE_POOLING) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_BATCH_NORM);
+    assert_true((right.faulty & plain) == 0);
     for (int i = 0; i < BP__COUNT(cases); i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", FAKES, cases[i].name);
-        restart(path, NULL);
-        const bp_library_info row = only_row();
-        assert_string_equal(row.family, "onednn");
-        assert_string_equal(row.reason, cases[i].reason);
-        assert_int_equal(row.state, *cases[i].reason ? BP_LIBRARY_BROKEN : BP_LIBRARY_OK);
+        const uint64_t bit = BP_PRIMITIVE_BIT(cases[i].primitive);
+        assert_true(probe_dnn(cases[i].name, &row));
+        const char *fault = bp_library_fault_of_bit(&row, bit, &length);
+        assert_non_null(fault);
+        if (length != (int)strlen(cases[i].fault) || strncmp(fault, cases[i].fault, strlen(cases[i].fault)) != 0) {
+            fail_msg("%s: %s", cases[i].name, row.faults);
+        }
+        assert_true((row.faulty & plain & ~bit) == 0);
+    }
+    assert_true(probe_dnn("dnn-products", &row));
+    const uint64_t offered = BP_PRIMITIVE_BIT(BP_PRIMITIVE_MATMUL_I8) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_MATMUL_U8) |
+                             BP_PRIMITIVE_BIT(BP_PRIMITIVE_MATMUL_F16);
+    if ((row.faulty & (plain | offered)) != 0) {
+        fail_msg("%s", row.faults);
     }
 }
 

@@ -46,13 +46,61 @@ static bool takes_type(const bp__driver *driver, const bp_problem *problem, bp__
                    : problem->policy.precision == 2 ? BP__ONEDNN_FPMATH_BF16
                    : problem->policy.precision == 1 ? BP__ONEDNN_FPMATH_TF32
                                                     : BP__ONEDNN_FPMATH_STRICT;
-    if (problem->dtype == BP_F32 || (problem->dtype == BP_BF16 && wide)) {
+    const bool product = problem->op == BP_OP_GEMM, byte = problem->dtype == BP_I8 || problem->dtype == BP_U8;
+    if (problem->dtype == BP_F32 || (problem->dtype == BP_BF16 && wide) ||
+        (product && (problem->dtype == BP_F16 || byte))) {
         return true;
     }
     bp__driver_refuse(verdict, BP_REASON_DTYPE, "%s",
                       problem->dtype == BP_BF16 ? "it has kernels for bf16 on processors with AVX-512 only"
+                      : product                 ? "only f32, bf16, f16, i8 and u8 are offered"
                                                 : "only f32 and bf16 are offered");
     return false;
+}
+
+static bp_primitive primitive_of(const bp__onednn_call *call) {
+    switch (call->kind) {
+    case BP__ONEDNN_AVERAGE:
+    case BP__ONEDNN_AVERAGE_BACKWARD:
+        return BP_PRIMITIVE_POOLING;
+    case BP__ONEDNN_NORMALIZE:
+        return BP_PRIMITIVE_BATCH_NORM;
+    case BP__ONEDNN_CONVOLVE:
+    case BP__ONEDNN_TRANSPOSE:
+    case BP__ONEDNN_GRADIENT:
+        return BP_PRIMITIVE_CONVOLUTION;
+    case BP__ONEDNN_MULTIPLY:
+        break;
+    }
+    switch (call->operand[BP__ONEDNN_SOURCE].type) {
+    case BP__ONEDNN_F16:
+        return BP_PRIMITIVE_MATMUL_F16;
+    case BP__ONEDNN_BF16:
+        return BP_PRIMITIVE_MATMUL_BF16;
+    case BP__ONEDNN_S8:
+        return BP_PRIMITIVE_MATMUL_I8;
+    case BP__ONEDNN_U8:
+        return BP_PRIMITIVE_MATMUL_U8;
+    default:
+        return BP_PRIMITIVE_MATMUL_F32;
+    }
+}
+
+/* Refuses a call of a primitive that the probe found wrong, or that the library does not have on this processor. */
+static void check_primitive(const bp__driver *driver, const bp__onednn_call *call, bp_verdict *verdict) {
+    static const char *const names[] = {
+#define X(number, name, text) [number] = text,
+        BP_PRIMITIVE_MAP(X)
+#undef X
+    };
+    const bp_primitive primitive = primitive_of(call);
+    int length;
+    const char *fault = bp_library_fault_of_bit(driver->library, BP_PRIMITIVE_BIT(primitive), &length);
+    if (fault) {
+        const bool wrong = strncmp(fault, "wrong", 5) == 0;
+        bp__driver_refuse(verdict, wrong ? BP_REASON_BROKEN : BP_REASON_DTYPE, "its %s: %.*s", names[primitive], length,
+                          fault);
+    }
 }
 
 /* Refuses what the library cannot do, or does with reference loops. Otherwise describes the call. */
@@ -73,6 +121,8 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
         const char *why = of->describe(call, problem);
         if (why) {
             bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
+        } else {
+            check_primitive(driver, call, verdict);
         }
     }
     return verdict->reason == BP_REASON_ACCEPTED;
@@ -81,6 +131,9 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
 /* Several threads may add up their parts of a gradient in any order, so only one thread repeats its bits. The order of
  * the sums of a product depends on the row, which may be the place in a batch. */
 static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy, const bp__onednn_call *call) {
+    if (call->operand[BP__ONEDNN_RESULT].type == BP__ONEDNN_S32) { /* exact */
+        return BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT;
+    }
     const bool rounds = call->kind != BP__ONEDNN_AVERAGE && call->kind != BP__ONEDNN_AVERAGE_BACKWARD &&
                         call->kind != BP__ONEDNN_NORMALIZE;
     uint32_t properties =
@@ -112,7 +165,8 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     verdict.cost_ns = of->cost_ns(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
     verdict.properties = properties_of(driver, policy, call);
     call->deterministic = (verdict.properties & BP_PROPERTY_REPRODUCIBLE) != 0;
-    if (call->kind == BP__ONEDNN_MULTIPLY && policy->deterministic == 2) {
+    const bool exact = call->operand[BP__ONEDNN_RESULT].type == BP__ONEDNN_S32;
+    if (call->kind == BP__ONEDNN_MULTIPLY && policy->deterministic == 2 && !exact) {
         bp__driver_refuse(&verdict, BP_REASON_DETERMINISM, "the bits of its products depend on the place in a batch");
     } else if (call->kind != BP__ONEDNN_GRADIENT) {
         bp__driver_enforce_policy(driver, policy, &call->setup, &verdict);

@@ -60,6 +60,7 @@ typedef struct bp__onednn_arg {
     X(batch_normalization_forward_primitive_desc_create, ENUM(status),                                                         \
       (PD *, ENGINE, ENUM(prop_kind), CONST_MD, CONST_MD, float, unsigned, CONST_ATTR))                                        \
     X(reorder_primitive_desc_create, ENUM(status), (PD *, CONST_MD, ENGINE, CONST_MD, ENGINE, CONST_ATTR))                     \
+    X(primitive_desc_query, ENUM(status), (CONST_PD, ENUM(query), int, void *))                                                \
     X(primitive_desc_query_md, CONST_MD, (CONST_PD, ENUM(query), int))                                                         \
     X(primitive_desc_destroy, ENUM(status), (PD))                                                                              \
     X(primitive_create, ENUM(status), (PRIMITIVE *, CONST_PD))                                                                 \
@@ -75,8 +76,12 @@ enum {
     BP__ONEDNN_IN_ORDER = 1,  /* stream flag */
     BP__ONEDNN_ANY = 1,       /* format tag: the library's choice */
     BP__ONEDNN_SAME_TYPE = 0, /* data types: that of the result */
+    BP__ONEDNN_F16 = 1,
     BP__ONEDNN_BF16 = 2,
     BP__ONEDNN_F32 = 3,
+    BP__ONEDNN_S32 = 4,
+    BP__ONEDNN_S8 = 5,
+    BP__ONEDNN_U8 = 6,
     BP__ONEDNN_INFERENCE = 96, /* propagation kind: no workspace is kept for gradients */
     BP__ONEDNN_FORWARD = 64,
     BP__ONEDNN_CONVOLUTION = 1, /* algorithm: direct */
@@ -91,6 +96,7 @@ enum {
     BP__ONEDNN_FPMATH_STRICT = 0,
     BP__ONEDNN_FPMATH_BF16 = 1,
     BP__ONEDNN_FPMATH_TF32 = 4,
+    BP__ONEDNN_QUERY_NAME = 8, /* of the implementation */
     BP__ONEDNN_QUERY_WEIGHTS = 131,
     BP__ONEDNN_QUERY_DIFF_WEIGHTS = 132,
     BP__ONEDNN_QUERY_SCRATCHPAD = 136,

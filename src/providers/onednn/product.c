@@ -1,7 +1,8 @@
 /* product.c - describes matrix products to oneDNN, and estimates their time.
  *
  * oneDNN writes row-major results. A column-major one is computed as its transpose, with the factors exchanged. Both
- * factors may be transposed, with any leading dimension. */
+ * factors may be transposed, with any leading dimension. The second factor of integers must be i8: for u8 there are
+ * only loops that round the sums to f32. A sum with the integers that were there is computed in f32 too. */
 #include "providers/onednn/onednn.h"
 
 enum { MOST_BATCH_NDIM = BP__ONEDNN_NDIM - 2 };
@@ -49,8 +50,15 @@ static bool repeats(const bp_gemm_problem *g) {
     return both;
 }
 
-static const char *why_not(const bp_gemm_problem *g) {
-    return g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0    ? "it has no product of empty operands"
+static bool is_integer(const bp_problem *problem) {
+    return problem->dtype == BP_I8 || problem->dtype == BP_U8;
+}
+
+static const char *why_not(const bp_problem *problem) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    return is_integer(problem) && g->beta != BP_FACTOR_ZERO
+               ? "it rounds to f32 where it adds a product of integers to C"
+           : g->m == 0 || g->n == 0 || g->k == 0 || g->batch == 0  ? "it has no product of empty operands"
            : g->alpha != BP_FACTOR_ONE || g->beta == BP_FACTOR_ANY ? "its products have alpha 1, and beta 0 or 1"
            : g->batch_ndim > MOST_BATCH_NDIM                       ? "it is used for at most 4 dimensions of a batch"
            : repeats(g)                                            ? "it has no batch that repeats both factors"
@@ -59,8 +67,9 @@ static const char *why_not(const bp_gemm_problem *g) {
 
 const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem *problem) {
     const bp_gemm_problem *g = &problem->of.gemm;
-    const int type = bp__onednn_type(problem->dtype);
-    const char *why = why_not(g);
+    const int type_a = bp__onednn_type(problem->dtype), type_b = bp__onednn_type(bp_gemm_type(problem, g->b_type)),
+              type_c = bp__onednn_type(bp_gemm_type(problem, g->c_type));
+    const char *why = why_not(problem);
     if (why) {
         return why;
     }
@@ -78,13 +87,19 @@ const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem 
     if (!has_a || !has_b || !has_c || c.stride[c.ndim - 1] != 1) {
         return "it takes row-major and column-major matrices only";
     }
+    if ((swap ? type_a : type_b) == BP__ONEDNN_U8) {
+        return swap ? "its first factor of a column-major result must be i8"
+                    : "its second factor of integers must be i8";
+    }
     if (!takes_strides(&a) || !takes_strides(&b) || !takes_strides(&c)) {
         return "the distance of two matrices of a batch must be positive, and span all rows or columns of one";
     }
     call->kind = BP__ONEDNN_MULTIPLY;
-    call->operand[BP__ONEDNN_SOURCE] = (bp__onednn_operand){BP__ONEDNN_ARG_SRC, swap, type, swap ? b : a};
-    call->operand[BP__ONEDNN_WEIGHT] = (bp__onednn_operand){BP__ONEDNN_ARG_WEIGHTS, !swap, type, swap ? a : b};
-    call->operand[BP__ONEDNN_RESULT] = (bp__onednn_operand){BP__ONEDNN_ARG_DST, 2, type, c};
+    call->operand[BP__ONEDNN_SOURCE] =
+        (bp__onednn_operand){BP__ONEDNN_ARG_SRC, swap, swap ? type_b : type_a, swap ? b : a};
+    call->operand[BP__ONEDNN_WEIGHT] =
+        (bp__onednn_operand){BP__ONEDNN_ARG_WEIGHTS, !swap, swap ? type_a : type_b, swap ? a : b};
+    call->operand[BP__ONEDNN_RESULT] = (bp__onednn_operand){BP__ONEDNN_ARG_DST, 2, type_c, c};
     call->adds = g->beta == BP_FACTOR_ONE;
     const uint32_t second = swap ? 1u : 2u; /* bit of the factor that can be packed */
     call->packs = problem->policy.packed & second;
@@ -92,14 +107,18 @@ const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem 
     return NULL;
 }
 
+/* One instruction of VNNI multiplies and adds four times as many 8-bit integers as one of FMA does numbers in f32.
+ * Libraries without it hardly give right results. Factors in f16 are converted, and multiplied in f32. */
+#define INTEGER_GAIN 4
+
 double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                              int threads) {
     const bp_gemm_problem *g = &problem->of.gemm;
     const double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
     const double factors = bp__onednn_elements(&call->operand[BP__ONEDNN_SOURCE].tensor) +
                            (call->packs ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor));
-    const double alone = 1.1 * work / bp__onednn_rate(driver) + 0.3 * factors +
-                         0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) +
+    const double alone = 1.1 * work / (bp__onednn_rate(driver) * (is_integer(problem) ? INTEGER_GAIN : 1)) +
+                         0.3 * factors + 0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) +
                          100 * (double)(g->batch - 1);
     return 1500 + alone / threads + (threads > 1 ? 5000 : 0);
 }

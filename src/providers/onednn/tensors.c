@@ -2,7 +2,22 @@
 #include "providers/onednn/onednn.h"
 
 int bp__onednn_type(uint32_t dtype) {
-    return dtype == BP_F32 ? BP__ONEDNN_F32 : dtype == BP_BF16 ? BP__ONEDNN_BF16 : 0;
+    switch (dtype) {
+    case BP_F16:
+        return BP__ONEDNN_F16;
+    case BP_BF16:
+        return BP__ONEDNN_BF16;
+    case BP_F32:
+        return BP__ONEDNN_F32;
+    case BP_I8:
+        return BP__ONEDNN_S8;
+    case BP_U8:
+        return BP__ONEDNN_U8;
+    case BP_I32:
+        return BP__ONEDNN_S32;
+    default:
+        return 0;
+    }
 }
 
 double bp__onednn_elements(const bp__onednn_tensor *tensor) {

@@ -1,0 +1,71 @@
+/* dnn.h - declares what the checks of oneDNN's primitives share: the functions of the library, and arguments. */
+#ifndef BP_REGISTRY_DNN_H
+#define BP_REGISTRY_DNN_H
+
+#include "providers/onednn/api.h"
+#include "registry/probe/probe.h"
+
+enum {
+    MOST_ARGUMENTS = 7,
+    CAPACITY = 20000, /* elements of four bytes */
+    FILLED = 4096
+};
+
+#define DNN_ENUM(name) int
+#define DNN_FUNCTIONS(X)                                                                                               \
+    BP__ONEDNN_FUNCTIONS(X, void *, void *, void *, const void *, void *, void *, const void *, void *, const void *,  \
+                         void *, const void *, void *, const void *, bp__onednn_arg, DNN_ENUM, int64_t *)
+
+extern struct dnn {
+#define X(name, result, arguments) result(*name) arguments;
+    DNN_FUNCTIONS(X)
+#undef X
+} dnnl;
+extern void *dnn_engine;
+
+/* An argument of a primitive. A weight may also be there in the library's own layout, which the primitive then reads.
+ */
+typedef struct argument {
+    int number, type;
+    void *description;
+    union {
+        float f32[CAPACITY];
+        int32_t i32[CAPACITY];
+        uint16_t f16[2 * CAPACITY]; /* or bf16 */
+        unsigned char bytes[4 * CAPACITY];
+    } values;
+    const void *own; /* belongs to the primitive's description */
+    _Alignas(64) unsigned char converted[4 * CAPACITY + 4096];
+} argument;
+
+/* Returns the name of a function that the library lacks, or NULL. */
+const char *resolve_dnn(const subject *library);
+/* Makes an engine and a stream. Returns whether the library has them. */
+bool start_dnn(void);
+void end_dnn(void);
+
+float small_integer(int64_t index, int seed);
+float element_of(const argument *a, int64_t at);
+void put_element(argument *a, int64_t at, float value);
+
+/* Adds an argument; floating-point ones have small integers in FILLED elements. Returns NULL if it cannot be described.
+ */
+argument *add_argument(int number, int type, int ndim, const int64_t *size, const int64_t *stride);
+void drop_arguments(void);
+/* Makes the attributes with a sum and ReLU after the primitive, as far as they are asked for. */
+void *dnn_attributes(bool adds, bool relu);
+/* Converts a weight to the layout that the described primitive has chosen. Returns whether that worked. */
+bool convert_weight(argument *weight, const void *primitive);
+/* Runs a primitive with all arguments; `description` is destroyed. Returns whether it ran. */
+bool run_primitive(void *description);
+
+/* ---- Checks ---- */
+
+/* ABSENT: the library does not offer the primitive on this processor. */
+typedef enum outcome { RIGHT, WRONG, ABSENT } outcome;
+enum { MOST_TEXT = 128 };
+
+/* Multiplies integers of `type` by i8, and by extreme values of both. Writes what was wrong. */
+outcome check_integer_product(int type, char how[MOST_TEXT]);
+
+#endif
