@@ -64,8 +64,8 @@ typedef enum bp_check {
 /* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (the complex type for transforms). */
 #define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (unsigned)(check) + (unsigned)(dtype)-3u))
 
-/* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small integers;
- * those of integer products are the extreme values of their types. */
+/* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small
+ * integers; those of integer products are the extreme values of their types. */
 /* clang-format off */
 #define BP_PRIMITIVE_MAP(X)                                                           \
     X(0, MATMUL_F32, "matmul f32")                                                    \

@@ -121,6 +121,32 @@ def test_a_wrong_routine_is_shown_and_refused(backplane):
     assert sentence not in narrow.out and "blas               lapack     potrf" in narrow.out
 
 
+needs_onednn = pytest.mark.skipif(not (FAKES / "dnn-none").exists(), reason="oneDNN 3 was not there when the tests were built")
+
+
+@needs_onednn
+def test_a_wrong_primitive_is_shown_and_refused(backplane):
+    """A oneDNN whose products of integers saturate: seen in list, doctor and explain, and used for products of floats."""
+    env = only("dnn-saturates")
+    sentence = "wrong results in probe: op NN, 3x5x7, all elements -128 and -128"
+    row = next(r for r in backplane("list", "--json", env=env).json["libraries"] if r["family"] == "onednn")
+    assert row["state"] == "ok" and "matmul i8 x i8: " + sentence in row["faults"]
+    assert not any(line.startswith("matmul f32") for line in row["faults"])
+    assert sentence in " ".join(backplane("list", "--all", env=env).out.split())
+    found = [f["finding"] for f in backplane("doctor", "--json", env=env).json["findings"] if sentence in f["finding"]]
+    assert len(found) == 1 and "not offered" not in found[0]
+    assert f"its matmul i8 x i8: {sentence}" in backplane("explain", "matmul", "i8", "8x8", "8x8", env=env).out
+    assert sentence not in backplane("explain", "matmul", "f32", "8x8", "8x8", env=env).out
+
+
+@needs_onednn
+def test_a_primitive_that_the_processor_lacks_is_no_finding(backplane):
+    """Without products of f16 and of integers, doctor reports nothing, and list says so."""
+    env = only("dnn-reference")
+    assert "matmul i8 x i8: not offered on this processor" in " ".join(backplane("list", "--all", env=env).out.split())
+    assert not any("not offered" in f["finding"] for f in backplane("doctor", "--json", env=env).json["findings"])
+
+
 def test_a_library_that_passes_calls_on_is_never_chosen(backplane):
     env = only("dropin:plain")
     rows = {r["id"]: r for r in backplane("list", "--json", env=env).json["libraries"] if r["path"]}

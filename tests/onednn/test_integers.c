@@ -6,6 +6,7 @@
  * tests/registry/fakes/dnn_products.c. If the real one has right primitives it runs the same tests. */
 #include "backplane.h"
 #include "backplane/provider.h"
+#include "base/base.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -291,6 +292,84 @@ static void sums_with_c(void **state) {
     bp_options_release(options);
 }
 
+/* ---- Allocation ---- */
+
+static long left = -1; /* allocations that still succeed; negative: all */
+
+static void *failing_allocate(void *user, size_t size) {
+    (void)user;
+    left -= left > 0;
+    return left == 0 ? NULL : malloc(size);
+}
+
+static void *failing_reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    left -= left > 0;
+    return left == 0 ? NULL : realloc(old, size);
+}
+
+static void failing_release(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+/* Plans, packs and runs a product. Returns the first failure. */
+static bp_status try_all(bp_options *options, bp_view views[3], const signed char *a, const signed char *b,
+                         int32_t *c) {
+    bp_operand operands[] = {{(void *)(uintptr_t)a, 0}, {(void *)(uintptr_t)b, 0}, {c, 0}};
+    const bp_packed *list[3] = {NULL};
+    bp_plan *plan = NULL;
+    bp_packed *packed = NULL;
+    bp_status status = bp_matmul_plan(&plan, options, &views[0].tensor, &views[1].tensor, &views[2].tensor);
+    if (status == BP_OK) {
+        status = bp_plan_pack(plan, 1, &operands[1], &packed);
+    }
+    if (status == BP_OK) {
+        list[1] = packed;
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = list, .operand_count = 3};
+        status = bp_execute(plan, operands, &exec);
+        bp_packed_release(packed);
+    }
+    bp_plan_release(plan);
+    return status;
+}
+
+static void allocations_fail(void **state) {
+    (void)state;
+    enum { SIZE = 3, MOST = 2000 };
+    const signed char a[SIZE * SIZE] = {-128, 127, 0, 1, 2, 3, 4, 5, 6},
+                               b[SIZE * SIZE] = {-128, 0, 0, 127, 1, 0, 0, 0, 1};
+    const int64_t shape[] = {SIZE, SIZE};
+    int32_t c[SIZE * SIZE];
+    bp_view views[3];
+    bp_options *options;
+    use(FAKES "dnn-products");
+    assert_int_equal(bp_view_init(&views[0], (void *)(uintptr_t)a, BP_I8, 2, shape, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[1], (void *)(uintptr_t)b, BP_I8, 2, shape, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[2], c, BP_I32, 2, shape, NULL), BP_OK);
+    assert_int_equal(bp_options_new(&options, STRICT ",dispatch.packed=second"), BP_OK);
+    accept((product){.a = BP_I8, .b = BP_I8, .m = 2, .n = 5, .k = 7}); /* opens the library */
+    int failures = 0, n = 1;
+    for (bp_status status = BP_E_NO_MEMORY; n < MOST && status != BP_OK; n++) {
+        left = n;
+        status = try_all(options, views, a, b, c);
+        const bool ran_out = left == 0;
+        left = -1;
+        if (status != BP_OK && status != BP_E_NO_MEMORY) {
+            fail_msg("allocation %d: %s (%s)", n, bp_status_name(status), bp_last_error());
+        }
+        failures += status != BP_OK;
+        status = ran_out ? BP_E_NO_MEMORY : status;
+    }
+    if (n == MOST || failures < 4) {
+        fail_msg("%d allocations failed, of %d", failures, n);
+    }
+    assert_int_equal(c[0], 128 * 128 + 127 * 127);
+    bp_options_release(options);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
 /* ---- f16 ---- */
 
 /* Bits of the integers 0 to 8 in f16. */
@@ -373,7 +452,11 @@ int main(void) {
         cmocka_unit_test(batches),        cmocka_unit_test(packed_factors),
         cmocka_unit_test(settings),       cmocka_unit_test(unsigned_factors),
         cmocka_unit_test(sums_with_c),    cmocka_unit_test(halves_are_multiplied),
-        cmocka_unit_test(wrong_integers),
+        cmocka_unit_test(wrong_integers), cmocka_unit_test(allocations_fail),
     };
+    const bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
+    if (bp_set_allocator(&allocator) != BP_OK) {
+        return 1;
+    }
     return cmocka_run_group_tests_name("integers", tests, NULL, restore);
 }
