@@ -260,6 +260,18 @@ static void settings(void **state) {
     refuse_with(&p, STRICT ",dispatch.exclude=onednn", "dispatch.exclude");
 }
 
+/* The probe has found kernels, but there is none for this product: another candidate runs. */
+static void reference_loops(void **state) {
+    (void)state;
+    bp_plan_info info;
+    const product p = {.a = BP_I8, .b = BP_I8, .m = 3, .n = 97, .k = 5};
+    use(FAKES "dnn-products");
+    assert_int_equal(run(&p, STRICT, -1, &info), BP_E_UNSUPPORTED);
+    assert_non_null(strstr(bp_last_error(), "has only reference loops for this product"));
+    assert_int_equal(run(&p, "blas.preferred=onednn,dispatch.fallback=allow", -1, &info), BP_OK);
+    assert_string_equal(info.library, "native");
+}
+
 /* The second factor of the library's call must be i8: B, or A of a column-major result. */
 static void unsigned_factors(void **state) {
     (void)state;
@@ -448,11 +460,17 @@ static int restore(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts),        cmocka_unit_test(sizes),
-        cmocka_unit_test(batches),        cmocka_unit_test(packed_factors),
-        cmocka_unit_test(settings),       cmocka_unit_test(unsigned_factors),
-        cmocka_unit_test(sums_with_c),    cmocka_unit_test(halves_are_multiplied),
-        cmocka_unit_test(wrong_integers), cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(packed_factors),
+        cmocka_unit_test(settings),
+        cmocka_unit_test(unsigned_factors),
+        cmocka_unit_test(sums_with_c),
+        cmocka_unit_test(reference_loops),
+        cmocka_unit_test(halves_are_multiplied),
+        cmocka_unit_test(wrong_integers),
+        cmocka_unit_test(allocations_fail),
     };
     const bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
     if (bp_set_allocator(&allocator) != BP_OK) {

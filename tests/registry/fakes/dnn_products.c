@@ -3,7 +3,7 @@
  *
  * FAKE_SATURATES: sums of two products of integers saturate at 16 bits. FAKE_ROUNDS: sums of integers are rounded to
  * f32. FAKE_F16: there is no product of f16. FAKE_REFERENCE: the primitive says that it is the reference
- * implementation. */
+ * implementation, as it does in all of these libraries if the result has 97 columns. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -163,14 +163,15 @@ const void *dnnl_primitive_desc_query_md(const void *description, int what, int 
 typedef int query(const void *description, int what, int index, void *result);
 REAL(primitive_desc_query, query)
 int dnnl_primitive_desc_query(const void *description, int what, int index, void *result) {
-#ifdef FAKE_REFERENCE
-    const char *const name = "ref_int8:any";
-#else
-    const char *const name = "fake";
-#endif
+    enum { WITHOUT_KERNEL = 97 };
     if (!is_ours(description)) {
         return real_primitive_desc_query()(description, what, index, result);
     }
+    const tensor c = describe(((const product *)description)->operand[2]);
+    const char *name = c.size[c.ndim - 1] == WITHOUT_KERNEL ? "ref_int8:any" : "fake";
+#ifdef FAKE_REFERENCE
+    name = "ref_int8:any";
+#endif
     memcpy(result, &name, sizeof name);
     return 0;
 }
