@@ -209,18 +209,33 @@ static void multiply_integers(const tensor *a, const tensor *b, int64_t at_a, in
     memcpy(to, &sum, sizeof sum);
 }
 
+/* Zero, and numbers that are normal in f16 and need no rounding. */
+static float from_half(const char *at) {
+    uint16_t half;
+    uint32_t bits;
+    float value;
+    memcpy(&half, at, sizeof half);
+    bits = (uint32_t)(half & 0x8000) << 16;
+    bits |= half & 0x7fff ? ((uint32_t)(half & 0x7fff) << 13) + (112u << 23) : 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void write_half(char *at, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint32_t size = bits & 0x7fffffff;
+    const uint16_t half = (uint16_t)((bits >> 16 & 0x8000) | (size ? (size - (112u << 23)) >> 13 : 0));
+    memcpy(at, &half, sizeof half);
+}
+
 static void multiply_halves(const tensor *a, const tensor *b, int64_t at_a, int64_t at_b, int64_t k, int64_t step_a,
                             int64_t step_b, bool adds, char *to) {
-    _Float16 x, y, result;
-    float sum = 0;
+    float sum = adds ? from_half(to) : 0;
     for (int64_t l = 0; l < k; l++) {
-        memcpy(&x, a->data + 2 * (at_a + l * step_a), sizeof x);
-        memcpy(&y, b->data + 2 * (at_b + l * step_b), sizeof y);
-        sum += (float)x * (float)y;
+        sum += from_half(a->data + 2 * (at_a + l * step_a)) * from_half(b->data + 2 * (at_b + l * step_b));
     }
-    memcpy(&x, to, sizeof x);
-    result = (_Float16)(adds ? sum + (float)x : sum);
-    memcpy(to, &result, sizeof result);
+    write_half(to, sum);
 }
 
 static void multiply(const tensor *a, const tensor *b, const tensor *c, bool adds) {
