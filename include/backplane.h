@@ -17,6 +17,7 @@
  *   conv.h      convolutions and their gradients
  *   pool.h      pooling and its gradients
  *   norm.h      batch normalization and its gradients
+ *   attention.h attention and its gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -42,6 +43,7 @@
 #include "backplane/conv.h"
 #include "backplane/pool.h"
 #include "backplane/norm.h"
+#include "backplane/attention.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

@@ -1,5 +1,5 @@
-/* network.h - describes pooling and batch normalization to providers: members of the union in bp_problem (provider.h).
- */
+/* network.h - describes pooling, batch normalization and attention to providers: members of the union in bp_problem
+ * (provider.h). */
 #ifndef BACKPLANE_NETWORK_H
 #define BACKPLANE_NETWORK_H
 
@@ -56,6 +56,53 @@ typedef struct bp_batch_norm_problem {
     uint8_t relu, constant;
     uint8_t reserved;
 } bp_batch_norm_problem;
+
+#define BP_MAX_ATTENTION_NDIM 16
+
+/* The tensors of attention, by their names in attention.h. */
+typedef enum bp_attention_tensor {
+    BP_ATTENTION_QUERY,
+    BP_ATTENTION_KEY,
+    BP_ATTENTION_VALUE,
+    BP_ATTENTION_MASK,
+    BP_ATTENTION_SEED,
+    BP_ATTENTION_OUTPUT,
+    BP_ATTENTION_LOGSUMEXP,
+    BP_ATTENTION_OUTPUT_GRADIENT,
+    BP_ATTENTION_QUERY_GRADIENT,
+    BP_ATTENTION_KEY_GRADIENT,
+    BP_ATTENTION_VALUE_GRADIENT,
+    BP_ATTENTION_TENSORS
+} bp_attention_tensor;
+
+/* Layout of one tensor: a matrix for each item of the batch. LOGSUMEXP has one column, SEED one row and no batch. */
+typedef struct bp_attention_layout {
+    uint32_t dtype; /* a bp_dtype; 0: the tensor is absent, and its address is NULL */
+    uint32_t reserved;
+    int64_t row, column;                  /* strides in elements; 0 if the size is 1 */
+    int64_t batch[BP_MAX_ATTENTION_NDIM]; /* strides over the batch; 0 in broadcast dimensions */
+} bp_attention_layout;
+
+/* Attention, as attention.h describes it. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP};
+ * ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT, KEY_GRADIENT,
+ * VALUE_GRADIENT}.
+ *
+ * The batch is that of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one more
+ * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0; the
+ * strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are omitted, neighbours are merged if all
+ * strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD QUERIES and the batch, too. Types are F16,
+ * BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL, F32 or of the problem's type; SEED is
+ * I64. */
+typedef struct bp_attention_problem {
+    int64_t queries, keys;
+    int64_t size, value_size; /* columns of QUERY and KEY, and of VALUE and OUTPUT */
+    double scale, dropout;
+    int64_t batch; /* number of items */
+    int32_t batch_ndim;
+    uint8_t causal, reserved[3];
+    int64_t batch_shape[BP_MAX_ATTENTION_NDIM];
+    bp_attention_layout tensor[BP_ATTENTION_TENSORS];
+} bp_attention_problem;
 
 #ifdef __cplusplus
 }

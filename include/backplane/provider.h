@@ -67,7 +67,9 @@ extern "C" {
     X(32, AVG_POOL_BACKWARD, "avg_pool_backward", "output", "input", pool)                  \
     X(33, BATCH_NORM, "batch_norm", "input,weight,bias,running_mean,running_var", "output", norm) \
     X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", norm) \
-    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm)
+    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm) \
+    X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
+    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient", attention)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -348,6 +350,7 @@ typedef struct bp_problem {
         bp_conv_problem conv;
         bp_pool_problem pool;
         bp_batch_norm_problem batch_norm;
+        bp_attention_problem attention;
     } of;
 } bp_problem;
 

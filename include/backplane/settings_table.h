@@ -163,20 +163,20 @@
       "Workspace of cuBLAS in bytes; 0: the best size for the device.") \
     X(cuda_cublaslt_workspace_size, 50, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "CUBLASLT_WORKSPACE_SIZE=KiB", 0, "matrix products on CUDA", \
       "Workspace of cuBLASLt in bytes; 0: the best size for the device.") \
-    X(cuda_flash_sdp, 51, "cuda.flash_sdp", BOOL, "true", "", "", 0, "attention", \
+    X(cuda_flash_sdp, 51, "cuda.flash_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use the flash kernels.") \
-    X(cuda_mem_efficient_sdp, 52, "cuda.mem_efficient_sdp", BOOL, "true", "", "", 0, "attention", \
+    X(cuda_mem_efficient_sdp, 52, "cuda.mem_efficient_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use the memory-efficient kernels.") \
-    X(cuda_math_sdp, 53, "cuda.math_sdp", BOOL, "true", "", "", 0, "attention", \
+    X(cuda_math_sdp, 53, "cuda.math_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to run as separate matrix products and a softmax.") \
-    X(cuda_cudnn_sdp, 54, "cuda.cudnn_sdp", BOOL, "true", "", "", 0, "attention", \
+    X(cuda_cudnn_sdp, 54, "cuda.cudnn_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use cuDNN.") \
-    X(cuda_overrideable_sdp, 55, "cuda.overrideable_sdp", BOOL, "true", "", "", 0, "attention", \
+    X(cuda_overrideable_sdp, 55, "cuda.overrideable_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use kernels that the program registers.") \
     X(cuda_fp16_bf16_reduction_math_sdp, 56, "cuda.fp16_bf16_reduction_math_sdp", BOOL, "false", "", "", 0, "attention", \
       "Allow the matrix products of attention in f16 and bf16 to accumulate in these types.") \
-    X(cuda_sdp_priority, 57, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "flash,efficient,math,cudnn,overrideable", "", 0, "attention", \
-      "Attention kernels, in the order in which they are tried.") \
+    X(cuda_sdp_priority, 57, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "flash,efficient,math,cudnn,overrideable", "", BP_SETTING_POLICY, "attention", \
+      "Attention kernels, in the order in which they are tried. The default leaves the choice to dispatch.") \
     X(cuda_cufft_plan_cache_max_size, 58, "cuda.cufft_plan_cache.max_size", INT, "4096", "0..4611686018427387904", "", 0, "FFT on CUDA", \
       "Maximum number of cached cuFFT plans per device. 0 disables the cache.")
 

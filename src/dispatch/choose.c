@@ -7,65 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
-    verdict->reason = reason;
-    bp__copy_text(verdict->text, sizeof verdict->text, text);
-}
-
-/* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
-static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
-    const bp_policy *policy = &problem->policy;
-    bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
-    int precision = f32 ? policy->precision : 0;
-    bool bf16 = (verdict->properties & BP_PROPERTY_ROUNDS_BELOW_TF32) != 0,
-         tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
-    if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
-        refuse(verdict, BP_REASON_PRECISION, "rounds its inputs to lower precision than fp32_precision allows");
-    } else if ((policy->constraints & BP__IEEE) && (verdict->properties & BP_PROPERTY_LARGER_ERROR)) {
-        refuse(verdict, BP_REASON_PRECISION, "has larger rounding errors than fp32_precision=ieee allows");
-    } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
-        refuse(verdict, BP_REASON_DETERMINISM,
-               "does not guarantee bitwise identical results with any number of threads");
-    } else if (problem->op == BP_OP_GEMM && problem->of.gemm.folded &&
-               !(verdict->properties & BP_PROPERTY_ROW_INVARIANT)) {
-        refuse(
-            verdict, BP_REASON_DETERMINISM,
-            "does not guarantee bitwise identical results in all rows and columns, which are items of the batch here");
-    } else if (policy->deterministic == 1 &&
-               !(verdict->properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT))) {
-        refuse(verdict, BP_REASON_DETERMINISM, "does not guarantee bitwise identical results in the next run");
-    } else if (verdict->threads > policy->threads) {
-        refuse(verdict, BP_REASON_THREADS, "would use more threads than num_threads allows");
-    }
-}
-
-/* Refuses a candidate of oneDNN without the guarantee that mkldnn.deterministic requires. */
-static void check_onednn(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
-    const bool required = (problem->policy.constraints & BP__REPRODUCIBLE_ONEDNN) && candidate->library &&
-                          bp__text_equal(candidate->library->family, "onednn");
-    if (required && verdict->reason == BP_REASON_ACCEPTED && !(verdict->properties & BP_PROPERTY_REPRODUCIBLE)) {
-        refuse(verdict, BP_REASON_DETERMINISM,
-               "mkldnn.deterministic is true, and it does not guarantee bitwise identical results in the next run");
-    }
-}
-
-static uint32_t simulation_property(const bp_problem *problem) {
-    bool simulated = bp__family_of(problem)->products && bp__adapted(problem);
-    return !simulated ? 0 : problem->policy.simulate == 2 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : BP_PROPERTY_INPUTS_TF32;
-}
-
-/* Returns the setting that disables the candidate or its runtime; NULL if there is none. */
-static const char *switched_off(const bp__candidate *candidate, unsigned avoid) {
-    const bp_library_info *library = candidate->library;
-    if (!library || avoid == 0) {
-        return NULL;
-    }
-    return avoid & BP__DISABLED_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
-           : avoid & BP__DISABLED_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
-           : avoid & BP__DISABLED_OPENMP && bp__on_openmp(library)                    ? "openmp.enabled is false"
-                                                                                      : NULL;
-}
-
 /* ---- Offers ---- */
 
 static bp__offer *add_offer(bp__choice *choice, bp__candidate *candidate) {
@@ -89,7 +30,7 @@ static bp__offer *add_offer(bp__choice *choice, bp__candidate *candidate) {
 static void add_refusal(bp__choice *choice, bp__candidate *candidate, bp_reason reason, const char *text) {
     bp__offer *offer = add_offer(choice, candidate);
     if (offer) {
-        refuse(&offer->verdict, reason, text);
+        bp__verdict_refuse(&offer->verdict, reason, text);
     }
 }
 
@@ -118,7 +59,8 @@ static void keep_plan_data(bp__choice *choice, bp__offer *offer, const void *fou
  * the choice are replaced, and the text is terminated. */
 static void take_verdict(bp_verdict *own, const bp_verdict *given) {
     if (given->struct_size < SMALLEST_VERDICT) {
-        refuse(own, BP_REASON_OTHER, "the provider violates the interface: struct_size of its verdict is too small");
+        bp__verdict_refuse(own, BP_REASON_OTHER,
+                           "the provider violates the interface: struct_size of its verdict is too small");
         return;
     }
     memcpy(own, given, given->struct_size < sizeof *own ? given->struct_size : sizeof *own);
@@ -126,7 +68,7 @@ static void take_verdict(bp_verdict *own, const bp_verdict *given) {
     own->algorithm = own->algorithm ? own->algorithm : "";
     own->text[sizeof own->text - 1] = '\0';
     if (own->reason == BP_REASON_ACCEPTED && !(own->cost_ns >= 0)) {
-        refuse(own, BP_REASON_OTHER, "the provider violates the interface: cost_ns must be 0 or more");
+        bp__verdict_refuse(own, BP_REASON_OTHER, "the provider violates the interface: cost_ns must be 0 or more");
     }
 }
 
@@ -143,13 +85,12 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     char text[64];
     bp__exclusion exclusion = bp__name_excluded(c->exclude, c->candidate, offer->verdict.algorithm);
     if (exclusion) {
-        refuse(&offer->verdict, BP_REASON_EXCLUDED,
-               bp__name_why_excluded(exclusion, &c->choice->asked, text, sizeof text));
+        bp__verdict_refuse(&offer->verdict, BP_REASON_EXCLUDED,
+                           bp__name_why_excluded(exclusion, &c->choice->asked, text, sizeof text));
         return;
     }
-    check_guarantees(&c->choice->asked, &offer->verdict);
-    check_onednn(&c->choice->asked, c->candidate, &offer->verdict);
-    offer->verdict.properties |= simulation_property(&c->choice->asked);
+    bp__verdict_check(&c->choice->asked, c->candidate, &offer->verdict);
+    offer->rank = bp__kernel_rank(&c->choice->asked, offer->verdict.algorithm);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
         keep_plan_data(c->choice, offer, found, size);
     }
@@ -195,7 +136,7 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
     char text[64];
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
-                                : switched_off(candidate, problem->policy.constraints);
+                                : bp__candidate_off(candidate, problem->policy.constraints);
     if (off) {
         add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {
@@ -275,13 +216,18 @@ static bool is_usable(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
 }
 
-/* Returns the cheapest usable offer that matches `name` with at least quality `match`; -1 if there is none. */
+static bool is_before(const bp__offer *a, const bp__offer *b) {
+    return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
+}
+
+/* Returns the first usable offer, by rank and cost, that matches `name` with at least quality `match`; -1 if there is
+ * none. */
 static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
         if (is_usable(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
-            (best < 0 || o->order < choice->offers[best].order)) {
+            (best < 0 || is_before(o, &choice->offers[best]))) {
             best = i;
         }
     }
@@ -320,6 +266,8 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
+    } else if (open > 1 && bp__kernels_ordered(problem)) {
+        bp__text_addf(&choice->decision, "the first kernel of %s that accepts", bp__kernels_order(problem));
     } else if (open > 1 && *choice->neighbour) {
         char age[64];
         bp__text_addf(&choice->decision, "lowest time of %d candidates that accept, from a measured neighbour %s, %s",
@@ -346,9 +294,10 @@ static void describe_refusals(bp__choice *choice) {
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
         if (o->verdict.reason != BP_REASON_OP) {
-            bp__text_addf(&choice->decision, "%s%s: %s",
-                          listed++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate),
-                          o->failed ? "failed when tried" : text_of(&o->verdict));
+            const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
+            bp__text_addf(&choice->decision, "%s%s%s%s: %s",
+                          listed++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate), *kernel ? " " : "",
+                          kernel, o->failed ? "failed when tried" : text_of(&o->verdict));
         }
     }
     if (listed == 0) {
@@ -511,7 +460,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
 /* Makes the choice for the problem in choice->asked. */
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
-    const char *preferred = bp__policy_text(asked->policy.preferred);
+    const char *preferred = is_preferable(asked) ? bp__policy_text(asked->policy.preferred) : "";
     /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {

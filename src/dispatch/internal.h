@@ -95,6 +95,20 @@ typedef struct bp__family_limits {
     bp_setting_id benchmark_limit; /* replaces benchmark_limit; -1: does not */
 } bp__family_limits;
 
+/* A kernel that settings enable and order: an algorithm, or with NULL all that no other entry has. */
+typedef struct bp__kernel {
+    const char *algorithm; /* its first word */
+    const char *name;      /* in the setting of the order */
+    bp_setting_id enabled;
+} bp__kernel;
+
+#define BP__KERNELS_MOST 8
+typedef struct bp__kernels {
+    bp__kernel list[BP__KERNELS_MOST];
+    int count;
+    bp_setting_id order;
+} bp__kernels;
+
 typedef struct bp__family {
     size_t size;    /* of the family's parameters, a member of bp_problem.of */
     int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
@@ -116,10 +130,11 @@ typedef struct bp__family {
      * packed. */
     bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
     const bp__adapter *adapter; /* NULL: none */
+    const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
 } bp__family;
 
 /* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm)
+#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -145,13 +160,31 @@ bool bp__policy_in_region(void);
 const char *bp__policy_text(uint32_t handle); /* the text behind the handles `preferred` and `exclude` */
 void bp__policy_reset(void);
 
+/* ---- Kernels that settings enable and order (kernels.c) ---- */
+/* Adds the content of the policy of such a family. */
+void bp__kernels_add(const bp__kernels *kernels, bp__text *text);
+bool bp__kernels_ordered(const bp_problem *problem);      /* whether the order was set */
+const char *bp__kernels_order(const bp_problem *problem); /* the name of that setting */
+/* Returns whether a setting disables the algorithm, and writes the reason. */
+bool bp__kernel_off(const bp_problem *problem, const char *algorithm, char *text, size_t size);
+/* Returns the algorithm's place in the order; 0 for all if it was not set. */
+int bp__kernel_rank(const bp_problem *problem, const char *algorithm);
+
+/* ---- Constraints (constraints.c) ---- */
+void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text);
+/* Refuses an accepted verdict that the policy does not permit, and adds the properties of a simulation. */
+void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
+/* Returns the setting that disables the candidate or its runtime; NULL if there is none. `avoid`: constraints. */
+const char *bp__candidate_off(const bp__candidate *candidate, unsigned avoid);
+
 /* ---- Choice (choose.c) ---- */
 
 /* One algorithm of a candidate, with its provider's verdict. */
 typedef struct bp__offer {
     bp__candidate *candidate;
     bp_verdict verdict;
-    double order;          /* sort key of accepted offers */
+    int rank;              /* first sort key of accepted offers: order of the kernels */
+    double order;          /* second sort key */
     double estimate_ns;    /* the provider's; under deterministic=threads that for all processors */
     double predicted_ns;   /* from measured times */
     bp__accuracy accuracy; /* of predicted_ns */
@@ -388,8 +421,8 @@ void bp__plan_epoch_next(void);
 
 /* ---- One call (product_fast_path.c: products; operation_fast_path.c: all other operations; slow_path.c) ---- */
 #define BP__KEY_WORDS 64
-#define BP__OPERANDS 3      /* of a product */
-#define BP__MOST_OPERANDS 9 /* of any other operation in a thread cache: einsum of eight */
+#define BP__OPERANDS 3       /* of a product */
+#define BP__MOST_OPERANDS 11 /* of any other operation: gradients of attention */
 
 /* Everything that distinguishes calls, except addresses and the values of scalars. */
 typedef struct bp__call_key {

@@ -187,6 +187,14 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     }
     /* A bit mask of the enumeration. */
     policy->packed = family->input_layout ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
+    if (family->kernels) {
+        bp__text list = {0};
+        bp__kernels_add(family->kernels, &list);
+        pthread_mutex_lock(&bp__policy_mutex);
+        policy->preferred = list.failed ? 0 : text_handle(bp__text_get(&list));
+        pthread_mutex_unlock(&bp__policy_mutex);
+        bp__text_free(&list);
+    }
     if (family->preference != BP__NO_SETTING) {
         const char *preferred = bp__setting_text((bp_setting_id)family->preference);
         pthread_mutex_lock(&bp__policy_mutex);

@@ -174,6 +174,40 @@ INLINE vector_f64 splat_f64(double value) {
     return (vector_f64){LANES_F64(LANE_SAME, value)};
 }
 
+/* a > b ? a : b of each lane: b if one of them is NaN. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
+    return _mm512_max_ps(a, b);
+}
+INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
+    return _mm512_max_pd(a, b);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
+    return _mm256_max_ps(a, b);
+}
+INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
+    return _mm256_max_pd(a, b);
+}
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
+    return _mm_max_ps(a, b);
+}
+INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
+    return _mm_max_pd(a, b);
+}
+#else
+#define GREATER_LANES(name, type, integer)                                                                             \
+    INLINE type name(type a, type b) {                                                                                 \
+        typedef integer lanes __attribute__((vector_size(VECTOR_BYTES)));                                              \
+        const lanes mask = (lanes)(a > b);                                                                             \
+        return (type)((mask & (lanes)a) | (~mask & (lanes)b));                                                         \
+    }
+GREATER_LANES(maximum_f32, vector_f32, int32_t)
+GREATER_LANES(maximum_f64, vector_f64, int64_t)
+#undef GREATER_LANES
+#endif
+
 /* Loads the first `count` lanes from memory and sets the others to zero. Memory beyond them is not accessed. */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 INLINE vector_f32 load_part_f32(const float *from, int count) {

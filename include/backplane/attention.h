@@ -1,0 +1,92 @@
+/* attention.h - computes scaled dot-product attention and its gradients, with the meanings of
+ * torch.nn.functional.scaled_dot_product_attention.
+ *
+ * Shapes: query is ... x L x E, key is ... x S x E, value is ... x S x V, output is ... x L x V. The leading dimensions
+ * broadcast, as in a matrix product. With `enable_gqa`, the last of them are heads, whose numbers may differ: those of
+ * key and value must divide that of the query, and one of them the other; head h of the query uses heads
+ * h / (query heads / key heads) and h / (query heads / value heads). For row i of an item
+ *
+ *     score[j] = scale * (sum over e of query[i,e] key[j,e]) + mask[i,j]
+ *     weight[j] = exp(score[j]) / (sum over k of exp(score[k]))
+ *     output[i] = sum over j of weight[j] value[j]
+ *
+ * A row whose scores all are -infinity has the output 0. `scale` is 1 / square root of E unless `has_scale`. An absent
+ * mask is 0. A mask has a shape that broadcasts to ... x L x S; a mask of type BOOL is 0 where it is true and -infinity
+ * elsewhere. With `is_causal`, score[j] is -infinity for j > i; there must be no mask then. `logsumexp` is ... x L: the
+ * logarithm of the sum of exp(score[j]).
+ *
+ * Dropout sets each weight to 0 with probability `dropout`, and divides the others by 1 - dropout. It needs `seed`, two
+ * numbers of type I64 {seed, offset}. Row r, counted through all items, and key j have word j modulo 4 of the block
+ * that Philox 4x32-10 (Salmon and others, 2011) makes of the counter {j / 4, r + offset} (64 bits each) and the key
+ * `seed`; the weight is dropped if the word is below dropout times 2^32. So the same weights are dropped by all
+ * kernels and on any number of threads. L more calls of one item need an offset that is L larger.
+ *
+ * BACKWARD computes the gradients of a loss from `output_gradient`, with `output` and `logsumexp` as FORWARD wrote
+ * them. A gradient has the shape of its tensor: over dimensions in which this was broadcast, it is summed. Gradients
+ * that are NULL are not computed. There is no gradient by the mask.
+ *
+ * Kernels are algorithms: "flash" and "mem_efficient" need memory that does not grow with L times S, "math" keeps all
+ * scores of an item for each thread. The settings cuda.flash_sdp, cuda.mem_efficient_sdp, cuda.math_sdp, cuda.cudnn_sdp
+ * and cuda.overrideable_sdp disable kernels, on all devices; the last one is for kernels with other names. If
+ * cuda.sdp_priority was set, the first kernel of its list that accepts is chosen, otherwise the one with the lowest
+ * cost.
+ *
+ * Element types: F16, BF16, F32 and F64, the same for all tensors, except that a mask may also be BOOL or F32, and that
+ * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. Tensors may have
+ * any strides; keys and values with contiguous columns are read where they are. The written tensors must not overlap
+ * the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash skips keys that
+ * `is_causal` excludes for all rows that it computes together, so that NaN in their values need not reach the output.
+ *
+ * All functions are thread-safe. Plans are kept in the plan cache.
+ *
+ * Errors of all functions: BP_E_ARGUMENT (NULL; a mask with is_causal; dropout outside 0 to 1, or without a seed; a
+ * scale that is not finite; a tensor that the pass does not have), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an
+ * address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK,
+ * BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ */
+#ifndef BACKPLANE_ATTENTION_H
+#define BACKPLANE_ATTENTION_H
+
+#include "backplane/dispatch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a call computes, and the operands of its plan. */
+typedef enum bp_attention_pass {
+    BP_ATTENTION_FORWARD, /* {query, key, value, mask, seed, output, logsumexp} */
+    BP_ATTENTION_BACKWARD /* {output_gradient, query, key, value, mask, seed, output, logsumexp, query_gradient,
+                           * key_gradient, value_gradient} */
+} bp_attention_pass;
+
+/* One call. Members that are 0 or NULL are absent. FORWARD needs query, key, value and output; logsumexp is optional.
+ * BACKWARD also needs logsumexp and output_gradient. */
+typedef struct bp_attention_call {
+    size_t struct_size; /* sizeof(bp_attention_call) */
+    bp_attention_pass pass;
+    int is_causal, enable_gqa;
+    int has_scale;
+    double scale;   /* only with has_scale */
+    double dropout; /* probability of a weight to become 0 */
+    const DLTensor *query, *key, *value, *mask, *seed;
+    const DLTensor *output, *logsumexp;
+    const DLTensor *output_gradient, *query_gradient, *key_gradient, *value_gradient;
+} bp_attention_call;
+
+/* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may
+ * be NULL. Release a plan with bp_plan_release(), an explanation with bp_explanation_release(). */
+BP_API bp_status bp_attention_run(const bp_options *options, const bp_attention_call *call);
+BP_API bp_status bp_attention_plan(bp_plan **plan, const bp_options *options, const bp_attention_call *call);
+BP_API bp_status bp_attention_explain(bp_explanation **explanation, const bp_options *options,
+                                      const bp_attention_call *call);
+
+/* Returns the element type and shape of the output, from query, key and value. `shape` is an array of BP_MAX_NDIM
+ * elements. logsumexp has this shape without the last dimension. */
+BP_API bp_status bp_attention_shape(const bp_attention_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

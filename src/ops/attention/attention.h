@@ -1,0 +1,52 @@
+/* attention.h - converts a call of attention to the problem that providers accept. The files of this folder share it.
+ */
+#ifndef BP_OPS_ATTENTION_H
+#define BP_OPS_ATTENTION_H
+
+#include "backplane/attention.h"
+#include "dispatch/internal.h"
+
+/* A tensor of a call. */
+typedef struct bp__attention_operand {
+    bp_attention_tensor which;
+    const char *name;
+    const DLTensor *tensor; /* NULL: absent */
+    bool required, output;
+} bp__attention_operand;
+
+/* A call, resolved: the sizes of its batch and its matrices. */
+typedef struct bp__attention {
+    const bp_attention_call *call;
+    bp__attention_operand operand[BP_ATTENTION_TENSORS];
+    int count; /* of operands of the pass */
+    bp_dtype dtype;
+    int batch_ndim;
+    int64_t batch[BP_MAX_NDIM];
+    int64_t queries, keys, size, value_size;
+    int64_t key_heads, value_heads; /* with enable_gqa; otherwise 1 */
+} bp__attention;
+
+/* Writes the operands of a call in the order of the operation's. Returns how many there are. */
+int bp__attention_operands(const bp_attention_call *call, bp__attention_operand operands[BP_ATTENTION_TENSORS]);
+
+/* Checks the parameters, query, key and value, and computes the sizes. */
+bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional);
+
+/* Checks the other tensors, and that the written ones overlap nothing. */
+bp_status bp__attention_check(const bp__attention *attention, bool data_optional);
+
+/* Writes the shape of the output. Returns its rank. */
+int bp__attention_output_shape(const bp__attention *attention, int64_t *shape);
+
+/* Fills a zeroed problem. */
+bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention);
+
+/* The arguments of a call, for bp__family.make. */
+typedef struct bp__attention_request {
+    const bp_attention_call *call;
+    bool data_optional;
+} bp__attention_request;
+
+bp_status bp__attention_make(bp_problem *problem, const void *request);
+
+#endif

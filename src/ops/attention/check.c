@@ -1,0 +1,288 @@
+/* check.c - lists and checks the tensors of attention, and computes the sizes of its batch. */
+#include "ops/attention/attention.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+int bp__attention_operands(const bp_attention_call *call, bp__attention_operand operands[BP_ATTENTION_TENSORS]) {
+    const bp__attention_operand forward[] = {
+        {BP_ATTENTION_QUERY, "query", call->query, true, false},
+        {BP_ATTENTION_KEY, "key", call->key, true, false},
+        {BP_ATTENTION_VALUE, "value", call->value, true, false},
+        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
+        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
+        {BP_ATTENTION_OUTPUT, "output", call->output, true, true},
+        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, false, true},
+    };
+    const bp__attention_operand backward[] = {
+        {BP_ATTENTION_OUTPUT_GRADIENT, "output_gradient", call->output_gradient, true, false},
+        {BP_ATTENTION_QUERY, "query", call->query, true, false},
+        {BP_ATTENTION_KEY, "key", call->key, true, false},
+        {BP_ATTENTION_VALUE, "value", call->value, true, false},
+        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
+        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
+        {BP_ATTENTION_OUTPUT, "output", call->output, true, false},
+        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, true, false},
+        {BP_ATTENTION_QUERY_GRADIENT, "query_gradient", call->query_gradient, false, true},
+        {BP_ATTENTION_KEY_GRADIENT, "key_gradient", call->key_gradient, false, true},
+        {BP_ATTENTION_VALUE_GRADIENT, "value_gradient", call->value_gradient, false, true},
+    };
+    const bool forwards = call->pass == BP_ATTENTION_FORWARD;
+    const int count = forwards ? BP__COUNT(forward) : BP__COUNT(backward);
+    memcpy(operands, forwards ? forward : backward, (size_t)count * sizeof *operands);
+    return count;
+}
+
+/* ---- Parameters ---- */
+
+static bp_status check_parameters(const bp_attention_call *call) {
+    if ((unsigned)call->pass > BP_ATTENTION_BACKWARD) {
+        return bp__fail(BP_E_ARGUMENT, "pass is no value of its enumeration");
+    }
+    if (call->mask && call->is_causal) {
+        return bp__fail(BP_E_ARGUMENT, "attention: there is a mask, and is_causal; only one of them may be given");
+    }
+    if (call->has_scale && !isfinite(call->scale)) {
+        return bp__fail(BP_E_ARGUMENT, "attention: scale is %g; it must be finite", call->scale);
+    }
+    if (!(call->dropout >= 0 && call->dropout <= 1)) {
+        return bp__fail(BP_E_ARGUMENT, "attention: dropout is %g; it must be from 0 to 1", call->dropout);
+    }
+    if ((call->dropout > 0) != (call->seed != NULL)) {
+        return bp__fail(BP_E_ARGUMENT, call->seed ? "attention: seed is for dropout, which is 0; it must be NULL"
+                                                  : "attention: dropout needs a seed, which is NULL");
+    }
+    if (call->pass == BP_ATTENTION_FORWARD &&
+        (call->output_gradient || call->query_gradient || call->key_gradient || call->value_gradient)) {
+        return bp__fail(BP_E_ARGUMENT, "attention: FORWARD has no gradients, which must be NULL");
+    }
+    return BP_OK;
+}
+
+/* ---- Sizes ---- */
+
+static bp_status check_matrix(const DLTensor *tensor, const char *name, bp_dtype dtype, bool data_optional) {
+    char shape[256];
+    BP__TRY(bp__tensor_check(tensor, name, data_optional));
+    const bp_dtype own = bp_dtype_from_dlpack(tensor->dtype);
+    if (own < BP_F16 || own > BP_F64) {
+        return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be f16, bf16, f32 or f64", name, bp_dtype_name(own));
+    }
+    if (own != dtype) {
+        return bp__fail(BP_E_DTYPE, "attention: query is %s and %s is %s; they must have one type",
+                        bp_dtype_name(dtype), name, bp_dtype_name(own));
+    }
+    if (tensor->ndim < 2) {
+        return bp__fail(BP_E_SHAPE, "attention: %s has shape %s; it must have 2 dimensions or more", name,
+                        bp__shape_text(tensor->ndim, tensor->shape, shape, sizeof shape));
+    }
+    return BP_OK;
+}
+
+static bp_status fail_sizes(const char *what, const char *name, const DLTensor *a, const char *other,
+                            const DLTensor *b) {
+    char one[256], two[256];
+    return bp__fail(BP_E_SHAPE, "attention: %s: %s has shape %s, %s has shape %s", what, name,
+                    bp__shape_text(a->ndim, a->shape, one, sizeof one), other,
+                    bp__shape_text(b->ndim, b->shape, two, sizeof two));
+}
+
+/* Size of a tensor's batch in dimension d of `ndim`, counted from the first of all; missing ones have 1. `after` is
+ * the number of dimensions behind the batch. */
+static int64_t batch_size(const DLTensor *tensor, int after, int d, int ndim) {
+    const int own = d - (ndim - (tensor->ndim - after));
+    return own < 0 ? 1 : tensor->shape[own];
+}
+
+/* Takes the heads of query, key and value, if their numbers may differ. */
+static bp_status resolve_heads(bp__attention *attention) {
+    const bp_attention_call *call = attention->call;
+    attention->key_heads = attention->value_heads = 1;
+    if (!call->enable_gqa) {
+        return BP_OK;
+    }
+    if (call->query->ndim < 3 || call->key->ndim < 3 || call->value->ndim < 3) {
+        return bp__fail(BP_E_SHAPE,
+                        "attention: query, key and value have %d, %d and %d dimensions; with enable_gqa "
+                        "they must have 3 or more",
+                        call->query->ndim, call->key->ndim, call->value->ndim);
+    }
+    const int64_t heads = call->query->shape[call->query->ndim - 3], key = call->key->shape[call->key->ndim - 3],
+                  value = call->value->shape[call->value->ndim - 3];
+    const int64_t least = key < value ? key : value, most = key < value ? value : key;
+    if (least < 1 || heads % least != 0 || heads % most != 0 || most % least != 0) {
+        return bp__fail(BP_E_SHAPE,
+                        "attention: query has %" PRId64 " heads, key %" PRId64 " and value %" PRId64
+                        "; those of key and value must divide that of query, and one of them the other",
+                        heads, key, value);
+    }
+    attention->key_heads = key;
+    attention->value_heads = value;
+    return BP_OK;
+}
+
+/* Broadcasts the batch dimensions. Heads of enable_gqa count as those of the query. */
+static bp_status resolve_batch(bp__attention *attention) {
+    const bp_attention_call *call = attention->call;
+    const DLTensor *const tensors[] = {call->query, call->key, call->value};
+    static const char *const names[] = {"query", "key", "value"};
+    int most = 0;
+    for (int i = 0; i < BP__COUNT(tensors); i++) {
+        most = tensors[i]->ndim - 2 > most ? tensors[i]->ndim - 2 : most;
+    }
+    attention->batch_ndim = most;
+    for (int d = 0; d < most; d++) {
+        attention->batch[d] = batch_size(call->query, 2, d, most);
+        for (int i = 1; i < BP__COUNT(tensors) && !(call->enable_gqa && d == most - 1); i++) {
+            const int64_t size = batch_size(tensors[i], 2, d, most);
+            if (size != attention->batch[d] && size != 1 && attention->batch[d] != 1) {
+                return fail_sizes("leading dimensions do not broadcast", names[0], tensors[0], names[i], tensors[i]);
+            }
+            attention->batch[d] = attention->batch[d] == 1 ? size : attention->batch[d];
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional) {
+    memset(attention, 0, sizeof *attention);
+    attention->call = call;
+    BP__TRY(check_parameters(call));
+    BP__TRY(bp__tensor_check(call->query, "query", data_optional));
+    attention->dtype = bp_dtype_from_dlpack(call->query->dtype);
+    BP__TRY(check_matrix(call->query, "query", attention->dtype, data_optional));
+    BP__TRY(check_matrix(call->key, "key", attention->dtype, data_optional));
+    BP__TRY(check_matrix(call->value, "value", attention->dtype, data_optional));
+    const int64_t *query = &call->query->shape[call->query->ndim - 2], *key = &call->key->shape[call->key->ndim - 2],
+                  *value = &call->value->shape[call->value->ndim - 2];
+    if (query[1] != key[1]) {
+        return fail_sizes("the last dimensions must be equal", "query", call->query, "key", call->key);
+    }
+    if (key[0] != value[0]) {
+        return fail_sizes("the numbers of keys must be equal", "key", call->key, "value", call->value);
+    }
+    attention->queries = query[0];
+    attention->keys = key[0];
+    attention->size = query[1];
+    attention->value_size = value[1];
+    BP__TRY(resolve_heads(attention));
+    BP__TRY(resolve_batch(attention));
+    attention->count = bp__attention_operands(call, attention->operand);
+    return BP_OK;
+}
+
+int bp__attention_output_shape(const bp__attention *attention, int64_t *shape) {
+    memcpy(shape, attention->batch, (size_t)attention->batch_ndim * sizeof *shape);
+    shape[attention->batch_ndim] = attention->queries;
+    shape[attention->batch_ndim + 1] = attention->value_size;
+    return attention->batch_ndim + 2;
+}
+
+/* ---- The other tensors ---- */
+
+static bp_status check_mask(const bp__attention *attention, const DLTensor *mask) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(mask->dtype);
+    const int64_t last[] = {attention->queries, attention->keys};
+    char shape[256];
+    if (dtype != BP_BOOL && dtype != BP_F32 && dtype != attention->dtype) {
+        return bp__fail(BP_E_DTYPE, "attention: mask is %s and query is %s; the mask must be bool, f32 or of that type",
+                        bp_dtype_name(dtype), bp_dtype_name(attention->dtype));
+    }
+    const int all = attention->batch_ndim + 2;
+    bool fits = mask->ndim <= all;
+    for (int d = 0; d < mask->ndim && fits; d++) {
+        const int at = d + all - mask->ndim;
+        const int64_t size = at < attention->batch_ndim ? attention->batch[at] : last[at - attention->batch_ndim];
+        fits = mask->shape[d] == size || mask->shape[d] == 1;
+    }
+    if (!fits) {
+        int64_t want[BP_MAX_NDIM];
+        char other[256];
+        bp__attention_output_shape(attention, want);
+        want[all - 1] = attention->keys;
+        return bp__fail(BP_E_SHAPE, "attention: mask has shape %s; it must broadcast to %s",
+                        bp__shape_text(mask->ndim, mask->shape, shape, sizeof shape),
+                        bp__shape_text(all, want, other, sizeof other));
+    }
+    return BP_OK;
+}
+
+/* Writes the shape that a tensor must have. Returns its rank. */
+static int wanted_shape(const bp__attention *attention, bp_attention_tensor which, int64_t *shape) {
+    const bp_attention_call *call = attention->call;
+    const DLTensor *like = which == BP_ATTENTION_QUERY_GRADIENT   ? call->query
+                           : which == BP_ATTENTION_KEY_GRADIENT   ? call->key
+                           : which == BP_ATTENTION_VALUE_GRADIENT ? call->value
+                                                                  : NULL;
+    if (which == BP_ATTENTION_SEED) {
+        shape[0] = 2;
+        return 1;
+    }
+    if (like) {
+        memcpy(shape, like->shape, (size_t)like->ndim * sizeof *shape);
+        return like->ndim;
+    }
+    return bp__attention_output_shape(attention, shape) - (which == BP_ATTENTION_LOGSUMEXP);
+}
+
+static bp_status check_tensor(const bp__attention *attention, const bp__attention_operand *operand) {
+    const DLTensor *tensor = operand->tensor;
+    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    const bp_dtype want = operand->which == BP_ATTENTION_SEED                                      ? BP_I64
+                          : operand->which == BP_ATTENTION_LOGSUMEXP && attention->dtype != BP_F64 ? BP_F32
+                                                                                                   : attention->dtype;
+    int64_t shape[BP_MAX_NDIM];
+    char one[256], two[256];
+    if (operand->which == BP_ATTENTION_MASK) {
+        return check_mask(attention, tensor);
+    }
+    if (operand->which <= BP_ATTENTION_VALUE) { /* bp__attention_resolve() has checked them */
+        return BP_OK;
+    }
+    if (dtype != want) {
+        return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->name,
+                        bp_dtype_name(dtype), bp_dtype_name(want), bp_dtype_name(attention->dtype));
+    }
+    const int ndim = wanted_shape(attention, operand->which, shape);
+    if (tensor->ndim != ndim || memcmp(tensor->shape, shape, (size_t)ndim * sizeof *shape) != 0) {
+        return bp__fail(BP_E_SHAPE, "attention: %s has shape %s; it must have shape %s", operand->name,
+                        bp__shape_text(tensor->ndim, tensor->shape, one, sizeof one),
+                        bp__shape_text(ndim, shape, two, sizeof two));
+    }
+    return BP_OK;
+}
+
+static bp_status check_memory(const bp__attention *attention) {
+    for (int w = 0; w < attention->count; w++) {
+        const bp__attention_operand *written = &attention->operand[w];
+        if (!written->tensor || !written->output) {
+            continue;
+        }
+        if (bp__tensor_self_overlaps(written->tensor)) {
+            return bp__fail_self_overlap(written->name, written->tensor);
+        }
+        for (int i = 0; i < w && written->tensor->data; i++) {
+            const DLTensor *other = attention->operand[i].tensor;
+            if (other && other->data && bp__tensor_overlap(other, written->tensor)) {
+                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
+                                written->name, attention->operand[i].name);
+            }
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__attention_check(const bp__attention *attention, bool data_optional) {
+    for (int i = 0; i < attention->count; i++) {
+        const bp__attention_operand *operand = &attention->operand[i];
+        if (operand->tensor || operand->required) {
+            BP__TRY(bp__tensor_check(operand->tensor, operand->name, data_optional));
+            BP__TRY(check_tensor(attention, operand));
+        }
+    }
+    return check_memory(attention);
+}

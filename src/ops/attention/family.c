@@ -1,0 +1,53 @@
+/* family.c - describes attention to dispatch. */
+#include "ops/attention/attention.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
+_Static_assert(sizeof(bp_attention_layout) == (3 + BP_MAX_ATTENTION_NDIM) * 8, "bytes between the fields");
+_Static_assert(sizeof(bp_attention_problem) ==
+                   (8 + BP_MAX_ATTENTION_NDIM) * 8 + BP_ATTENTION_TENSORS * sizeof(bp_attention_layout),
+               "bytes between the fields");
+
+/* Writes "f32 8 x 512x64 queries, 512 keys, causal". */
+static void describe(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_attention_problem *p = &problem->of.attention;
+    const uint32_t mask = p->tensor[BP_ATTENTION_MASK].dtype;
+    char items[32] = "", values[32] = "", masked[32] = "", dropout[32] = "";
+    if (p->batch != 1) {
+        snprintf(items, sizeof items, "%" PRId64 " x ", p->batch);
+    }
+    if (p->value_size != p->size) {
+        snprintf(values, sizeof values, ", values of %" PRId64, p->value_size);
+    }
+    if (mask) {
+        snprintf(masked, sizeof masked, ", mask %s", bp_dtype_name((bp_dtype)mask));
+    }
+    if (p->dropout > 0) {
+        snprintf(dropout, sizeof dropout, ", dropout %g", p->dropout);
+    }
+    snprintf(buffer, size, "%s %s%" PRId64 "x%" PRId64 " queries, %" PRId64 " keys%s%s%s%s",
+             bp_dtype_name((bp_dtype)problem->dtype), items, p->queries, p->size, p->keys, values,
+             p->causal ? ", causal" : "", masked, dropout);
+}
+
+static const bp__kernels kernels = {
+    .list = {{"flash", "flash", BP_SET_cuda_flash_sdp},
+             {"mem_efficient", "efficient", BP_SET_cuda_mem_efficient_sdp},
+             {"math", "math", BP_SET_cuda_math_sdp},
+             {"cudnn", "cudnn", BP_SET_cuda_cudnn_sdp},
+             {NULL, "overrideable", BP_SET_cuda_overrideable_sdp}},
+    .count = 5,
+    .order = BP_SET_cuda_sdp_priority,
+};
+
+const bp__family bp__family_attention = {
+    .size = sizeof(bp_attention_problem),
+    .preference = BP__NO_SETTING,
+    .precision = BP__NO_SETTING,
+    .benchmark = BP__NO_SETTING,
+    .make = bp__attention_make,
+    .describe = describe,
+    .kernels = &kernels,
+};

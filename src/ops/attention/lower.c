@@ -1,0 +1,138 @@
+/* lower.c - converts a checked call of attention to its problem. Heads that share a key and a value become a dimension
+ * of their own, in which these have stride 0. Dimensions of size 1 are omitted, neighbours are merged. */
+#include "ops/attention/attention.h"
+
+#include "tensor/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The batch before it is merged: the heads may become three dimensions. */
+typedef struct batch {
+    int ndim;
+    int64_t shape[BP_MAX_NDIM + 2];
+    int64_t stride[BP_ATTENTION_TENSORS][BP_MAX_NDIM + 2];
+} batch;
+
+/* Number of dimensions behind the batch. */
+static int matrix_ndim(bp_attention_tensor which) {
+    return which == BP_ATTENTION_LOGSUMEXP ? 1 : which == BP_ATTENTION_SEED ? 0 : 2;
+}
+
+/* Cuts the heads into dimensions such that each tensor has one stride in each. */
+static int cut_heads(const bp__attention *attention, int64_t heads, int64_t part[3]) {
+    const int64_t key = attention->key_heads, value = attention->value_heads;
+    const int64_t least = key < value ? key : value, most = key < value ? value : key;
+    if (!attention->call->enable_gqa || heads == 0) {
+        part[0] = heads;
+        return 1;
+    }
+    part[0] = least;
+    part[1] = most / least;
+    part[2] = heads / most;
+    return 3;
+}
+
+/* Adds one dimension of the output's batch, cut into `parts`. */
+static void add_dimension(batch *b, const bp__attention *attention, int d, int parts, const int64_t *part) {
+    for (int i = 0; i < attention->count; i++) {
+        const bp__attention_operand *operand = &attention->operand[i];
+        const DLTensor *tensor = operand->tensor;
+        int64_t strides[BP_MAX_NDIM];
+        const int own = tensor ? d - (attention->batch_ndim - (tensor->ndim - matrix_ndim(operand->which))) : -1;
+        if (own < 0 || operand->which == BP_ATTENTION_SEED || tensor->shape[own] == 1) {
+            continue;
+        }
+        bp__tensor_strides(tensor, strides);
+        /* The innermost parts that this tensor's heads do not have keep stride 0. */
+        int64_t missing = tensor->shape[own] > 0 ? attention->batch[d] / tensor->shape[own] : 1, step = strides[own];
+        for (int p = parts - 1; p >= 0; p--) {
+            if (missing > 1) {
+                missing /= part[p];
+                continue;
+            }
+            b->stride[operand->which][b->ndim + p] = part[p] == 1 ? 0 : step;
+            step *= part[p];
+        }
+    }
+    for (int p = 0; p < parts; p++) {
+        b->shape[b->ndim + p] = part[p];
+    }
+    b->ndim += parts;
+}
+
+/* Removes dimensions of size 1 and merges neighbours. */
+static void merge(batch *b) {
+    int to = 0; /* dimensions that are kept */
+    for (int d = 0; d < b->ndim; d++) {
+        if (b->shape[d] == 1) {
+            continue;
+        }
+        bool follows = to > 0;
+        for (int i = 0; i < BP_ATTENTION_TENSORS && follows; i++) {
+            follows = b->stride[i][to - 1] == b->stride[i][d] * b->shape[d];
+        }
+        to -= follows;
+        b->shape[to] = follows ? b->shape[to] * b->shape[d] : b->shape[d];
+        for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
+            b->stride[i][to] = b->stride[i][d];
+        }
+        to++;
+    }
+    b->ndim = to;
+}
+
+static void lower_matrix(bp_attention_layout *layout, bp_attention_tensor which, const DLTensor *tensor) {
+    int64_t strides[BP_MAX_NDIM];
+    const int last = tensor->ndim - 1;
+    bp__tensor_strides(tensor, strides);
+    layout->dtype = (uint32_t)bp_dtype_from_dlpack(tensor->dtype);
+    if (which == BP_ATTENTION_LOGSUMEXP) {
+        layout->row = tensor->shape[last] == 1 ? 0 : strides[last];
+        return;
+    }
+    layout->column = last >= 0 && tensor->shape[last] != 1 ? strides[last] : 0;
+    layout->row = last >= 1 && tensor->shape[last - 1] != 1 ? strides[last - 1] : 0;
+}
+
+bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention) {
+    const bp_attention_call *call = attention->call;
+    bp_attention_problem *p = &problem->of.attention;
+    batch b;
+    memset(&b, 0, sizeof b);
+    problem->op = call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION : BP_OP_ATTENTION_BACKWARD;
+    problem->dtype = (uint32_t)attention->dtype;
+    p->queries = attention->queries;
+    p->keys = attention->keys;
+    p->size = attention->size;
+    p->value_size = attention->value_size;
+    p->causal = call->is_causal != 0;
+    p->dropout = call->dropout;
+    p->scale = call->has_scale ? call->scale : attention->size > 0 ? 1 / sqrt((double)attention->size) : 1;
+    for (int d = 0; d < attention->batch_ndim; d++) {
+        int64_t part[3] = {attention->batch[d]};
+        const int parts = d == attention->batch_ndim - 1 ? cut_heads(attention, attention->batch[d], part) : 1;
+        add_dimension(&b, attention, d, parts, part);
+    }
+    merge(&b);
+    if (b.ndim > BP_MAX_ATTENTION_NDIM) {
+        return bp__fail(BP_E_SHAPE,
+                        "attention: the batch has %d dimensions that cannot be merged; at most %d are possible", b.ndim,
+                        BP_MAX_ATTENTION_NDIM);
+    }
+    p->batch = 1;
+    p->batch_ndim = b.ndim;
+    for (int d = 0; d < b.ndim; d++) {
+        p->batch_shape[d] = b.shape[d];
+        p->batch *= b.shape[d];
+    }
+    for (int i = 0; i < attention->count; i++) {
+        const bp__attention_operand *operand = &attention->operand[i];
+        if (operand->tensor) {
+            bp_attention_layout *layout = &p->tensor[operand->which];
+            lower_matrix(layout, operand->which, operand->tensor);
+            memcpy(layout->batch, b.stride[operand->which], (size_t)b.ndim * sizeof *layout->batch);
+        }
+    }
+    return BP_OK;
+}

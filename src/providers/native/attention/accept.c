@@ -1,0 +1,75 @@
+/* accept.c - offers and plans attention of the native provider. */
+#include "attention.h"
+
+#include "providers/native/family.h"
+#include "providers/native/isa.h"
+
+typedef struct found {
+    bp__attention_set set;
+    bp__attention_kernel kernel;
+    int threads;
+} found;
+
+static const char *const names[] = {"flash", "mem_efficient", "math"};
+
+static bp__attention_set set_for(const bp_host *host, const bp_problem *problem) {
+    static const bp__attention_numbers *const numbers[] =
+        BP__NATIVE_PER_ISA(bp__attention_numbers_default, bp__attention_numbers_avx2, bp__attention_numbers_avx512);
+    static const bp__attention_elements *const elements[] =
+        BP__NATIVE_PER_ISA(bp__attention_elements_default, bp__attention_elements_avx2, bp__attention_elements_avx512);
+    const int isa = bp__native_isa(host, problem);
+    return (bp__attention_set){&numbers[isa][problem->dtype == BP_F64], elements[isa]};
+}
+
+/* Returns the estimated time on one thread: products at the rate of the matrix kernels, and about 20 operations on each
+ * vector of scores. Lanes without a query cost as much as others. */
+static double cost_of(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                      bp__attention_kernel kernel) {
+    const bp_attention_problem *p = &problem->of.attention;
+    const double lanes = set->numbers->lanes, queries = (double)p->queries;
+    const double rows = queries < lanes ? (queries <= 4 ? 2 * queries : lanes) : queries;
+    const double keys = p->causal ? (double)p->keys / 2 + 64 : (double)p->keys;
+    const double scores = (double)p->batch * rows * keys, columns = (double)p->size + (double)p->value_size;
+    const double rate = bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
+    const double products = problem->op == BP_OP_ATTENTION ? 1 : 4;
+    const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
+    const double masks = p->tensor[BP_ATTENTION_MASK].dtype ? 0.5 : 0, dropout = p->dropout > 0 ? 6 : 0;
+    return 500 + kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + masks + dropout);
+}
+
+static void offer(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                  bp__attention_kernel kernel, bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    const double alone = cost_of(host, problem, set, kernel);
+    const found f = {*set, kernel, bp__native_worth(alone, problem->policy.threads)};
+    verdict.algorithm = names[kernel];
+    verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT |
+                         (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32);
+    verdict.properties |= problem->of.attention.causal && kernel != BP__ATTENTION_MATH ? 0 : BP_PROPERTY_PROPAGATES_NAN;
+    verdict.threads = f.threads;
+    verdict.cost_ns = f.threads > 1 ? alone / (0.95 * f.threads) + 4000 : alone;
+    offers->add(offers, &verdict, &f, sizeof f);
+}
+
+static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
+    if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
+        bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
+        return;
+    }
+    const bp__attention_set set = set_for(host, problem);
+    offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
+    offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
+    offer(host, problem, &set, BP__ATTENTION_MATH, offers);
+}
+
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
+    const found *f = data;
+    if (f->kernel == BP__ATTENTION_MATH) {
+        return bp__attention_plan_math(host, problem, &f->set, f->threads, prepared);
+    }
+    return problem->op == BP_OP_ATTENTION
+               ? bp__attention_plan_forward(host, problem, &f->set, f->kernel, f->threads, prepared)
+               : bp__attention_plan_backward(host, problem, &f->set, f->kernel, f->threads, prepared);
+}
+
+const bp__native_family bp__native_attention = {accept, plan};

@@ -1,0 +1,106 @@
+/* attention.h - declares the parts of attention: kernels and plans.
+ *
+ * Scores of queries and keys are computed in panels: each row belongs to a key, and has one lane for each of a few
+ * queries. So all steps of softmax are steps of whole vectors, and keys and values are read where they are. A query's
+ * result is one chain of operations in the order of the keys, cut into blocks of keys; which blocks there are depends
+ * on the problem alone. It does not depend on other queries, on the position in the batch or on threads.
+ *
+ *   flash          one block of keys at a time: the sums so far are rescaled when a block has a greater score (Milakov
+ *                  and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao and others,
+ *                  "FlashAttention", 2022). Few queries are computed one by one, without panels. Long keys of few
+ *                  queries are cut into parts, which are merged at the end.
+ *   mem_efficient  all scores of a panel, then softmax, then the sums: no rescaling. Its memory grows with the number
+ *                  of keys.
+ *   math           all scores of the batch, by two matrix products.
+ *
+ * Weights are powers of 2, because the factor log2(e) can be applied to the queries. */
+#ifndef BP_NATIVE_ATTENTION_H
+#define BP_NATIVE_ATTENTION_H
+
+#include "providers/native/choose.h"
+
+/* Kernels for one type of computation. Panels are arrays [keys][lanes]. */
+typedef struct bp__attention_numbers {
+    int lanes;     /* queries of a panel */
+    size_t number; /* bytes */
+    /* c[i] = c[i] * factor + sum over k of a[i * a_row + k * a_inner] * b[k], for rows of panels. Without a factor
+     * (NULL) c is not read. */
+    void (*product)(int64_t rows, int64_t inner, const void *a, int64_t a_row, int64_t a_inner, const void *b, void *c,
+                    const void *factor);
+    /* Replaces scores by weights 2^(score - greatest), updates greatest and sum, and writes the factor for earlier
+     * sums. `bias` (NULL: none) is added first. Keys from `limits` (NULL: none) on have weight 0. */
+    void (*softmax)(int64_t keys, void *scores, const void *bias, const void *limits, void *greatest, void *sum,
+                    void *factor);
+    /* The same for one query, whose scores are contiguous. */
+    void (*dots)(int64_t keys, int64_t size, const void *query, const void *key, int64_t key_row, void *scores);
+    void (*softmax_row)(int64_t keys, void *scores, const void *bias, void *greatest, void *sum, void *factor);
+    void (*combine)(int64_t keys, int64_t size, const void *weights, const void *value, int64_t value_row, void *sum,
+                    const void *factor);
+    /* Replaces scores by weights 2^(score - logarithm), where `logarithms` are those of the rows' sums to base 2. */
+    void (*weigh)(int64_t keys, void *scores, const void *bias, const void *limits, const void *logarithms);
+    /* slopes[k] = weights[k] * (slopes[k] - shares), of each lane. */
+    void (*slope)(int64_t keys, void *slopes, const void *weights, const void *shares);
+    /* c[i][lane] = c[i][lane] * a[lane] + more[i][lane] * b[lane] */
+    void (*merge)(int64_t rows, int64_t lanes, void *c, const void *a, const void *more, const void *b);
+    /* Multiply `count` numbers by a factor; replace slopes by weights[k] * (slopes[k] - the sum of their products). */
+    void (*scale)(int64_t count, void *of, double factor);
+    void (*slope_row)(int64_t keys, void *slopes, const void *weights);
+    /* to[k * lanes] = from[k * stride] != 0 ? 0 : -infinity, for masks of type BOOL. */
+    void (*permit)(int64_t keys, const void *from, int64_t stride, void *to, int64_t lanes);
+    /* to[k * lanes] = from[k * stride] * factor, for masks of type F32. */
+    void (*bias)(int64_t keys, const float *from, int64_t stride, double factor, void *to, int64_t lanes);
+    /* Copies lane 0 of a panel to the others. */
+    void (*spread)(int64_t keys, void *panel);
+    /* Sets weights to 0 where the random number is below `limit`, and multiplies the others by `factor`; see dropout.h.
+     */
+    void (*drop)(int lanes, int64_t keys, void *weights, int64_t first, const uint64_t *rows, uint64_t seed,
+                 uint64_t limit, double factor);
+    double (*load)(const void *from);
+    void (*set)(void *to, int64_t count, double value);
+} bp__attention_numbers;
+
+/* Conversions of one type of elements to numbers and back. Strides are in elements. */
+typedef struct bp__attention_elements {
+    size_t element; /* bytes */
+    /* to[i * to_row + j] = from[i * row + j * column] * factor */
+    void (*widen)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column, double factor, void *to,
+                  int64_t to_row);
+    /* to[i * row + j * column] = from[i * from_row + j * from_column] * factor */
+    void (*narrow)(int64_t rows, int64_t columns, const void *from, int64_t from_row, int64_t from_column,
+                   double factor, void *to, int64_t row, int64_t column);
+} bp__attention_elements;
+
+#define BP__ATTENTION_NUMBERS 2 /* f32, f64 */
+#define BP__ATTENTION_DTYPES 4  /* from BP_F16 on, in the order of bp_dtype */
+extern const bp__attention_numbers bp__attention_numbers_default[BP__ATTENTION_NUMBERS];
+extern const bp__attention_numbers bp__attention_numbers_avx2[BP__ATTENTION_NUMBERS];
+extern const bp__attention_numbers bp__attention_numbers_avx512[BP__ATTENTION_NUMBERS];
+extern const bp__attention_elements bp__attention_elements_default[BP__ATTENTION_DTYPES];
+extern const bp__attention_elements bp__attention_elements_avx2[BP__ATTENTION_DTYPES];
+extern const bp__attention_elements bp__attention_elements_avx512[BP__ATTENTION_DTYPES];
+
+typedef struct bp__attention_set {
+    const bp__attention_numbers *numbers;
+    const bp__attention_elements *elements; /* of all types */
+} bp__attention_set;
+
+/* Returns the bytes of an element of a tensor. */
+static inline int64_t bp__attention_bytes(uint32_t dtype) {
+    return dtype == BP_BOOL ? 1 : dtype < BP_F32 ? 2 : dtype == BP_F32 ? 4 : 8;
+}
+
+typedef enum bp__attention_kernel {
+    BP__ATTENTION_FLASH,
+    BP__ATTENTION_EFFICIENT,
+    BP__ATTENTION_MATH
+} bp__attention_kernel;
+
+/* Plan ATTENTION by flash or mem_efficient, both operations by math, and ATTENTION_BACKWARD by the other two. */
+bp_status bp__attention_plan_forward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                     bp__attention_kernel kernel, int threads, bp_prepared **prepared);
+bp_status bp__attention_plan_math(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                  int threads, bp_prepared **prepared);
+bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                      bp__attention_kernel kernel, int threads, bp_prepared **prepared);
+
+#endif

@@ -1,0 +1,349 @@
+/* backward.c - computes the gradients of attention. With the weights w of softmax, slopes d of the loss by the weights,
+ * and o and g for rows of OUTPUT and OUTPUT_GRADIENT (Dao and others, "FlashAttention", 2022, section 3.1):
+ *
+ *     d = g V'                   s = w (d - sum of g o)
+ *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q
+ *
+ * Weights are computed anew from LOGSUMEXP, a panel of queries and a block of keys at a time. One sweep computes the
+ * gradient by the query, another those by key and value, so that each unit of work has a gradient of its own. Sums over
+ * items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels of queries
+ * for each block of keys, mem_efficient on one, with less memory. */
+#include "work.h"
+
+#include <string.h>
+
+enum { PANELS = 8 }; /* of a block of rows */
+
+typedef struct prepared {
+    bp__attention_work work; /* must be first */
+    /* Offsets of the arrays in a thread's memory. */
+    size_t queries, gradients, query_rows, gradient_rows, weights, dropped, slopes, bias, limits, ones, keys, values;
+    size_t sums, more_sums; /* of the gradients of a unit */
+    size_t rows;            /* of the workspace: logarithm and share of each row */
+    int64_t panels;         /* of a block of rows */
+} prepared;
+
+typedef struct call {
+    bp__attention_call base; /* must be first */
+    const bp__attention_sweep *now;
+} call;
+
+/* The memory of a thread, and what a unit works on. */
+typedef struct unit {
+    const prepared *plan;
+    bp__attention_item item;
+    char *queries, *gradients, *query_rows, *gradient_rows, *weights, *dropped, *slopes, *bias, *limits, *ones;
+    char *keys, *values, *sums, *more_sums, *logarithms, *shares;
+    const char *key, *value; /* of a block */
+    int64_t key_row, value_row;
+} unit;
+
+static unit unit_of(const call *c, char *memory) {
+    const prepared *plan = (const prepared *)c->base.plan;
+    return (unit){.plan = plan,
+                  .queries = memory + plan->queries,
+                  .gradients = memory + plan->gradients,
+                  .query_rows = memory + plan->query_rows,
+                  .gradient_rows = memory + plan->gradient_rows,
+                  .weights = memory + plan->weights,
+                  .dropped = memory + plan->dropped,
+                  .slopes = memory + plan->slopes,
+                  .bias = memory + plan->bias,
+                  .limits = memory + plan->limits,
+                  .ones = memory + plan->ones,
+                  .keys = memory + plan->keys,
+                  .values = memory + plan->values,
+                  .sums = memory + plan->sums,
+                  .more_sums = memory + plan->more_sums};
+}
+
+static inline const bp__attention_numbers *numbers_of(const unit *u) {
+    return u->plan->work.set.numbers;
+}
+
+static int64_t greater(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- Rows ---- */
+
+static char *row_number(const unit *u, const call *c, int64_t row, bool share) {
+    const bp__attention_work *work = &u->plan->work;
+    const int64_t at = u->item.index * work->rows + row + (share ? work->items * work->rows : 0);
+    return c->base.workspace + u->plan->rows + (size_t)at * work->set.numbers->number;
+}
+
+/* Writes the logarithm and the share of each row of an item. */
+static void prepare_item(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    u.item = bp__attention_item_of(base, index);
+    const bp_attention_problem *p = u.item.problem;
+    for (int64_t row = 0; row < u.plan->work.rows; row++) {
+        static const bp_attention_tensor which[] = {BP_ATTENTION_OUTPUT, BP_ATTENTION_OUTPUT_GRADIENT};
+        char *const to[] = {u.gradients, u.gradient_rows};
+        for (int i = 0; i < 2; i++) {
+            const bp_attention_layout *layout = &p->tensor[which[i]];
+            bp__attention_elements_of(&u.plan->work, layout->dtype)
+                ->widen(1, p->value_size, bp__attention_row(&u.item, which[i], row), 0, layout->column, 1, to[i], 0);
+        }
+        numbers->dots(1, p->value_size, u.gradients, u.gradient_rows, 0, row_number(&u, c, row, true));
+        const double logarithm = numbers->load(bp__attention_row(&u.item, BP_ATTENTION_LOGSUMEXP, row));
+        /* Rows without keys have no weights. */
+        numbers->set(row_number(&u, c, row, false), 1, logarithm == -INFINITY ? INFINITY : logarithm * BP__LOG2_E);
+    }
+}
+
+/* ---- One panel and one block of keys ---- */
+
+/* Copies rows of a tensor to panels [columns / lanes][lanes][lanes]; what is outside is 0. */
+static void pack_rows(const unit *u, bp_attention_tensor which, int64_t row, int64_t rows, int64_t columns, char *to) {
+    const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    const bp__attention_elements *elements = bp__attention_elements_of(&u->plan->work, layout->dtype);
+    const int64_t lanes = numbers_of(u)->lanes;
+    const size_t line = (size_t)lanes * numbers_of(u)->number;
+    memset(to, 0, (size_t)((columns + lanes - 1) / lanes * lanes) * line);
+    for (int64_t from = 0; from < columns; from += lanes) {
+        for (int64_t i = 0; i < rows; i++) {
+            const char *at =
+                bp__attention_row(&u->item, which, row + i) + from * layout->column * (int64_t)elements->element;
+            elements->widen(1, bp__attention_least(lanes, columns - from), at, 0, layout->column, 1,
+                            to + (size_t)(from + i) * line, 0);
+        }
+    }
+}
+
+/* Reads what the panel's rows need: queries, gradients, logarithms and shares in lanes. */
+static void load_panel(unit *u, const call *c, int64_t row, int64_t rows, char *queries, char *gradients, char *lines) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    bp__attention_pack(&u->item, BP_ATTENTION_QUERY, row, rows, p->size, p->scale * BP__LOG2_E, queries);
+    bp__attention_pack(&u->item, BP_ATTENTION_OUTPUT_GRADIENT, row, rows, p->value_size, 1, gradients);
+    numbers->set(lines, numbers->lanes, INFINITY);
+    numbers->set(lines + (size_t)numbers->lanes * numbers->number, numbers->lanes, 0);
+    memcpy(lines, row_number(u, c, row, false), (size_t)rows * numbers->number);
+    memcpy(lines + (size_t)numbers->lanes * numbers->number, row_number(u, c, row, true),
+           (size_t)rows * numbers->number);
+}
+
+/* Computes weights, weights after dropout, and slopes of a panel. `lines` has logarithms and shares. Returns the
+ * weights after dropout. */
+static const char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                                  const char *queries, const char *gradients, const char *lines) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    const size_t panel = (size_t)(keys * numbers->lanes) * numbers->number;
+    numbers->product(keys, p->size, u->key, u->key_row, 1, queries, u->weights, NULL);
+    const char *bias = bp__attention_panel_bias(&u->item, row, rows, from, keys, u->bias);
+    const char *limits = bp__attention_panel_limits(&u->item, row, rows, from, keys, u->limits);
+    numbers->weigh(keys, u->weights, bias, limits, lines);
+    numbers->product(keys, p->value_size, u->value, u->value_row, 1, gradients, u->slopes, NULL);
+    const char *weights = u->weights;
+    if (p->dropout > 0) {
+        memcpy(u->dropped, u->weights, panel);
+        bp__attention_drop(&u->item, row, rows, numbers->lanes, from, keys, u->dropped);
+        bp__attention_drop(&u->item, row, rows, numbers->lanes, from, keys, u->slopes);
+        weights = u->dropped;
+    }
+    numbers->slope(keys, u->slopes, u->weights, lines + (size_t)numbers->lanes * numbers->number);
+    return weights;
+}
+
+static void load_block(unit *u, int64_t from, int64_t keys) {
+    u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &u->key_row);
+    u->value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &u->value_row);
+}
+
+/* ---- The gradient by the query ---- */
+
+static void query_gradient(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp__attention_work *work = &u.plan->work;
+    const bp_attention_problem *p = &work->problem.of.attention;
+    const int64_t lanes = numbers->lanes, block = u.plan->panels * lanes, blocks = (work->rows + block - 1) / block;
+    const int64_t row = index % blocks * block, rows = bp__attention_least(block, work->rows - row);
+    const int64_t panels = (rows + lanes - 1) / lanes;
+    const size_t line = (size_t)lanes * numbers->number;
+    numbers->set(u.sums, panels * p->size * lanes, 0);
+    u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, 0));
+    for (int64_t i = 0; i < c->now->items; i++) {
+        u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, i));
+        for (int64_t j = 0; j < panels; j++) {
+            load_panel(&u, c, row + j * lanes, bp__attention_least(lanes, rows - j * lanes),
+                       u.queries + (size_t)(j * p->size) * line, u.gradients + (size_t)(j * p->value_size) * line,
+                       u.more_sums + (size_t)(2 * j) * line);
+        }
+        for (int64_t from = 0; from < p->keys; from += BP__ATTENTION_KEYS) {
+            const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, p->keys - from);
+            load_block(&u, from, keys);
+            for (int64_t j = 0; j < panels; j++) {
+                const int64_t first = row + j * lanes, count = bp__attention_least(lanes, rows - j * lanes);
+                if (bp__attention_most_permitted(p, first, count) > from) {
+                    compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
+                                   u.gradients + (size_t)(j * p->value_size) * line,
+                                   u.more_sums + (size_t)(2 * j) * line);
+                    numbers->product(p->size, keys, u.key, 1, u.key_row, u.slopes,
+                                     u.sums + (size_t)(j * p->size) * line, u.ones);
+                }
+            }
+        }
+    }
+    const bp_attention_layout *to = &p->tensor[c->now->first];
+    for (int64_t i = 0; i < rows; i++) {
+        const size_t at = (size_t)(i / lanes * p->size) * line + (size_t)(i % lanes) * numbers->number;
+        bp__attention_elements_of(work, to->dtype)
+            ->narrow(1, p->size, u.sums + at, 0, lanes, p->scale, bp__attention_row(&u.item, c->now->first, row + i), 0,
+                     to->column);
+    }
+}
+
+/* ---- The gradients by key and value ---- */
+
+/* Adds weights times rows to the sums of a block of keys: panels [columns / lanes][keys][lanes]. */
+static void add_rows(const unit *u, int64_t keys, int64_t columns, const char *weights, const char *rows, char *sums) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const int64_t lanes = numbers->lanes;
+    const size_t line = (size_t)lanes * numbers->number;
+    for (int64_t from = 0; from < columns; from += lanes) {
+        numbers->product(keys, lanes, weights, lanes, 1, rows + (size_t)from * line,
+                         sums + (size_t)(from / lanes * BP__ATTENTION_KEYS) * line, u->ones);
+    }
+}
+
+static void write_block(const unit *u, bp_attention_tensor gradient, int64_t from, int64_t keys, int64_t columns,
+                        double factor, const char *sums) {
+    const bp_attention_layout *to = &u->item.problem->tensor[gradient];
+    const bp__attention_elements *elements = bp__attention_elements_of(&u->plan->work, to->dtype);
+    const int64_t lanes = numbers_of(u)->lanes;
+    const size_t line = (size_t)lanes * numbers_of(u)->number;
+    for (int64_t column = 0; column < columns; column += lanes) {
+        elements->narrow(keys, bp__attention_least(lanes, columns - column),
+                         sums + (size_t)(column / lanes * BP__ATTENTION_KEYS) * line, lanes, 1, factor,
+                         u->item.tensor[gradient] + (from * to->row + column * to->column) * (int64_t)elements->element,
+                         to->row, to->column);
+    }
+}
+
+static void key_gradients(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp__attention_work *work = &u.plan->work;
+    const bp_attention_problem *p = &work->problem.of.attention;
+    const bool by_key = c->now->first == BP_ATTENTION_KEY_GRADIENT,
+               by_value = c->now->first == BP_ATTENTION_VALUE_GRADIENT || c->now->second != BP_ATTENTION_TENSORS;
+    const int64_t lanes = numbers->lanes, blocks = (p->keys + BP__ATTENTION_KEYS - 1) / BP__ATTENTION_KEYS;
+    const int64_t from = index % blocks * BP__ATTENTION_KEYS,
+                  keys = bp__attention_least(BP__ATTENTION_KEYS, p->keys - from);
+    const int64_t key_columns = (p->size + lanes - 1) / lanes * lanes,
+                  value_columns = (p->value_size + lanes - 1) / lanes * lanes;
+    numbers->set(u.sums, key_columns * BP__ATTENTION_KEYS, 0);
+    numbers->set(u.more_sums, value_columns * BP__ATTENTION_KEYS, 0);
+    u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, 0));
+    for (int64_t i = 0; i < c->now->items; i++) {
+        u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, i));
+        load_block(&u, from, keys);
+        for (int64_t row = 0; row < work->rows; row += lanes) {
+            const int64_t rows = bp__attention_least(lanes, work->rows - row);
+            if (bp__attention_most_permitted(p, row, rows) <= from) {
+                continue;
+            }
+            load_panel(&u, c, row, rows, u.queries, u.gradients, u.query_rows);
+            const char *weights = compute_slopes(&u, row, rows, from, keys, u.queries, u.gradients, u.query_rows);
+            if (by_value) {
+                pack_rows(&u, BP_ATTENTION_OUTPUT_GRADIENT, row, rows, p->value_size, u.gradient_rows);
+                add_rows(&u, keys, p->value_size, weights, u.gradient_rows, u.more_sums);
+            }
+            if (by_key) {
+                pack_rows(&u, BP_ATTENTION_QUERY, row, rows, p->size, u.query_rows);
+                add_rows(&u, keys, p->size, u.slopes, u.query_rows, u.sums);
+            }
+        }
+    }
+    if (by_key) {
+        write_block(&u, BP_ATTENTION_KEY_GRADIENT, from, keys, p->size, p->scale, u.sums);
+    }
+    if (by_value) {
+        write_block(&u, BP_ATTENTION_VALUE_GRADIENT, from, keys, p->value_size, 1, u.more_sums);
+    }
+}
+
+/* ---- Calls ---- */
+
+static void run_sweep(call *c, const bp__attention_sweep *sweep) {
+    const prepared *plan = (const prepared *)c->base.plan;
+    const int64_t rows = plan->panels * plan->work.set.numbers->lanes, keys = plan->work.problem.of.attention.keys;
+    const bool by_query = sweep->first == BP_ATTENTION_QUERY_GRADIENT;
+    const int64_t blocks =
+        by_query ? (plan->work.rows + rows - 1) / rows : (keys + BP__ATTENTION_KEYS - 1) / BP__ATTENTION_KEYS;
+    c->now = sweep;
+    bp__attention_stage(&c->base, by_query ? query_gradient : key_gradients, sweep->targets * blocks);
+    c->now = NULL;
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    const bp__attention_work *work = &plan->work;
+    const bp__attention_numbers *numbers = work->set.numbers;
+    call c = {.base = bp__attention_call_of(work, operands, exec)};
+    for (int i = 0; i < work->threads; i++) {
+        numbers->set(c.base.workspace + (size_t)i * work->memory + plan->ones, numbers->lanes, 1);
+    }
+    bp__attention_stage(&c.base, prepare_item, work->items);
+    bp__attention_sweep sweeps[3];
+    const int count = bp__attention_sweeps(work, sweeps);
+    for (int i = 0; i < count; i++) {
+        run_sweep(&c, &sweeps[i]);
+    }
+    return bp__stop_status(&c.base.stop);
+}
+
+/* ---- Plans ---- */
+
+static int64_t whole(int64_t count, int64_t lanes) {
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+static void lay_out(prepared *plan) {
+    const bp_attention_problem *p = &plan->work.problem.of.attention;
+    const int64_t lanes = plan->work.set.numbers->lanes, keys = BP__ATTENTION_KEYS;
+    const int64_t size = whole(p->size, lanes), value_size = whole(p->value_size, lanes);
+    const size_t number = plan->work.set.numbers->number;
+    size_t end = 0;
+    plan->queries = bp__attention_reserve(&end, number, plan->panels * p->size, lanes);
+    plan->gradients = bp__attention_reserve(&end, number, plan->panels * value_size, lanes);
+    plan->query_rows = bp__attention_reserve(&end, number, greater(size, 2), lanes);
+    plan->gradient_rows = bp__attention_reserve(&end, number, value_size, lanes);
+    plan->weights = bp__attention_reserve(&end, number, keys, lanes);
+    plan->dropped = bp__attention_reserve(&end, number, p->dropout > 0 ? keys : 0, lanes);
+    plan->slopes = bp__attention_reserve(&end, number, keys, lanes);
+    plan->bias = bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0, lanes);
+    plan->limits = bp__attention_reserve(&end, number, 1, lanes);
+    plan->ones = bp__attention_reserve(&end, number, 1, lanes);
+    plan->keys = bp__attention_reserve(&end, number, keys, p->size);
+    plan->values = bp__attention_reserve(&end, number, keys, p->value_size);
+    plan->sums = bp__attention_reserve(&end, number, greater(plan->panels * p->size, keys * size / lanes), lanes);
+    plan->more_sums = bp__attention_reserve(&end, number, greater(2 * plan->panels, keys * value_size / lanes), lanes);
+    plan->work.memory = end;
+    plan->rows = (size_t)plan->work.threads * end;
+    plan->work.base.workspace = plan->rows + 2 * (size_t)(plan->work.items * plan->work.rows) * number;
+}
+
+bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                      bp__attention_kernel kernel, int threads, bp_prepared **result) {
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return bp__attention_no_memory(host, sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    bp__attention_begin(&plan->work, host, problem, set, threads);
+    plan->work.base.enqueue = run;
+    const int64_t panels = plan->work.rows / set->numbers->lanes;
+    plan->panels = kernel == BP__ATTENTION_EFFICIENT ? 1 : greater(1, bp__attention_least(PANELS, panels));
+    lay_out(plan);
+    *result = &plan->work.base;
+    return BP_OK;
+}

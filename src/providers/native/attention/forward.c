@@ -1,0 +1,345 @@
+/* forward.c - runs the kernels flash and mem_efficient.
+ *
+ * A unit of work is a block of rows and a part of the keys. If the keys have several parts, each unit leaves its sums
+ * in the workspace, and another stage merges those of a block in the order of the parts. */
+#include "work.h"
+
+#include <string.h>
+
+enum {
+    PANELS = 8,                   /* most panels of a block of rows */
+    FEW = 4,                      /* rows of an item up to which each is computed by itself */
+    MOST_PARTED = 4,              /* panels of an item up to which keys are cut into parts */
+    PART = 4 * BP__ATTENTION_KEYS /* keys of a part */
+};
+
+typedef struct prepared {
+    bp__attention_work work; /* must be first */
+    bool whole;              /* mem_efficient */
+    bool few;
+    int64_t block, blocks; /* rows of a block; blocks of an item */
+    int64_t part, parts;   /* keys of a part; parts */
+    /* Offsets of the arrays in a thread's memory. */
+    size_t queries, sums, scores, bias, keys, values, state;
+    size_t partial, partial_size; /* of the workspace: the sums of parts; those of one unit */
+} prepared;
+
+/* One unit: its item, rows and keys, and the memory of its thread. */
+typedef struct unit {
+    const prepared *plan;
+    bp__attention_item item;
+    int64_t row, rows; /* first row and number of rows */
+    int64_t from, to;  /* keys */
+    char *queries, *sums, *scores, *bias, *keys, *values;
+    char *greatest, *sum, *factor, *limits;
+} unit;
+
+static inline size_t number_size(const prepared *plan) {
+    return plan->work.set.numbers->number;
+}
+
+static inline const bp_attention_problem *parameters(const prepared *plan) {
+    return &plan->work.problem.of.attention;
+}
+
+/* ---- Panels ---- */
+
+/* Computes the scores of a panel for a block of keys. */
+static void score(const unit *u, const char *queries, int64_t from, int64_t keys, char *scores) {
+    int64_t key_row;
+    const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &key_row);
+    u->plan->work.set.numbers->product(keys, u->item.problem->size, key, key_row, 1, queries, scores, NULL);
+}
+
+/* Adds the weighted values of a block of keys to the sums of a panel. */
+static void add_values(const unit *u, int64_t from, int64_t keys, const char *weights, char *sums, const char *factor) {
+    int64_t value_row;
+    const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &value_row);
+    u->plan->work.set.numbers->product(u->item.problem->value_size, keys, value, 1, value_row, weights, sums, factor);
+}
+
+/* One panel of a unit. */
+typedef struct panel {
+    int64_t row, rows;
+    char *queries, *sums, *greatest, *sum;
+} panel;
+
+static panel panel_at(const unit *u, int64_t index) {
+    const int64_t lanes = u->plan->work.set.numbers->lanes;
+    const size_t line = (size_t)lanes * number_size(u->plan);
+    return (panel){.row = u->row + index * lanes,
+                   .rows = bp__attention_least(lanes, u->rows - index * lanes),
+                   .queries = u->queries + (size_t)index * line * (size_t)u->item.problem->size,
+                   .sums = u->sums + (size_t)index * line * (size_t)u->item.problem->value_size,
+                   .greatest = u->greatest + (size_t)index * line,
+                   .sum = u->sum + (size_t)index * line};
+}
+
+/* flash: all panels of a block use a block of keys before the next one is read. */
+static void run_blocks(const unit *u, int64_t panels) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    for (int64_t from = u->from; from < u->to; from += BP__ATTENTION_KEYS) {
+        const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, u->to - from);
+        for (int64_t i = 0; i < panels; i++) {
+            const panel at = panel_at(u, i);
+            if (bp__attention_most_permitted(u->item.problem, at.row, at.rows) <= from) {
+                continue;
+            }
+            score(u, at.queries, from, keys, u->scores);
+            const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, from, keys, u->bias);
+            const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, from, keys, u->limits);
+            numbers->softmax(keys, u->scores, bias, limits, at.greatest, at.sum, u->factor);
+            bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, from, keys, u->scores);
+            add_values(u, from, keys, u->scores, at.sums, u->factor);
+        }
+    }
+}
+
+/* mem_efficient: all scores of a panel, softmax, all values. */
+static void run_whole(const unit *u, int64_t panels) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    const size_t line = (size_t)numbers->lanes * numbers->number;
+    for (int64_t i = 0; i < panels; i++) {
+        const panel at = panel_at(u, i);
+        const int64_t keys = bp__attention_most_permitted(u->item.problem, at.row, at.rows);
+        for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
+            score(u, at.queries, from, bp__attention_least(BP__ATTENTION_KEYS, keys - from),
+                  u->scores + (size_t)from * line);
+        }
+        const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, 0, keys, u->bias);
+        const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, 0, keys, u->limits);
+        numbers->softmax(keys, u->scores, bias, limits, at.greatest, at.sum, u->factor);
+        bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, 0, keys, u->scores);
+        numbers->set(u->factor, numbers->lanes, 1);
+        for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
+            add_values(u, from, bp__attention_least(BP__ATTENTION_KEYS, keys - from), u->scores + (size_t)from * line,
+                       at.sums, u->factor);
+        }
+    }
+}
+
+/* ---- Few rows ---- */
+
+static void run_rows(const unit *u) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    const bp_attention_problem *p = u->item.problem;
+    const size_t number = numbers->number;
+    for (int64_t from = u->from; from < u->to; from += BP__ATTENTION_KEYS) {
+        const int64_t block = bp__attention_least(BP__ATTENTION_KEYS, u->to - from);
+        int64_t key_row, value_row;
+        const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &key_row);
+        const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, block, u->values, &value_row);
+        for (int64_t i = 0; i < u->rows; i++) {
+            const int64_t keys = bp__attention_least(block, bp__attention_permitted(p, u->row + i) - from);
+            if (keys <= 0) {
+                continue;
+            }
+            numbers->dots(keys, p->size, u->queries + (size_t)(i * p->size) * number, key, key_row, u->scores);
+            const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
+            if (bias) {
+                bp__attention_bias(&u->item, u->row + i, from, keys, u->bias, 1);
+            }
+            numbers->softmax_row(keys, u->scores, bias, u->greatest + (size_t)i * number, u->sum + (size_t)i * number,
+                                 u->factor);
+            bp__attention_drop(&u->item, u->row + i, 1, 1, from, keys, u->scores);
+            numbers->combine(keys, p->value_size, u->scores, value, value_row,
+                             u->sums + (size_t)(i * p->value_size) * number, u->factor);
+        }
+    }
+}
+
+/* ---- Results ---- */
+
+/* Where the sums of a row are: those of panels have a lane for each row. */
+typedef struct row_sums {
+    char *sums, *greatest, *sum;
+    int64_t step;
+} row_sums;
+
+static row_sums sums_of_row(const unit *u, int64_t row) {
+    const size_t number = number_size(u->plan);
+    const int64_t lanes = u->plan->few ? 1 : u->plan->work.set.numbers->lanes;
+    const int64_t at = row / lanes * lanes * u->item.problem->value_size + row % lanes;
+    return (row_sums){u->sums + (size_t)at * number, u->greatest + (size_t)row * number, u->sum + (size_t)row * number,
+                      lanes};
+}
+
+static void write_results(const unit *u) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    const bp_attention_layout *output = &u->item.problem->tensor[BP_ATTENTION_OUTPUT];
+    const bp__attention_elements *elements = bp__attention_elements_of(&u->plan->work, output->dtype);
+    for (int64_t row = 0; row < u->rows; row++) {
+        const row_sums from = sums_of_row(u, row);
+        const double sum = numbers->load(from.sum), greatest = numbers->load(from.greatest);
+        elements->narrow(1, u->item.problem->value_size, from.sums, 0, from.step, sum == 0 ? 1 : 1 / sum,
+                         bp__attention_row(&u->item, BP_ATTENTION_OUTPUT, u->row + row), 0, output->column);
+        if (u->item.tensor[BP_ATTENTION_LOGSUMEXP]) {
+            numbers->set(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, u->row + row), 1,
+                         sum == 0 ? -INFINITY : greatest * BP__LN_2 + log(sum));
+        }
+    }
+}
+
+/* ---- Units ---- */
+
+static int64_t padded_rows(const prepared *plan) {
+    const int64_t lanes = plan->few ? 1 : plan->work.set.numbers->lanes;
+    return (plan->block + lanes - 1) / lanes * lanes;
+}
+
+static unit unit_of(const bp__attention_call *call, int64_t index, char *memory) {
+    const prepared *plan = (const prepared *)call->plan;
+    const bp_attention_problem *p = parameters(plan);
+    const int64_t part = index % plan->parts, block = index / plan->parts % plan->blocks;
+    const size_t line = (size_t)padded_rows(plan) * number_size(plan);
+    unit u = {.plan = plan,
+              .item = bp__attention_item_of(call, index / plan->parts / plan->blocks),
+              .row = block * plan->block,
+              .rows = bp__attention_least(plan->block, plan->work.rows - block * plan->block),
+              .from = part * plan->part,
+              .to = bp__attention_least((part + 1) * plan->part, p->keys),
+              .queries = memory + plan->queries,
+              .scores = memory + plan->scores,
+              .bias = memory + plan->bias,
+              .keys = memory + plan->keys,
+              .values = memory + plan->values,
+              .factor = memory + plan->state};
+    /* The sums of one part among several stay until all are merged. */
+    u.sums =
+        plan->parts > 1 ? call->workspace + plan->partial + (size_t)index * plan->partial_size : memory + plan->sums;
+    u.greatest = u.sums + line * (size_t)p->value_size;
+    u.sum = u.greatest + line;
+    u.limits = u.factor + (size_t)plan->work.set.numbers->lanes * number_size(plan);
+    return u;
+}
+
+static void pack_queries(const unit *u, int64_t panels) {
+    const bp_attention_problem *p = u->item.problem;
+    const double factor = p->scale * BP__LOG2_E;
+    const bp_attention_layout *query = &p->tensor[BP_ATTENTION_QUERY];
+    for (int64_t i = 0; i < u->rows && u->plan->few; i++) {
+        bp__attention_elements_of(&u->plan->work, query->dtype)
+            ->widen(1, p->size, bp__attention_row(&u->item, BP_ATTENTION_QUERY, u->row + i), 0, query->column, factor,
+                    u->queries + (size_t)(i * p->size) * number_size(u->plan), 0);
+    }
+    for (int64_t i = 0; i < panels && !u->plan->few; i++) {
+        const panel at = panel_at(u, i);
+        bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
+    }
+}
+
+static void compute(bp__attention_call *call, int64_t index, char *memory) {
+    const unit u = unit_of(call, index, memory);
+    const prepared *plan = u.plan;
+    const bp__attention_numbers *numbers = plan->work.set.numbers;
+    const int64_t padded = padded_rows(plan), panels = (u.rows + numbers->lanes - 1) / numbers->lanes;
+    numbers->set(u.greatest, padded, -INFINITY);
+    numbers->set(u.sum, padded, 0);
+    numbers->set(u.sums, padded * u.item.problem->value_size, 0);
+    pack_queries(&u, panels);
+    if (plan->few) {
+        run_rows(&u);
+    } else {
+        (plan->whole ? run_whole : run_blocks)(&u, panels);
+    }
+    if (plan->parts == 1) {
+        write_results(&u);
+    }
+}
+
+/* Adds the sums of a later part to those of the first, for the rows of one panel or one of few rows. */
+static void merge_rows(const unit *first, const unit *more, int64_t row) {
+    const bp__attention_numbers *numbers = first->plan->work.set.numbers;
+    const int64_t lanes = first->plan->few ? 1 : numbers->lanes;
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        const row_sums to = sums_of_row(first, row + lane), from = sums_of_row(more, row + lane);
+        const double a = numbers->load(to.greatest), b = numbers->load(from.greatest), top = b > a ? b : a;
+        const double center = top == -INFINITY ? 0 : top, scale_a = exp2(a - center), scale_b = exp2(b - center);
+        numbers->set(to.greatest, 1, top);
+        numbers->set(to.sum, 1, numbers->load(to.sum) * scale_a + numbers->load(from.sum) * scale_b);
+        numbers->set(first->factor + (size_t)lane * numbers->number, 1, scale_a);
+        numbers->set(first->limits + (size_t)lane * numbers->number, 1, scale_b);
+    }
+    numbers->merge(first->item.problem->value_size, lanes, sums_of_row(first, row).sums, first->factor,
+                   sums_of_row(more, row).sums, first->limits);
+}
+
+static void merge(bp__attention_call *call, int64_t index, char *memory) {
+    const prepared *plan = (const prepared *)call->plan;
+    const unit first = unit_of(call, index * plan->parts, memory);
+    const int64_t lanes = plan->few ? 1 : plan->work.set.numbers->lanes;
+    for (int64_t part = 1; part < plan->parts; part++) {
+        const unit more = unit_of(call, index * plan->parts + part, memory);
+        for (int64_t row = 0; row < first.rows; row += lanes) {
+            merge_rows(&first, &more, row);
+        }
+    }
+    write_results(&first);
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    bp__attention_call call = bp__attention_call_of(&plan->work, operands, exec);
+    const int64_t blocks = plan->work.items * plan->blocks;
+    bp__attention_stage(&call, compute, blocks * plan->parts);
+    if (plan->parts > 1) {
+        bp__attention_stage(&call, merge, blocks);
+    }
+    return bp__stop_status(&call.stop);
+}
+
+/* ---- Plans ---- */
+
+/* Cuts the work. Parts of the keys depend on the sizes of one item, so that the batch does not change bits. Blocks of
+ * rows may depend on batch and threads, because a row's result does not depend on its block. */
+static void cut(prepared *plan) {
+    const bp__attention_work *work = &plan->work;
+    const int64_t lanes = work->set.numbers->lanes, keys = parameters(plan)->keys;
+    plan->few = !plan->whole && work->rows <= FEW;
+    const int64_t panels = plan->few ? 1 : (work->rows + lanes - 1) / lanes;
+    int64_t most = bp__attention_least(PANELS, panels);
+    while (most > 1 && work->items * ((panels + most - 1) / most) < 4 * work->threads) {
+        most /= 2;
+    }
+    plan->block = plan->few ? work->rows : most * lanes;
+    plan->blocks = (work->rows + plan->block - 1) / plan->block;
+    const bool parted = !plan->whole && panels <= MOST_PARTED && keys >= 2 * PART;
+    plan->part = parted ? PART : keys;
+    plan->parts = parted ? (keys + PART - 1) / PART : 1;
+}
+
+static void lay_out(prepared *plan) {
+    const bp_attention_problem *p = parameters(plan);
+    const int64_t lanes = plan->few ? 1 : plan->work.set.numbers->lanes, rows = padded_rows(plan);
+    const int64_t keys = plan->whole ? p->keys : bp__attention_least(BP__ATTENTION_KEYS, p->keys);
+    const size_t number = number_size(plan);
+    size_t end = 0;
+    plan->queries = bp__attention_reserve(&end, number, rows, p->size);
+    plan->scores = bp__attention_reserve(&end, number, keys, lanes);
+    plan->bias = bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0, lanes);
+    plan->keys = bp__attention_reserve(&end, number, BP__ATTENTION_KEYS, p->size);
+    plan->values = bp__attention_reserve(&end, number, BP__ATTENTION_KEYS, p->value_size);
+    plan->state = bp__attention_reserve(&end, number, 2, plan->work.set.numbers->lanes);
+    plan->sums = bp__attention_reserve(&end, number, rows, p->value_size + 2);
+    plan->partial_size = end - plan->sums;
+    plan->work.memory = end;
+    plan->partial = (size_t)plan->work.threads * end;
+    const int64_t units = plan->work.items * plan->blocks * plan->parts;
+    plan->work.base.workspace = plan->partial + (plan->parts > 1 ? (size_t)units * plan->partial_size : 0);
+}
+
+bp_status bp__attention_plan_forward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                     bp__attention_kernel kernel, int threads, bp_prepared **result) {
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return bp__attention_no_memory(host, sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    bp__attention_begin(&plan->work, host, problem, set, threads);
+    plan->work.base.enqueue = run;
+    plan->whole = kernel == BP__ATTENTION_EFFICIENT;
+    cut(plan);
+    lay_out(plan);
+    *result = &plan->work.base;
+    return BP_OK;
+}

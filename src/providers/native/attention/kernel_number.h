@@ -1,0 +1,404 @@
+/* kernel_number.h - template: the kernels of attention that compute, for one real type. Parameters: TYPE (its suffix),
+ * REAL, VECTOR and MASK (a vector of integers as wide as REAL), NAME(x), MADD(a, b, c), SCALAR_MADD(a, b, c),
+ * GREATER(a, b), SPLAT(x), LOAD_PART(from, count), ROWS (rows of a tile), and of the exponential TERMS, MAGIC (1.5
+ * times 2 to the number of mantissa bits), MANTISSA, BIAS and LEAST (the least exponent of a normal number).
+ *
+ * A panel has the same 2 * LANES queries in each of its rows, so that the steps of softmax need no sum across lanes.
+ */
+enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(WIDTH) = 2 * NAME(LANES) };
+
+typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+typedef REAL NAME(number) __attribute__((may_alias));
+typedef MASK NAME(bitmask) __attribute__((vector_size(VECTOR_BYTES)));
+
+INLINE VECTOR NAME(load)(const NAME(number) * from) {
+    return *(const NAME(loose) *)from;
+}
+
+INLINE void NAME(store)(NAME(number) * to, VECTOR x) {
+    *(NAME(loose) *)to = x;
+}
+
+/* Returns `yes` where the mask is set, otherwise `no`. */
+INLINE VECTOR NAME(select)(NAME(bitmask) mask, VECTOR yes, VECTOR no) {
+    return (VECTOR)((mask & (NAME(bitmask))yes) | (~mask & (NAME(bitmask))no));
+}
+
+/* 2 to the power of x. The power is split into an integer, which becomes the exponent of the result, and a rest from
+ * -0.5 to 0.5, whose power is a polynomial with a relative error below a quarter of the type's rounding error. Results
+ * below the least normal number are 0; x must not exceed the type's greatest exponent. NaN stays NaN. */
+INLINE VECTOR NAME(power)(VECTOR x) {
+    static const REAL term[] = {TERMS};
+    const VECTOR magic = SPLAT(MAGIC), shifted = x + magic, rest = x - (shifted - magic);
+    VECTOR sum = SPLAT(term[(sizeof term / sizeof *term) - 1]);
+    UNROLL
+    for (int i = (int)(sizeof term / sizeof *term) - 2; i >= 0; i--) {
+        sum = MADD(sum, rest, SPLAT(term[i]));
+    }
+    sum = MADD(sum, rest, SPLAT(1));
+    const VECTOR exponent = (VECTOR)(((NAME(bitmask))shifted + BIAS) << MANTISSA);
+    const VECTOR result = sum * exponent;
+    return NAME(select)((NAME(bitmask))(x < SPLAT(LEAST)), SPLAT(0), result);
+}
+
+/* ---- Products ---- */
+
+/* One tile: c = c * factor + a * b, or a * b without a factor. */
+INLINE void NAME(tile)(int rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
+                       const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
+    VECTOR sum[ROWS][2];
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int v = 0; v < 2; v++) {
+            const int at = v * NAME(LANES);
+            sum[i][v] = factor ? NAME(load)(c + i * NAME(WIDTH) + at) * NAME(load)(factor + at) : SPLAT(0);
+        }
+    }
+    for (int64_t k = 0; k < inner; k++) {
+        const VECTOR first = NAME(load)(b + k * NAME(WIDTH)), second = NAME(load)(b + k * NAME(WIDTH) + NAME(LANES));
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            const VECTOR same = SPLAT(a[i * a_row + k * a_inner]);
+            sum[i][0] = MADD(same, first, sum[i][0]);
+            sum[i][1] = MADD(same, second, sum[i][1]);
+        }
+    }
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        NAME(store)(c + i * NAME(WIDTH), sum[i][0]);
+        NAME(store)(c + i * NAME(WIDTH) + NAME(LANES), sum[i][1]);
+    }
+}
+
+/* A tile of fewer rows than ROWS. */
+static void NAME(edge)(int rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
+                       const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
+    int done = 0;
+    for (; rows - done >= 4; done += 4) {
+        NAME(tile)(4, inner, a + done * a_row, a_row, a_inner, b, c + done * NAME(WIDTH), factor);
+    }
+    for (; rows - done >= 2; done += 2) {
+        NAME(tile)(2, inner, a + done * a_row, a_row, a_inner, b, c + done * NAME(WIDTH), factor);
+    }
+    for (; rows - done >= 1; done += 1) {
+        NAME(tile)(1, inner, a + done * a_row, a_row, a_inner, b, c + done * NAME(WIDTH), factor);
+    }
+}
+
+static void NAME(product)(int64_t rows, int64_t inner, const void *of_a, int64_t a_row, int64_t a_inner, const void *b,
+                          void *of_c, const void *factor) {
+    const NAME(number) *a = of_a;
+    NAME(number) *c = of_c;
+    int64_t i = 0;
+    for (; rows - i >= ROWS; i += ROWS) {
+        if (a_inner == 1) {
+            NAME(tile)(ROWS, inner, a + i * a_row, a_row, 1, b, c + i * NAME(WIDTH), factor);
+        } else if (a_row == 1) {
+            NAME(tile)(ROWS, inner, a + i, 1, a_inner, b, c + i * NAME(WIDTH), factor);
+        } else {
+            NAME(tile)(ROWS, inner, a + i * a_row, a_row, a_inner, b, c + i * NAME(WIDTH), factor);
+        }
+    }
+    if (i < rows) {
+        NAME(edge)((int)(rows - i), inner, a + i * a_row, a_row, a_inner, b, c + i * NAME(WIDTH), factor);
+    }
+}
+
+/* ---- Softmax of a panel ---- */
+
+/* Adds the bias, removes the keys behind the limits, and updates the greatest score of each lane. */
+INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
+                          VECTOR greatest[2]) {
+    const VECTOR none = SPLAT((REAL)-INFINITY);
+    for (int64_t k = 0; k < keys; k++) {
+        UNROLL
+        for (int v = 0; v < 2; v++) {
+            const int64_t at = k * NAME(WIDTH) + v * NAME(LANES);
+            VECTOR score = NAME(load)(scores + at);
+            if (bias) {
+                score += NAME(load)(bias + at);
+            }
+            if (limits) {
+                score =
+                    NAME(select)((NAME(bitmask))(NAME(load)(limits + v * NAME(LANES)) > SPLAT((REAL)k)), score, none);
+            }
+            if (bias || limits) {
+                NAME(store)(scores + at, score);
+            }
+            greatest[v] = GREATER(score, greatest[v]);
+        }
+    }
+}
+
+static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const void *limits, void *of_greatest,
+                          void *of_sum, void *of_factor) {
+    NAME(number) *scores = of_scores, *greatest = of_greatest, *sum = of_sum, *factor = of_factor;
+    const VECTOR none = SPLAT((REAL)-INFINITY);
+    VECTOR center[2] = {NAME(load)(greatest), NAME(load)(greatest + NAME(LANES))}, total[2] = {none, none};
+    const VECTOR before[2] = {center[0], center[1]};
+    if (limits) {
+        NAME(prepare)(keys, scores, bias, limits, center);
+    } else if (bias) {
+        NAME(prepare)(keys, scores, bias, NULL, center);
+    } else {
+        NAME(prepare)(keys, scores, NULL, NULL, center);
+    }
+    UNROLL
+    for (int v = 0; v < 2; v++) {
+        NAME(store)(greatest + v * NAME(LANES), center[v]);
+        /* Without any score above -infinity, every weight is 0. */
+        center[v] = NAME(select)((NAME(bitmask))(center[v] == none), SPLAT(0), center[v]);
+        total[v] = SPLAT(0);
+    }
+    for (int64_t k = 0; k < keys; k++) {
+        UNROLL
+        for (int v = 0; v < 2; v++) {
+            NAME(number) *at = scores + k * NAME(WIDTH) + v * NAME(LANES);
+            const VECTOR weight = NAME(power)(NAME(load)(at) - center[v]);
+            NAME(store)(at, weight);
+            total[v] += weight;
+        }
+    }
+    UNROLL
+    for (int v = 0; v < 2; v++) {
+        const int at = v * NAME(LANES);
+        const VECTOR change = NAME(power)(before[v] - center[v]);
+        NAME(store)(factor + at, change);
+        NAME(store)(sum + at, MADD(NAME(load)(sum + at), change, total[v]));
+    }
+}
+
+/* ---- Gradients of a panel ---- */
+
+static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const void *limits, const void *logarithms) {
+    NAME(number) *scores = of_scores;
+    const VECTOR center[2] = {NAME(load)(logarithms), NAME(load)((const NAME(number) *)logarithms + NAME(LANES))};
+    VECTOR unused[2] = {center[0], center[1]};
+    if (limits) {
+        NAME(prepare)(keys, scores, bias, limits, unused);
+    } else if (bias) {
+        NAME(prepare)(keys, scores, bias, NULL, unused);
+    }
+    for (int64_t k = 0; k < keys; k++) {
+        UNROLL
+        for (int v = 0; v < 2; v++) {
+            NAME(number) *at = scores + k * NAME(WIDTH) + v * NAME(LANES);
+            NAME(store)(at, NAME(power)(NAME(load)(at) - center[v]));
+        }
+    }
+}
+
+static void NAME(slope)(int64_t keys, void *of_slopes, const void *of_weights, const void *of_shares) {
+    NAME(number) *slopes = of_slopes;
+    const NAME(number) *weights = of_weights, *shares = of_shares;
+    for (int64_t k = 0; k < keys; k++) {
+        UNROLL
+        for (int v = 0; v < 2; v++) {
+            const int64_t at = k * NAME(WIDTH) + v * NAME(LANES);
+            NAME(store)
+            (slopes + at, NAME(load)(weights + at) * (NAME(load)(slopes + at) - NAME(load)(shares + v * NAME(LANES))));
+        }
+    }
+}
+
+/* ---- Rows of one query ---- */
+
+/* Sums of products of a query and each key, in lanes that are then added pairwise. */
+static void NAME(dots)(int64_t keys, int64_t size, const void *of_query, const void *of_key, int64_t key_row,
+                       void *of_scores) {
+    const NAME(number) *query = of_query, *key = of_key;
+    NAME(number) *scores = of_scores;
+    const int64_t whole = size / NAME(LANES) * NAME(LANES);
+    for (int64_t k = 0; k < keys; k++, key += key_row) {
+        VECTOR sum[2] = {SPLAT(0), SPLAT(0)};
+        int64_t d = 0;
+        for (; d + NAME(WIDTH) <= size; d += NAME(WIDTH)) {
+            sum[0] = MADD(NAME(load)(query + d), NAME(load)(key + d), sum[0]);
+            sum[1] = MADD(NAME(load)(query + d + NAME(LANES)), NAME(load)(key + d + NAME(LANES)), sum[1]);
+        }
+        if (d < whole) {
+            sum[0] = MADD(NAME(load)(query + d), NAME(load)(key + d), sum[0]);
+        }
+        if (whole < size) {
+            sum[1] = MADD(LOAD_PART(query + whole, (int)(size - whole)), LOAD_PART(key + whole, (int)(size - whole)),
+                          sum[1]);
+        }
+        sum[0] += sum[1];
+        REAL lane[NAME(LANES)];
+        NAME(store)(lane, sum[0]);
+        UNROLL
+        for (int half = NAME(LANES) / 2; half > 0; half /= 2) {
+            UNROLL
+            for (int i = 0; i < half; i++) {
+                lane[i] += lane[i + half];
+            }
+        }
+        scores[k] = lane[0];
+    }
+}
+
+/* As softmax(), of the scores of one query. */
+static void NAME(softmax_row)(int64_t keys, void *of_scores, const void *of_bias, void *of_greatest, void *of_sum,
+                              void *of_factor) {
+    NAME(number) *scores = of_scores, *greatest = of_greatest, *sum = of_sum, *factor = of_factor;
+    const NAME(number) *bias = of_bias;
+    const REAL before = *greatest, none = (REAL)-INFINITY;
+    REAL center = before;
+    for (int64_t k = 0; k < keys; k++) {
+        scores[k] += bias ? bias[k] : 0;
+        center = scores[k] > center ? scores[k] : center;
+    }
+    *greatest = center;
+    const VECTOR centers = SPLAT(center == none ? 0 : center);
+    VECTOR total = SPLAT(0);
+    int64_t k = 0;
+    for (; k + NAME(LANES) <= keys; k += NAME(LANES)) {
+        const VECTOR weight = NAME(power)(NAME(load)(scores + k) - centers);
+        NAME(store)(scores + k, weight);
+        total += weight;
+    }
+    REAL lane[NAME(LANES)], rest = 0;
+    NAME(store)(lane, total);
+    if (k < keys) {
+        REAL part[NAME(LANES)];
+        NAME(store)(part, NAME(power)(LOAD_PART(scores + k, (int)(keys - k)) - centers));
+        for (int i = 0; k + i < keys; i++) {
+            scores[k + i] = part[i];
+            rest += part[i];
+        }
+    }
+    for (int i = 0; i < NAME(LANES); i++) {
+        rest += lane[i];
+    }
+    NAME(store)(lane, NAME(power)(SPLAT(before) - centers));
+    *factor = lane[0];
+    *sum = *sum * *factor + rest;
+}
+
+VECTORIZED static void NAME(merge)(int64_t rows, int64_t lanes, void *of_c, const void *of_a, const void *of_more,
+                                   const void *of_b) {
+    NAME(number) *c = of_c;
+    const NAME(number) *a = of_a, *more = of_more, *b = of_b;
+    for (int64_t i = 0; i < rows && lanes > 1; i++) {
+        for (int v = 0; v < NAME(WIDTH); v += NAME(LANES)) {
+            NAME(number) *at = c + i * NAME(WIDTH) + v;
+            NAME(store)
+            (at, MADD(NAME(load)(at), NAME(load)(a + v), NAME(load)(more + i * NAME(WIDTH) + v) * NAME(load)(b + v)));
+        }
+    }
+    for (int64_t i = 0; i < rows && lanes == 1; i++) {
+        c[i] = SCALAR_MADD(c[i], *a, more[i] * *b);
+    }
+}
+
+static void NAME(scale)(int64_t count, void *of, double factor) {
+    NAME(number) *x = of;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] *= (REAL)factor;
+    }
+}
+
+static void NAME(slope_row)(int64_t keys, void *of_slopes, const void *of_weights) {
+    NAME(number) *slopes = of_slopes;
+    const NAME(number) *weights = of_weights;
+    REAL share;
+    NAME(dots)(1, keys, slopes, weights, 0, &share);
+    for (int64_t k = 0; k < keys; k++) {
+        slopes[k] = weights[k] * (slopes[k] - share);
+    }
+}
+
+/* sum[e] = sum[e] * factor + the sum over keys of weights[k] * value[k][e]. */
+INLINE void NAME(combine_vectors)(int count, int64_t keys, const NAME(number) * weights, const NAME(number) * value,
+                                  int64_t value_row, NAME(number) * sum, REAL factor) {
+    VECTOR total[8];
+    UNROLL
+    for (int v = 0; v < count; v++) {
+        total[v] = NAME(load)(sum + v * NAME(LANES)) * SPLAT(factor);
+    }
+    for (int64_t k = 0; k < keys; k++) {
+        const VECTOR weight = SPLAT(weights[k]);
+        UNROLL
+        for (int v = 0; v < count; v++) {
+            total[v] = MADD(weight, NAME(load)(value + k * value_row + v * NAME(LANES)), total[v]);
+        }
+    }
+    UNROLL
+    for (int v = 0; v < count; v++) {
+        NAME(store)(sum + v * NAME(LANES), total[v]);
+    }
+}
+
+static void NAME(combine)(int64_t keys, int64_t size, const void *of_weights, const void *of_value, int64_t value_row,
+                          void *of_sum, const void *of_factor) {
+    const NAME(number) *weights = of_weights, *value = of_value;
+    NAME(number) *sum = of_sum;
+    const REAL factor = *(const NAME(number) *)of_factor;
+    int64_t e = 0;
+    for (; e + 8 * NAME(LANES) <= size; e += 8 * NAME(LANES)) {
+        NAME(combine_vectors)(8, keys, weights, value + e, value_row, sum + e, factor);
+    }
+    for (; e + NAME(LANES) <= size; e += NAME(LANES)) {
+        NAME(combine_vectors)(1, keys, weights, value + e, value_row, sum + e, factor);
+    }
+    for (; e < size; e++) {
+        REAL total = sum[e] * factor;
+        for (int64_t k = 0; k < keys; k++) {
+            total = SCALAR_MADD(weights[k], value[k * value_row + e], total);
+        }
+        sum[e] = total;
+    }
+}
+
+/* ---- Masks and dropout ---- */
+
+static void NAME(permit)(int64_t keys, const void *of_from, int64_t stride, void *of_to, int64_t lanes) {
+    const uint8_t *from = of_from;
+    NAME(number) *to = of_to;
+    for (int64_t k = 0; k < keys; k++) {
+        to[k * lanes] = from[k * stride] ? 0 : (REAL)-INFINITY;
+    }
+}
+
+static void NAME(bias)(int64_t keys, const float *from, int64_t stride, double factor, void *of_to, int64_t lanes) {
+    NAME(number) *to = of_to;
+    for (int64_t k = 0; k < keys; k++) {
+        to[k * lanes] = (REAL)from[k * stride] * (REAL)factor;
+    }
+}
+
+static void NAME(spread)(int64_t keys, void *of_panel) {
+    NAME(number) *panel = of_panel;
+    for (int64_t k = 0; k < keys; k++, panel += NAME(WIDTH)) {
+        NAME(store)(panel, SPLAT(panel[0]));
+        NAME(store)(panel + NAME(LANES), SPLAT(panel[0]));
+    }
+}
+
+static void NAME(drop)(int lanes, int64_t keys, void *of_weights, int64_t first, const uint64_t *rows, uint64_t seed,
+                       uint64_t limit, double factor) {
+    NAME(number) *weights = of_weights;
+    for (int lane = 0; lane < lanes; lane++) {
+        uint32_t number[4] = {0};
+        for (int64_t k = 0; k < keys; k++) {
+            const uint64_t key = (uint64_t)(first + k);
+            if (k == 0 || key % 4 == 0) {
+                bp__dropout_numbers(seed, rows[lane], key / 4, number);
+            }
+            REAL *weight = &weights[k * lanes + lane];
+            *weight = number[key % 4] < limit ? 0 : *weight * (REAL)factor;
+        }
+    }
+}
+
+static double NAME(read)(const void *from) {
+    return (double)*(const NAME(number) *)from;
+}
+
+static void NAME(set)(void *of_to, int64_t count, double value) {
+    NAME(number) *to = of_to;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = (REAL)value;
+    }
+}

@@ -1,0 +1,351 @@
+/* math.c - computes attention, or its gradients, by matrix products of whole items: all scores of an item are kept.
+ *
+ * Queries and keys are both multiplied by the square root of the scale, as PyTorch's reference does, so that scores
+ * overflow no earlier than the result. The products are those of this provider. If there are enough items, each
+ * thread computes some of them; otherwise all threads share each product. */
+#include "work.h"
+
+#include <string.h>
+
+typedef enum product {
+    SCORES,   /* queries and keys */
+    OUTPUT,   /* weights and values */
+    SLOPES,   /* OUTPUT_GRADIENT and values */
+    BY_QUERY, /* slopes and keys; adds, as those below */
+    BY_KEY,   /* slopes and queries */
+    BY_VALUE, /* weights and OUTPUT_GRADIENT */
+    PRODUCTS
+} product;
+
+typedef struct prepared {
+    bp__attention_work work;        /* must be first */
+    bp_prepared *product[PRODUCTS]; /* NULL: not needed */
+    double root, sign;              /* of the scale */
+    /* Offsets of the arrays in a thread's memory: [rows or keys][columns]. */
+    size_t queries, keys, values, gradients, scores, slopes, bias, state, sums, more_sums, shared;
+} prepared;
+
+typedef struct call {
+    bp__attention_call base; /* must be first */
+    const bp__attention_sweep *now;
+} call;
+
+/* The memory of a thread, and the item in it. */
+typedef struct unit {
+    const prepared *plan;
+    bp__attention_item item;
+    char *queries, *keys, *values, *gradients, *scores, *slopes, *bias, *state, *sums, *more_sums, *shared;
+} unit;
+
+static unit unit_of(const call *c, char *memory) {
+    const prepared *plan = (const prepared *)c->base.plan;
+    return (unit){.plan = plan,
+                  .queries = memory + plan->queries,
+                  .keys = memory + plan->keys,
+                  .values = memory + plan->values,
+                  .gradients = memory + plan->gradients,
+                  .scores = memory + plan->scores,
+                  .slopes = memory + plan->slopes,
+                  .bias = memory + plan->bias,
+                  .state = memory + plan->state,
+                  .sums = memory + plan->sums,
+                  .more_sums = memory + plan->more_sums,
+                  .shared = memory + plan->shared};
+}
+
+static inline const bp__attention_numbers *numbers_of(const unit *u) {
+    return u->plan->work.set.numbers;
+}
+
+/* ---- Steps ---- */
+
+static void multiply(const unit *u, product which, char *a, char *b, char *c) {
+    static const bp_scalar adds[2] = {{1, 0}, {1, 0}}, replaces[2] = {{1, 0}, {0, 0}};
+    const bp_prepared *plan = u->plan->product[which];
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    const bp_exec exec = {.struct_size = sizeof exec,
+                          .workspace = {u->shared, 0},
+                          .workspace_size = plan->workspace,
+                          .scalars = which >= BY_QUERY ? adds : replaces,
+                          .operand_count = 3};
+    plan->enqueue(plan, operands, &exec); /* cannot fail: it has its workspace */
+}
+
+/* Copies the rows of a tensor, as numbers. */
+static void load_rows(const unit *u, bp_attention_tensor which, int64_t columns, double factor, char *to) {
+    const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    for (int64_t row = 0; row < u->plan->work.rows; row++) {
+        bp__attention_elements_of(&u->plan->work, layout->dtype)
+            ->widen(1, columns, bp__attention_row(&u->item, which, row), 0, layout->column, factor,
+                    to + (size_t)(row * columns) * numbers_of(u)->number, 0);
+    }
+}
+
+static void load_keys(const unit *u, bp_attention_tensor which, int64_t columns, double factor, char *to) {
+    const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    bp__attention_elements_of(&u->plan->work, layout->dtype)
+        ->widen(u->item.problem->keys, columns, u->item.tensor[which], layout->row, layout->column, factor, to,
+                columns);
+}
+
+static void load_item(unit *u, const call *c, int64_t index) {
+    const prepared *plan = u->plan;
+    u->item = bp__attention_item_of(&c->base, index);
+    const bp_attention_problem *p = u->item.problem;
+    load_rows(u, BP_ATTENTION_QUERY, p->size, plan->root * plan->sign, u->queries);
+    load_keys(u, BP_ATTENTION_KEY, p->size, plan->root, u->keys);
+    load_keys(u, BP_ATTENTION_VALUE, p->value_size, 1, u->values);
+}
+
+/* Replaces the scores of a row by weights. Returns the logarithm of their sum before they were divided by it. */
+static double weigh(const unit *u, int64_t row) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    const int64_t keys = bp__attention_permitted(p, row);
+    char *scores = u->scores + (size_t)(row * p->keys) * numbers->number, *greatest = u->state,
+         *sum = greatest + numbers->number, *factor = sum + numbers->number;
+    const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
+    if (bias) {
+        bp__attention_bias(&u->item, row, 0, keys, u->bias, 1);
+    }
+    numbers->set(greatest, 1, -INFINITY);
+    numbers->set(sum, 1, 0);
+    numbers->scale(keys, scores, BP__LOG2_E);
+    numbers->softmax_row(keys, scores, bias, greatest, sum, factor);
+    const double total = numbers->load(sum);
+    numbers->scale(keys, scores, total == 0 ? 1 : 1 / total);
+    numbers->set(scores + (size_t)keys * numbers->number, p->keys - keys, 0);
+    return total == 0 ? -INFINITY : numbers->load(greatest) * BP__LN_2 + log(total);
+}
+
+/* ---- The output ---- */
+
+static void compute_output(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp__attention_work *work = &u.plan->work;
+    load_item(&u, c, index);
+    const bp_attention_problem *p = u.item.problem;
+    multiply(&u, SCORES, u.queries, u.keys, u.scores);
+    for (int64_t row = 0; row < work->rows; row++) {
+        const double logarithm = weigh(&u, row);
+        if (u.item.tensor[BP_ATTENTION_LOGSUMEXP]) {
+            numbers->set(bp__attention_row(&u.item, BP_ATTENTION_LOGSUMEXP, row), 1, logarithm);
+        }
+        bp__attention_drop(&u.item, row, 1, 1, 0, p->keys, u.scores + (size_t)(row * p->keys) * numbers->number);
+    }
+    multiply(&u, OUTPUT, u.scores, u.values, u.sums);
+    const bp_attention_layout *output = &p->tensor[BP_ATTENTION_OUTPUT];
+    for (int64_t row = 0; row < work->rows; row++) {
+        bp__attention_elements_of(work, output->dtype)
+            ->narrow(1, p->value_size, u.sums + (size_t)(row * p->value_size) * numbers->number, 0, 1, 1,
+                     bp__attention_row(&u.item, BP_ATTENTION_OUTPUT, row), 0, output->column);
+    }
+}
+
+/* ---- The gradients ---- */
+
+/* Computes weights after dropout, and slopes of the scores, of an item. */
+static void compute_slopes(unit *u, const call *c, int64_t index) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    load_item(u, c, index);
+    const bp_attention_problem *p = u->item.problem;
+    load_rows(u, BP_ATTENTION_OUTPUT_GRADIENT, p->value_size, 1, u->gradients);
+    multiply(u, SCORES, u->queries, u->keys, u->scores);
+    multiply(u, SLOPES, u->gradients, u->values, u->slopes);
+    for (int64_t row = 0; row < u->plan->work.rows; row++) {
+        const size_t at = (size_t)(row * p->keys) * numbers->number;
+        weigh(u, row);
+        bp__attention_drop(&u->item, row, 1, 1, 0, p->keys, u->slopes + at);
+        numbers->slope_row(p->keys, u->slopes + at, u->scores + at);
+        bp__attention_drop(&u->item, row, 1, 1, 0, p->keys, u->scores + at);
+    }
+}
+
+/* Writes a gradient of `count` rows or keys. */
+static void write_gradient(const unit *u, bp_attention_tensor gradient, int64_t columns, double factor,
+                           const char *sums) {
+    const bp__attention_work *work = &u->plan->work;
+    const bp_attention_layout *to = &u->item.problem->tensor[gradient];
+    const bp__attention_elements *elements = bp__attention_elements_of(work, to->dtype);
+    if (gradient != BP_ATTENTION_QUERY_GRADIENT) {
+        elements->narrow(u->item.problem->keys, columns, sums, columns, 1, factor, u->item.tensor[gradient], to->row,
+                         to->column);
+        return;
+    }
+    for (int64_t row = 0; row < work->rows; row++) {
+        elements->narrow(1, columns, sums + (size_t)(row * columns) * numbers_of(u)->number, 0, 1, factor,
+                         bp__attention_row(&u->item, gradient, row), 0, to->column);
+    }
+}
+
+static void compute_gradients(bp__attention_call *base, int64_t target, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const prepared *plan = u.plan;
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp_attention_problem *p = &plan->work.problem.of.attention;
+    const bp_attention_tensor first = c->now->first, second = c->now->second;
+    const bool by_query = first == BP_ATTENTION_QUERY_GRADIENT, by_key = first == BP_ATTENTION_KEY_GRADIENT;
+    const bool by_value = first == BP_ATTENTION_VALUE_GRADIENT || second == BP_ATTENTION_VALUE_GRADIENT;
+    numbers->set(u.sums, (by_query ? plan->work.rows : p->keys) * p->size, 0);
+    numbers->set(u.more_sums, p->keys * p->value_size, 0);
+    u.item = bp__attention_item_of(base, bp__attention_sweep_item(&plan->work, c->now, target, 0));
+    for (int64_t i = 0; i < c->now->items; i++) {
+        compute_slopes(&u, c, bp__attention_sweep_item(&plan->work, c->now, target, i));
+        if (by_query) {
+            multiply(&u, BY_QUERY, u.slopes, u.keys, u.sums);
+        }
+        if (by_key) {
+            multiply(&u, BY_KEY, u.slopes, u.queries, u.sums);
+        }
+        if (by_value) {
+            multiply(&u, BY_VALUE, u.scores, u.gradients, u.more_sums);
+        }
+    }
+    if (by_query) {
+        write_gradient(&u, first, p->size, plan->root * plan->sign, u.sums);
+    }
+    if (by_key) {
+        write_gradient(&u, first, p->size, plan->root, u.sums);
+    }
+    if (by_value) {
+        write_gradient(&u, BP_ATTENTION_VALUE_GRADIENT, p->value_size, 1, u.more_sums);
+    }
+}
+
+/* ---- Calls ---- */
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    call c = {.base = bp__attention_call_of(&plan->work, operands, exec)};
+    if (plan->work.problem.op == BP_OP_ATTENTION) {
+        bp__attention_stage(&c.base, compute_output, plan->work.items);
+        return bp__stop_status(&c.base.stop);
+    }
+    bp__attention_sweep sweeps[3];
+    const int count = bp__attention_sweeps(&plan->work, sweeps);
+    for (int i = 0; i < count; i++) {
+        c.now = &sweeps[i];
+        bp__attention_stage(&c.base, compute_gradients, sweeps[i].targets);
+    }
+    return bp__stop_status(&c.base.stop);
+}
+
+/* ---- Plans ---- */
+
+static void destroy(bp_prepared *self) {
+    prepared *plan = (prepared *)self;
+    for (int i = 0; i < PRODUCTS; i++) {
+        if (plan->product[i]) {
+            plan->product[i]->destroy(plan->product[i]);
+        }
+    }
+    plan->work.host->release(plan);
+}
+
+/* Prepares one product: m x k times k x n, of matrices whose rows are contiguous, or transposed ones. */
+static bp_status prepare(prepared *plan, product which, int64_t m, int64_t n, int64_t k, int threads) {
+    const bool a_transposed = which == BY_KEY || which == BY_VALUE, b_transposed = which == SCORES || which == SLOPES;
+    bp_problem problem = {.struct_size = sizeof problem,
+                          .op = BP_OP_GEMM,
+                          .dtype = plan->work.problem.dtype == BP_F64 ? BP_F64 : BP_F32,
+                          .policy = plan->work.problem.policy};
+    bp_gemm_problem *p = &problem.of.gemm;
+    bp__native_choice choices[BP__NATIVE_PATHS];
+    *p = (bp_gemm_problem){.m = m,
+                           .n = n,
+                           .k = k,
+                           .a_row = a_transposed ? 1 : k,
+                           .a_column = a_transposed ? m : 1,
+                           .b_row = b_transposed ? 1 : n,
+                           .b_column = b_transposed ? k : 1,
+                           .c_row = n,
+                           .c_column = 1,
+                           .alpha = BP_FACTOR_ONE,
+                           .beta = which >= BY_QUERY ? BP_FACTOR_ONE : BP_FACTOR_ZERO,
+                           .batch = 1};
+    p->a_row = m == 1 ? 0 : p->a_row;
+    p->a_column = k == 1 ? 0 : p->a_column;
+    p->b_row = k == 1 ? 0 : p->b_row;
+    p->b_column = n == 1 ? 0 : p->b_column;
+    p->c_row = m == 1 ? 0 : p->c_row;
+    p->c_column = n == 1 ? 0 : p->c_column;
+    problem.policy.threads = threads;
+    problem.policy.precision = problem.policy.packed = problem.policy.simulate = 0;
+    bp__native_choose(plan->work.host, &problem, choices);
+    return bp__native_prepare(plan->work.host, &choices[0], p, &plan->product[which]);
+}
+
+static bp_status prepare_products(prepared *plan, int threads) {
+    const bp_attention_problem *p = &plan->work.problem.of.attention;
+    const int64_t rows = plan->work.rows, keys = p->keys, size = p->size, value_size = p->value_size;
+    const bp_attention_layout *tensor = p->tensor;
+    bp_status status = prepare(plan, SCORES, rows, keys, size, threads);
+    if (status == BP_OK && plan->work.problem.op == BP_OP_ATTENTION) {
+        return prepare(plan, OUTPUT, rows, value_size, keys, threads);
+    }
+    if (status == BP_OK) {
+        status = prepare(plan, SLOPES, rows, keys, value_size, threads);
+    }
+    if (status == BP_OK && tensor[BP_ATTENTION_QUERY_GRADIENT].dtype) {
+        status = prepare(plan, BY_QUERY, rows, size, keys, threads);
+    }
+    if (status == BP_OK && tensor[BP_ATTENTION_KEY_GRADIENT].dtype) {
+        status = prepare(plan, BY_KEY, keys, size, rows, threads);
+    }
+    if (status == BP_OK && tensor[BP_ATTENTION_VALUE_GRADIENT].dtype) {
+        status = prepare(plan, BY_VALUE, keys, value_size, rows, threads);
+    }
+    return status;
+}
+
+static void lay_out(prepared *plan) {
+    const bp_attention_problem *p = &plan->work.problem.of.attention;
+    const size_t number = plan->work.set.numbers->number;
+    const int64_t rows = plan->work.rows, keys = p->keys, longest = rows > keys ? rows : keys;
+    const bool backward = plan->work.problem.op == BP_OP_ATTENTION_BACKWARD;
+    size_t end = 0, most = 0;
+    plan->queries = bp__attention_reserve(&end, number, rows, p->size);
+    plan->keys = bp__attention_reserve(&end, number, keys, p->size);
+    plan->values = bp__attention_reserve(&end, number, keys, p->value_size);
+    plan->scores = bp__attention_reserve(&end, number, rows, keys);
+    plan->gradients = bp__attention_reserve(&end, number, backward ? rows : 0, p->value_size);
+    plan->slopes = bp__attention_reserve(&end, number, backward ? rows : 0, keys);
+    plan->bias = bp__attention_reserve(&end, number, 1, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0);
+    plan->state = bp__attention_reserve(&end, number, 1, 3);
+    plan->sums = bp__attention_reserve(&end, number, backward ? longest : rows, backward ? p->size : p->value_size);
+    plan->more_sums = bp__attention_reserve(&end, number, backward ? keys : 0, p->value_size);
+    plan->shared = end;
+    for (int i = 0; i < PRODUCTS; i++) {
+        most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
+    }
+    plan->work.memory = end + (most + 63) / 64 * 64;
+    plan->work.base.workspace = (size_t)plan->work.threads * plan->work.memory;
+}
+
+bp_status bp__attention_plan_math(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
+                                  int threads, bp_prepared **result) {
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return bp__attention_no_memory(host, sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    bp__attention_begin(&plan->work, host, problem, set, threads);
+    const double scale = problem->of.attention.scale;
+    const bool together = plan->work.items < threads;
+    plan->work.threads = together ? 1 : threads;
+    plan->work.base.enqueue = run;
+    plan->work.base.destroy = destroy;
+    plan->root = sqrt(fabs(scale));
+    plan->sign = scale < 0 ? -1 : 1;
+    const bp_status status = prepare_products(plan, together ? threads : 1);
+    if (status != BP_OK) {
+        destroy(&plan->work.base);
+        return status;
+    }
+    lay_out(plan);
+    *result = &plan->work.base;
+    return BP_OK;
+}

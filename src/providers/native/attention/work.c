@@ -1,0 +1,294 @@
+/* work.c - addresses of rows and blocks, masks and dropout of attention. Queries of one item form its rows; those of
+ * heads that share a key and a value are rows of one item. */
+#include "work.h"
+
+#include <string.h>
+
+/* ---- Plans and calls ---- */
+
+/* Whether the last dimension of the batch consists of heads that share a key and a value, but not a gradient by the
+ * query. */
+static bool has_group(const bp_attention_problem *p) {
+    const int last = p->batch_ndim - 1;
+    const bp_attention_layout *gradient = &p->tensor[BP_ATTENTION_QUERY_GRADIENT];
+    return last >= 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
+           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && !(gradient->dtype && gradient->batch[last] == 0);
+}
+
+void bp__attention_begin(bp__attention_work *plan, const bp_host *host, const bp_problem *problem,
+                         const bp__attention_set *set, int threads) {
+    const bp_attention_problem *p = &problem->of.attention;
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .destroy = bp__attention_destroy};
+    plan->host = host;
+    plan->problem = *problem;
+    plan->set = *set;
+    plan->threads = threads;
+    plan->group = has_group(p) ? p->batch_shape[p->batch_ndim - 1] : 1;
+    plan->items = p->batch / plan->group;
+    plan->rows = plan->group * p->queries;
+}
+
+bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const bp_operand *operands,
+                                         const bp_exec *exec) {
+    static const bp_attention_tensor forward[] = {BP_ATTENTION_QUERY,     BP_ATTENTION_KEY,    BP_ATTENTION_VALUE,
+                                                  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,   BP_ATTENTION_OUTPUT,
+                                                  BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
+    static const bp_attention_tensor backward[] = {
+        BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,          BP_ATTENTION_KEY,
+        BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,           BP_ATTENTION_SEED,
+        BP_ATTENTION_OUTPUT,          BP_ATTENTION_LOGSUMEXP,      BP_ATTENTION_QUERY_GRADIENT,
+        BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_TENSORS};
+    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION ? forward : backward;
+    const bp_attention_problem *p = &plan->problem.of.attention;
+    bp__attention_call call = {.plan = plan,
+                               .workspace = bp_operand_address(&exec->workspace),
+                               .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    for (int i = 0; order[i] != BP_ATTENTION_TENSORS; i++) {
+        call.tensor[order[i]] = p->tensor[order[i]].dtype ? bp_operand_address(&operands[i]) : NULL;
+    }
+    if (call.tensor[BP_ATTENTION_SEED]) {
+        const int64_t *seed = (const int64_t *)(const void *)call.tensor[BP_ATTENTION_SEED];
+        call.seed = (uint64_t)seed[0];
+        call.offset = (uint64_t)seed[p->tensor[BP_ATTENTION_SEED].column];
+    }
+    return call;
+}
+
+void bp__attention_destroy(bp_prepared *self) {
+    ((bp__attention_work *)self)->host->release(self);
+}
+
+bp_status bp__attention_no_memory(const bp_host *host, size_t size) {
+    return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", size);
+}
+
+size_t bp__attention_reserve(size_t *end, size_t number, int64_t rows, int64_t columns) {
+    const size_t at = *end;
+    *end += ((size_t)rows * (size_t)columns * number + 63) / 64 * 64;
+    return at;
+}
+
+typedef struct stage {
+    bp__attention_call *call;
+    void (*compute)(bp__attention_call *call, int64_t unit, char *memory);
+    int64_t units;
+} stage;
+
+static void run_units(void *context, int task) {
+    const stage *s = context;
+    bp__attention_call *call = s->call;
+    for (;;) {
+        const int64_t unit = atomic_fetch_add_explicit(&call->next, 1, memory_order_relaxed);
+        if (unit >= s->units || bp__stops(&call->stop)) {
+            return;
+        }
+        s->compute(call, unit, call->workspace + (size_t)task * call->plan->memory);
+    }
+}
+
+void bp__attention_stage(bp__attention_call *call,
+                         void (*compute)(bp__attention_call *call, int64_t unit, char *memory), int64_t units) {
+    stage s = {call, compute, units};
+    atomic_store_explicit(&call->next, 0, memory_order_relaxed);
+    if (bp__stopped(&call->stop)) {
+        return;
+    }
+    if (call->plan->threads > 1) {
+        call->plan->host->parallel(call->plan->threads, call->plan->threads, run_units, &s);
+    } else {
+        run_units(&s, 0);
+    }
+}
+
+/* ---- Addresses ---- */
+
+bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index) {
+    const bp_attention_problem *p = &call->plan->problem.of.attention;
+    bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index};
+    int64_t offset[BP_ATTENTION_TENSORS] = {0};
+    for (int d = p->batch_ndim - 1 - (call->plan->group > 1); d >= 0 && p->batch > 0; d--) {
+        for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
+            offset[i] += index % p->batch_shape[d] * p->tensor[i].batch[d];
+        }
+        index /= p->batch_shape[d];
+    }
+    for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
+        item.tensor[i] = call->tensor[i] ? call->tensor[i] + offset[i] * bp__attention_bytes(p->tensor[i].dtype) : NULL;
+    }
+    return item;
+}
+
+char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row) {
+    const bp_attention_problem *p = item->problem;
+    const bp_attention_layout *layout = &p->tensor[which];
+    const int64_t head = row / p->queries, query = row % p->queries;
+    const int64_t offset = query * layout->row + (head > 0 ? head * layout->batch[p->batch_ndim - 1] : 0);
+    return item->tensor[which] + offset * bp__attention_bytes(layout->dtype);
+}
+
+const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
+                                char *memory, int64_t *row) {
+    const bp_attention_layout *layout = &item->problem->tensor[which];
+    const int64_t columns = which == BP_ATTENTION_KEY ? item->problem->size : item->problem->value_size;
+    const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
+    const char *at = item->tensor[which] + from * layout->row * (int64_t)elements->element;
+    if (elements->element == item->plan->set.numbers->number && (layout->column == 1 || columns < 2)) {
+        *row = layout->row;
+        return at;
+    }
+    elements->widen(keys, columns, at, layout->row, layout->column, 1, memory, columns);
+    *row = columns;
+    return memory;
+}
+
+void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
+                        int64_t columns, double factor, char *to) {
+    const bp__attention_numbers *numbers = item->plan->set.numbers;
+    const bp_attention_layout *layout = &item->problem->tensor[which];
+    const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
+    if (rows < numbers->lanes) {
+        memset(to, 0, (size_t)(columns * numbers->lanes) * numbers->number);
+    }
+    for (int64_t lane = 0; lane < rows; lane++) {
+        elements->widen(columns, 1, bp__attention_row(item, which, row + lane), layout->column, 0, factor,
+                        to + (size_t)lane * numbers->number, numbers->lanes);
+    }
+}
+
+/* ---- Sweeps over gradients ---- */
+
+static int last_dimension(const bp__attention_work *work) {
+    return work->problem.of.attention.batch_ndim - 1 - (work->group > 1);
+}
+
+/* Returns the dimensions over which a gradient is summed. */
+static uint32_t shared_by(const bp__attention_work *work, bp_attention_tensor gradient) {
+    uint32_t shared = 0;
+    for (int d = 0; d <= last_dimension(work); d++) {
+        shared |= (uint32_t)(work->problem.of.attention.tensor[gradient].batch[d] == 0) << d;
+    }
+    return shared;
+}
+
+static bp__attention_sweep sweep_of(const bp__attention_work *work, bp_attention_tensor first,
+                                    bp_attention_tensor second) {
+    bp__attention_sweep s = {
+        .first = first, .second = second, .shared = shared_by(work, first), .targets = 1, .items = 1};
+    for (int d = 0; d <= last_dimension(work); d++) {
+        *(s.shared >> d & 1 ? &s.items : &s.targets) *= work->problem.of.attention.batch_shape[d];
+    }
+    return s;
+}
+
+int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[3]) {
+    const bp_attention_layout *tensor = work->problem.of.attention.tensor;
+    const bool key = tensor[BP_ATTENTION_KEY_GRADIENT].dtype, value = tensor[BP_ATTENTION_VALUE_GRADIENT].dtype;
+    const bool together =
+        key && value && shared_by(work, BP_ATTENTION_KEY_GRADIENT) == shared_by(work, BP_ATTENTION_VALUE_GRADIENT);
+    int count = 0;
+    if (tensor[BP_ATTENTION_QUERY_GRADIENT].dtype) {
+        sweeps[count++] = sweep_of(work, BP_ATTENTION_QUERY_GRADIENT, BP_ATTENTION_TENSORS);
+    }
+    if (key) {
+        sweeps[count++] =
+            sweep_of(work, BP_ATTENTION_KEY_GRADIENT, together ? BP_ATTENTION_VALUE_GRADIENT : BP_ATTENTION_TENSORS);
+    }
+    if (value && !together) {
+        sweeps[count++] = sweep_of(work, BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_TENSORS);
+    }
+    return count;
+}
+
+int64_t bp__attention_sweep_item(const bp__attention_work *work, const bp__attention_sweep *sweep, int64_t target,
+                                 int64_t index) {
+    int64_t item = 0, step = 1;
+    for (int d = last_dimension(work); d >= 0; d--) {
+        const int64_t own = work->problem.of.attention.batch_shape[d], size = own > 0 ? own : 1;
+        int64_t *from = sweep->shared >> d & 1 ? &index : &target;
+        item += *from % size * step;
+        *from /= size;
+        step *= size;
+    }
+    return item;
+}
+
+/* ---- Masks ---- */
+
+void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t from, int64_t keys, char *to,
+                        int64_t lanes) {
+    const bp__attention_numbers *numbers = item->plan->set.numbers;
+    const bp_attention_layout *mask = &item->problem->tensor[BP_ATTENTION_MASK];
+    const char *at =
+        bp__attention_row(item, BP_ATTENTION_MASK, row) + from * mask->column * bp__attention_bytes(mask->dtype);
+    if (mask->dtype == BP_BOOL) {
+        numbers->permit(keys, at, mask->column, to, lanes);
+    } else if (mask->dtype == BP_F32) {
+        numbers->bias(keys, (const float *)(const void *)at, mask->column, BP__LOG2_E, to, lanes);
+    } else {
+        bp__attention_elements_of(item->plan, mask->dtype)->widen(keys, 1, at, mask->column, 0, BP__LOG2_E, to, lanes);
+    }
+}
+
+/* Whether all rows of an item have the same mask. */
+static bool shares_mask(const bp__attention_work *plan) {
+    const bp_attention_problem *p = &plan->problem.of.attention;
+    const bp_attention_layout *mask = &p->tensor[BP_ATTENTION_MASK];
+    return mask->row == 0 && (plan->group == 1 || mask->batch[p->batch_ndim - 1] == 0);
+}
+
+char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                               char *to) {
+    const bp__attention_numbers *numbers = item->plan->set.numbers;
+    if (!item->tensor[BP_ATTENTION_MASK]) {
+        return NULL;
+    }
+    const bool shared = shares_mask(item->plan);
+    for (int64_t lane = 0; lane < (shared ? 1 : numbers->lanes); lane++) {
+        bp__attention_bias(item, row + bp__attention_least(lane, rows - 1), from, keys,
+                           to + (size_t)lane * numbers->number, numbers->lanes);
+    }
+    if (shared) {
+        numbers->spread(keys, to);
+    }
+    return to;
+}
+
+char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                                 char *to) {
+    const bp__attention_numbers *numbers = item->plan->set.numbers;
+    bool limited = false;
+    for (int64_t lane = 0; item->problem->causal && lane < numbers->lanes; lane++) {
+        int64_t limit = bp__attention_permitted(item->problem, row + bp__attention_least(lane, rows - 1)) - from;
+        limited |= limit < keys;
+        limit = limit < 0 ? 0 : bp__attention_least(limit, keys);
+        numbers->set(to + (size_t)lane * numbers->number, 1, (double)limit);
+    }
+    return limited ? to : NULL;
+}
+
+int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < rows && most < p->keys; i++) {
+        const int64_t own = bp__attention_permitted(p, row + i);
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
+/* ---- Dropout ---- */
+
+void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t rows, int lanes, int64_t from,
+                        int64_t keys, char *weights) {
+    enum { MOST_LANES = 64 };
+    uint64_t index[MOST_LANES] = {0};
+    const double dropout = item->problem->dropout, kept = 1 - dropout, words = 4294967296.0;
+    if (dropout <= 0) {
+        return;
+    }
+    for (int lane = 0; lane < lanes; lane++) {
+        const int64_t own = row + bp__attention_least(lane, rows - 1);
+        index[lane] = item->call->offset + (uint64_t)(item->index * item->plan->rows + own);
+    }
+    item->plan->set.numbers->drop(lanes, keys, weights, from, index, item->call->seed, (uint64_t)(dropout * words),
+                                  kept > 0 ? 1 / kept : 0);
+}

@@ -1,0 +1,120 @@
+/* work.h - declares what the kernels of attention share: their calls, addresses of rows and blocks, masks, dropout. */
+#ifndef BP_NATIVE_ATTENTION_WORK_H
+#define BP_NATIVE_ATTENTION_WORK_H
+
+#include "attention.h"
+
+#include "providers/native/stop.h"
+
+#include <math.h>
+
+#define BP__LOG2_E 1.44269504088896340736
+#define BP__LN_2 0.69314718055994530942
+
+enum { BP__ATTENTION_KEYS = 128 }; /* of a block */
+
+/* What each plan begins with. */
+typedef struct bp__attention_work {
+    bp_prepared base; /* must be first */
+    const bp_host *host;
+    bp_problem problem;
+    bp__attention_set set;
+    int threads;
+    int64_t group;       /* heads that share a key and a value, if they are the last dimension of the batch; or 1 */
+    int64_t items, rows; /* of the batch without them; of an item: group times QUERIES */
+    size_t memory;       /* bytes of a thread */
+} bp__attention_work;
+
+typedef struct bp__attention_call {
+    const bp__attention_work *plan;
+    char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
+    char *workspace;
+    uint64_t seed, offset;
+    _Atomic int64_t next;
+    bp__stop stop;
+} bp__attention_call;
+
+/* One item of a call. */
+typedef struct bp__attention_item {
+    const bp__attention_call *call;
+    const bp__attention_work *plan;
+    const bp_attention_problem *problem;
+    int64_t index;
+    char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
+} bp__attention_item;
+
+static inline int64_t bp__attention_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline const bp__attention_elements *bp__attention_elements_of(const bp__attention_work *plan, uint32_t dtype) {
+    return &plan->set.elements[dtype - BP_F16];
+}
+
+/* Sets what the plans have in common, and finds the group. */
+void bp__attention_begin(bp__attention_work *plan, const bp_host *host, const bp_problem *problem,
+                         const bp__attention_set *set, int threads);
+bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const bp_operand *operands,
+                                         const bp_exec *exec);
+bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index);
+
+/* Returns the address of the first element of a row. */
+char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row);
+
+/* Returns `keys` rows of KEY or VALUE from key `from` on as numbers with contiguous columns, `*row` numbers apart. They
+ * are converted into `memory` unless they are such numbers already. */
+const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
+                                char *memory, int64_t *row);
+
+/* Returns how many keys a row may use: under `causal`, those up to its own position. */
+static inline int64_t bp__attention_permitted(const bp_attention_problem *p, int64_t row) {
+    return p->causal ? bp__attention_least(row % p->queries + 1, p->keys) : p->keys;
+}
+
+/* Returns the most keys that one of the rows may use. */
+int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows);
+
+/* Writes what the mask adds to the scores of one row, `lanes` numbers apart; the item has a mask. */
+void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t from, int64_t keys, char *to,
+                        int64_t lanes);
+/* Writes it for a panel. Returns `to`, or NULL if there is no mask. */
+char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                               char *to);
+/* Writes the numbers of keys that the rows of a panel may use, less `from`. Returns `to`, or NULL if all `keys` keys
+ * may be used. */
+char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                                 char *to);
+
+/* Applies dropout to the weights of `lanes` rows, of which `rows` exist. */
+void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t rows, int lanes, int64_t from,
+                        int64_t keys, char *weights);
+
+/* Copies rows of a tensor to the lanes of a panel [columns][lanes], times `factor`; lanes without a row are 0. */
+void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
+                        int64_t columns, double factor, char *to);
+
+/* Runs compute(call, unit, memory of the thread) for each unit. */
+void bp__attention_stage(bp__attention_call *call,
+                         void (*compute)(bp__attention_call *call, int64_t unit, char *memory), int64_t units);
+
+/* Items that add to one gradient: those that differ in the dimensions of `shared`. */
+typedef struct bp__attention_sweep {
+    bp_attention_tensor first, second; /* the gradients; BP_ATTENTION_TENSORS: none */
+    uint32_t shared;                   /* bit d: dimension d of the batch */
+    int64_t targets, items;            /* gradients, and items of each */
+} bp__attention_sweep;
+
+/* Writes the sweeps that compute the gradients of a problem: by query; by key and value together, if they are summed
+ * over the same items. Returns how many there are. */
+int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[3]);
+/* Returns item number `index` of those that add to a gradient. */
+int64_t bp__attention_sweep_item(const bp__attention_work *work, const bp__attention_sweep *sweep, int64_t target,
+                                 int64_t index);
+
+/* Reserves an array of numbers in 64-byte lines. Returns its offset. */
+size_t bp__attention_reserve(size_t *end, size_t number, int64_t rows, int64_t columns);
+
+bp_status bp__attention_no_memory(const bp_host *host, size_t size);
+void bp__attention_destroy(bp_prepared *self);
+
+#endif

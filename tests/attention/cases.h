@@ -1,0 +1,68 @@
+/* cases.h - declares random calls of attention with tensors of random layouts, and comparisons with a reference that
+ * follows attention.h one element at a time, in f64. */
+#ifndef BP_TESTS_ATTENTION_CASES_H
+#define BP_TESTS_ATTENTION_CASES_H
+
+#include "backplane.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A tensor, with memory between its elements. */
+typedef struct attention_tensor {
+    bp_view view;
+    bp_dtype dtype;
+    char *memory;
+    int64_t all; /* elements of the memory */
+    unsigned char *used;
+} attention_tensor;
+
+typedef enum attention_mask { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_F32, ATTENTION_OWN } attention_mask;
+
+/* What a case consists of; shapes include the batch. */
+typedef struct attention_shape {
+    bp_dtype dtype;
+    int batch_ndim;
+    int64_t batch[4];
+    int64_t key_heads, value_heads; /* 0: those of the batch */
+    int64_t queries, keys, size, value_size;
+    bool broadcast; /* some dimensions of query, key and value have size 1 */
+    attention_mask mask;
+    bool causal, logsumexp;
+    double dropout, scale; /* scale 0: the default */
+    bool compact;          /* compact layouts */
+} attention_shape;
+
+typedef struct attention_case {
+    attention_shape shape;
+    bp_attention_call call;
+    attention_tensor tensor[BP_ATTENTION_TENSORS];
+    int64_t seed[2];
+    char text[256];
+} attention_case;
+
+extern uint64_t attention_random;
+int64_t attention_between(int64_t low, int64_t high);
+/* Makes a random shape. */
+attention_shape attention_any(bp_dtype dtype);
+
+/* Makes the tensors of a forward call with random numbers. */
+void attention_begin(attention_case *c, const attention_shape *shape);
+/* Turns a forward call that ran into one for the gradients. */
+void attention_turn(attention_case *c);
+void attention_end(attention_case *c);
+
+int64_t attention_elements(const attention_tensor *t);
+/* Element `index` of the compact order. */
+double attention_get(const attention_tensor *t, int64_t index);
+void attention_put(attention_tensor *t, int64_t index, double value);
+
+/* Compare the written tensors with the reference; the test fails if they differ by more than rounding, or if the memory
+ * between their elements was written. */
+void attention_compare_output(const attention_case *c);
+void attention_compare_gradients(const attention_case *c);
+
+/* Writes the output of the reference, in compact order. */
+void attention_reference(const attention_case *c, double *output);
+
+#endif

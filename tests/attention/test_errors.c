@@ -1,0 +1,192 @@
+/* test_errors.c - wrong calls of attention: each has its status, a message with the sizes, and writes nothing. */
+#include "attention/cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A call whose tensors can be changed one by one. */
+typedef struct wrong {
+    bp_attention_call call;
+    bp_view query, key, value, mask, seed, output, logsumexp, other;
+    float numbers[7][2048];
+    int64_t words[8];
+} wrong;
+
+static void view(bp_view *v, void *data, bp_dtype dtype, int ndim, const int64_t *shape) {
+    assert_int_equal(bp_view_init(v, data, dtype, ndim, shape, NULL), BP_OK);
+}
+
+static void begin(wrong *w) {
+    memset(w, 0, sizeof *w);
+    view(&w->query, w->numbers[0], BP_F32, 3, (const int64_t[]){4, 3, 5});
+    view(&w->key, w->numbers[1], BP_F32, 3, (const int64_t[]){4, 6, 5});
+    view(&w->value, w->numbers[2], BP_F32, 3, (const int64_t[]){4, 6, 2});
+    view(&w->output, w->numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 2});
+    view(&w->logsumexp, w->numbers[4], BP_F32, 2, (const int64_t[]){4, 3});
+    view(&w->mask, w->numbers[5], BP_F32, 2, (const int64_t[]){3, 6});
+    view(&w->seed, w->words, BP_I64, 1, (const int64_t[]){2});
+    w->call = (bp_attention_call){.struct_size = sizeof w->call,
+                                  .query = &w->query.tensor,
+                                  .key = &w->key.tensor,
+                                  .value = &w->value.tensor,
+                                  .output = &w->output.tensor};
+    w->numbers[3][0] = 42;
+}
+
+static void fails(wrong *w, bp_status status, const char *message) {
+    assert_int_equal(bp_attention_run(NULL, &w->call), status);
+    if (!strstr(bp_last_error(), message)) {
+        fail_msg("'%s' is not in the message '%s'", message, bp_last_error());
+    }
+    assert_true(w->numbers[3][0] == 42);
+}
+
+static void parameters_are_checked(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    assert_int_equal(bp_attention_run(NULL, &w.call), BP_OK);
+    begin(&w);
+    w.call.mask = &w.mask.tensor;
+    w.call.is_causal = 1;
+    fails(&w, BP_E_ARGUMENT, "there is a mask, and is_causal");
+    begin(&w);
+    w.call.has_scale = 1;
+    w.call.scale = NAN;
+    fails(&w, BP_E_ARGUMENT, "scale is");
+    begin(&w);
+    w.call.dropout = 1.5;
+    fails(&w, BP_E_ARGUMENT, "dropout is 1.5");
+    begin(&w);
+    w.call.dropout = NAN;
+    fails(&w, BP_E_ARGUMENT, "dropout is");
+    begin(&w);
+    w.call.dropout = 0.5;
+    fails(&w, BP_E_ARGUMENT, "dropout needs a seed");
+    begin(&w);
+    w.call.seed = &w.seed.tensor;
+    fails(&w, BP_E_ARGUMENT, "seed is for dropout");
+    begin(&w);
+    w.call.query_gradient = &w.query.tensor;
+    fails(&w, BP_E_ARGUMENT, "FORWARD has no gradients");
+    begin(&w);
+    w.call.pass = (bp_attention_pass)7;
+    fails(&w, BP_E_ARGUMENT, "pass is no value");
+    begin(&w);
+    w.call.struct_size = 3;
+    fails(&w, BP_E_ARGUMENT, "struct_size");
+}
+
+static void tensors_are_checked(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    w.call.key = NULL;
+    fails(&w, BP_E_ARGUMENT, "key");
+    begin(&w);
+    w.call.output = NULL;
+    fails(&w, BP_E_ARGUMENT, "output");
+    begin(&w);
+    view(&w.query, w.numbers[0], BP_F32, 1, (const int64_t[]){5});
+    fails(&w, BP_E_SHAPE, "query has shape (5)");
+    begin(&w);
+    view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){4, 6, 7});
+    fails(&w, BP_E_SHAPE, "query has shape (4, 3, 5), key has shape (4, 6, 7)");
+    begin(&w);
+    view(&w.value, w.numbers[2], BP_F32, 3, (const int64_t[]){4, 8, 2});
+    fails(&w, BP_E_SHAPE, "key has shape (4, 6, 5), value has shape (4, 8, 2)");
+    begin(&w);
+    view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){2, 6, 5});
+    fails(&w, BP_E_SHAPE, "leading dimensions do not broadcast: query has shape (4, 3, 5), key has shape (2, 6, 5)");
+    w.call.enable_gqa = 1;
+    view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){3, 6, 5});
+    fails(&w, BP_E_SHAPE, "query has 4 heads, key 3 and value 4");
+    begin(&w);
+    view(&w.output, w.numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 5});
+    fails(&w, BP_E_SHAPE, "output has shape (4, 3, 5); it must have shape (4, 3, 2)");
+    begin(&w);
+    w.call.mask = &w.mask.tensor;
+    view(&w.mask, w.numbers[5], BP_F32, 2, (const int64_t[]){3, 5});
+    fails(&w, BP_E_SHAPE, "mask has shape (3, 5); it must broadcast to (4, 3, 6)");
+    begin(&w);
+    w.call.logsumexp = &w.logsumexp.tensor;
+    view(&w.logsumexp, w.numbers[4], BP_F32, 2, (const int64_t[]){3, 4});
+    fails(&w, BP_E_SHAPE, "logsumexp has shape (3, 4); it must have shape (4, 3)");
+    begin(&w);
+    w.call.seed = &w.seed.tensor;
+    w.call.dropout = 0.5;
+    view(&w.seed, w.words, BP_I64, 1, (const int64_t[]){3});
+    fails(&w, BP_E_SHAPE, "seed has shape (3)");
+}
+
+static void types_are_checked(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    view(&w.query, w.numbers[0], BP_I32, 3, (const int64_t[]){4, 3, 5});
+    fails(&w, BP_E_DTYPE, "query is i32");
+    begin(&w);
+    view(&w.value, w.numbers[2], BP_F64, 3, (const int64_t[]){4, 6, 2});
+    fails(&w, BP_E_DTYPE, "query is f32 and value is f64");
+    begin(&w);
+    w.call.mask = &w.mask.tensor;
+    view(&w.mask, w.numbers[5], BP_F16, 2, (const int64_t[]){3, 6});
+    fails(&w, BP_E_DTYPE, "mask is f16 and query is f32");
+    begin(&w);
+    w.call.logsumexp = &w.logsumexp.tensor;
+    view(&w.logsumexp, w.numbers[4], BP_F64, 2, (const int64_t[]){4, 3});
+    fails(&w, BP_E_DTYPE, "logsumexp is f64; it must be f32");
+}
+
+static void memory_is_checked(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    view(&w.query, w.numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 5});
+    fails(&w, BP_E_OVERLAP, "output, which is written, overlaps query");
+    begin(&w);
+    assert_int_equal(
+        bp_view_init(&w.output, w.numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 2}, (const int64_t[]){0, 2, 1}),
+        BP_OK);
+    fails(&w, BP_E_OVERLAP, "output");
+    begin(&w);
+    w.call.logsumexp = &w.logsumexp.tensor;
+    view(&w.logsumexp, w.numbers[3], BP_F32, 2, (const int64_t[]){4, 3});
+    fails(&w, BP_E_OVERLAP, "logsumexp, which is written, overlaps output");
+    begin(&w);
+    view(&w.query, (char *)w.numbers[0] + 1, BP_F32, 3, (const int64_t[]){4, 3, 5});
+    fails(&w, BP_E_LAYOUT, "query");
+    begin(&w);
+    w.query.shape[0] = w.query.shape[1] = INT64_C(1) << 31;
+    fails(&w, BP_E_OVERFLOW, "query");
+}
+
+static void gradients_need_their_tensors(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    w.call.pass = BP_ATTENTION_BACKWARD;
+    fails(&w, BP_E_ARGUMENT, "output_gradient");
+    view(&w.other, w.numbers[6], BP_F32, 3, (const int64_t[]){4, 3, 2});
+    w.call.output_gradient = &w.other.tensor;
+    fails(&w, BP_E_ARGUMENT, "logsumexp");
+    w.call.logsumexp = &w.logsumexp.tensor;
+    assert_int_equal(bp_attention_run(NULL, &w.call), BP_OK); /* no gradient is wanted */
+    w.call.key_gradient = &w.query.tensor;
+    fails(&w, BP_E_SHAPE, "key_gradient has shape (4, 3, 5); it must have shape (4, 6, 5)");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(tensors_are_checked),
+        cmocka_unit_test(types_are_checked),
+        cmocka_unit_test(memory_is_checked),
+        cmocka_unit_test(gradients_need_their_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* test_results.c - attention of random shapes and layouts against a reference that follows attention.h one element at a
+ * time, for all types and kernels, on any number of threads. */
+#include "attention/cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CASES = 400, GRADIENT_CASES = 160 };
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_sdp=false",
+                                      "cuda.flash_sdp=false, cuda.math_sdp=false",
+                                      "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false", "cpu.capability=default",
+                                      "cuda.flash_sdp=false, cpu.capability=default"};
+enum { DTYPES = 4, KERNELS = 5 };
+
+static int reduced(int cases) {
+    const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
+    return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
+}
+
+static void run(attention_case *c, const char *settings) {
+    bp_options *options = NULL;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    const bp_status status = bp_attention_run(options, &c->call);
+    if (status != BP_OK) {
+        fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
+    }
+    bp_options_release(options);
+}
+
+static void outputs_equal_the_reference(void **state) {
+    (void)state;
+    attention_random = 42;
+    for (int i = 0; i < reduced(CASES); i++) {
+        attention_case c;
+        const attention_shape shape = attention_any(dtypes[i % DTYPES]);
+        attention_begin(&c, &shape);
+        run(&c, kernels[i / DTYPES % KERNELS]);
+        attention_compare_output(&c);
+        attention_end(&c);
+    }
+}
+
+static void gradients_equal_the_reference(void **state) {
+    (void)state;
+    attention_random = 43;
+    for (int i = 0; i < reduced(GRADIENT_CASES); i++) {
+        attention_case c;
+        attention_shape shape = attention_any(dtypes[i % DTYPES]);
+        shape.logsumexp = true;
+        shape.queries = shape.queries > 100 ? shape.queries / 3 : shape.queries;
+        shape.size = shape.size > 100 ? shape.size / 3 : shape.size;
+        attention_begin(&c, &shape);
+        run(&c, "");
+        attention_turn(&c);
+        run(&c, kernels[i / DTYPES % KERNELS]);
+        attention_compare_gradients(&c);
+        attention_end(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_equal_the_reference),
+        cmocka_unit_test(gradients_equal_the_reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
