@@ -83,9 +83,9 @@ typedef struct bp_attention_layout {
     int64_t batch[BP_MAX_ATTENTION_NDIM]; /* strides over the batch; 0 in broadcast dimensions */
 } bp_attention_layout;
 
-/* Attention, as attention.h describes it. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP};
- * ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT, KEY_GRADIENT,
- * VALUE_GRADIENT}.
+/* Attention, as attention.h describes it; since 2.6. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
+ * LOGSUMEXP}; ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT,
+ * KEY_GRADIENT, VALUE_GRADIENT}.
  *
  * The batch is that of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one more
  * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0; the

@@ -357,6 +357,7 @@ static const cli_option options[] = {
     OPTIONS_FFT,
     OPTIONS_CONV,
     OPTIONS_POOL,
+    OPTIONS_ATTENTION,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -46,6 +46,13 @@ typedef struct pool_words {
         output_size[BP_MAX_NDIM];
 } pool_words;
 
+/* Arguments of attention; `call` points to the others. */
+typedef struct attention_words {
+    bp_attention_call call;
+    int64_t seed[2]; /* seed and offset */
+    bp_view seed_view;
+} attention_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -81,6 +88,7 @@ typedef struct cli_job {
         linalg_words linalg;
         vector_words vector;
         bp_batch_norm_call norm;
+        attention_words attention;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -124,7 +132,7 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_linalg[], operations_vectors[];
+    operations_pool[], operations_norm[], operations_attention[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -172,6 +180,13 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"exclude-padding", 0, NULL, "Averages: do not count the padding."},                                           \
         {"eps", 0, "X", "batch_norm: added to the variance; default 1e-5."}, {                                         \
         "divisor", 0, "N", "Averages: divide by this instead of the number of elements."                               \
+    }
+
+#define OPTIONS_ATTENTION                                                                                              \
+    {"causal", 0, NULL, "sdpa: rows of the query see no key behind their own position."},                              \
+        {"gqa", 0, NULL, "sdpa: heads of QUERY share heads of KEY and VALUE."},                                        \
+        {"scale", 0, "X", "sdpa: factor of the scores; default 1 / square root of the last size of QUERY."}, {         \
+        "dropout", 0, "P", "sdpa: probability of a weight to become 0; --seed chooses which; default 0."               \
     }
 
 #define OPTIONS_LINALG                                                                                                 \
@@ -240,8 +255,7 @@ int job_operands(const cli_job *job, bp_operand *operands);
 /* The operand of a plan that a tensor is; NULL gives an absent one. */
 bp_operand job_operand(const DLTensor *tensor);
 
-/* Checks of the families (check.c, check_contraction.c, check_fft.c, check_linalg.c, check_network.c, check_values.c).
- * Each makes a cli_check. */
+/* Checks of the families (check.c and check_*.c). Each makes a cli_check. */
 bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm */
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
@@ -249,6 +263,7 @@ bp_status check_transform(cli_check *check, const cli_job *job);
 bp_status check_convolution(cli_check *check, const cli_job *job);
 bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
+bp_status check_attention(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

@@ -17,7 +17,7 @@ static bool is_complex(const DLTensor *tensor) {
     return tensor->dtype.code == kDLComplex;
 }
 
-/* Converts i8, u8 and i32, which bp_tensor_copy() does not convert to floating types. */
+/* Converts bool, i8, u8 and i32, which bp_tensor_copy() does not convert to floating types. */
 static void widen_integers(const DLTensor *from, int dim, const char *at, double **to) {
     const int64_t size = from->dtype.bits / 8;
     if (dim < from->ndim) {
@@ -40,7 +40,7 @@ static void widen_integers(const DLTensor *from, int dim, const char *at, double
 
 static bool is_integer(const DLTensor *tensor) {
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
-    return dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32;
+    return dtype == BP_BOOL || dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32;
 }
 
 bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {

@@ -21,7 +21,7 @@ typedef struct cli_search {
         {"trials", 0, "N", "einsum: trials of random-greedy and of the automatic strategies."},                        \
         {"seconds", 0, "X", "einsum: time limit. No trial begins after it; exact strategies stop."},                   \
         {"work", 0, "N", "einsum: work limit of auto-hq, optimal, dp and branch-*; default 500 million units."},       \
-        {"seed", 0, "N", "einsum: seed of random trials; default 0."}, {                                               \
+        {"seed", 0, "N", "Seed of random numbers; default 0."}, {                                                      \
         "contraction-path", 0, "LIST",                                                                                 \
             "einsum: the path itself: 1-2,0-1 are positions in the list of remaining operands."                        \
     }

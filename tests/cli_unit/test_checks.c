@@ -83,6 +83,11 @@ static const char *const cases[][WORDS] = {
     {"adaptive_avg_pool2d", "3x7x5", "--output-size", "3,4"},
     {"batch_norm", "4x5x2x3", "5", "5", "--eps", "2", "--relu"},
     {"batch_norm", "4x5", "5", "5", "5", "5", "--eps", "1.5"},
+    {"sdpa", "2x3x4x5", "3x7x5", "3x7x2"},
+    {"sdpa", "2x6x4", "1x5x4", "5x3", "2x6x5", "--scale", "-0.5"},
+    {"sdpa", "6x4x3", "2x5x3", "6x5x2", "1x5", "--gqa"},
+    {"sdpa", "2x9x4", "2x7x4", "2x7x3", "--causal", "--dropout", "0.4", "--seed", "9"},
+    {"sdpa", "1x1", "1x1", "1x1"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -210,7 +215,7 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0) {
+    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0 || strcmp(operation, "sdpa") == 0) {
         return !is_complex;
     }
     if (strncmp(operation, "rfft", 4) == 0 || strncmp(operation, "ihfft", 5) == 0) {

@@ -1,0 +1,154 @@
+"""eval, explain and compare of attention: results equal those of NumPy, in f64."""
+
+import numpy as np
+import pytest
+
+from conftest import NO_LEAK_CHECK
+
+
+def reference(q, k, v, mask=None, causal=False, scale=None, gqa=False):
+    """Returns the output, and the logarithms of the sums of weights."""
+    q, k, v = (a.astype("f8") for a in (q, k, v))
+    if gqa:
+        k, v = (np.repeat(a, q.shape[-3] // a.shape[-3], axis=-3) for a in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        mask = np.tri(*scores.shape[-2:], dtype=bool)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    most = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isinf(most), 0, most))
+    total = weights.sum(-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        logarithms = np.log(total)[..., 0] + np.where(np.isinf(most), 0, most)[..., 0]
+    return weights @ v / np.where(total == 0, 1, total), logarithms
+
+
+def arrays(q, k, v, dtype="f4"):
+    rng = np.random.default_rng(5)
+    return tuple(rng.standard_normal(shape).astype(dtype) for shape in (q, k, v))
+
+
+@pytest.fixture
+def attend(backplane, tmp_path):
+    """Runs `sdpa`; returns what the command wrote, and what it said."""
+
+    def run(arrays, *words, results=1, command="eval"):
+        files = []
+        for i, array in enumerate(arrays):
+            np.save(tmp_path / f"{i}.npy", array)
+            files.append(f"{i}.npy")
+        for name in ("o.npy", "l.npy"):
+            (tmp_path / name).unlink(missing_ok=True)
+        outputs = ["-o", "o.npy", "-o", "l.npy"][: 2 * results]
+        done = backplane(command, "sdpa", *files, *outputs, *words)
+        return [np.load(tmp_path / name) for name in ("o.npy", "l.npy")[:results]] if done.code == 0 else [], done
+
+    return run
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f2", 2e-3), ("f4", 2e-6), ("f8", 1e-14)])
+def test_attention(attend, dtype, tolerance):
+    tensors = arrays((2, 3, 9, 8), (2, 3, 7, 8), (2, 3, 7, 5), dtype)
+    (got, logarithms), done = attend(tensors, results=2)
+    assert done.code == 0 and ", by " in done.out, done
+    assert got.dtype == dtype and logarithms.dtype == ("f8" if dtype == "f8" else "f4")
+    output, expected = reference(*tensors)
+    np.testing.assert_allclose(got, output, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(logarithms, expected, rtol=max(tolerance, 2e-6) if dtype != "f8" else 1e-14, atol=1e-6)
+
+
+def test_options(attend):
+    tensors = arrays((6, 9, 4), (2, 9, 4), (2, 9, 3))
+    (got,), done = attend(tensors, "--gqa", "--causal", "--scale", "-0.75")
+    assert done.code == 0, done
+    np.testing.assert_allclose(got, reference(*tensors, causal=True, scale=-0.75, gqa=True)[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["bool", "f4"])
+def test_masks(attend, kind):
+    q, k, v = arrays((2, 6, 4), (2, 5, 4), (2, 5, 3))
+    rng = np.random.default_rng(6)
+    mask = rng.random((6, 5)) < 0.6 if kind == "bool" else rng.standard_normal((2, 1, 5)).astype("f4")
+    if kind == "bool":
+        mask[2] = False  # a row without keys is 0
+    (got,), done = attend((q, k, v, mask))
+    assert done.code == 0, done
+    np.testing.assert_allclose(got, reference(q, k, v, mask)[0], rtol=1e-5, atol=1e-6)
+    assert kind != "bool" or not got[:, 2].any()
+
+
+def test_dropout(attend):
+    """With values of 1 a row is the sum of its kept weights; those of equal keys tell how many were kept."""
+    q, k, v = np.zeros((1, 40, 4), "f4"), np.zeros((1, 50, 4), "f4"), np.ones((1, 50, 1), "f4")
+    (got,), done = attend((q, k, v), "--dropout", "0.5", "--seed", "3")
+    assert done.code == 0, done
+    kept = got.ravel() / 2 * 50
+    np.testing.assert_allclose(kept, np.round(kept), atol=1e-4)
+    assert 15 < kept.mean() < 35 and len(np.unique(np.round(kept))) > 3
+    (again,), _ = attend((q, k, v), "--dropout", "0.5", "--seed", "3")
+    (other,), _ = attend((q, k, v), "--dropout", "0.5", "--seed", "4")
+    assert np.array_equal(got, again) and not np.array_equal(got, other)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--scale", "x"], "--scale is 'x'"),
+        (["--scale", "inf"], "scale is inf"),
+        (["--dropout", "2"], "dropout is 2"),
+        (["--dropout", "0.5,1"], "dropout is nan"),
+        (["--seed", "1"], "seed is for dropout"),
+        (["--seed", "-1", "--dropout", "0.5"], "--seed"),
+        (["--gqa"], "3 or more"),
+        (["--relu"], "sdpa takes no option --relu"),
+    ],
+)
+def test_wrong_words(attend, words, text):
+    tensors = arrays((6, 4), (5, 4), (5, 3))
+    _, done = attend(tensors, *words)
+    assert done.code in (2, 3) and text in done.err, done
+
+
+def test_wrong_arrays(attend):
+    q, k, v = arrays((6, 4), (5, 4), (5, 3))
+    for tensors, words, text in (
+        ((q, k), [], "QUERY KEY VALUE [MASK]"),
+        ((q, k, v[1:]), [], "numbers of keys"),
+        ((q, k, v, np.ones((6, 4), bool)), [], "mask has shape"),
+        ((q, k, v, np.ones((6, 5), bool)), ["--causal"], "is_causal"),
+    ):
+        _, done = attend(tensors, *words)
+        assert done.code in (2, 3) and text in done.err, done
+
+
+def test_explain(backplane):
+    done = backplane("explain", "sdpa", "f32", "8x512x64", "8x512x64", "8x512x32", "--causal")
+    assert done.code == 0, done
+    assert "f32 8 x 512x64 queries, 512 keys, values of 32, causal" in done.out
+    assert "flash" in done.out
+
+
+def compare(backplane, *words):
+    done = backplane("compare", "sdpa", *words, "--json", "--repeat", "2", env=NO_LEAK_CHECK)
+    assert done.code == 0, done
+    ran = [row for row in done.json["libraries"] if row["ran"]]
+    assert done.json["operation"] == "sdpa" and sum(row["chosen"] for row in done.json["libraries"]) == 1
+    assert ran and all(0 <= row["error"] <= done.json["error_bound"] and not row["wrong"] for row in ran)
+    return {row["algorithm"] for row in ran}
+
+
+@pytest.mark.parametrize("words", [[], ["--causal"], ["--dropout", "0.3", "--seed", "8"], ["--scale", "9"]])
+def test_compare(backplane, tmp_path, words):
+    for name, array in zip("qkv", arrays((2, 40, 8), (2, 70, 8), (2, 70, 5)), strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    assert compare(backplane, "q.npy", "k.npy", "v.npy", *words) >= {"flash", "mem_efficient"}
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_compare_masks(backplane, tmp_path, dtype):
+    rng = np.random.default_rng(7)
+    for name, array in zip("qkv", arrays((4, 9, 8), (2, 70, 8), (2, 70, 5), dtype), strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    np.save(tmp_path / "m.npy", rng.random((4, 9, 70)) < 0.5)
+    compare(backplane, "q.npy", "k.npy", "v.npy", "m.npy", "--gqa")
