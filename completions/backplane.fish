@@ -111,7 +111,7 @@ complete -c backplane -n "$using einsum-path explain eval compare" -l memory-lim
 complete -c backplane -n "$using einsum-path explain eval compare" -l trials -x -d 'Number of trials'
 complete -c backplane -n "$using einsum-path explain eval compare" -l seconds -x -d 'Time limit'
 complete -c backplane -n "$using einsum-path explain eval compare" -l work -x -d 'Work limit'
-complete -c backplane -n "$using einsum-path explain eval compare" -l seed -x -d 'Seed of random trials'
+complete -c backplane -n "$using einsum-path explain eval compare" -l seed -x -d 'Seed of random numbers'
 complete -c backplane -n "$using einsum-path explain eval compare" -l contraction-path -x -d 'The path itself'
 complete -c backplane -n "$using einsum-path" -l dtype -x -a 'f16 bf16 f32 f64 c64 c128' -d 'Element type'
 complete -c backplane -n "$using bench" -a 'matmul fft solve cholesky qr eigh svd einsum rfft fft2 inv lu_factor det eigvalsh eig svdvals multi_dot vecdot vector_norm'

@@ -1,6 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
- * einsum, plans, settings and libraries. Each function is the C function with its name, and throws or returns the
- * status as backplane.hpp tells. */
+ * einsum, convolutions, attention, plans, settings and libraries. Each function is the C function with its name, and
+ * throws or returns the status as backplane.hpp tells. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
@@ -461,6 +461,14 @@ BACKPLANE_OBJECT(plan, conv_plan, (const bp_conv_call &call, const options *o = 
                  bp_conv_plan(made.put(), detail::of(o), &call))
 BACKPLANE_OBJECT(explanation, conv_explain, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
                  bp_conv_explain(made.put(), detail::of(o), &call))
+
+/* Attention: see attention.h. The call names its tensors, as those of convolutions do. */
+BACKPLANE_FUNCTION(attention_run, (const bp_attention_call &call, const options *o = nullptr),
+                   bp_attention_run(detail::of(o), &call))
+BACKPLANE_OBJECT(plan, attention_plan, (const bp_attention_call &call, const options *o = nullptr), (made, call, o),
+                 bp_attention_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, attention_explain, (const bp_attention_call &call, const options *o = nullptr),
+                 (made, call, o), bp_attention_explain(made.put(), detail::of(o), &call))
 
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT

@@ -149,6 +149,47 @@ static void transforms() {
     CHECK(bp::fft_explain(call, signal, half).text()[0]);
 }
 
+/* Two equal keys have weights of a half; of keys 0 and 128, the larger one has all. */
+static void attention() {
+    const float query[2][1] = {{0}, {1}}, key[2][1] = {{0}, {128}}, value[2][2] = {{2, 4}, {6, -8}};
+    float output[2][2] = {}, logarithm[2] = {};
+    const bp::const_view q = query, k = key, v = value;
+    const bp::view o = output, l = logarithm;
+    auto call = bp::init<bp_attention_call>();
+    call.query = q.get();
+    call.key = k.get();
+    call.value = v.get();
+    call.output = o.get();
+    call.logsumexp = l.get();
+    bp::attention_run(call);
+    CHECK(near(output[0][0], 4) && near(output[0][1], -2) && near(output[1][0], 6) && near(output[1][1], -8));
+    CHECK(near(logarithm[0], std::log(2.), 1e-6) && near(logarithm[1], 128, 1e-6));
+    CHECK(!bp::attention_explain(call).candidates().empty());
+    std::memset(output, 0, sizeof output);
+    const bp::plan plan = bp::attention_plan(call);
+    CHECK(plan.describe().operands == 7);
+    bp::execute(plan, {q, k, v, {}, {}, o, l});
+    CHECK(near(output[1][1], -8));
+    const bp::options none("dispatch.exclude=native");
+    CHECK(thrown([&] { bp::attention_run(call, &none); }) == BP_E_NO_CANDIDATE);
+
+    /* With all of the weight on one key, its value has the whole gradient, and the query has none. */
+    const float slopes[2][2] = {{0, 0}, {3, 5}};
+    float by_query[2][1] = {{1}, {1}}, by_value[2][2];
+    const bp::const_view g = slopes;
+    const bp::view dq = by_query, dv = by_value;
+    call.pass = BP_ATTENTION_BACKWARD;
+    call.output_gradient = g.get();
+    call.query_gradient = dq.get();
+    call.value_gradient = dv.get();
+    CHECK(bp::nothrow::attention_run(call) == BP_OK);
+    CHECK(by_query[0][0] == 0 && by_query[1][0] == 0);
+    CHECK(near(by_value[0][0], 0) && near(by_value[1][0], 3, 1e-4) && near(by_value[1][1], 5, 1e-4));
+    call.dropout = 0.5;
+    CHECK(bp::nothrow::attention_run(call) == BP_E_ARGUMENT);
+    CHECK(thrown([&] { bp::attention_run(call); }) == BP_E_ARGUMENT);
+}
+
 static void plans_live_as_long_as_their_handles() {
     const double a[2][2] = {{1, 2}, {3, 4}};
     double c[2][2];
@@ -231,6 +272,7 @@ int main() {
     nested_products();
     linear_algebra();
     transforms();
+    attention();
     plans_live_as_long_as_their_handles();
     settings_and_libraries();
     text();
