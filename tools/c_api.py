@@ -10,11 +10,11 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 FAMILIES = [
-    ("Operations", ["matmul", "linalg", "fft", "einsum"]),
+    ("Operations", ["matmul", "linalg", "fft", "einsum", "conv", "pool", "norm", "attention"]),
     ("Plans, explanations, settings", ["dispatch", "settings", "status", "interrupt", "verbose"]),
     ("Tensors", ["tensor", "dlpack"]),
     ("The machine and its libraries", ["machine", "library", "backends", "version"]),
-    ("Providers", ["provider"]),
+    ("Providers", ["provider", "network"]),
 ]
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 # A comment at the start of a line, a declaration up to its semicolon, or an empty line.
