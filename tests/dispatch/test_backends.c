@@ -143,16 +143,28 @@ static void disabled_backend_is_not_chosen(void **state) {
 
 static void settings_report_whether_they_have_an_effect(void **state) {
     (void)state;
-    static const char *const answered[] = {
-        "num_threads",       "plan_cache.max_size",          "fp32_precision",
-        "mkldnn.allow_tf32", "mkldnn.matmul.fp32_precision", "float32_matmul_precision",
-        "mkl.enabled",       "deterministic_algorithms",     "registry.cache",
-        "simulate.tf32",     "opt_einsum.enabled",           "opt_einsum.strategy",
-        "mkldnn.enabled",    "mkldnn.conv.fp32_precision",   "mkldnn.deterministic",
-        "conv.benchmark"};
+    static const char *const answered[] = {"num_threads",
+                                           "plan_cache.max_size",
+                                           "fp32_precision",
+                                           "mkldnn.allow_tf32",
+                                           "mkldnn.matmul.fp32_precision",
+                                           "float32_matmul_precision",
+                                           "mkl.enabled",
+                                           "deterministic_algorithms",
+                                           "registry.cache",
+                                           "simulate.tf32",
+                                           "opt_einsum.enabled",
+                                           "opt_einsum.strategy",
+                                           "mkldnn.enabled",
+                                           "mkldnn.conv.fp32_precision",
+                                           "mkldnn.deterministic",
+                                           "conv.benchmark",
+                                           "cuda.flash_sdp",
+                                           "cuda.sdp_priority"};
     static const char *const not_answered[] = {
-        "cudnn.benchmark", "cuda.matmul.allow_tf32",    "cuda.flash_sdp",   "mkldnn.rnn.fp32_precision",
-        "mha.fastpath",    "fill_uninitialized_memory", "quantized.engine", "xnnpack.enabled"};
+        "cudnn.benchmark",           "cuda.matmul.allow_tf32", "cuda.fp16_bf16_reduction_math_sdp",
+        "mkldnn.rnn.fp32_precision", "mha.fastpath",           "fill_uninitialized_memory",
+        "quantized.engine",          "xnnpack.enabled"};
     const char *why;
     for (size_t i = 0; i < sizeof answered / sizeof answered[0]; i++) {
         if (!bp_setting_has_effect(answered[i], &why) || why[0]) {
