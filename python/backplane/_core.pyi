@@ -202,6 +202,27 @@ def batch_norm(
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
+def attention(
+    pass_: int,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    grad_output: Any,
+    output: Any,
+    logsumexp_: Any,
+    /,
+    dropout_p: float,
+    is_causal: bool,
+    scale: Optional[float],
+    enable_gqa: bool,
+    seed: int,
+    offset: int,
+    logsumexp: bool,
+    out: Any,
+    settings: _Settings,
+    explains: bool = False,
+) -> Any: ...
 def cosine(
     input: Any,
     type: int,

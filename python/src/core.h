@@ -413,6 +413,10 @@ PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);
 
 PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- attention.c ---- */
+
+PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

@@ -291,11 +291,19 @@ def test_can_use_attention_warns_with_the_reason():
     need("cuda.flash_sdp")
     q = np.ones((1, 2, 3, 4), "f4")
     params = torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, True)
-    for can_use in (torch.backends.cuda.can_use_flash_attention, torch.backends.cuda.can_use_efficient_attention,
-                    torch.backends.cuda.can_use_cudnn_attention):
-        assert can_use(params) is False
-        with pytest.warns(UserWarning, match="cannot be used: " + torch.backend_status("cuda").reason[:10]):
-            assert can_use(params, debug=True) is False
+    cuda = torch.backends.cuda
+    for can_use, name in ((cuda.can_use_flash_attention, "flash_sdp"), (cuda.can_use_efficient_attention, "mem_efficient_sdp"),
+                          (cuda.can_use_cudnn_attention, "cudnn_sdp")):
+        host = name != "cudnn_sdp"  # kernels that the provider native has
+        assert can_use(params) is host
+        if not host:
+            with pytest.warns(UserWarning, match="cannot be used: " + torch.backend_status("cuda").reason[:10]):
+                assert can_use(params, debug=True) is False
+        else:
+            assert can_use(cuda.SDPAParams(q, q[..., :2], q, None, 0.0, True)) is False
+            with torch.flags({f"cuda.{name}": False}):
+                with pytest.warns(UserWarning, match=f"cannot be used: cuda.{name} is false"):
+                    assert can_use(params, debug=True) is False
         with pytest.raises(TypeError):
             can_use(q)
     assert params.enable_gqa is False
@@ -303,7 +311,7 @@ def test_can_use_attention_warns_with_the_reason():
         params.query = None
     with pytest.warns(UserWarning, match="does not accept"):
         assert torch.backends.cudnn.is_acceptable(q) is False
-    assert torch.backends.cuda.is_flash_attention_available() is False
+    assert torch.backends.cuda.is_flash_attention_available() is True
 
 
 def test_attention_switches():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Type, TypeVar, Union,
 from .._config import backend_status
 from .._core import Error, UnknownNameError, prefer
 from .._errors import bad_type, bad_value, failure
+from .._products import explain
 from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
 from ._cufft import PlanCaches
@@ -303,23 +304,46 @@ def sdp_kernel(
 
 
 def is_flash_attention_available() -> bool:
-    """Returns whether flash attention is compiled in. Always False: this library has no attention of its own."""
-    return False
+    """Returns whether flash attention is compiled in. Always True: the provider native has it for the CPU."""
+    return True
+
+
+_KERNELS = ("cuda.flash_sdp", "cuda.mem_efficient_sdp", "cuda.math_sdp", "cuda.cudnn_sdp", "cuda.overrideable_sdp")
+
+
+def _why_not(switch: str, params: SDPAParams) -> str:
+    """Returns why the kernel cannot run the call with the settings in force; "" if it can."""
+    from ..nn.functional import scaled_dot_product_attention  # which needs the modules of this package
+
+    cuda = backend_status("cuda")
+    if switch == "cuda.cudnn_sdp" and setting(switch).get():
+        return "there is no provider for cuDNN's attention" if cuda.available else cuda.reason
+    others = {other: False for other in _KERNELS if other != switch}
+    try:
+        page = explain(
+            scaled_dot_product_attention,
+            params.query,
+            params.key,
+            params.value,
+            params.attn_mask,
+            params.dropout,
+            params.is_causal,
+            enable_gqa=params.enable_gqa,
+            settings=others,
+        )
+    except Error as error:
+        return str(error)
+    refused = [one.text for one in page.candidates if switch in one.text]
+    return "" if page.chosen else refused[0] if refused else page.decision
 
 
 def _can_use(what: str, switch: str, params: SDPAParams, debug: bool) -> bool:
     if not isinstance(params, SDPAParams):
         raise bad_type(f"params: expects SDPAParams, but got {type(params).__name__}")
-    cuda = backend_status("cuda")
-    if debug:
-        if not cuda.available:
-            reason = cuda.reason
-        elif not setting(switch).get():
-            reason = f"{switch} is off"
-        else:
-            reason = "it is not compiled into this library"
+    reason = _why_not(switch, params)
+    if debug and reason:
         warnings.warn(f"{what} cannot be used: {reason}", stacklevel=3)
-    return False
+    return not reason
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:

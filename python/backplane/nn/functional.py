@@ -1,4 +1,4 @@
-"""Convolutions, pooling and batch normalization with the names and arguments of torch.nn.functional.
+"""Convolutions, pooling, batch normalization and attention with the names and arguments of torch.nn.functional.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -19,11 +19,15 @@ otherwise a backplane.Tensor.
 [[1.5, 2.0, 3.0, 3.5]]
 >>> adaptive_avg_pool1d(signal, 3).tolist()
 [[1.5, 2.5, 3.5]]
+>>> query = memoryview(array("d", [0, 0, 9, 0])).cast("B").cast("d", (2, 2))
+>>> scaled_dot_product_attention(query, query, query, is_causal=True)[0].tolist()
+[0.0, 0.0]
 """
 
 from __future__ import annotations
 
 from ..backends._module import close as _close
+from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._normalization import batch_norm
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
@@ -48,6 +52,7 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "scaled_dot_product_attention",
 ]
 
 conv1d = convolution(1)

@@ -1,4 +1,5 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling and batch normalization.
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling, batch normalization
+and attention.
 
 >>> from array import array
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))
@@ -15,6 +16,7 @@
 from __future__ import annotations
 
 from ..backends._module import close as _close
+from ._attention import scaled_dot_product_attention_gradients
 from ._convolution import input_gradient, weight_gradient
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
@@ -39,6 +41,7 @@ __all__ = [
     "max_pool1d_input",
     "max_pool2d_input",
     "max_pool3d_input",
+    "scaled_dot_product_attention_gradients",
 ]
 
 conv1d_input = input_gradient(1)

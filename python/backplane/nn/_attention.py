@@ -1,0 +1,146 @@
+"""Attention for backplane.nn.functional, and its gradients for backplane.nn.grad."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, Dict, Optional, Tuple, Union
+
+from .. import _core
+from .._convert import floating
+from .._errors import bad_type
+from .._products import SettingsArgument, _like
+from ._convolution import _finish
+
+FORWARD, BACKWARD = range(2)
+
+# A seed, or a seed and the number of rows that were computed with it before.
+Seed = Union[None, int, Tuple[int, int]]
+
+
+def _signed(word: int) -> int:
+    """Returns the number with the same 64 bits that an i64 can have."""
+    return (int(word) + 2**63) % 2**64 - 2**63
+
+
+def _words(seed: Seed) -> Tuple[int, int]:
+    if seed is None:
+        return _signed(secrets.randbits(64)), 0
+    pair = seed if isinstance(seed, tuple) else (seed, 0)
+    if len(pair) != 2 or not all(hasattr(word, "__index__") for word in pair):
+        raise bad_type(f"seed: is {seed!r}; it must be an integer or a tuple of two, seed and offset")
+    return _signed(pair[0]), _signed(pair[1])
+
+
+def _mask(name: str, mask: Any) -> Any:
+    """Returns the mask; bools are not converted."""
+    kind = str(getattr(mask, "dtype", ""))
+    return mask if mask is None or kind.endswith("bool") else floating(name, mask)
+
+
+def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
+    inputs = tuple(floating(name, of[one]) for one in ("query", "key", "value"))
+    seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
+    results = _core.attention(
+        pass_,
+        *inputs,
+        _mask(name, of["attn_mask"]),
+        of.get("grad_output"),
+        of.get("output"),
+        of.get("logsumexp"),
+        dropout_p=of["dropout_p"],
+        is_causal=of["is_causal"],
+        scale=of["scale"],
+        enable_gqa=of["enable_gqa"],
+        seed=seed,
+        offset=offset,
+        logsumexp=bool(of.get("return_logsumexp")),
+        out=of.get("out"),
+        settings=of["settings"],
+        explains=explains,
+    )
+    return results if explains else (inputs, results)
+
+
+def _attend(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    found = _run(name, FORWARD, of, explains)
+    if explains:
+        return found
+    inputs, results = found
+    output = of["out"] if results[0] is None else _like(results[0], *inputs)
+    return (output, _like(results[1], *inputs)) if of["return_logsumexp"] else output
+
+
+def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    if of["dropout_p"] > 0 and of["seed"] is None:
+        raise bad_type("seed: is None; gradients need the seed of the call that they belong to")
+    found = _run(name, BACKWARD, of, explains)
+    return found if explains else tuple(_like(one, *found[0]) for one in found[1])
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    *,
+    seed: Seed = None,
+    return_logsumexp: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
+    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out)
+    return _attend("scaled_dot_product_attention", dict(of, settings=settings), False)
+
+
+def scaled_dot_product_attention_gradients(
+    grad_output: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    output: Any,
+    logsumexp: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    *,
+    seed: Seed = None,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any, Any]:
+    of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
+    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, output=output, logsumexp=logsumexp)
+    of.update(grad_output=grad_output, settings=settings)
+    results: Tuple[Any, Any, Any] = _differentiate("scaled_dot_product_attention_gradients", of, False)
+    return results
+
+
+_finish(
+    scaled_dot_product_attention,
+    "backplane.nn.functional",
+    "scaled_dot_product_attention",
+    """Computes attention: ``softmax(query key' scale + mask) value``, with ``scale`` 1 / square root of the last size.
+
+    As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
+    used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
+    dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
+    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
+    """,
+    _attend,
+)
+_finish(
+    scaled_dot_product_attention_gradients,
+    "backplane.nn.grad",
+    "scaled_dot_product_attention_gradients",
+    """Computes the gradients of scaled_dot_product_attention() by query, key and value, as a tuple.
+
+    ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. There is no gradient
+    by the mask.
+    """,
+    _differentiate,
+)

@@ -1,0 +1,172 @@
+/* attention.c - runs attention and its gradients for Python. The names and defaults of torch.nn.functional are in
+ * python/backplane/nn/. */
+#include "core.h"
+
+enum { RESULTS = 3, ARRAYS = 7 };
+
+/* One call, from its arguments to its results. */
+typedef struct attention {
+    core_state *state;
+    bp_attention_call call;
+    operand arrays[ARRAYS], output; /* those of the arguments, and the caller's array for the result */
+    int count;                      /* of arrays that are held */
+    int64_t words[2], word_count;   /* seed and offset */
+    DLTensor seed;
+    core_result fresh[RESULTS];
+    DLTensor result[RESULTS];
+    int results;
+    int64_t shape[RESULTS][BP_MAX_NDIM];
+    const bp_options *options;
+    PyObject *options_owner;
+} attention;
+
+/* Takes the arrays that are not None. */
+static bool read_arrays(attention *of, PyObject *const arrays[ARRAYS], bool runs) {
+    static const char *const names[ARRAYS] = {"query",       "key",    "value",    "attn_mask",
+                                              "grad_output", "output", "logsumexp"};
+    const DLTensor **const places[ARRAYS] = {
+        &of->call.query,           &of->call.key,    &of->call.value,    &of->call.mask,
+        &of->call.output_gradient, &of->call.output, &of->call.logsumexp};
+    for (int i = 0; i < ARRAYS; i++) {
+        if (arrays[i] == Py_None) {
+            continue;
+        }
+        if (!core_operand(of->state, &of->arrays[of->count], arrays[i], names[i],
+                          CORE_READS | (runs ? 0 : CORE_DESCRIBES))) {
+            return false;
+        }
+        *places[i] = &of->arrays[of->count++].tensor;
+    }
+    return true;
+}
+
+/* Makes the next result. */
+static bool add_result(attention *of, const DLTensor **place, int ndim, const int64_t *shape, DLDataType type,
+                       bool runs) {
+    const operand *arrays[] = {&of->arrays[0]};
+    const int i = of->results++;
+    for (int d = 0; d < ndim; d++) {
+        of->shape[i][d] = shape[d];
+    }
+    of->result[i] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = of->shape[i]};
+    *place = &of->result[i];
+    return !runs || core_result_new(of->state, &of->fresh[i], &of->result[i], arrays, 1);
+}
+
+static bool place_output(attention *of, PyObject *out, bool logsumexp, bool runs) {
+    bp_dtype dtype;
+    int ndim = 0;
+    int64_t shape[BP_MAX_NDIM];
+    const bp_status status = bp_attention_shape(&of->call, &dtype, &ndim, shape);
+    if (status != BP_OK) {
+        core_fail(of->state, status, NULL);
+        return false;
+    }
+    if (out == Py_None) {
+        if (!add_result(of, &of->call.output, ndim, shape, of->call.query->dtype, runs)) {
+            return false;
+        }
+    } else {
+        if (!core_operand(of->state, &of->output, out, "out", CORE_WRITES | (runs ? 0 : CORE_DESCRIBES))) {
+            return false;
+        }
+        of->results = 1;
+        of->call.output = &of->output.tensor;
+    }
+    return !logsumexp || add_result(of, &of->call.logsumexp, ndim - 1, shape,
+                                    bp_dtype_to_dlpack(dtype == BP_F64 ? BP_F64 : BP_F32), runs);
+}
+
+static bool place_gradients(attention *of, bool runs) {
+    const DLTensor *const inputs[RESULTS] = {of->call.query, of->call.key, of->call.value};
+    const DLTensor **const places[RESULTS] = {&of->call.query_gradient, &of->call.key_gradient,
+                                              &of->call.value_gradient};
+    for (int i = 0; i < RESULTS; i++) {
+        if (!add_result(of, places[i], inputs[i]->ndim, inputs[i]->shape, inputs[i]->dtype, runs)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void release(attention *of) {
+    for (int i = 0; i < of->count; i++) {
+        core_operand_release(&of->arrays[i]);
+    }
+    core_operand_release(&of->output);
+    for (int i = 0; i < RESULTS; i++) {
+        core_result_drop(&of->fresh[i]);
+    }
+    Py_CLEAR(of->options_owner);
+}
+
+static bp_status explain(const void *call, bp_explanation **explanation) {
+    const attention *of = call;
+    return bp_attention_explain(explanation, of->options, &of->call);
+}
+
+/* Returns the results as a tuple, with None for the caller's array. */
+static PyObject *take(attention *of) {
+    PyObject *tuple = PyTuple_New(of->results);
+    for (int i = 0; tuple && i < of->results; i++) {
+        PyObject *result = Py_None;
+        if (of->fresh[i].array || of->fresh[i].memory) {
+            result = core_result_take(of->state, &of->fresh[i]);
+        } else {
+            Py_INCREF(Py_None);
+        }
+        if (!result) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SetItem(tuple, i, result);
+        }
+    }
+    return tuple;
+}
+
+static PyObject *run(attention *of) {
+    core_unlocked unlocked;
+    core_unlock(&unlocked);
+    const bp_status status = bp_attention_run(of->options, &of->call);
+    core_lock(&unlocked);
+    return status == BP_OK ? take(of) : core_fail_explained(of->state, status, explain, of);
+}
+
+PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names) {
+    static char *words[] = {"",        "",          "",          "",           "",          "",     "",
+                            "",        "dropout_p", "is_causal", "scale",      "enable_gqa", "seed", "offset",
+                            "logsumexp", "out",     "settings",  "explains",   NULL};
+    PyObject *arrays[ARRAYS], *scale, *out, *settings, *result = NULL;
+    int pass, logsumexp, explains = 0;
+    long long seed, offset;
+    attention of = {.state = core_state_of(module), .call = {.struct_size = sizeof of.call}};
+    core_leave_dropped();
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOOOOOOdpOpLLpOO|p:attention", words, &pass, &arrays[0],
+                                     &arrays[1], &arrays[2], &arrays[3], &arrays[4], &arrays[5], &arrays[6],
+                                     &of.call.dropout, &of.call.is_causal, &scale, &of.call.enable_gqa, &seed, &offset,
+                                     &logsumexp, &out, &settings, &explains)) {
+        return NULL;
+    }
+    of.call.pass = (bp_attention_pass)pass; /* the package passes valid ones only */
+    of.call.has_scale = scale != Py_None;
+    of.call.scale = of.call.has_scale ? PyFloat_AsDouble(scale) : 0;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    of.words[0] = seed;
+    of.words[1] = offset;
+    of.word_count = 2;
+    of.seed = (DLTensor){.data = of.words,
+                         .device = {kDLCPU, 0},
+                         .ndim = 1,
+                         .dtype = bp_dtype_to_dlpack(BP_I64),
+                         .shape = &of.word_count};
+    of.call.seed = of.call.dropout > 0 ? &of.seed : NULL;
+    if (core_options(of.state, settings, &of.options, &of.options_owner) && read_arrays(&of, arrays, !explains) &&
+        (pass == BP_ATTENTION_FORWARD ? place_output(&of, out, logsumexp, !explains)
+                                      : place_gradients(&of, !explains))) {
+        result = explains ? core_explanation(of.state, explain, &of) : run(&of);
+    }
+    release(&of);
+    return core_finish(of.state, result);
+}

@@ -1,0 +1,173 @@
+"""Attention against NumPy in f64, its gradients against differences, its switches, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import backplane as bp
+from backplane.nn.attention import SDPBackend, sdpa_kernel
+from backplane.nn.functional import scaled_dot_product_attention as attend
+from backplane.nn.grad import scaled_dot_product_attention_gradients as differentiate
+
+KERNELS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}
+rng = np.random.default_rng(5)
+
+
+def random(*shape, kind=np.float64):
+    return rng.standard_normal(shape).astype(kind)
+
+
+def reference(query, key, value, mask=None, causal=False, scale=None, gqa=False):
+    q, k, v = (np.asarray(one, np.float64) for one in (query, key, value))
+    if gqa:
+        k, v = (np.repeat(one, q.shape[-3] // one.shape[-3], -3) for one in (k, v))
+    scores = q @ np.swapaxes(k, -1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if mask is not None:
+        scores = scores + (np.where(mask, 0.0, -np.inf) if mask.dtype == bool else mask)
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+    top = np.max(scores, -1, keepdims=True, initial=-np.inf)
+    weights = np.exp(scores - np.where(np.isinf(top), 0, top))
+    total = weights.sum(-1, keepdims=True)
+    return weights / np.where(total == 0, 1, total) @ v
+
+
+def near(found, wanted, tolerance=1e-12):
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(np.asarray(found, np.float64), wanted, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind, tolerance", [(np.float64, 1e-12), (np.float32, 2e-6), (np.float16, 3e-3)])
+def test_results(kind, tolerance, kernel):
+    cases = [((5, 7), (9, 7), (9, 4)), ((3, 5, 7), (3, 9, 7), (3, 9, 4)), ((2, 3, 130, 17), (2, 3, 200, 17), (2, 3, 200, 70)),
+             ((2, 1, 3, 1, 8), (4, 1, 300, 8), (300, 5)), ((1, 1), (1, 1), (1, 1)), ((2, 0, 3), (2, 4, 3), (2, 4, 5)),
+             ((2, 3, 3), (2, 0, 3), (2, 0, 5))]
+    with sdpa_kernel(KERNELS[kernel]):
+        for shapes in cases:
+            q, k, v = (random(*shape, kind=kind) for shape in shapes)
+            near(attend(q, k, v), reference(q, k, v), tolerance)
+            if q.size:
+                assert bp.last_plan().algorithm == kernel
+            near(attend(q, k, v, is_causal=True, scale=-0.3), reference(q, k, v, None, True, -0.3), tolerance)
+            mask = rng.random((q.shape[-2], k.shape[-2])) < 0.7
+            near(attend(q, k, v, mask), reference(q, k, v, mask), tolerance)
+            added = random(1, k.shape[-2], kind=np.float32)
+            near(attend(q, k, v, added), reference(q, k, v, added), tolerance)
+
+
+def test_strided_and_grouped_heads():
+    base = random(2, 40, 8, 6)
+    q, k, v = (np.moveaxis(base, 1, 2), np.moveaxis(random(2, 50, 2, 6), 1, 2), random(2, 4, 50, 3)[:, :, ::-1])
+    near(attend(q, k, v, enable_gqa=True), reference(q, k, v, gqa=True))
+    near(attend(q, k, v[:, :1], enable_gqa=True), reference(q, k, v[:, :1], gqa=True))
+    out = np.zeros((2, 40, 8, 3)).transpose(0, 2, 1, 3)
+    assert attend(q, k, v, enable_gqa=True, out=out) is out
+    near(out, reference(q, k, v, gqa=True))
+
+
+def test_rows_without_keys_are_0():
+    q, k, v = random(4, 3), random(5, 3), random(5, 2)
+    mask = np.ones((4, 5), bool)
+    mask[2] = False
+    for backend in KERNELS.values():
+        with sdpa_kernel(backend):
+            found, logsumexp = attend(q, k, v, mask, return_logsumexp=True)
+            near(found, reference(q, k, v, mask))
+            assert not found[2].any() and logsumexp[2] == -np.inf and logsumexp.shape == (4,)
+
+
+def test_dropout():
+    q, k, v = random(3, 60, 8), random(3, 70, 8), np.broadcast_to(np.eye(70), (3, 70, 70))
+    kept = attend(q, k, v)
+    found = attend(q, k, v, dropout_p=0.25, seed=(7, 11))
+    dropped = found == 0
+    assert 0.2 < dropped.mean() < 0.3
+    np.testing.assert_allclose(found[~dropped], kept[~dropped] / 0.75, 1e-12)
+    for backend in KERNELS.values():
+        with sdpa_kernel(backend):
+            again = attend(q, k, v, dropout_p=0.25, seed=(7, 11))
+            assert np.array_equal(again == 0, dropped)
+    assert not np.array_equal(attend(q, k, v, dropout_p=0.25) == 0, attend(q, k, v, dropout_p=0.25) == 0)
+    assert not attend(q, k, v, dropout_p=1.0).any()
+    assert np.array_equal(attend(q, k, v, dropout_p=0.25, seed=2**64 - 1), attend(q, k, v, dropout_p=0.25, seed=-1))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_gradients(kernel):
+    step, weights = 1e-6, random(2, 4, 5, 3)
+    q, k, v = random(2, 4, 5, 6), random(2, 2, 7, 6), random(2, 1, 7, 3)
+    names = dict(dropout_p=0.2, enable_gqa=True, seed=(3, 4))
+    with sdpa_kernel(KERNELS[kernel]):
+        output, logsumexp = attend(q, k, v, return_logsumexp=True, **names)
+        found = differentiate(weights, q, k, v, output, logsumexp, **names)
+        for gradient, array in zip(found, (q, k, v)):
+            assert gradient.shape == array.shape
+            for index in np.ndindex(*array.shape):
+                kept, sums = array[index], []
+                for change in (step, -step):
+                    array[index] = kept + change
+                    sums.append((attend(q, k, v, **names) * weights).sum())
+                array[index] = kept
+                assert abs(gradient[index] - (sums[0] - sums[1]) / (2 * step)) < 1e-7
+
+
+def test_switches_choose_the_kernel():
+    q = random(2, 8, 4, kind=np.float32)
+
+    def ran():
+        attend(q, q, q)
+        return bp.last_plan().algorithm
+
+    for name, backend in KERNELS.items():
+        with sdpa_kernel(backend):
+            assert ran() == name
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        assert ran() == "math"
+        bp.backends.cuda.enable_math_sdp(False)
+        try:
+            assert ran() in ("math", "flash")
+        finally:
+            bp.backends.cuda.enable_math_sdp(True)
+    with sdpa_kernel([]):
+        with pytest.raises(bp.Error) as caught:
+            attend(q, q, q)
+        for name in KERNELS:
+            assert f"native {name}: cuda.{name}_sdp is false" in str(caught.value)
+    page = bp.explain(attend, q, q, q)
+    assert page.problem.startswith("attention f32 2 x 8x4 queries, 8 keys") and page.chosen.algorithm == "flash"
+
+
+def test_refusals():
+    q, k, v = random(3, 4), random(5, 4), random(5, 2)
+    with pytest.raises(ValueError, match="mask, and is_causal"):
+        attend(q, k, v, np.ones((3, 5), bool), is_causal=True)
+    with pytest.raises(ValueError, match=r"query has shape \(3, 4\), key has shape \(5, 3\)"):
+        attend(q, k[:, :3], v)
+    with pytest.raises(ValueError, match=r"mask has shape \(3, 4\); it must broadcast to \(3, 5\)"):
+        attend(q, k, v, np.ones((3, 4), bool))
+    with pytest.raises(TypeError, match="query is f64 and key is f32"):
+        attend(q, k.astype("f4"), v)
+    with pytest.raises(ValueError, match="dropout is 2"):
+        attend(q, k, v, dropout_p=2.0)
+    with pytest.raises(TypeError, match="seed"):
+        attend(q, k, v, dropout_p=0.5, seed="1")
+    with pytest.raises(TypeError, match="gradients need the seed"):
+        differentiate(np.ones((3, 2)), q, k, v, np.ones((3, 2)), np.ones(3), dropout_p=0.5)
+
+
+def test_tensors_of_torch():
+    torch = pytest.importorskip("torch")
+    q, k, v = (torch.from_numpy(random(2, 3, 9, 4, kind=np.float32)) for _ in range(3))
+    mask = torch.ones(9, 9, dtype=torch.bool).tril()
+    for names in (dict(), dict(is_causal=True), dict(attn_mask=mask), dict(attn_mask=torch.zeros(9, 9))):
+        found = attend(q, k, v, **names)
+        assert isinstance(found, torch.Tensor)
+        torch.testing.assert_close(found, torch.nn.functional.scaled_dot_product_attention(q, k, v, **names))
+    half = attend(q.bfloat16(), k.bfloat16(), v.bfloat16())
+    assert half.dtype == torch.bfloat16
