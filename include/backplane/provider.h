@@ -304,35 +304,6 @@ typedef struct bp_contract_problem {
     int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
 } bp_contract_problem;
 
-/* A convolution of X with W that gives Y, or one of its transposes. For item n, group g, output channel k and input
- * channel c of the group, position o of Y and t of W:
- *
- *     CONV          Y[n,g,k,o] = bias[g,k] + sum over c, t of W[g,k,c,t] X[n,g,c, o stride + t dilation - padding]
- *     CONV_INPUT    X[n,g,c,i] = bias[g,c] + sum over k, t, o with o stride + t dilation - padding = i
- *                                            of W[g,k,c,t] Y[n,g,k,o]
- *     CONV_WEIGHT   W[g,k,c,t] = sum over n, o of Y[n,g,k,o] X[n,g,c, o stride + t dilation - padding]
- *
- * Elements outside X are 0. Operands: CONV {X, W, bias, Y}; CONV_INPUT {Y, W, bias, X}; CONV_WEIGHT {X, Y, W, bias}, or
- * {Y, X, W, bias} if `transposed`, with bias the sum of the second operand over items and positions. The bias may be
- * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN.
- *
- * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
- * 0 in dimensions of size 1; those of the written operands do not overlap. The group's stride is that of the channel
- * times the channels of a group, for W that of the output channel. No size is 0. Types are F16, BF16 (summed in F32 and
- * rounded once), F32 and F64. */
-typedef struct bp_conv_problem {
-    int64_t batch, groups;
-    int64_t in_channels, out_channels; /* of one group */
-    int64_t in[BP_MAX_CONV_NDIM], out[BP_MAX_CONV_NDIM], kernel[BP_MAX_CONV_NDIM];
-    int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM], padding[BP_MAX_CONV_NDIM]; /* padding before X */
-    int64_t x_batch, x_channel, x[BP_MAX_CONV_NDIM];
-    int64_t w_out, w_in, w[BP_MAX_CONV_NDIM];
-    int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
-    int64_t bias; /* its stride */
-    uint8_t has_bias, relu, transposed;
-    uint8_t reserved[5];
-} bp_conv_problem;
-
 #define BP_INFO_NON_FINITE (-1) /* info of an item that was not computed, because its input has NaN or infinity */
 
 /* One call, as bytes: unused bytes are 0, so that problems can be compared and hashed byte by byte. */

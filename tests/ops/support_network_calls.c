@@ -1,5 +1,5 @@
-/* support_network_calls.c - makes small calls of convolutions, pooling and batch normalization, in all ways in which
- * the library allocates memory for them. */
+/* support_network_calls.c - makes small calls of convolutions, pooling, batch normalization and attention, in all
+ * ways in which the library allocates memory for them. */
 #include "ops/network_calls.h"
 
 #include <stdio.h>
@@ -184,4 +184,53 @@ bp_status call_batch_norm(void) {
                                 .mean = &views[0].tensor,
                                 .inverse_std = &views[1].tensor};
     return status == BP_OK ? bp_batch_norm_run(NULL, &call) : status;
+}
+
+/* ---- Attention ---- */
+
+/* Both passes of a kernel. All items have the same keys, which are their values, too. */
+static bp_status attend(const char *settings) {
+    static float logarithms[ITEMS * CHANNELS * SIDE], by_query[ITEMS * CHANNELS * SIDE * SIDE];
+    static const int64_t rows[] = {ITEMS, CHANNELS, SIDE}, one[] = {SIDE, SIDE};
+    tensors t;
+    bp_view k, l, g;
+    bp_options *options;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK ? bp_view_init(&k, image, BP_F32, 2, one, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&l, logarithms, BP_F32, 3, rows, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&g, by_query, BP_F32, 4, t.x.tensor.shape, NULL) : status;
+    status = status == BP_OK ? bp_options_new(&options, settings) : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    bp_attention_call call = {.struct_size = sizeof call,
+                              .query = &t.x.tensor,
+                              .key = &k.tensor,
+                              .value = &k.tensor,
+                              .output = &t.y.tensor,
+                              .logsumexp = &l.tensor};
+    status = bp_attention_run(options, &call);
+    status = status == BP_OK ? release(bp_attention_explain(&explanation, options, &call), &explanation) : status;
+    status = status == BP_OK ? bp_attention_plan(&plan, options, &call) : status;
+    if (status == BP_OK) {
+        const bp_operand operands[7] = {{image, 0}, {image, 0}, {image, 0}, [5] = {other, 0}, [6] = {logarithms, 0}};
+        status = bp_execute(plan, operands, NULL);
+        bp_plan_release(plan);
+    }
+    call.pass = BP_ATTENTION_BACKWARD;
+    call.output_gradient = &t.x.tensor;
+    call.query_gradient = &g.tensor;
+    status = status == BP_OK ? bp_attention_run(options, &call) : status;
+    bp_options_release(options);
+    return status;
+}
+
+bp_status call_attention(void) {
+    return attend("cuda.mem_efficient_sdp=false, cuda.math_sdp=false");
+}
+
+bp_status call_attention_math(void) {
+    return attend("cuda.flash_sdp=false, cuda.mem_efficient_sdp=false");
 }

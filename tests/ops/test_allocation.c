@@ -471,6 +471,8 @@ static const struct {
     {"convolution_gradients", call_convolution_gradients},
     {"pooling", call_pooling},
     {"batch_norm", call_batch_norm},
+    {"attention", call_attention},
+    {"attention_math", call_attention_math},
 };
 
 static void fail_each_allocation_of(int index) {
