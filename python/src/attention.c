@@ -133,9 +133,9 @@ static PyObject *run(attention *of) {
 }
 
 PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names) {
-    static char *words[] = {"",        "",          "",          "",           "",          "",     "",
-                            "",        "dropout_p", "is_causal", "scale",      "enable_gqa", "seed", "offset",
-                            "logsumexp", "out",     "settings",  "explains",   NULL};
+    static char *words[] = {"",          "",          "",          "",         "",           "",     "",
+                            "",          "dropout_p", "is_causal", "scale",    "enable_gqa", "seed", "offset",
+                            "logsumexp", "out",       "settings",  "explains", NULL};
     PyObject *arrays[ARRAYS], *scale, *out, *settings, *result = NULL;
     int pass, logsumexp, explains = 0;
     long long seed, offset;

@@ -55,7 +55,8 @@ const cli_command command_explain = {
     .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
     .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
                "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; u8,i8 is one for "
-               "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the options of one operation. Exit "
+               "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the "
+               "options of one operation. Exit "
                "code 4: no library can run it.",
     .least = 1,
     .most = JOB_MANY,

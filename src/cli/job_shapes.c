@@ -64,8 +64,9 @@ static int read_views(cli_job *job, const type_list *types) {
         int ndim;
         bool transposed = i < 2 && cli_has(args, layouts[i]) && !job_takes(job, layouts[i]);
         code = operand_shape(args->operands[job->first + i], &ndim, shape);
-        code = code == CLI_OK ? operand_view(&job->inputs[i], types->of[types->count > 1 ? i : 0], ndim, shape,
-                                                   transposed) : code;
+        code = code == CLI_OK
+                   ? operand_view(&job->inputs[i], types->of[types->count > 1 ? i : 0], ndim, shape, transposed)
+                   : code;
         code = code == CLI_OK && i < 2 ? operand_leading(args, leading[i], transposed, &job->inputs[i]) : code;
     }
     return code;

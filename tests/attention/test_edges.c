@@ -222,7 +222,7 @@ static void threads_do_not_change_bits(void **state) {
     }
 }
 
-/* The last item of a batch, computed alone, has the same bits. */
+/* The last item of a batch is bitwise equal if it is computed alone. */
 static void batch_does_not_change_bits(void **state) {
     (void)state;
     attention_random = 12;

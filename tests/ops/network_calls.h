@@ -1,5 +1,5 @@
-/* network_calls.h - declares calls of convolutions, pooling, batch normalization and attention that can fail for lack of
- * memory. */
+/* network_calls.h - declares calls of convolutions, pooling, batch normalization and attention that can fail for lack
+ * of memory. */
 #ifndef BP_TESTS_OPS_NETWORK_CALLS_H
 #define BP_TESTS_OPS_NETWORK_CALLS_H
 

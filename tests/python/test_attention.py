@@ -140,7 +140,7 @@ def test_switches_choose_the_kernel():
         for name in KERNELS:
             assert f"native {name}: cuda.{name}_sdp is false" in str(caught.value)
     page = bp.explain(attend, q, q, q)
-    assert page.problem.startswith("attention f32 2 x 8x4 queries, 8 keys") and page.chosen.algorithm == "flash"
+    assert page.problem.startswith("f32 2 x 8x4 queries, 8 keys") and page.chosen.algorithm == "flash"
 
 
 def test_refusals():

@@ -43,7 +43,8 @@ INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, in
         NAME(store)(to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load)(to))));
     } else {
         NAME(store_part)
-        (to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load_part)(to, rows))), rows);
+        (to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load_part)(to, rows))),
+         rows);
     }
 }
 

@@ -1,5 +1,5 @@
-/* kernel_integer_avxvnni.c - compiles the kernels of 8-bit integers for AVX_VNNI: VPDPWSSD is VPMADDWD and the addition in
- * one instruction. It does not saturate. */
+/* kernel_integer_avxvnni.c - compiles the kernels of 8-bit integers for AVX_VNNI: VPDPWSSD is VPMADDWD and the addition
+ * in one instruction. It does not saturate. */
 #include "native.h"
 
 #if defined(__AVXVNNI__)

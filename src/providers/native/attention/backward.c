@@ -4,7 +4,7 @@
  *     d = g V'                   s = w (d - sum of g o)
  *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q
  *
- * Weights are computed anew from LOGSUMEXP, a panel of queries and a block of keys at a time. One sweep computes the
+ * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. One sweep computes the
  * gradient by the query, another those by key and value, so that each unit of work has a gradient of its own. Sums over
  * items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels of queries
  * for each block of keys, mem_efficient on one, with less memory. */

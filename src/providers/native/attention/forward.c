@@ -150,7 +150,7 @@ static void run_rows(const unit *u) {
 
 /* ---- Results ---- */
 
-/* Where the sums of a row are: those of panels have a lane for each row. */
+/* Addresses of the sums of a row: those of panels have a lane for each row. */
 typedef struct row_sums {
     char *sums, *greatest, *sum;
     int64_t step;
