@@ -86,7 +86,8 @@ static void set_row(attention *a, const DLTensor *out, int64_t row) {
             sum += product;
             terms += fabsl(product);
         }
-        a->weight[j] = a->scale * sum + added;
+        const bool excluded = a->call->is_causal && j > query; /* also if its score is infinite or NaN */
+        a->weight[j] = excluded ? added : a->scale * sum + added;
         a->scale_of[j] = fabsl(a->scale) * terms + (isinf(added) ? 0 : fabsl(added));
         most = a->weight[j] > most || isnan(a->weight[j]) ? a->weight[j] : most;
     }
@@ -96,8 +97,9 @@ static void set_row(attention *a, const DLTensor *out, int64_t row) {
 }
 
 /* Sets one element. An error in a score changes its own weight, and all others by the division, so the terms of the
- * scores are part of the scale. */
-static void set_value(attention *a, const DLTensor *out, reference_value *value) {
+ * scores are part of the scale. Returns false if `is_causal` excludes a value that is not finite: attention.h leaves
+ * open whether it reaches the element. */
+static bool set_value(attention *a, const DLTensor *out, reference_value *value) {
     const int64_t row = value->index / a->value_size, column = value->index % a->value_size;
     if (row != a->row) {
         set_row(a, out, row);
@@ -105,21 +107,26 @@ static void set_value(attention *a, const DLTensor *out, reference_value *value)
     const double *v = a->value.data + item_offset(a, a->call->value, out, row / a->queries) + column;
     const long double kept = 1 - (long double)a->call->dropout;
     long double sum = 0, own = 0, plain = 0, total = 0, shared = 0;
+    bool known = true;
     for (int64_t j = 0; j < a->keys; j++) {
-        total += a->weight[j];
-        shared += a->weight[j] * a->scale_of[j];
         const bool excluded = a->call->is_causal && j > row % a->queries;
+        const long double terms =
+            a->weight[j] == 0 ? 0 : a->scale_of[j]; /* those of a score of -infinity may be infinite */
+        known = known && (!excluded || isfinite(v[j * a->value_size]));
+        total += a->weight[j];
+        shared += a->weight[j] * terms;
         if (!excluded && !is_dropped(a, j)) {
             const long double x = (long double)v[j * a->value_size] / kept, size = fabsl(a->weight[j] * x);
             sum += a->weight[j] * x;
             plain += size;
-            own += size * a->scale_of[j];
+            own += size * terms;
         }
     }
     const bool none = total == 0;
     value->re = none ? 0 : (double)(sum / total);
     value->im = 0;
     value->scale = none ? 0 : (double)((plain + own + plain * (shared / total)) / total);
+    return known;
 }
 
 /* ---- The check ---- */
@@ -161,9 +168,12 @@ bp_status check_attention(cli_check *check, const cli_job *job) {
     const int64_t work = a.keys * (a.size + 1);
     status = status == BP_OK ? reference_begin(&check->values, out, work, 64) : status;
     check->values.terms = a.keys + a.size;
+    int64_t known = 0;
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
-        set_value(&a, out, &check->values.values[i]);
+        check->values.values[known] = check->values.values[i];
+        known += set_value(&a, out, &check->values.values[known]);
     }
+    check->values.count = known;
     close_attention(&a);
     return status == BP_OK ? check_with_reference(
                                  check, job,

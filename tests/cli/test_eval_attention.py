@@ -178,3 +178,23 @@ def test_compare_masks(backplane, tmp_path, dtype):
         np.save(tmp_path / f"{name}.npy", array)
     np.save(tmp_path / "m.npy", rng.random((4, 9, 70)) < 0.5)
     compare(backplane, "q.npy", "k.npy", "v.npy", "m.npy", "--gqa")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value", "words"),
+    [(0, np.nan, []), (1, np.inf, []), (1, -np.inf, ["--causal"]), (2, np.nan, []), (2, np.inf, ["--causal"])],
+)
+def test_compare_values_that_are_not_finite(backplane, tmp_path, tensor, value, words):
+    """The reference has NaN and infinity where the kernels have them. Excluded ones may reach the output or not."""
+    tensors = arrays((20, 8), (30, 8), (30, 4))
+    tensors[tensor][3, 2] = value
+    for name, array in zip("qkv", tensors, strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    compare(backplane, "q.npy", "k.npy", "v.npy", *words)
+
+
+@pytest.mark.parametrize(("queries", "keys", "size"), [(3, 0, 4), (0, 5, 4), (3, 5, 0), (1, 1, 1)])
+def test_compare_small_sizes(backplane, tmp_path, queries, keys, size):
+    for name, array in zip("qkv", arrays((queries, size), (keys, size), (keys, 2)), strict=True):
+        np.save(tmp_path / f"{name}.npy", array)
+    compare(backplane, "q.npy", "k.npy", "v.npy", "--scale", "2")
