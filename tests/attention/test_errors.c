@@ -165,6 +165,34 @@ static void memory_is_checked(void **state) {
     fails(&w, BP_E_OVERFLOW, "query");
 }
 
+/* Sizes without memory behind them: strides of 0, or no elements. */
+static void huge_sizes_are_refused(void **state) {
+    static const int64_t none[] = {0, 0, 0};
+    bp_options *math = NULL;
+    (void)state;
+    wrong w;
+    begin(&w);
+    assert_int_equal(bp_view_init(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){4, INT64_C(1) << 43, 5}, none),
+                     BP_OK);
+    assert_int_equal(bp_view_init(&w.value, w.numbers[2], BP_F32, 3, (const int64_t[]){4, INT64_C(1) << 43, 2}, none),
+                     BP_OK);
+    assert_int_equal(bp_options_new(&math, "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false"), BP_OK);
+    assert_int_equal(bp_attention_run(math, &w.call), BP_E_NO_MEMORY);
+    bp_options_release(math);
+    assert_int_equal(bp_options_new(&math, "cuda.flash_sdp=false, cuda.math_sdp=false"), BP_OK);
+    assert_int_equal(bp_attention_run(math, &w.call), BP_E_NO_MEMORY);
+    bp_options_release(math);
+    assert_true(w.numbers[3][0] == 42);
+    w.key.shape[1] = w.value.shape[1] = INT64_C(1) << 50;
+    fails(&w, BP_E_OVERFLOW, "keys");
+    begin(&w);
+    bp_plan *plan = NULL;
+    w.query.shape[0] = w.output.shape[0] = w.query.shape[1] = w.output.shape[1] = INT64_C(1) << 40;
+    w.query.shape[2] = w.key.shape[2] = w.output.shape[2] = w.value.shape[2] = w.value.shape[0] = w.key.shape[0] = 0;
+    w.query.tensor.strides = w.output.tensor.strides = NULL;
+    assert_int_not_equal(bp_attention_plan(&plan, NULL, &w.call), BP_OK);
+}
+
 static void gradients_need_their_tensors(void **state) {
     (void)state;
     wrong w;
@@ -187,6 +215,7 @@ int main(void) {
         cmocka_unit_test(types_are_checked),
         cmocka_unit_test(memory_is_checked),
         cmocka_unit_test(gradients_need_their_tensors),
+        cmocka_unit_test(huge_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,11 +95,29 @@ static void lower_matrix(bp_attention_layout *layout, bp_attention_tensor which,
     layout->row = last >= 1 && tensor->shape[last - 1] != 1 ? strides[last - 1] : 0;
 }
 
+/* Refuses sizes whose products could exceed int64. Tensors may be that large if they have no elements, or strides of 0.
+ */
+static bp_status check_sizes(const bp__attention *attention) {
+    double rows = (double)attention->queries;
+    for (int d = 0; d < attention->batch_ndim; d++) {
+        rows *= (double)attention->batch[d];
+    }
+    const double columns = (double)attention->size + (double)attention->value_size;
+    if (rows > 0x1p50 || (double)attention->keys > 0x1p44 || columns > 0x1p44) {
+        return bp__fail(
+            BP_E_OVERFLOW,
+            "attention: %g rows of queries, %g keys and %g columns; at most 2^50, 2^44 and 2^44 are possible", rows,
+            (double)attention->keys, columns);
+    }
+    return BP_OK;
+}
+
 bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention) {
     const bp_attention_call *call = attention->call;
     bp_attention_problem *p = &problem->of.attention;
     batch b;
     memset(&b, 0, sizeof b);
+    BP__TRY(check_sizes(attention));
     problem->op = call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION : BP_OP_ATTENTION_BACKWARD;
     problem->dtype = (uint32_t)attention->dtype;
     p->queries = attention->queries;

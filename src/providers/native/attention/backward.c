@@ -328,7 +328,7 @@ static void lay_out(prepared *plan) {
     plan->sums = bp__attention_reserve(&end, number, greater(plan->panels * p->size, keys * size / lanes), lanes);
     plan->more_sums = bp__attention_reserve(&end, number, greater(2 * plan->panels, keys * value_size / lanes), lanes);
     plan->work.memory = end;
-    plan->rows = (size_t)plan->work.threads * end;
+    plan->rows = bp__attention_times((size_t)plan->work.threads, end);
     plan->work.base.workspace = plan->rows + 2 * (size_t)(plan->work.items * plan->work.rows) * number;
 }
 

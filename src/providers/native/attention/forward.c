@@ -323,9 +323,10 @@ static void lay_out(prepared *plan) {
     plan->sums = bp__attention_reserve(&end, number, rows, p->value_size + 2);
     plan->partial_size = end - plan->sums;
     plan->work.memory = end;
-    plan->partial = (size_t)plan->work.threads * end;
+    plan->partial = bp__attention_times((size_t)plan->work.threads, end);
     const int64_t units = plan->work.items * plan->blocks * plan->parts;
-    plan->work.base.workspace = plan->partial + (plan->parts > 1 ? (size_t)units * plan->partial_size : 0);
+    plan->work.base.workspace =
+        plan->partial + (plan->parts > 1 ? bp__attention_times((size_t)units, plan->partial_size) : 0);
 }
 
 bp_status bp__attention_plan_forward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,

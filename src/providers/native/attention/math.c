@@ -322,7 +322,7 @@ static void lay_out(prepared *plan) {
         most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
     }
     plan->work.memory = end + (most + 63) / 64 * 64;
-    plan->work.base.workspace = (size_t)plan->work.threads * plan->work.memory;
+    plan->work.base.workspace = bp__attention_times((size_t)plan->work.threads, plan->work.memory);
 }
 
 bp_status bp__attention_plan_math(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,

@@ -62,9 +62,15 @@ bp_status bp__attention_no_memory(const bp_host *host, size_t size) {
     return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", size);
 }
 
+size_t bp__attention_times(size_t a, size_t b) {
+    size_t bytes;
+    return __builtin_mul_overflow(a, b, &bytes) || bytes > BP__ATTENTION_TOO_MUCH ? BP__ATTENTION_TOO_MUCH : bytes;
+}
+
 size_t bp__attention_reserve(size_t *end, size_t number, int64_t rows, int64_t columns) {
-    const size_t at = *end;
-    *end += ((size_t)rows * (size_t)columns * number + 63) / 64 * 64;
+    const size_t at = *end,
+                 bytes = bp__attention_times(bp__attention_times((size_t)rows, (size_t)columns), number) + 63;
+    *end = at + bytes > BP__ATTENTION_TOO_MUCH ? BP__ATTENTION_TOO_MUCH : at + bytes / 64 * 64;
     return at;
 }
 

@@ -111,6 +111,10 @@ int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep swe
 int64_t bp__attention_sweep_item(const bp__attention_work *work, const bp__attention_sweep *sweep, int64_t target,
                                  int64_t index);
 
+/* More memory than can be allocated. Sums and products of sizes do not exceed it, so that an impossible workspace is
+ * refused as such. */
+#define BP__ATTENTION_TOO_MUCH ((size_t)1 << 60)
+size_t bp__attention_times(size_t a, size_t b);
 /* Reserves an array of numbers in 64-byte lines. Returns its offset. */
 size_t bp__attention_reserve(size_t *end, size_t number, int64_t rows, int64_t columns);
 
