@@ -38,11 +38,13 @@ def _mask(name: str, mask: Any) -> Any:
 
 
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
-    inputs = tuple(floating(name, of[one]) for one in ("query", "key", "value"))
+    inputs = floating(name, of["query"]), floating(name, of["key"]), floating(name, of["value"])
     seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
     results = _core.attention(
         pass_,
-        *inputs,
+        inputs[0],
+        inputs[1],
+        inputs[2],
         _mask(name, of["attn_mask"]),
         of.get("grad_output"),
         of.get("output"),
