@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,36 +50,12 @@ static void make(rnn_case *c, bp_rnn_tensor which, double scale) {
     }
 }
 
-/* Sets the tensors of the call to those of the case. */
+/* Sets the tensors of the call, which are in the order of the list, to those of the case. */
 static void connect(rnn_case *c) {
-    const DLTensor *tensor[BP_RNN_TENSORS];
     for (int i = 0; i < BP_RNN_TENSORS; i++) {
-        tensor[i] = c->tensor[i].memory ? &c->tensor[i].view.tensor : NULL;
+        const DLTensor *tensor = c->tensor[i].memory ? &c->tensor[i].view.tensor : NULL;
+        memcpy((char *)&c->call + offsetof(bp_rnn_call, input) + (size_t)i * sizeof tensor, &tensor, sizeof tensor);
     }
-    c->call.input = tensor[BP_RNN_INPUT];
-    c->call.weight_ih = tensor[BP_RNN_WEIGHT_IH];
-    c->call.weight_hh = tensor[BP_RNN_WEIGHT_HH];
-    c->call.weight_hr = tensor[BP_RNN_WEIGHT_HR];
-    c->call.bias_ih = tensor[BP_RNN_BIAS_IH];
-    c->call.bias_hh = tensor[BP_RNN_BIAS_HH];
-    c->call.initial_hidden = tensor[BP_RNN_INITIAL_HIDDEN];
-    c->call.initial_cell = tensor[BP_RNN_INITIAL_CELL];
-    c->call.lengths = tensor[BP_RNN_LENGTHS];
-    c->call.output = tensor[BP_RNN_OUTPUT];
-    c->call.final_hidden = tensor[BP_RNN_FINAL_HIDDEN];
-    c->call.final_cell = tensor[BP_RNN_FINAL_CELL];
-    c->call.reserve = tensor[BP_RNN_RESERVE];
-    c->call.output_gradient = tensor[BP_RNN_OUTPUT_GRADIENT];
-    c->call.final_hidden_gradient = tensor[BP_RNN_FINAL_HIDDEN_GRADIENT];
-    c->call.final_cell_gradient = tensor[BP_RNN_FINAL_CELL_GRADIENT];
-    c->call.input_gradient = tensor[BP_RNN_INPUT_GRADIENT];
-    c->call.initial_hidden_gradient = tensor[BP_RNN_INITIAL_HIDDEN_GRADIENT];
-    c->call.initial_cell_gradient = tensor[BP_RNN_INITIAL_CELL_GRADIENT];
-    c->call.weight_ih_gradient = tensor[BP_RNN_WEIGHT_IH_GRADIENT];
-    c->call.weight_hh_gradient = tensor[BP_RNN_WEIGHT_HH_GRADIENT];
-    c->call.weight_hr_gradient = tensor[BP_RNN_WEIGHT_HR_GRADIENT];
-    c->call.bias_ih_gradient = tensor[BP_RNN_BIAS_IH_GRADIENT];
-    c->call.bias_hh_gradient = tensor[BP_RNN_BIAS_HH_GRADIENT];
 }
 
 /* Makes the tensors that bp_rnn_shape() reads. */

@@ -3,46 +3,42 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name;
-    size_t at; /* in bp_rnn_call */
-} tensors[BP_RNN_TENSORS] = {
-#define TENSOR(number, member) [BP_RNN_##number] = {#member, offsetof(bp_rnn_call, member)}
-    TENSOR(INPUT, input),
-    TENSOR(WEIGHT_IH, weight_ih),
-    TENSOR(WEIGHT_HH, weight_hh),
-    TENSOR(WEIGHT_HR, weight_hr),
-    TENSOR(BIAS_IH, bias_ih),
-    TENSOR(BIAS_HH, bias_hh),
-    TENSOR(INITIAL_HIDDEN, initial_hidden),
-    TENSOR(INITIAL_CELL, initial_cell),
-    TENSOR(LENGTHS, lengths),
-    TENSOR(OUTPUT, output),
-    TENSOR(FINAL_HIDDEN, final_hidden),
-    TENSOR(FINAL_CELL, final_cell),
-    TENSOR(RESERVE, reserve),
-    TENSOR(OUTPUT_GRADIENT, output_gradient),
-    TENSOR(FINAL_HIDDEN_GRADIENT, final_hidden_gradient),
-    TENSOR(FINAL_CELL_GRADIENT, final_cell_gradient),
-    TENSOR(INPUT_GRADIENT, input_gradient),
-    TENSOR(INITIAL_HIDDEN_GRADIENT, initial_hidden_gradient),
-    TENSOR(INITIAL_CELL_GRADIENT, initial_cell_gradient),
-    TENSOR(WEIGHT_IH_GRADIENT, weight_ih_gradient),
-    TENSOR(WEIGHT_HH_GRADIENT, weight_hh_gradient),
-    TENSOR(WEIGHT_HR_GRADIENT, weight_hr_gradient),
-    TENSOR(BIAS_IH_GRADIENT, bias_ih_gradient),
-    TENSOR(BIAS_HH_GRADIENT, bias_hh_gradient),
-#undef TENSOR
-};
+static const char *const names[BP_RNN_TENSORS] = {"input",
+                                                  "weight_ih",
+                                                  "weight_hh",
+                                                  "weight_hr",
+                                                  "bias_ih",
+                                                  "bias_hh",
+                                                  "initial_hidden",
+                                                  "initial_cell",
+                                                  "lengths",
+                                                  "output",
+                                                  "final_hidden",
+                                                  "final_cell",
+                                                  "reserve",
+                                                  "output_gradient",
+                                                  "final_hidden_gradient",
+                                                  "final_cell_gradient",
+                                                  "input_gradient",
+                                                  "initial_hidden_gradient",
+                                                  "initial_cell_gradient",
+                                                  "weight_ih_gradient",
+                                                  "weight_hh_gradient",
+                                                  "weight_hr_gradient",
+                                                  "bias_ih_gradient",
+                                                  "bias_hh_gradient"};
+
+_Static_assert(offsetof(bp_rnn_call, input) + BP_RNN_TENSORS * sizeof(const DLTensor *) == sizeof(bp_rnn_call),
+               "the tensors of a call are not those of the list");
 
 const DLTensor *bp__rnn_tensor(const bp_rnn_call *call, bp_rnn_tensor which) {
     const DLTensor *tensor;
-    memcpy(&tensor, (const char *)call + tensors[which].at, sizeof tensor);
+    memcpy(&tensor, (const char *)call + offsetof(bp_rnn_call, input) + (size_t)which * sizeof tensor, sizeof tensor);
     return tensor;
 }
 
 const char *bp__rnn_name(bp_rnn_tensor which) {
-    return tensors[which].name;
+    return names[which];
 }
 
 const bp_rnn_tensor *bp__rnn_operands(bp_rnn_pass pass, int *inputs) {
