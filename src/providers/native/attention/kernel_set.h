@@ -14,6 +14,7 @@
 #else
 #define ROWS 6
 #endif
+#define DOTS 4 /* keys that are multiplied at a time */
 
 #define TEMPLATE "providers/native/attention/kernel_number.h"
 #include "providers/native/kernel_each_real.h"
