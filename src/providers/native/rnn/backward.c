@@ -90,7 +90,7 @@ static part part_of(const call *c, int64_t unit, int task, const bp__rnn_panels 
 /* Multiplies rows of the current step, [items][size], with a panel. */
 static void multiply(const call *c, const part *s, const bp__rnn_panels *panels, size_t array, size_t memory) {
     const int64_t *item = c->base.item ? c->base.item + s->from : NULL;
-    c->base.plan->kernels->product(s->to - s->from, panels->vectors, panels->inner,
+    c->base.plan->kernels->product(s->to - s->from, panels->vectors, panels->inner, c->base.plan->block,
                                    row_at(c, array, c->step, item ? 0 : s->from, panels->inner), panels->inner, item,
                                    c->base.workspace + memory + (size_t)s->block * panels->block_bytes, s->sums);
 }

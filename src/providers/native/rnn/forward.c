@@ -5,16 +5,20 @@
  * that no thread waits for another within a step. A projection is a second stage of each step. */
 #include "work.h"
 
-enum { INPUT_PLAIN, INPUT_PACKED, INPUTS }; /* the product of the input, by the layout of weight_ih */
+/* Products: of the input with weight_ih where it is, and packed; of states with the other weights where they are. */
+enum { INPUT_PLAIN, INPUT_PACKED, RECURRENT, PROJECTION, PRODUCTS };
+
+/* Steps up to which copying a weight to panels takes more time than it saves. */
+enum { FEW_STEPS = 4 };
 
 typedef struct prepared {
     bp__rnn_work work; /* must be first */
     bp__rnn_panels hidden, projection;
-    bp_prepared *product[INPUTS];
-    bool packs;             /* the second one packs its operand */
-    int64_t parts;          /* of the items, of BP__RNN_ROWS each */
-    int64_t columns, cells; /* of a row of the arrays of hidden states and of cells: whole panels */
-    size_t panels, projection_panels, bias, gates, states, cell, raw, scratch; /* offsets in the workspace */
+    bp_prepared *product[PRODUCTS]; /* NULL: not used */
+    bool packs;                     /* the second one packs its operand */
+    int64_t parts;                  /* of the items, of BP__RNN_ROWS each */
+    int64_t columns, cells;         /* of a row of the arrays of hidden states and of cells: whole panels */
+    size_t panels, projection_panels, bias, gates, states, cell, raw, products, scratch; /* offsets in the workspace */
 } prepared;
 
 /* A weight that was packed before the call. */
@@ -27,9 +31,9 @@ typedef struct packed {
 
 /* A step of a call. */
 typedef struct call {
-    bp__rnn_call base; /* must be first */
-    const char *panels, *projection_panels;
-    int64_t index; /* of the step, 0 for the first in each direction's order */
+    bp__rnn_call base;                      /* must be first */
+    const char *panels, *projection_panels; /* NULL: the weight is where it is */
+    int64_t index;                          /* of the step, 0 for the first in each direction's order */
 } call;
 
 static const prepared *plan_of(const call *c) {
@@ -274,6 +278,46 @@ static void write_output(const call *c, const part *s) {
     }
 }
 
+/* The sums of a part's rows. */
+typedef struct sums_of_part {
+    const char *at;
+    int64_t row, gate; /* numbers from one to the next */
+} sums_of_part;
+
+/* Multiplies the rows of a part, [items][size], with a panel; or returns where the product of a matrix has its sums, in
+ * rows of `all` numbers. */
+static sums_of_part sums_of(const call *c, const part *s, const bp__rnn_panels *panels, const char *weights,
+                            const char *states, int64_t size, int64_t all, int task) {
+    const prepared *plan = plan_of(c);
+    if (!weights) {
+        const int64_t row = s->direction * bp__rnn_problem_of(&plan->work)->batch + s->from;
+        return (sums_of_part){bp__rnn_memory(&c->base, plan->products, row * all + s->first), all, panels->units};
+    }
+    char *sums = c->base.workspace + plan->work.sums + (size_t)task * plan->work.sums_bytes;
+    if (s->from < s->active) {
+        const int64_t block = s->direction * panels->blocks + s->block;
+        plan->work.kernels->product(s->active - s->from, panels->vectors, panels->inner, plan->work.block, states, size,
+                                    NULL, weights + (size_t)block * panels->block_bytes, sums);
+    }
+    return (sums_of_part){sums, panels->gates * panels->width, panels->width};
+}
+
+/* Multiplies the states of all items with a weight where it is. */
+static bp_status multiply_states(const call *c, int which) {
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    const bool recurrent = which == RECURRENT;
+    const int64_t all = recurrent ? plan->work.rows : p->output_size;
+    bp_status status = BP_OK;
+    for (int d = 0; d < p->directions && status == BP_OK; d++) {
+        status = bp__rnn_multiply(
+            plan->product[which], recurrent ? state_at(c, d, 0, 0, 0) : cell_at(c, plan->raw, d, 0, 0),
+            bp__rnn_at(&c->base, recurrent ? BP_RNN_WEIGHT_HH : BP_RNN_WEIGHT_HR, d, 0, 0),
+            bp__rnn_memory(&c->base, plan->products, d * p->batch * all), NULL, c->base.workspace + plan->scratch);
+    }
+    return status;
+}
+
 /* Computes the states of the units of one block. */
 static void compute_states(void *context, int64_t unit, int task) {
     const call *c = context;
@@ -285,12 +329,8 @@ static void compute_states(void *context, int64_t unit, int task) {
     const int64_t number = (int64_t)bp__rnn_number(&plan->work), slots = p->mode == BP_RNN_GRU ? 4 : panels->gates;
     const part s = part_of(c, unit, panels);
     const int64_t block = s.direction * panels->blocks + s.block;
-    char *sums = c->base.workspace + plan->work.sums + (size_t)task * plan->work.sums_bytes;
-    if (s.from < s.active) {
-        plan->work.kernels->product(s.active - s.from, panels->vectors, panels->inner,
-                                    state_at(c, s.direction, 0, s.from, 0), plan->columns, NULL,
-                                    c->panels + (size_t)block * panels->block_bytes, sums);
-    }
+    const sums_of_part sums =
+        sums_of(c, &s, panels, c->panels, state_at(c, s.direction, 0, s.from, 0), plan->columns, plan->work.rows, task);
     for (int64_t row = s.from; row < s.active; row++) {
         const int64_t item = bp__rnn_item(&c->base, row);
         const int64_t at = (s.direction * p->steps + s.step) * p->batch + item;
@@ -298,8 +338,9 @@ static void compute_states(void *context, int64_t unit, int task) {
             .units = s.count,
             .gate = p->hidden_size,
             .width = panels->width,
+            .sum = sums.gate,
             .x = bp__rnn_memory(&c->base, plan->gates, at * plan->work.rows + s.first),
-            .sums = sums + (row - s.from) * panels->gates * panels->width * number,
+            .sums = sums.at + (row - s.from) * sums.row * number,
             .bias = bp__rnn_memory(&c->base, plan->bias, block * slots * panels->width),
             .before = projects ? NULL : state_at(c, s.direction, 0, row, s.first),
             .after =
@@ -320,25 +361,42 @@ static void compute_projection(void *context, int64_t unit, int task) {
     const bp__rnn_panels *panels = &plan->projection;
     const part s = part_of(c, unit, panels);
     const int64_t number = (int64_t)bp__rnn_number(&plan->work);
-    char *sums = c->base.workspace + plan->work.sums + (size_t)task * plan->work.sums_bytes;
-    if (s.from < s.active) {
-        plan->work.kernels->product(
-            s.active - s.from, panels->vectors, panels->inner, cell_at(c, plan->raw, s.direction, s.from, 0),
-            plan->cells, NULL,
-            c->projection_panels + (size_t)(s.direction * panels->blocks + s.block) * panels->block_bytes, sums);
-    }
+    const sums_of_part sums =
+        sums_of(c, &s, panels, c->projection_panels, cell_at(c, plan->raw, s.direction, s.from, 0), plan->cells,
+                bp__rnn_problem_of(&plan->work)->output_size, task);
     for (int64_t row = s.from; row < s.active; row++) {
-        memcpy(state_at(c, s.direction, 1, row, s.first), sums + (row - s.from) * panels->width * number,
+        memcpy(state_at(c, s.direction, 1, row, s.first), sums.at + (row - s.from) * sums.row * number,
                (size_t)(s.count * number));
     }
     write_output(c, &s);
 }
 
+/* Returns the panels of a weight: packed before the call, or now; NULL if they are not worth it. */
+static const char *panels_of(const call *c, bp_rnn_tensor which, const packed *given, size_t memory) {
+    if (given || !c->base.tensor[which] || bp__rnn_problem_of(c->base.plan)->steps <= FEW_STEPS) {
+        return given ? given->memory : NULL;
+    }
+    pack_weight(plan_of(c), which, c->base.tensor[which], c->base.workspace + memory);
+    return c->base.workspace + memory;
+}
+
+static bp_status run_step(call *c) {
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    bp_status status = c->panels ? BP_OK : multiply_states(c, RECURRENT);
+    if (status == BP_OK) {
+        bp__rnn_stage(&plan->work, compute_states, c, p->directions * plan->hidden.blocks * plan->parts);
+    }
+    if (status == BP_OK && p->tensor[BP_RNN_WEIGHT_HR].dtype) {
+        status = c->projection_panels ? BP_OK : multiply_states(c, PROJECTION);
+        bp__rnn_stage(&plan->work, compute_projection, c, p->directions * plan->projection.blocks * plan->parts);
+    }
+    return status;
+}
+
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
-    const packed *hidden = packed_of(exec, BP_RNN_WEIGHT_HH), *projection = packed_of(exec, BP_RNN_WEIGHT_HR);
-    const bool projects = p->tensor[BP_RNN_WEIGHT_HR].dtype != 0;
     call c;
     memset(&c, 0, sizeof c);
     bp_status status = bp__rnn_open(&plan->work, operands, exec, &c.base);
@@ -348,32 +406,22 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     if (status != BP_OK) {
         return status;
     }
-    c.panels = hidden ? hidden->memory : c.base.workspace + plan->panels;
-    c.projection_panels = projection ? projection->memory : c.base.workspace + plan->projection_panels;
-    if (!hidden && p->steps > 0) {
-        pack_weight(plan, BP_RNN_WEIGHT_HH, c.base.tensor[BP_RNN_WEIGHT_HH], c.base.workspace + plan->panels);
-    }
-    if (projects && !projection && p->steps > 0) {
-        pack_weight(plan, BP_RNN_WEIGHT_HR, c.base.tensor[BP_RNN_WEIGHT_HR],
-                    c.base.workspace + plan->projection_panels);
-    }
+    c.panels = panels_of(&c, BP_RNN_WEIGHT_HH, packed_of(exec, BP_RNN_WEIGHT_HH), plan->panels);
+    c.projection_panels = panels_of(&c, BP_RNN_WEIGHT_HR, packed_of(exec, BP_RNN_WEIGHT_HR), plan->projection_panels);
     load_biases(&c);
     load_states(&c);
-    for (c.index = 0; c.index < p->steps && !bp__stops(&c.base.stop); c.index++) {
-        bp__rnn_stage(&plan->work, compute_states, &c, p->directions * plan->hidden.blocks * plan->parts);
-        if (projects) {
-            bp__rnn_stage(&plan->work, compute_projection, &c, p->directions * plan->projection.blocks * plan->parts);
-        }
+    for (c.index = 0; c.index < p->steps && status == BP_OK && !bp__stops(&c.base.stop); c.index++) {
+        status = run_step(&c);
     }
     store_states(&c);
-    return bp__stop_status(&c.base.stop);
+    return status == BP_OK ? bp__stop_status(&c.base.stop) : status;
 }
 
 /* ---- Plans ---- */
 
 static void destroy(bp_prepared *self) {
     prepared *plan = (prepared *)self;
-    for (int i = 0; i < INPUTS; i++) {
+    for (int i = 0; i < PRODUCTS; i++) {
         if (plan->product[i]) {
             plan->product[i]->destroy(plan->product[i]);
         }
@@ -398,25 +446,52 @@ static bp_status prepare_input(prepared *plan) {
     return status != BP_OK ? status : bp__rnn_product(&plan->work, &shape, &plan->packs, &plan->product[INPUT_PACKED]);
 }
 
+/* Prepares the products of states with weights where they are. */
+static bp_status prepare_states(prepared *plan) {
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    const int64_t *hh = p->tensor[BP_RNN_WEIGHT_HH].stride, *hr = p->tensor[BP_RNN_WEIGHT_HR].stride;
+    const bp__rnn_shape recurrent = {.batch = 1,
+                                     .m = p->batch,
+                                     .n = plan->work.rows,
+                                     .k = p->output_size,
+                                     .a = {plan->columns, 1, 0},
+                                     .b = {hh[2], hh[1], 0},
+                                     .c = {plan->work.rows, 1, 0}};
+    const bp__rnn_shape projection = {.batch = 1,
+                                      .m = p->batch,
+                                      .n = p->output_size,
+                                      .k = p->hidden_size,
+                                      .a = {plan->cells, 1, 0},
+                                      .b = {hr[2], hr[1], 0},
+                                      .c = {p->output_size, 1, 0}};
+    if (p->steps > FEW_STEPS) {
+        return BP_OK;
+    }
+    const bp_status status = bp__rnn_product(&plan->work, &recurrent, NULL, &plan->product[RECURRENT]);
+    return status == BP_OK && p->tensor[BP_RNN_WEIGHT_HR].dtype
+               ? bp__rnn_product(&plan->work, &projection, NULL, &plan->product[PROJECTION])
+               : status;
+}
+
 static void lay_out(prepared *plan) {
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
     const size_t number = bp__rnn_number(&plan->work);
     const bool lstm = p->mode == BP_RNN_LSTM, projects = p->tensor[BP_RNN_WEIGHT_HR].dtype != 0;
+    const bool few = p->steps <= FEW_STEPS;
     const int64_t rows = p->directions * p->batch;
     size_t *end = &plan->work.base.workspace, most = 0;
-    plan->columns =
-        (projects ? plan->projection : plan->hidden).blocks * (projects ? plan->projection : plan->hidden).width;
-    plan->cells = plan->hidden.blocks * plan->hidden.width;
-    plan->panels = bp__rnn_reserve(end, plan->hidden.block_bytes, p->directions, plan->hidden.blocks);
-    plan->projection_panels =
-        bp__rnn_reserve(end, plan->projection.block_bytes, projects ? p->directions : 0, plan->projection.blocks);
+    plan->panels = bp__rnn_reserve(end, plan->hidden.block_bytes, few ? 0 : p->directions, plan->hidden.blocks);
+    plan->projection_panels = bp__rnn_reserve(end, plan->projection.block_bytes, projects && !few ? p->directions : 0,
+                                              plan->projection.blocks);
     plan->bias = bp__rnn_reserve(end, number, 4 * p->directions, plan->cells);
     plan->gates = bp__rnn_reserve(end, number, p->directions * p->steps * p->batch, plan->work.rows);
     plan->states = bp__rnn_reserve(end, number, 2 * rows, plan->columns);
     plan->cell = bp__rnn_reserve(end, number, lstm ? rows : 0, plan->cells);
     plan->raw = bp__rnn_reserve(end, number, projects ? rows : 0, plan->cells);
-    for (int i = 0; i < INPUTS; i++) {
-        most = plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
+    plan->products = bp__rnn_reserve(end, number, few ? rows : 0,
+                                     plan->work.rows > p->output_size ? plan->work.rows : p->output_size);
+    for (int i = 0; i < PRODUCTS; i++) {
+        most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
     }
     plan->scratch = bp__rnn_reserve(end, 1, 1, (int64_t)most);
 }
@@ -435,8 +510,12 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
     plan->work.base.pack = pack;
     plan->hidden = bp__rnn_panels_of(&plan->work, bp__rnn_gates(p), p->hidden_size, p->output_size);
     plan->projection = bp__rnn_panels_of(&plan->work, 1, p->output_size, p->hidden_size);
+    const bp__rnn_panels *output = p->tensor[BP_RNN_WEIGHT_HR].dtype ? &plan->projection : &plan->hidden;
+    plan->columns = output->blocks * output->width;
+    plan->cells = plan->hidden.blocks * plan->hidden.width;
     plan->parts = (p->batch + BP__RNN_ROWS - 1) / BP__RNN_ROWS;
-    const bp_status status = prepare_input(plan);
+    bp_status status = prepare_input(plan);
+    status = status == BP_OK ? prepare_states(plan) : status;
     if (status != BP_OK) {
         destroy(&plan->work.base);
         return status;

@@ -43,8 +43,8 @@ INLINE VECTOR NAME(tanh)(VECTOR x) {
 
 /* ---- Products ---- */
 
-INLINE void NAME(tile)(int rows, int vectors, int64_t inner, const NAME(number) * a, int64_t a_row, const int64_t *item,
-                       const NAME(number) * panel, NAME(number) * sums) {
+INLINE void NAME(tile)(int rows, int vectors, int64_t inner, bool adds, const NAME(number) * a, int64_t a_row,
+                       const int64_t *item, const NAME(number) * panel, NAME(number) * sums) {
     VECTOR sum[TILE];
     const NAME(number) * row[TILE];
     UNROLL
@@ -72,17 +72,17 @@ INLINE void NAME(tile)(int rows, int vectors, int64_t inner, const NAME(number) 
     }
     UNROLL
     for (int i = 0; i < rows * vectors; i++) {
-        NAME(store)(sums + i * NAME(LANES), sum[i]);
+        NAME(store)(sums + i * NAME(LANES), adds ? sum[i] + NAME(load)(sums + i * NAME(LANES)) : sum[i]);
     }
 }
 
-INLINE void NAME(tiles)(int64_t rows, int vectors, int64_t inner, const NAME(number) * a, int64_t a_row,
+INLINE void NAME(tiles)(int64_t rows, int vectors, int64_t inner, bool adds, const NAME(number) * a, int64_t a_row,
                         const int64_t *item, const NAME(number) * panel, NAME(number) * sums) {
     int64_t done = 0;
 #define TILES(count)                                                                                                   \
     for (; rows - done >= (count); done += (count)) {                                                                  \
         NAME(tile)                                                                                                     \
-        ((count), vectors, inner, item ? a : a + done * a_row, a_row, item ? item + done : NULL, panel,                \
+        ((count), vectors, inner, adds, item ? a : a + done * a_row, a_row, item ? item + done : NULL, panel,          \
          sums + done * vectors * NAME(LANES));                                                                         \
     }
     TILES(TILE / vectors)
@@ -91,13 +91,20 @@ INLINE void NAME(tiles)(int64_t rows, int vectors, int64_t inner, const NAME(num
 #undef TILES
 }
 
-static void NAME(product)(int64_t rows, int vectors, int64_t inner, const void *a, int64_t a_row, const int64_t *item,
-                          const void *panel, void *sums) {
-    if (vectors == BP__RNN_VECTORS_GRU) {
-        NAME(tiles)(rows, BP__RNN_VECTORS_GRU, inner, a, a_row, item, panel, sums);
-    } else {
-        NAME(tiles)(rows, BP__RNN_VECTORS, inner, a, a_row, item, panel, sums);
-    }
+static void NAME(product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *of_a, int64_t a_row,
+                          const int64_t *item, const void *of_panel, void *sums) {
+    const NAME(number) *a = of_a, *panel = of_panel;
+    int64_t k = 0;
+    do {
+        const int64_t terms = inner - k < block ? inner - k : block;
+        const NAME(number) *rest = panel + k * vectors * NAME(LANES);
+        if (vectors == BP__RNN_VECTORS_GRU) {
+            NAME(tiles)(rows, BP__RNN_VECTORS_GRU, terms, k > 0, a + k, a_row, item, rest, sums);
+        } else {
+            NAME(tiles)(rows, BP__RNN_VECTORS, terms, k > 0, a + k, a_row, item, rest, sums);
+        }
+        k += block;
+    } while (k < inner);
 }
 
 /* ---- Steps ---- */
@@ -110,7 +117,7 @@ INLINE VECTOR NAME(given)(const bp__rnn_row *row, int gate, int64_t j) {
 
 INLINE VECTOR NAME(recurrent)(const bp__rnn_row *row, int gate, int64_t j) {
     const NAME(number) *sums = row->sums;
-    return NAME(load)(sums + gate * row->width + j);
+    return NAME(load_some)(sums + gate * row->sum + j, row->units - j);
 }
 
 INLINE VECTOR NAME(gate)(const bp__rnn_row *row, int gate, int64_t j) {

@@ -3,7 +3,8 @@
  * The input's part of the gates is one matrix product for all steps. In each step, threads take blocks of hidden units:
  * a block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes
  * of one vector each, and its states follow without another pass over memory. An element of a sum is one chain of
- * operations in the order of the columns. It depends on no other item, block or thread.
+ * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
+ * not copied to panels: the sums are products of matrices then, which are the same chains.
  *
  * Items are ordered by their lengths, the longest first, so that those of a step are the first rows of the states. */
 #ifndef BP_NATIVE_RNN_H
@@ -15,7 +16,8 @@
 typedef struct bp__rnn_row {
     int64_t units;
     int64_t gate;       /* from gate to gate in x and saved */
-    int64_t width;      /* from gate to gate in sums and bias */
+    int64_t width;      /* from gate to gate in bias */
+    int64_t sum;        /* from gate to gate in sums */
     const void *x;      /* the input's part of the gates */
     const void *sums;   /* the hidden state's part */
     const void *bias;   /* of each gate; of GRU a fourth one, which is added to the sums of n */
@@ -37,15 +39,16 @@ typedef struct bp__rnn_slope {
     void *recurrent; /* GRU: those by the hidden state's part */
 } bp__rnn_slope;
 
-/* Kernels for one type. Memory behind `units` is read and written up to whole vectors in before, after, cell, hidden,
- * sums and bias, which are the provider's, except in bp__rnn_slope.before and cell_before. */
+/* Kernels for one type. Memory behind `units` is read and written up to whole vectors in before, after, cell, hidden
+ * and bias, which are the provider's, except in bp__rnn_slope.before and cell_before. */
 typedef struct bp__rnn_kernels {
     int lanes;
     size_t number; /* bytes */
     /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (BP__RNN_VECTORS or one of both); row i
-     * of A is item[i], or i without items (NULL). */
-    void (*product)(int64_t rows, int vectors, int64_t inner, const void *a, int64_t a_row, const int64_t *item,
-                    const void *panel, void *sums);
+     * of A is item[i], or i without items (NULL). Sums of `block` terms are added up, as in products of matrices, so
+     * that these have the same bits. */
+    void (*product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *a, int64_t a_row,
+                    const int64_t *item, const void *panel, void *sums);
     void (*forward[4])(const bp__rnn_row *row); /* of each bp_rnn_mode */
     void (*backward[4])(const bp__rnn_slope *slope);
     /* LSTM: the hidden state before a projection, from what a step saved. */

@@ -47,6 +47,27 @@ size_t bp__rnn_reserve(size_t *end, size_t element, int64_t rows, int64_t column
     return at;
 }
 
+/* Returns the terms of a sum that products of matrices add up at a time. */
+static int64_t block_of(const bp__rnn_work *plan) {
+    enum { SIDE = 16 };
+    bp_problem problem = {
+        .struct_size = sizeof problem, .op = BP_OP_GEMM, .dtype = plan->problem.dtype, .policy = plan->problem.policy};
+    bp__native_choice choices[BP__NATIVE_PATHS];
+    problem.of.gemm = (bp_gemm_problem){.m = SIDE,
+                                        .n = SIDE,
+                                        .k = SIDE,
+                                        .a_row = SIDE,
+                                        .a_column = 1,
+                                        .b_row = SIDE,
+                                        .b_column = 1,
+                                        .c_row = SIDE,
+                                        .c_column = 1,
+                                        .alpha = BP_FACTOR_ONE,
+                                        .batch = 1};
+    bp__native_choose(plan->host, &problem, choices);
+    return choices[0].kernels->k_block;
+}
+
 void bp__rnn_begin(bp__rnn_work *plan, const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
                    int threads) {
     const bp_rnn_problem *p = &problem->of.rnn;
@@ -60,6 +81,7 @@ void bp__rnn_begin(bp__rnn_work *plan, const bp_host *host, const bp_problem *pr
     plan->rows = bp__rnn_gates(p) * p->hidden_size;
     plan->is_one_item = p->steps == 1 || p->batch == 1 || x[0] == x[1] * p->batch;
     plan->x_row = p->batch == 1 ? x[0] : x[1];
+    plan->block = block_of(plan);
     plan->order = bp__rnn_reserve(&plan->base.workspace, sizeof(int64_t), lengths, p->batch);
     plan->active = bp__rnn_reserve(&plan->base.workspace, sizeof(int64_t), lengths, p->steps + 1);
     plan->sums_bytes = (size_t)(BP__RNN_ROWS * BP__RNN_VECTORS_GRU * kernels->lanes) * kernels->number;

@@ -31,6 +31,7 @@ typedef struct bp__rnn_work {
     int64_t rows;     /* gates of a direction */
     bool is_one_item; /* steps and items of the input are one dimension, with `x_row` from one to the next */
     int64_t x_row;
+    int64_t block;        /* terms of a sum that products of matrices add up at a time */
     size_t order, active; /* offsets in the workspace: items by length, and their number in each step */
     size_t sums;          /* offset of the sums of a panel, for each thread `sums_bytes` */
     size_t sums_bytes;
