@@ -19,6 +19,7 @@
  *   pool.h      pooling and its gradients
  *   norm.h      batch normalization and its gradients
  *   attention.h attention and its gradients
+ *   rnn.h       recurrent layers and their gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -46,6 +47,7 @@
 #include "backplane/pool.h"
 #include "backplane/norm.h"
 #include "backplane/attention.h"
+#include "backplane/rnn.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

@@ -1,5 +1,5 @@
-/* network.h - describes convolutions, pooling, batch normalization and attention to providers: members of the union in
- * bp_problem (provider.h). */
+/* network.h - describes convolutions, pooling, batch normalization, attention and recurrent layers to providers:
+ * members of the union in bp_problem (provider.h). */
 #ifndef BACKPLANE_NETWORK_H
 #define BACKPLANE_NETWORK_H
 
@@ -132,6 +132,67 @@ typedef struct bp_attention_problem {
     int64_t batch_shape[BP_MAX_ATTENTION_NDIM];
     bp_attention_layout tensor[BP_ATTENTION_TENSORS];
 } bp_attention_problem;
+
+typedef enum bp_rnn_mode { BP_RNN_TANH, BP_RNN_RELU, BP_RNN_LSTM, BP_RNN_GRU } bp_rnn_mode;
+
+/* The tensors of a recurrent layer, by their names in rnn.h. */
+typedef enum bp_rnn_tensor {
+    BP_RNN_INPUT,
+    BP_RNN_WEIGHT_IH,
+    BP_RNN_WEIGHT_HH,
+    BP_RNN_WEIGHT_HR,
+    BP_RNN_BIAS_IH,
+    BP_RNN_BIAS_HH,
+    BP_RNN_INITIAL_HIDDEN,
+    BP_RNN_INITIAL_CELL,
+    BP_RNN_LENGTHS,
+    BP_RNN_OUTPUT,
+    BP_RNN_FINAL_HIDDEN,
+    BP_RNN_FINAL_CELL,
+    BP_RNN_RESERVE,
+    BP_RNN_OUTPUT_GRADIENT,
+    BP_RNN_FINAL_HIDDEN_GRADIENT,
+    BP_RNN_FINAL_CELL_GRADIENT,
+    BP_RNN_INPUT_GRADIENT,
+    BP_RNN_INITIAL_HIDDEN_GRADIENT,
+    BP_RNN_INITIAL_CELL_GRADIENT,
+    BP_RNN_WEIGHT_IH_GRADIENT,
+    BP_RNN_WEIGHT_HH_GRADIENT,
+    BP_RNN_WEIGHT_HR_GRADIENT,
+    BP_RNN_BIAS_IH_GRADIENT,
+    BP_RNN_BIAS_HH_GRADIENT,
+    BP_RNN_TENSORS
+} bp_rnn_tensor;
+
+#define BP_MAX_RNN_NDIM 3
+
+/* Layout of one tensor. The strides are those of the dimensions in rnn.h, the direction's included; columns of the
+ * output are those of both directions. RESERVE is compact, and has no strides. */
+typedef struct bp_rnn_layout {
+    uint32_t dtype; /* a bp_dtype; 0: the tensor is absent, and its address is NULL */
+    uint32_t reserved;
+    int64_t stride[BP_MAX_RNN_NDIM]; /* in elements; 0 if the size is 1, and in dimensions that the tensor lacks */
+} bp_rnn_layout;
+
+/* A recurrent layer, as rnn.h describes it; since 2.7. Operands: RNN {INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH,
+ * BIAS_HH, INITIAL_HIDDEN, INITIAL_CELL, LENGTHS, OUTPUT, FINAL_HIDDEN, FINAL_CELL, RESERVE}; RNN_BACKWARD
+ * {OUTPUT_GRADIENT, FINAL_HIDDEN_GRADIENT, FINAL_CELL_GRADIENT, INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, INITIAL_HIDDEN,
+ * INITIAL_CELL, LENGTHS, OUTPUT, RESERVE, INPUT_GRADIENT, INITIAL_HIDDEN_GRADIENT, INITIAL_CELL_GRADIENT,
+ * WEIGHT_IH_GRADIENT, WEIGHT_HH_GRADIENT, WEIGHT_HR_GRADIENT, BIAS_IH_GRADIENT, BIAS_HH_GRADIENT}.
+ *
+ * `steps`, `batch` and `input_size` may be 0. The strides of the written operands do not overlap. Types are F32 and
+ * F64; LENGTHS is I64, and the provider checks its values before it writes. RESERVE has `directions` x `steps` x
+ * `batch` x 5 (LSTM), 4 (GRU) or 0 times `hidden_size` elements; RNN_BACKWARD runs on the provider that wrote it. */
+typedef struct bp_rnn_problem {
+    int64_t steps, batch;
+    int64_t input_size, hidden_size;
+    int64_t output_size; /* of one direction: the rows of WEIGHT_HR if it is present, otherwise hidden_size */
+    uint8_t mode;        /* a bp_rnn_mode */
+    uint8_t directions;  /* 1 or 2 */
+    uint8_t reverse;     /* the one direction takes the steps in descending order */
+    uint8_t reserved[5];
+    bp_rnn_layout tensor[BP_RNN_TENSORS];
+} bp_rnn_problem;
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
- * einsum, convolutions, attention, plans, settings and libraries. Each function is the C function with its name, and
- * throws or returns the status as backplane.hpp tells. */
+ * einsum, convolutions, attention, recurrent layers, plans, settings and libraries. Each function is the C function
+ * with its name, and throws or returns the status as backplane.hpp tells. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
@@ -477,6 +477,13 @@ BACKPLANE_OBJECT(plan, attention_plan, (const bp_attention_call &call, const opt
                  bp_attention_plan(made.put(), detail::of(o), &call))
 BACKPLANE_OBJECT(explanation, attention_explain, (const bp_attention_call &call, const options *o = nullptr),
                  (made, call, o), bp_attention_explain(made.put(), detail::of(o), &call))
+
+/* Recurrent layers: see rnn.h. */
+BACKPLANE_FUNCTION(rnn_run, (const bp_rnn_call &call, const options *o = nullptr), bp_rnn_run(detail::of(o), &call))
+BACKPLANE_OBJECT(plan, rnn_plan, (const bp_rnn_call &call, const options *o = nullptr), (made, call, o),
+                 bp_rnn_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, rnn_explain, (const bp_rnn_call &call, const options *o = nullptr), (made, call, o),
+                 bp_rnn_explain(made.put(), detail::of(o), &call))
 
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT

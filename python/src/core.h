@@ -420,6 +420,10 @@ PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names
 
 PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- rnn.c ---- */
+
+PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

@@ -100,6 +100,7 @@ static PyMethodDef functions[] = {
     {"pool", WITH_NAMES(core_pool), "Pooling or its gradient, with the indices as a tuple, or its explanation."},
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
+    {"rnn", WITH_NAMES(core_rnn), "A recurrent layer or its gradients as a tuple, or its explanation as a dict."},
     {"batch_norm", WITH_NAMES(core_batch_norm),
      "Batch normalization or its gradients, as a tuple, or its explanation."},
     {"cosine", core_cosine, METH_VARARGS, "Returns a cosine or sine transform of one dimension."},

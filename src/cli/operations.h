@@ -89,6 +89,7 @@ typedef struct cli_job {
         vector_words vector;
         bp_batch_norm_call norm;
         attention_words attention;
+        bp_rnn_call rnn;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -113,7 +114,7 @@ typedef struct cli_measured {
     bp_status (*check)(cli_check *check, const cli_job *job);
 } cli_measured;
 
-#define JOB_OPERANDS 8
+#define JOB_OPERANDS 13
 
 struct cli_operation {
     const char *name;           /* NULL ends the list */
@@ -132,7 +133,8 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_linalg[], operations_vectors[];
+    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_linalg[],
+    operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -170,7 +172,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
-        "relu", 0, NULL, "Convolutions, batch_norm: negative elements of the output become 0."                         \
+        "relu", 0, NULL, "Convolutions, batch_norm, rnn: negative elements of the output become 0."                    \
     }
 
 #define OPTIONS_POOL                                                                                                   \
@@ -187,6 +189,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"gqa", 0, NULL, "sdpa: heads of QUERY share heads of KEY and VALUE."},                                        \
         {"scale", 0, "X", "sdpa: factor of the scores; default 1 / square root of the last size of QUERY."}, {         \
         "dropout", 0, "P", "sdpa: probability of a weight to become 0; --seed chooses which; default 0."               \
+    }
+
+#define OPTIONS_RNN                                                                                                    \
+    {"reverse", 0, NULL, "rnn, lstm, gru: take the steps in descending order."}, {                                     \
+        "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
     }
 
 #define OPTIONS_LINALG                                                                                                 \
@@ -264,6 +271,7 @@ bp_status check_convolution(cli_check *check, const cli_job *job);
 bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
+bp_status check_rnn(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

@@ -134,7 +134,7 @@ typedef struct bp__family {
 } bp__family;
 
 /* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention)
+#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -422,7 +422,7 @@ void bp__plan_epoch_next(void);
 /* ---- One call (product_fast_path.c: products; operation_fast_path.c: all other operations; slow_path.c) ---- */
 #define BP__KEY_WORDS 64
 #define BP__OPERANDS 3       /* of a product */
-#define BP__MOST_OPERANDS 11 /* of any other operation: gradients of attention */
+#define BP__MOST_OPERANDS 20 /* of any other operation: gradients of a recurrent layer */
 
 /* Everything that distinguishes calls, except addresses and the values of scalars. */
 typedef struct bp__call_key {

@@ -3,19 +3,7 @@
 #ifndef BP_TESTS_ATTENTION_CASES_H
 #define BP_TESTS_ATTENTION_CASES_H
 
-#include "backplane.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-/* A tensor, with memory between its elements. */
-typedef struct attention_tensor {
-    bp_view view;
-    bp_dtype dtype;
-    char *memory;
-    int64_t all; /* elements of the memory */
-    unsigned char *used;
-} attention_tensor;
+#include "support/strided.h"
 
 typedef enum attention_mask { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_F32, ATTENTION_OWN } attention_mask;
 
@@ -36,13 +24,11 @@ typedef struct attention_shape {
 typedef struct attention_case {
     attention_shape shape;
     bp_attention_call call;
-    attention_tensor tensor[BP_ATTENTION_TENSORS];
+    strided_tensor tensor[BP_ATTENTION_TENSORS];
     int64_t seed[2];
     char text[256];
 } attention_case;
 
-extern uint64_t attention_random;
-int64_t attention_between(int64_t low, int64_t high);
 /* Makes a random shape. */
 attention_shape attention_any(bp_dtype dtype);
 
@@ -51,11 +37,6 @@ void attention_begin(attention_case *c, const attention_shape *shape);
 /* Turns a forward call that ran into one for the gradients. */
 void attention_turn(attention_case *c);
 void attention_end(attention_case *c);
-
-int64_t attention_elements(const attention_tensor *t);
-/* Element `index` of the compact order. */
-double attention_get(const attention_tensor *t, int64_t index);
-void attention_put(attention_tensor *t, int64_t index, double value);
 
 /* Compare the written tensors with the reference; the test fails if they differ by more than rounding, or if the memory
  * between their elements was written. */

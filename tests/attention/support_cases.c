@@ -11,141 +11,35 @@
 
 #include <cmocka.h>
 
-uint64_t attention_random = 1;
-
-static uint64_t next_random(void) {
-    attention_random ^= attention_random << 13;
-    attention_random ^= attention_random >> 7;
-    attention_random ^= attention_random << 17;
-    return attention_random;
-}
-
-int64_t attention_between(int64_t low, int64_t high) {
-    return low + (int64_t)(next_random() % (uint64_t)(high - low + 1));
-}
-
-static double number(void) {
-    return (double)(next_random() >> 11) * 0x1p-52 - 1;
-}
-
-/* ---- Tensors ---- */
-
-int64_t attention_elements(const attention_tensor *t) {
-    int64_t count = 1;
-    for (int d = 0; d < t->view.tensor.ndim; d++) {
-        count *= t->view.shape[d];
-    }
-    return count;
-}
-
-static int64_t position(const attention_tensor *t, int64_t index) {
-    int64_t at = 0;
-    for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
-        at += index % t->view.shape[d] * t->view.strides[d];
-        index /= t->view.shape[d];
-    }
-    return at;
-}
-
-static double load(bp_dtype dtype, const char *from) {
-    double value = 0;
-    bp_view a, b;
-    if (dtype == BP_BOOL) {
-        return *from != 0;
-    }
-    if (dtype == BP_I64) {
-        return (double)*(const int64_t *)(const void *)from;
-    }
-    assert_int_equal(bp_view_init(&a, (void *)(uintptr_t)from, dtype, 0, (const int64_t[]){1}, NULL), BP_OK);
-    assert_int_equal(bp_view_init(&b, &value, BP_F64, 0, (const int64_t[]){1}, NULL), BP_OK);
-    assert_int_equal(bp_tensor_copy(&b.tensor, &a.tensor), BP_OK);
-    return value;
-}
-
-double attention_get(const attention_tensor *t, int64_t index) {
-    const char *from = t->memory + (size_t)position(t, index) * bp_dtype_size(t->dtype);
-    return t->dtype == BP_F32   ? (double)*(const float *)(const void *)from
-           : t->dtype == BP_F64 ? *(const double *)(const void *)from
-                                : load(t->dtype, from);
-}
-
-void attention_put(attention_tensor *t, int64_t index, double value) {
-    char *to = t->memory + (size_t)position(t, index) * bp_dtype_size(t->dtype);
-    bp_view a, b;
-    if (t->dtype == BP_BOOL) {
-        *to = value != 0;
-        return;
-    }
-    assert_int_equal(bp_view_init(&a, &value, BP_F64, 0, (const int64_t[]){1}, NULL), BP_OK);
-    assert_int_equal(bp_view_init(&b, to, t->dtype, 0, (const int64_t[]){1}, NULL), BP_OK);
-    assert_int_equal(bp_tensor_copy(&b.tensor, &a.tensor), BP_OK);
-}
-
-/* Makes a tensor whose dimensions are in a random order in memory, with gaps. */
-static void make(attention_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, bool compact) {
-    int order[8];
-    int64_t strides[8] = {0}, step = compact ? 1 : attention_between(1, 2);
-    for (int d = 0; d < ndim; d++) {
-        order[d] = d;
-    }
-    for (int d = ndim - 1; d > 0 && !compact; d--) {
-        const int other = next_random() % 3 ? d : (int)attention_between(0, d), kept = order[d];
-        order[d] = order[other];
-        order[other] = kept;
-    }
-    for (int d = ndim - 1; d >= 0; d--) {
-        strides[order[d]] = step;
-        step *= shape[order[d]] > 0 ? shape[order[d]] : 1;
-        step += compact ? 0 : attention_between(0, 2);
-    }
-    t->dtype = dtype;
-    t->all = step + 1;
-    t->memory = malloc((size_t)t->all * bp_dtype_size(dtype));
-    t->used = calloc((size_t)t->all, 1);
-    assert_non_null(t->memory);
-    assert_non_null(t->used);
-    memset(t->memory, 0x5a, (size_t)t->all * bp_dtype_size(dtype));
-    assert_int_equal(bp_view_init(&t->view, t->memory, dtype, ndim, shape, strides), BP_OK);
-    for (int64_t i = 0; i < attention_elements(t); i++) {
-        t->used[position(t, i)] = 1;
-    }
-}
-
-static void fill(attention_tensor *t, double scale) {
-    for (int64_t i = 0; i < attention_elements(t); i++) {
-        attention_put(t, i, number() * scale);
-    }
-}
-
 /* ---- Cases ---- */
 
 enum { MOST_WORK = 10000000 };
 
 static int64_t length(void) {
-    switch (attention_between(0, 5)) {
+    switch (strided_between(0, 5)) {
     case 0:
-        return attention_between(1, 4);
+        return strided_between(1, 4);
     case 1:
-        return attention_between(5, 40);
+        return strided_between(5, 40);
     case 2:
-        return attention_between(120, 140);
+        return strided_between(120, 140);
     case 3:
-        return attention_between(250, 300);
+        return strided_between(250, 300);
     default:
-        return attention_between(1, 70);
+        return strided_between(1, 70);
     }
 }
 
 static int64_t width(void) {
-    switch (attention_between(0, 5)) {
+    switch (strided_between(0, 5)) {
     case 0:
-        return attention_between(1, 9);
+        return strided_between(1, 9);
     case 1:
-        return attention_between(60, 70);
+        return strided_between(60, 70);
     case 2:
-        return attention_between(0, 2) ? 64 : attention_between(127, 256);
+        return strided_between(0, 2) ? 64 : strided_between(127, 256);
     default:
-        return attention_between(1, 40);
+        return strided_between(1, 40);
     }
 }
 
@@ -159,20 +53,20 @@ static int64_t items_work(const attention_shape *s) {
 
 attention_shape attention_any(bp_dtype dtype) {
     attention_shape s = {.dtype = dtype,
-                         .batch_ndim = (int)attention_between(0, 3),
+                         .batch_ndim = (int)strided_between(0, 3),
                          .queries = length(),
                          .keys = length(),
                          .size = width(),
                          .value_size = width(),
-                         .broadcast = attention_between(0, 3) == 0,
-                         .logsumexp = attention_between(0, 1),
-                         .compact = attention_between(0, 1)};
+                         .broadcast = strided_between(0, 3) == 0,
+                         .logsumexp = strided_between(0, 1),
+                         .compact = strided_between(0, 1)};
     for (int d = 0; d < s.batch_ndim; d++) {
-        s.batch[d] = attention_between(1, 3);
+        s.batch[d] = strided_between(1, 3);
     }
-    if (s.batch_ndim > 0 && attention_between(0, 3) == 0) {
+    if (s.batch_ndim > 0 && strided_between(0, 3) == 0) {
         static const int64_t heads[][3] = {{4, 2, 2}, {4, 1, 1}, {6, 3, 3}, {8, 2, 4}, {4, 4, 1}, {3, 1, 3}};
-        const int64_t *of = heads[attention_between(0, 5)];
+        const int64_t *of = heads[strided_between(0, 5)];
         s.batch[s.batch_ndim - 1] = of[0];
         s.key_heads = of[1];
         s.value_heads = of[2];
@@ -181,10 +75,10 @@ attention_shape attention_any(bp_dtype dtype) {
     while (items_work(&s) > MOST_WORK) { /* the reference takes about a nanosecond for each */
         *(s.queries > s.keys ? &s.queries : &s.keys) /= 2;
     }
-    s.causal = attention_between(0, 3) == 0;
-    s.mask = s.causal || attention_between(0, 1) ? ATTENTION_NO_MASK : (attention_mask)attention_between(1, 3);
-    s.dropout = attention_between(0, 5) ? 0 : attention_between(0, 4) ? 0.3 : 1;
-    s.scale = attention_between(0, 3) ? 0 : number();
+    s.causal = strided_between(0, 3) == 0;
+    s.mask = s.causal || strided_between(0, 1) ? ATTENTION_NO_MASK : (attention_mask)strided_between(1, 3);
+    s.dropout = strided_between(0, 5) ? 0 : strided_between(0, 4) ? 0.3 : 1;
+    s.scale = strided_between(0, 3) ? 0 : strided_number();
     return s;
 }
 
@@ -194,14 +88,14 @@ static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype d
     int64_t shape[8];
     int ndim = 0;
     /* Leading dimensions of size 1 may be left out. */
-    bool leading = broadcast && next_random() % 3 == 0;
+    bool leading = broadcast && strided_next() % 3 == 0;
     for (int d = 0; d < s->batch_ndim; d++) {
         const int64_t size = d == s->batch_ndim - 1 && heads ? heads : s->batch[d];
-        if (leading && next_random() % 2) {
+        if (leading && strided_next() % 2) {
             continue;
         }
         leading = false;
-        shape[ndim++] = broadcast && next_random() % 2 ? 1 : size;
+        shape[ndim++] = broadcast && strided_next() % 2 ? 1 : size;
     }
     if (rows >= 0) {
         shape[ndim++] = rows;
@@ -209,7 +103,7 @@ static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype d
     if (columns >= 0) {
         shape[ndim++] = columns;
     }
-    make(&c->tensor[which], dtype, ndim, shape, s->compact);
+    strided_make(&c->tensor[which], dtype, ndim, shape, s->compact);
 }
 
 static const DLTensor *tensor_of(const attention_case *c, bp_attention_tensor which) {
@@ -220,17 +114,17 @@ static const DLTensor *tensor_of(const attention_case *c, bp_attention_tensor wh
 static void make_mask(attention_case *c, int ndim, const int64_t *out) {
     const attention_shape *s = &c->shape;
     const bp_dtype dtypes[] = {BP_DTYPE_NONE, BP_BOOL, BP_F32, s->dtype};
-    attention_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
-    const int64_t rows = attention_between(0, 2) ? s->queries : 1, keys = attention_between(0, 3) ? s->keys : 1;
+    strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
+    const int64_t rows = strided_between(0, 2) ? s->queries : 1, keys = strided_between(0, 3) ? s->keys : 1;
     const attention_shape own = *s;
     memcpy(c->shape.batch, out, (size_t)ndim * sizeof *out);
     c->shape.batch_ndim = ndim;
-    make_matrix(c, BP_ATTENTION_MASK, dtypes[s->mask], 0, rows, keys, attention_between(0, 1));
+    make_matrix(c, BP_ATTENTION_MASK, dtypes[s->mask], 0, rows, keys, strided_between(0, 1));
     c->shape = own;
-    const bool all = attention_between(0, 5) == 0;
-    for (int64_t i = 0; i < attention_elements(mask); i++) {
-        const bool open = !all && next_random() % 4 != 0;
-        attention_put(mask, i, s->mask == ATTENTION_BOOL ? open : open ? 3 * number() : -INFINITY);
+    const bool all = strided_between(0, 5) == 0;
+    for (int64_t i = 0; i < strided_elements(mask); i++) {
+        const bool open = !all && strided_next() % 4 != 0;
+        strided_put(mask, i, s->mask == ATTENTION_BOOL ? open : open ? 3 * strided_number() : -INFINITY);
     }
 }
 
@@ -257,15 +151,15 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     make_matrix(c, BP_ATTENTION_KEY, s->dtype, s->key_heads, s->keys, s->size, s->broadcast);
     make_matrix(c, BP_ATTENTION_VALUE, s->dtype, s->value_heads, s->keys, s->value_size, s->broadcast);
     for (int i = BP_ATTENTION_QUERY; i <= BP_ATTENTION_VALUE; i++) {
-        fill(&c->tensor[i], 1.5);
+        strided_fill(&c->tensor[i], 1.5);
     }
     if (s->dropout > 0) {
-        make(&c->tensor[BP_ATTENTION_SEED], BP_I64, 1, (const int64_t[]){2}, false);
-        c->seed[0] = (int64_t)next_random();
-        c->seed[1] = attention_between(0, 1000);
+        strided_make(&c->tensor[BP_ATTENTION_SEED], BP_I64, 1, (const int64_t[]){2}, false);
+        c->seed[0] = (int64_t)strided_next();
+        c->seed[1] = strided_between(0, 1000);
         for (int i = 0; i < 2; i++) {
-            memcpy(c->tensor[BP_ATTENTION_SEED].memory + 8 * position(&c->tensor[BP_ATTENTION_SEED], i), &c->seed[i],
-                   8);
+            memcpy(c->tensor[BP_ATTENTION_SEED].memory + 8 * strided_position(&c->tensor[BP_ATTENTION_SEED], i),
+                   &c->seed[i], 8);
         }
     }
     c->call = (bp_attention_call){.struct_size = sizeof c->call,
@@ -282,9 +176,9 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     if (s->mask) {
         make_mask(c, ndim - 2, out);
     }
-    make(&c->tensor[BP_ATTENTION_OUTPUT], dtype, ndim, out, s->compact);
+    strided_make(&c->tensor[BP_ATTENTION_OUTPUT], dtype, ndim, out, s->compact);
     if (s->logsumexp) {
-        make(&c->tensor[BP_ATTENTION_LOGSUMEXP], dtype == BP_F64 ? BP_F64 : BP_F32, ndim - 1, out, s->compact);
+        strided_make(&c->tensor[BP_ATTENTION_LOGSUMEXP], dtype == BP_F64 ? BP_F64 : BP_F32, ndim - 1, out, s->compact);
     }
     connect(c);
     snprintf(c->text, sizeof c->text,
@@ -296,15 +190,15 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
 }
 
 void attention_turn(attention_case *c) {
-    attention_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
     c->call.pass = BP_ATTENTION_BACKWARD;
-    make(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], c->shape.dtype, output->view.tensor.ndim, output->view.shape,
-         c->shape.compact);
-    fill(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], 1);
+    strided_make(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], c->shape.dtype, output->view.tensor.ndim, output->view.shape,
+                 c->shape.compact);
+    strided_fill(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], 1);
     for (int i = 0; i < 3; i++) {
-        const attention_tensor *of = &c->tensor[BP_ATTENTION_QUERY + i];
-        make(&c->tensor[BP_ATTENTION_QUERY_GRADIENT + i], c->shape.dtype, of->view.tensor.ndim, of->view.shape,
-             c->shape.compact);
+        const strided_tensor *of = &c->tensor[BP_ATTENTION_QUERY + i];
+        strided_make(&c->tensor[BP_ATTENTION_QUERY_GRADIENT + i], c->shape.dtype, of->view.tensor.ndim, of->view.shape,
+                     c->shape.compact);
     }
     connect(c);
 }

@@ -11,17 +11,6 @@
 
 #include <cmocka.h>
 
-static void check_gaps(const attention_tensor *t, const char *text) {
-    const size_t size = bp_dtype_size(t->dtype);
-    for (int64_t i = 0; i < t->all; i++) {
-        for (size_t b = 0; b < size && !t->used[i]; b++) {
-            if (t->memory[(size_t)i * size + b] != 0x5a) {
-                fail_msg("%s: memory between the elements was written", text);
-            }
-        }
-    }
-}
-
 /* ---- Dropout ---- */
 
 static uint32_t random_word(const attention_case *c, int64_t row, int64_t key) {
@@ -52,12 +41,12 @@ typedef struct numbers {
 static numbers numbers_of(const attention_case *c) {
     numbers n = {{NULL}};
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
-        const attention_tensor *t = &c->tensor[i];
-        const int64_t count = t->memory ? attention_elements(t) : 0;
+        const strided_tensor *t = &c->tensor[i];
+        const int64_t count = t->memory ? strided_elements(t) : 0;
         n.of[i] = calloc((size_t)count + 1, sizeof(double));
         assert_non_null(n.of[i]);
         for (int64_t at = 0; at < count; at++) {
-            n.of[i][at] = attention_get(t, at);
+            n.of[i][at] = strided_get(t, at);
         }
     }
     return n;
@@ -71,8 +60,8 @@ static void release(numbers *n) {
 
 /* Index of the first element of a tensor's matrix for an item of the output; heads may be shared. */
 static int64_t matrix_of(const attention_case *c, bp_attention_tensor which, const int64_t *item) {
-    const attention_tensor *t = &c->tensor[which];
-    const attention_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    const strided_tensor *t = &c->tensor[which];
+    const strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
     const int batch = t->view.tensor.ndim - 2, all = output->view.tensor.ndim - 2;
     int64_t index = 0;
     for (int d = 0; d < batch; d++) {
@@ -88,7 +77,7 @@ static int64_t matrix_of(const attention_case *c, bp_attention_tensor which, con
 
 /* Value of the mask for a row and a key. */
 static double mask_at(const attention_case *c, const double *mask, int64_t row, int64_t key) {
-    const attention_tensor *t = &c->tensor[BP_ATTENTION_MASK];
+    const strided_tensor *t = &c->tensor[BP_ATTENTION_MASK];
     const int64_t *size = &t->view.shape[t->view.tensor.ndim - 2];
     const double value = mask[(size[0] == 1 ? 0 : row) * size[1] + (size[1] == 1 ? 0 : key)];
     return c->shape.mask == ATTENTION_BOOL ? (value != 0 ? 0 : -INFINITY) : value;
@@ -142,7 +131,7 @@ static void weigh(const attention_case *c, const numbers *n, const int64_t *item
 }
 
 static void item_at(const attention_case *c, int64_t index, int64_t *item) {
-    const attention_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    const strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
     for (int d = output->view.tensor.ndim - 3; d >= 0; d--) {
         item[d] = index % output->view.shape[d];
         index /= output->view.shape[d];
@@ -150,7 +139,7 @@ static void item_at(const attention_case *c, int64_t index, int64_t *item) {
 }
 
 static int64_t items_of(const attention_case *c) {
-    const attention_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    const strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
     int64_t items = 1;
     for (int d = 0; d < output->view.tensor.ndim - 2; d++) {
         items *= output->view.shape[d];
@@ -215,22 +204,22 @@ void attention_reference(const attention_case *c, double *output) {
 }
 
 void attention_compare_output(const attention_case *c) {
-    const attention_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
-    const int64_t count = attention_elements(output);
+    const strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    const int64_t count = strided_elements(output);
     double *want = malloc((size_t)count * 2 * sizeof *want + 8);
     assert_non_null(want);
     compute_output(c, want, want + count);
     for (int64_t i = 0; i < count; i++) {
-        const double got = attention_get(output, i);
+        const double got = strided_get(output, i);
         if (!agrees(got, want[i], want[count + i])) {
             fail_msg("%s: output %" PRId64 " is %.9g; it must be %.9g, within %.3g", c->text, i, got, want[i],
                      want[count + i]);
         }
     }
     free(want);
-    check_gaps(output, c->text);
+    strided_check_gaps(output, c->text);
     if (c->shape.logsumexp) {
-        check_gaps(&c->tensor[BP_ATTENTION_LOGSUMEXP], c->text);
+        strided_check_gaps(&c->tensor[BP_ATTENTION_LOGSUMEXP], c->text);
     }
 }
 
@@ -289,7 +278,7 @@ void attention_compare_gradients(const attention_case *c) {
     numbers n = numbers_of(c);
     assert_non_null(r.weight);
     for (int i = 0; i < 3; i++) {
-        const int64_t count = attention_elements(&c->tensor[BP_ATTENTION_QUERY + i]);
+        const int64_t count = strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]);
         of[i] = (sums){calloc((size_t)count + 1, sizeof(double)), calloc((size_t)count + 1, sizeof(double))};
         assert_non_null(of[i].value);
         assert_non_null(of[i].bound);
@@ -302,9 +291,9 @@ void attention_compare_gradients(const attention_case *c) {
         }
     }
     for (int i = 0; i < 3; i++) {
-        const attention_tensor *got = &c->tensor[BP_ATTENTION_QUERY_GRADIENT + i];
-        for (int64_t at = 0; at < attention_elements(got); at++) {
-            const double value = attention_get(got, at), want = of[i].value[at];
+        const strided_tensor *got = &c->tensor[BP_ATTENTION_QUERY_GRADIENT + i];
+        for (int64_t at = 0; at < strided_elements(got); at++) {
+            const double value = strided_get(got, at), want = of[i].value[at];
             const double bound = of[i].bound[at] + rounding(s->dtype) * fabs(want) + 1e-6 * rounding(s->dtype) +
                                  (s->dtype == BP_F16 ? 0x1p-24 : 0);
             if (!agrees(value, want, bound)) {
@@ -312,7 +301,7 @@ void attention_compare_gradients(const attention_case *c) {
                          names[i], at, value, want, bound);
             }
         }
-        check_gaps(got, c->text);
+        strided_check_gaps(got, c->text);
         free(of[i].value);
         free(of[i].bound);
     }

@@ -62,22 +62,22 @@ static void kernels_have_their_names(void **state) {
 static void special_values_reach_the_output(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)state;
-    attention_random = 7;
+    strided_random = 7;
     for (int i = 0; i < 3 * 4 * 3 * 12; i++) {
         const int which = i / 3 % 4;
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = attention_between(1, 40),
-                                       .keys = attention_between(1, 150),
-                                       .size = attention_between(1, 9),
-                                       .value_size = attention_between(1, 9),
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 150),
+                                       .size = strided_between(1, 9),
+                                       .value_size = strided_between(1, 9),
                                        .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        attention_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
-        attention_put(t, attention_between(0, attention_elements(t) - 1), values[i % 3]);
+        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
         run(&c, kernels[i / 12 % KERNELS]);
         attention_compare_output(&c);
         attention_end(&c);
@@ -87,20 +87,20 @@ static void special_values_reach_the_output(void **state) {
 /* Scores up to a few thousand: weights of 0 and 1, without overflow. */
 static void huge_scores_do_not_overflow(void **state) {
     (void)state;
-    attention_random = 8;
+    strided_random = 8;
     for (int i = 0; i < 24; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
-                                       .queries = attention_between(1, 40),
-                                       .keys = attention_between(1, 300),
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 300),
                                        .size = 8,
                                        .value_size = 5,
                                        .scale = 1000,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
         run(&c, kernels[i % KERNELS]);
-        for (int64_t e = 0; e < attention_elements(&c.tensor[BP_ATTENTION_OUTPUT]); e++) {
-            assert_true(isfinite(attention_get(&c.tensor[BP_ATTENTION_OUTPUT], e)));
+        for (int64_t e = 0; e < strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]); e++) {
+            assert_true(isfinite(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], e)));
         }
         attention_compare_output(&c);
         attention_end(&c);
@@ -109,7 +109,7 @@ static void huge_scores_do_not_overflow(void **state) {
 
 static void sizes_may_be_zero(void **state) {
     (void)state;
-    attention_random = 9;
+    strided_random = 9;
     for (int i = 0; i < 5 * KERNELS; i++) {
         attention_shape shape = {.dtype = BP_F32,
                                  .batch_ndim = 1,
@@ -138,7 +138,7 @@ static void sizes_may_be_zero(void **state) {
 /* Keys that are cut into parts, for few rows and for panels. */
 static void long_keys_are_merged(void **state) {
     (void)state;
-    attention_random = 10;
+    strided_random = 10;
     for (int i = 0; i < 24; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
@@ -146,10 +146,10 @@ static void long_keys_are_merged(void **state) {
                                        .batch = {i % 3 ? 4 : 1},
                                        .key_heads = i % 3 == 1 ? 1 : 0,
                                        .value_heads = i % 3 == 1 ? 1 : 0,
-                                       .queries = i % 2 ? attention_between(1, 4) : attention_between(5, 50),
-                                       .keys = attention_between(1024, 3000),
-                                       .size = attention_between(1, 40),
-                                       .value_size = attention_between(1, 40),
+                                       .queries = i % 2 ? strided_between(1, 4) : strided_between(5, 50),
+                                       .keys = strided_between(1024, 3000),
+                                       .size = strided_between(1, 40),
+                                       .value_size = strided_between(1, 40),
                                        .mask = i % 5 == 0 ? ATTENTION_BOOL : ATTENTION_NO_MASK,
                                        .causal = i % 5 == 1,
                                        .logsumexp = true};
@@ -200,7 +200,7 @@ static void compare_threads(attention_case *c, const char *kernel) {
 
 static void threads_do_not_change_bits(void **state) {
     (void)state;
-    attention_random = 11;
+    strided_random = 11;
     for (int i = 0; i < 4 * KERNELS; i++) {
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
                                        .batch_ndim = 1,
@@ -225,7 +225,7 @@ static void threads_do_not_change_bits(void **state) {
 /* The last item of a batch is bitwise equal if it is computed alone. */
 static void batch_does_not_change_bits(void **state) {
     (void)state;
-    attention_random = 12;
+    strided_random = 12;
     for (int i = 0; i < 4 * KERNELS; i++) {
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
                                        .batch_ndim = 1,
@@ -238,7 +238,7 @@ static void batch_does_not_change_bits(void **state) {
         attention_case c;
         attention_begin(&c, &shape);
         run(&c, kernels[i / 4]);
-        const attention_tensor *output = &c.tensor[BP_ATTENTION_OUTPUT];
+        const strided_tensor *output = &c.tensor[BP_ATTENTION_OUTPUT];
         const size_t bytes = (size_t)(shape.queries * shape.value_size) * bp_dtype_size(shape.dtype);
         char *kept = malloc(bytes), *last = output->memory + 19 * bytes;
         assert_non_null(kept);
@@ -262,7 +262,7 @@ static void batch_does_not_change_bits(void **state) {
 static double loss(const attention_case *c, const double *weights, double *output) {
     double sum = 0;
     attention_reference(c, output);
-    for (int64_t i = 0; i < attention_elements(&c->tensor[BP_ATTENTION_OUTPUT]); i++) {
+    for (int64_t i = 0; i < strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]); i++) {
         sum += weights[i] * output[i];
     }
     return sum;
@@ -271,7 +271,7 @@ static double loss(const attention_case *c, const double *weights, double *outpu
 static void gradients_are_slopes_of_the_loss(void **state) {
     const double step = 1e-5;
     (void)state;
-    attention_random = 13;
+    strided_random = 13;
     for (int i = 0; i < 8 * KERNELS; i++) {
         const attention_shape shape = {.dtype = BP_F64,
                                        .batch_ndim = 2,
@@ -292,23 +292,23 @@ static void gradients_are_slopes_of_the_loss(void **state) {
         run(&c, kernels[i / 8]);
         attention_turn(&c);
         run(&c, kernels[i / 8]);
-        const int64_t count = attention_elements(&c.tensor[BP_ATTENTION_OUTPUT]);
+        const int64_t count = strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]);
         double *weights = malloc((size_t)count * 2 * sizeof *weights);
         assert_non_null(weights);
         for (int64_t o = 0; o < count; o++) {
-            weights[o] = attention_get(&c.tensor[BP_ATTENTION_OUTPUT_GRADIENT], o);
+            weights[o] = strided_get(&c.tensor[BP_ATTENTION_OUTPUT_GRADIENT], o);
         }
         for (int t = 0; t < 3; t++) {
-            attention_tensor *of = &c.tensor[BP_ATTENTION_QUERY + t];
-            for (int64_t at = 0; at < attention_elements(of); at++) {
-                const double value = attention_get(of, at);
-                attention_put(of, at, value + step);
+            strided_tensor *of = &c.tensor[BP_ATTENTION_QUERY + t];
+            for (int64_t at = 0; at < strided_elements(of); at++) {
+                const double value = strided_get(of, at);
+                strided_put(of, at, value + step);
                 const double above = loss(&c, weights, weights + count);
-                attention_put(of, at, value - step);
+                strided_put(of, at, value - step);
                 const double below = loss(&c, weights, weights + count);
-                attention_put(of, at, value);
+                strided_put(of, at, value);
                 const double slope = (above - below) / (2 * step);
-                const double got = attention_get(&c.tensor[BP_ATTENTION_QUERY_GRADIENT + t], at);
+                const double got = strided_get(&c.tensor[BP_ATTENTION_QUERY_GRADIENT + t], at);
                 if (!(fabs(got - slope) <= 1e-7 * (1 + fabs(slope)))) {
                     fail_msg("%s: tensor %d, element %d: gradient %.10g, slope %.10g", c.text, t, (int)at, got, slope);
                 }

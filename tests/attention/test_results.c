@@ -37,7 +37,7 @@ static void run(attention_case *c, const char *settings) {
 
 static void outputs_equal_the_reference(void **state) {
     (void)state;
-    attention_random = 42;
+    strided_random = 42;
     for (int i = 0; i < reduced(CASES); i++) {
         attention_case c;
         const attention_shape shape = attention_any(dtypes[i % DTYPES]);
@@ -50,7 +50,7 @@ static void outputs_equal_the_reference(void **state) {
 
 static void gradients_equal_the_reference(void **state) {
     (void)state;
-    attention_random = 43;
+    strided_random = 43;
     for (int i = 0; i < reduced(GRADIENT_CASES); i++) {
         attention_case c;
         attention_shape shape = attention_any(dtypes[i % DTYPES]);

@@ -88,6 +88,11 @@ static const char *const cases[][WORDS] = {
     {"sdpa", "6x4x3", "2x5x3", "6x5x2", "1x5", "--gqa"},
     {"sdpa", "2x9x4", "2x7x4", "2x7x3", "--causal", "--dropout", "0.4", "--seed", "9"},
     {"sdpa", "1x1", "1x1", "1x1"},
+    {"rnn", "3x2x5", "4x5", "4x4", "4", "4", "2x4"},
+    {"rnn", "3x2x5", "2x4x5", "2x4x4", "--relu"},
+    {"lstm", "4x3x5", "16x5", "16x4", "16", "16", "3x4", "3x4", "--reverse"},
+    {"lstm", "2x3x5", "2x16x5", "2x16x3", "2x3x4", "--projection"},
+    {"gru", "4x3x5", "2x12x5", "2x12x4", "2x12", "2x12", "2x3x4"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -215,7 +220,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0 || strcmp(operation, "sdpa") == 0) {
+    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0 || strcmp(operation, "sdpa") == 0 ||
+        strcmp(operation, "rnn") == 0 || strcmp(operation, "lstm") == 0 || strcmp(operation, "gru") == 0) {
         return !is_complex;
     }
     if (strncmp(operation, "rfft", 4) == 0 || strncmp(operation, "ihfft", 5) == 0) {

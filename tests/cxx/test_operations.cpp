@@ -267,12 +267,49 @@ static void text() {
     bp::print(stdout, a);
 }
 
+/* A unit that adds its input to its state, and its gradients: each input and the first state reach the last output. */
+static void recurrent_layer() {
+    const float input[3][1][1] = {{{1}}, {{2}}, {{4}}}, weight[1][1] = {{1}}, slopes[3][1][1] = {{{0}}, {{0}}, {{3}}};
+    float output[3][1][1] = {}, state[1][1] = {}, by_input[3][1][1] = {}, by_weight[1][1] = {};
+    const bp::const_view x = input, w = weight, g = slopes;
+    const bp::view y = output, h = state, dx = by_input, dw = by_weight;
+    auto call = bp::init<bp_rnn_call>();
+    call.mode = BP_RNN_RELU;
+    call.input = x.get();
+    call.weight_ih = w.get();
+    call.weight_hh = w.get();
+    call.output = y.get();
+    call.final_hidden = h.get();
+    bp::rnn_run(call);
+    CHECK(near(output[0][0][0], 1) && near(output[2][0][0], 7) && near(state[0][0], 7));
+    CHECK(!bp::rnn_explain(call).candidates().empty());
+    std::memset(output, 0, sizeof output);
+    const bp::plan plan = bp::rnn_plan(call);
+    CHECK(plan.describe().operands == 13);
+    bp::execute(plan, {x, w, w, {}, {}, {}, {}, {}, {}, y, h, {}, {}});
+    CHECK(near(output[1][0][0], 3));
+    const bp::options none("dispatch.exclude=native");
+    CHECK(thrown([&] { bp::rnn_run(call, &none); }) == BP_E_NO_CANDIDATE);
+
+    call.pass = BP_RNN_BACKWARD;
+    call.final_hidden = nullptr;
+    call.output_gradient = g.get();
+    call.input_gradient = dx.get();
+    call.weight_hh_gradient = dw.get();
+    CHECK(bp::nothrow::rnn_run(call) == BP_OK);
+    CHECK(near(by_input[0][0][0], 3) && near(by_input[2][0][0], 3) && near(by_weight[0][0], 3 * (1 + 3)));
+    call.directions = 3;
+    CHECK(bp::nothrow::rnn_run(call) == BP_E_ARGUMENT);
+    CHECK(thrown([&] { bp::rnn_run(call); }) == BP_E_ARGUMENT);
+}
+
 int main() {
     products();
     nested_products();
     linear_algebra();
     transforms();
     attention();
+    recurrent_layer();
     plans_live_as_long_as_their_handles();
     settings_and_libraries();
     text();

@@ -1,5 +1,5 @@
-/* support_network_calls.c - makes small calls of convolutions, pooling, batch normalization and attention, in all
- * ways in which the library allocates memory for them. */
+/* support_network_calls.c - makes small calls of convolutions, pooling, batch normalization, attention and recurrent
+ * layers, in all ways in which the library allocates memory for them. */
 #include "ops/network_calls.h"
 
 #include <stdio.h>
@@ -233,4 +233,64 @@ bp_status call_attention(void) {
 
 bp_status call_attention_math(void) {
     return attend("cuda.flash_sdp=false, cuda.mem_efficient_sdp=false");
+}
+
+/* ---- Recurrent layers ---- */
+
+enum { STEPS = 32, UNITS = 96, GATES = 4 * UNITS }; /* so large that products pack their operands */
+
+/* Packs the weights of a plan, and runs it. */
+static bp_status run_packed_rnn(const bp_plan *plan, bp_operand operands[13]) {
+    const bp_packed *list[13] = {NULL};
+    bp_status status = BP_OK;
+    for (int i = 1; i <= 3 && status == BP_OK; i++) {
+        bp_packed *packed;
+        status = bp_plan_pack(plan, i, &operands[i], &packed);
+        list[i] = status == BP_OK ? packed : NULL;
+    }
+    if (status == BP_OK) {
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
+        status = bp_execute(plan, operands, &exec);
+    }
+    for (int i = 1; i <= 3; i++) {
+        bp_packed_release((bp_packed *)(uintptr_t)list[i]);
+    }
+    return status;
+}
+
+bp_status call_rnn(void) {
+    static float x[STEPS * ITEMS * UNITS], gates[GATES * UNITS], by_gates[GATES * UNITS], square[UNITS * UNITS],
+        y[STEPS * ITEMS * UNITS], saved[STEPS * ITEMS * 5 * UNITS];
+    static const int64_t inputs[] = {STEPS, ITEMS, UNITS}, rows[] = {GATES, UNITS}, projection[] = {UNITS, UNITS},
+                         reserve[] = {1, STEPS, ITEMS, 5 * UNITS};
+    bp_view input, weight, weight_hr, output, kept, gradient;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = bp_view_init(&input, x, BP_F32, 3, inputs, NULL);
+    status = status == BP_OK ? bp_view_init(&weight, gates, BP_F32, 2, rows, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&weight_hr, square, BP_F32, 2, projection, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&output, y, BP_F32, 3, inputs, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&kept, saved, BP_F32, 4, reserve, NULL) : status;
+    status = status == BP_OK ? bp_view_init(&gradient, by_gates, BP_F32, 2, rows, NULL) : status;
+    bp_rnn_call call = {.struct_size = sizeof call,
+                        .mode = BP_RNN_LSTM,
+                        .input = &input.tensor,
+                        .weight_ih = &weight.tensor,
+                        .weight_hh = &weight.tensor,
+                        .weight_hr = &weight_hr.tensor,
+                        .output = &output.tensor};
+    status = status == BP_OK ? bp_rnn_run(NULL, &call) : status;
+    status = status == BP_OK ? release(bp_rnn_explain(&explanation, NULL, &call), &explanation) : status;
+    status = status == BP_OK ? bp_rnn_plan(&plan, NULL, &call) : status;
+    if (status == BP_OK) {
+        status = run_packed_rnn(plan, (bp_operand[13]){{x, 0}, {gates, 0}, {gates, 0}, {square, 0}, [9] = {y, 0}});
+        bp_plan_release(plan);
+    }
+    call.pass = BP_RNN_TRAINING;
+    call.reserve = &kept.tensor;
+    status = status == BP_OK ? bp_rnn_run(NULL, &call) : status;
+    call.pass = BP_RNN_BACKWARD;
+    call.output_gradient = &input.tensor;
+    call.weight_hh_gradient = &gradient.tensor;
+    return status == BP_OK ? bp_rnn_run(NULL, &call) : status;
 }

@@ -1,4 +1,5 @@
-"""Convolutions, linear layers, pooling, batch normalization and attention with the names and arguments of torch.nn.functional.
+"""Convolutions, linear and recurrent layers, pooling, normalization and attention with the names and arguments of
+torch.nn.functional and torch.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -34,6 +35,7 @@ from ._convolution import convolution, transposed
 from ._linear import linear
 from ._normalization import batch_norm
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
+from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -52,10 +54,14 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "gru",
     "linear",
+    "lstm",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "rnn_relu",
+    "rnn_tanh",
     "scaled_dot_product_attention",
 ]
 

@@ -1,5 +1,4 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of linear layers, pooling, batch
-normalization and attention.
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of other operations of networks.
 
 >>> from array import array
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))
@@ -21,6 +20,7 @@ from ._convolution import input_gradient, weight_gradient
 from ._linear import linear_input, linear_weight
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
+from ._recurrent import gru_gradients, lstm_gradients, rnn_relu_gradients, rnn_tanh_gradients
 
 __all__ = [
     "adaptive_avg_pool1d_input",
@@ -39,11 +39,15 @@ __all__ = [
     "conv2d_weight",
     "conv3d_input",
     "conv3d_weight",
+    "gru_gradients",
+    "lstm_gradients",
     "linear_input",
     "linear_weight",
     "max_pool1d_input",
     "max_pool2d_input",
     "max_pool3d_input",
+    "rnn_relu_gradients",
+    "rnn_tanh_gradients",
     "scaled_dot_product_attention_gradients",
 ]
 

@@ -1,0 +1,422 @@
+"""Recurrent layers for backplane.nn.functional, and their gradients for backplane.nn.grad."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Dict, List, Protocol, Sequence, Tuple
+
+from .. import _core
+from .._convert import floating, numpy_of, shape_of
+from .._errors import bad_value
+from .._products import SettingsArgument, _is_numpy, _is_torch, _like
+from ._convolution import _finish
+
+INFERENCE, TRAINING, BACKWARD = range(3)
+MODES = {"rnn_tanh": 0, "rnn_relu": 1, "lstm": 2, "gru": 3}
+
+# Places of tensors in the list of bp_rnn_tensor.
+INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH, BIAS_HH, HIDDEN, CELL, LENGTHS = range(9)
+OUTPUT, FINAL_HIDDEN, FINAL_CELL, RESERVE, GRAD_OUTPUT, GRAD_HIDDEN, GRAD_CELL = range(9, 16)
+BY_INPUT, BY_HIDDEN, BY_CELL, BY_IH, BY_HH, BY_HR, BY_BIAS_IH, BY_BIAS_HH = range(16, 24)
+
+State = Any  # an array, for an LSTM a pair of two, or None
+
+# ---- Views ----
+
+
+def _view(array: Any) -> Any:
+    """Returns the array as one that has views: NumPy's, torch's or similar."""
+    return array if hasattr(array, "swapaxes") else numpy_of("rnn").asarray(array)
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    if all(map(_is_torch, parts)):
+        return sys.modules["torch"].cat(list(parts))
+    numpy = numpy_of("rnn")
+    return numpy.concatenate([numpy.asarray(part) for part in parts])
+
+
+def _both(arrays: Sequence[Any]) -> Any:
+    """Returns the parameter of one direction, or those of both as one array."""
+    if len(arrays) == 1:
+        return arrays[0]
+    if all(map(_is_torch, arrays)):
+        return sys.modules["torch"].stack(list(arrays))
+    numpy = numpy_of("rnn")
+    return numpy.stack([numpy.asarray(array) for array in arrays])
+
+
+# ---- Arguments ----
+
+
+def _sets(name: str, of: Dict[str, Any]) -> List[Dict[int, Any]]:
+    """Returns the parameters of each layer, from the list in torch's order."""
+    places = [WEIGHT_IH, WEIGHT_HH] + [BIAS_IH, BIAS_HH] * bool(of["has_biases"])
+    places += [WEIGHT_HR] * (of["proj_size"] > 0)
+    params, directions, layers = list(of["params"]), 1 + bool(of["bidirectional"]), of["num_layers"]
+    wanted = layers * directions * len(places)
+    if layers < 1:
+        raise bad_value(f"num_layers: is {layers}; it must be at least 1")
+    if of["proj_size"] > 0 and name != "lstm":
+        raise bad_value(f"proj_size: is {of['proj_size']}; only an LSTM has projections")
+    if len(params) != wanted:
+        raise bad_value(
+            f"params: has {len(params)} arrays; {layers} layers with {directions} directions and {len(places)} arrays each "
+            f"need {wanted}"
+        )
+    sets = []
+    for first in range(0, wanted, directions * len(places)):
+        own = [params[first + d * len(places) :][: len(places)] for d in range(directions)]
+        sets.append({place: _both([floating(name, one[i]) for one in own]) for i, place in enumerate(places)})
+    if of["proj_size"] > 0 and any(shape_of(one[WEIGHT_HR])[-2] != of["proj_size"] for one in sets):
+        raise bad_value(f"proj_size: is {of['proj_size']}; the projections in params have another number of rows", "E_SHAPE")
+    return sets
+
+
+def _states(name: str, hx: State, unbatched: bool) -> Tuple[Any, Any]:
+    """Returns hidden state and cell, None where they are absent."""
+    if hx is None:
+        return None, None
+    if name == "lstm" and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
+        raise bad_value("hx: must be a tuple of two, hidden state and cell, or None")
+    given = hx if name == "lstm" else (hx,)
+    states = [None if one is None else _view(floating(name, one)) for one in given]
+    states = [None if one is None else one[:, None] for one in states] if unbatched else states
+    return states[0], states[1] if name == "lstm" else None
+
+
+def _steps_first(array: Any, batch_first: bool, unbatched: bool) -> Any:
+    """Returns an input or output with steps, items and columns."""
+    if unbatched:
+        return _view(array)[:, None]
+    return _view(array).swapaxes(0, 1) if batch_first else array
+
+
+def _as_given(array: Any, batch_first: bool, unbatched: bool) -> Any:
+    if unbatched:
+        return array[:, 0]
+    return array.swapaxes(0, 1) if batch_first else array
+
+
+def _lengths(lengths: Any) -> Any:
+    return None if lengths is None else numpy_of("rnn").asarray(lengths, dtype="int64")
+
+
+# ---- Layers ----
+
+
+def _layer(name: str, pass_: int, of: Dict[str, Any], tensors: Dict[int, Any], wanted: Sequence[int], explains: bool) -> Any:
+    results = _core.rnn(
+        pass_,
+        MODES[name],
+        1 + bool(of["bidirectional"]),
+        False,
+        tuple(tensors.get(place) for place in range(BY_INPUT)),
+        sum(1 << place for place in wanted),
+        settings=of["settings"],
+        explains=explains,
+    )
+    return results if explains else tuple(_like(one, tensors[INPUT]) for one in results)
+
+
+def _drop(output: Any, p: float, generator: Any) -> Any:
+    """Sets elements of a fresh array to 0 with probability p, and divides the others by 1 - p."""
+    numpy = numpy_of("dropout")
+    generator = generator if isinstance(generator, numpy.random.Generator) else numpy.random.default_rng(generator)
+    values = output if _is_numpy(output) else numpy.asarray(output)
+    kept = generator.random(values.shape) >= p
+    values *= kept / values.dtype.type(1 - p if p < 1 else 1)
+    return output
+
+
+def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    if not 0 <= of["dropout"] <= 1:
+        raise bad_value(f"dropout: is {of['dropout']}; it must be from 0 to 1")
+    sets, directions = _sets(name, of), 1 + bool(of["bidirectional"])
+    if of["return_reserve"] and len(sets) > 1:
+        raise bad_value(f"return_reserve: is for a single layer, and num_layers is {len(sets)}")
+    given = floating(name, of["input"])
+    unbatched = len(shape_of(given)) == 2
+    current = _steps_first(given, of["batch_first"], unbatched)
+    hidden, cell = _states(name, of["hx"], unbatched)
+    for state in (hidden, cell):
+        shape = (0, 0, 0) if state is None else shape_of(state)
+        if state is not None and (len(shape) != 3 or shape[0] != len(sets) * directions):
+            raise bad_value(
+                f"hx: a state has shape {shape}; it must have 3 dimensions, the first of size {len(sets) * directions}: layers "
+                "times directions",
+                "E_SHAPE",
+            )
+    wanted = [OUTPUT, FINAL_HIDDEN] + [FINAL_CELL] * (name == "lstm") + [RESERVE] * bool(of["return_reserve"])
+    finals: List[Tuple[Any, ...]] = []
+    for i, tensors in enumerate(sets):
+        own = slice(i * directions, (i + 1) * directions)
+        tensors.update({INPUT: current, LENGTHS: _lengths(of["lengths"])})
+        tensors[HIDDEN] = None if hidden is None else hidden[own]
+        tensors[CELL] = None if cell is None else cell[own]
+        results = _layer(name, TRAINING if of["return_reserve"] else INFERENCE, of, tensors, wanted, explains)
+        if explains:
+            return results
+        current = results[0]
+        finals.append(results[1:])
+        if of["train"] and of["dropout"] > 0 and i + 1 < len(sets):
+            current = _drop(current, of["dropout"], of["generator"])
+    states = [_concatenate(parts) for parts in zip(*(one[: 1 + (name == "lstm")] for one in finals))]
+    states = [_view(one)[:, 0] for one in states] if unbatched else states
+    output = _as_given(_view(current), of["batch_first"], unbatched) if unbatched or of["batch_first"] else current
+    return (output, *states, *finals[0][len(states) :])
+
+
+def _backward(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    tensors = _sets(name, dict(of, num_layers=1))[0]
+    given = floating(name, of["input"])
+    unbatched, first = len(shape_of(given)) == 2, of["batch_first"]
+    hidden, cell = _states(name, of["hx"], unbatched)
+    grad_hidden, grad_cell = (
+        None if one is None else _view(floating(name, one))[:, None] if unbatched else floating(name, one)
+        for one in (of["grad_h_n"], of.get("grad_c_n"))
+    )
+    for place in (BIAS_IH, BIAS_HH):
+        tensors.pop(place, None)
+    tensors.update({INPUT: _steps_first(given, first, unbatched), HIDDEN: hidden, CELL: cell, RESERVE: of["reserve"]})
+    tensors[OUTPUT] = _steps_first(floating(name, of["output"]), first, unbatched)
+    tensors[GRAD_OUTPUT] = _steps_first(floating(name, of["grad_output"]), first, unbatched)
+    tensors.update({LENGTHS: _lengths(of["lengths"]), GRAD_HIDDEN: grad_hidden, GRAD_CELL: grad_cell})
+    states = [BY_HIDDEN] + [BY_CELL] * (name == "lstm")
+    weights = [BY_IH, BY_HH] + [BY_HR] * (WEIGHT_HR in tensors) + [BY_BIAS_IH, BY_BIAS_HH] * bool(of["has_biases"])
+    wanted = [BY_INPUT, *states, *weights]
+    results = _layer(name, BACKWARD, of, tensors, wanted, explains)
+    if explains:
+        return results
+    by = dict(zip(wanted, results))
+    of_states = tuple(_view(by[place])[:, 0] if unbatched else by[place] for place in states)
+    order = [BY_IH, BY_HH] + [BY_BIAS_IH, BY_BIAS_HH] * bool(of["has_biases"]) + [BY_HR] * (WEIGHT_HR in tensors)
+    params = [_view(by[place])[d] for d in range(1 + bool(of["bidirectional"])) for place in order]
+    by_input = by[BY_INPUT]
+    if unbatched or first:
+        by_input = _as_given(_view(by_input), first, unbatched)
+    return by_input, of_states if name == "lstm" else of_states[0], params
+
+
+# ---- The functions ----
+
+
+class _Layers(Protocol):
+    """The type of rnn_tanh(), rnn_relu() and gru()."""
+
+    def __call__(
+        self,
+        input: Any,
+        hx: Any,
+        params: Sequence[Any],
+        has_biases: bool = True,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        train: bool = False,
+        bidirectional: bool = False,
+        batch_first: bool = False,
+        *,
+        lengths: Any = None,
+        generator: Any = None,
+        return_reserve: bool = False,
+        settings: SettingsArgument = None,
+    ) -> Tuple[Any, ...]: ...
+
+
+class _Gradients(Protocol):
+    """The type of rnn_tanh_gradients(), rnn_relu_gradients() and gru_gradients()."""
+
+    def __call__(
+        self,
+        grad_output: Any,
+        input: Any,
+        hx: Any,
+        params: Sequence[Any],
+        output: Any,
+        reserve: Any,
+        has_biases: bool = True,
+        bidirectional: bool = False,
+        batch_first: bool = False,
+        *,
+        grad_h_n: Any = None,
+        lengths: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Tuple[Any, Any, List[Any]]: ...
+
+
+_TEXT = """Computes {what}, as torch.{torch}().
+
+    ``input`` is steps x items x columns, with ``batch_first`` items x steps x columns, or without items steps x columns.
+    ``hx`` is {hx}; None stands for zeros. ``params`` lists, for each layer and each direction, the weights
+    ``w_ih``, ``w_hh``, with ``has_biases`` ``b_ih`` and ``b_hh``{projection}. Returns {results}.
+
+    With ``train``, dropout is applied between layers; ``generator`` is a numpy.random.Generator, or a seed for one. ``lengths``
+    are the steps of each item, in any order: later outputs are 0, and the final states are those after the last step of each
+    item. ``return_reserve``, for one layer, adds what backplane.nn.grad.{name}_gradients() needs.
+    """
+_GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``hx`` and ``params``, as a tuple.
+
+    ``output`` and ``reserve`` are what that call returned with ``return_reserve``; all other arguments are those of that call.
+    {states} gradients by the final states, or None. The second result is {hx}, the third a list as ``params``.
+    """
+
+
+def _define(name: str, what: str) -> _Layers:
+    """Makes the function of a mode other than LSTM."""
+
+    def call(
+        input: Any,
+        hx: Any,
+        params: Sequence[Any],
+        has_biases: bool = True,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        train: bool = False,
+        bidirectional: bool = False,
+        batch_first: bool = False,
+        *,
+        lengths: Any = None,
+        generator: Any = None,
+        return_reserve: bool = False,
+        settings: SettingsArgument = None,
+    ) -> Tuple[Any, ...]:
+        of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout)
+        of.update(train=train, bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=0)
+        results: Tuple[Any, ...] = _forward(
+            name, dict(of, generator=generator, return_reserve=return_reserve, settings=settings), False
+        )
+        return results
+
+    text = _TEXT.format(
+        what=what,
+        torch=name,
+        hx="the initial hidden states, (layers * directions) x items x units",
+        projection="",
+        results="output and final hidden states",
+        name=name,
+    )
+    made: _Layers = _finish(
+        call, "backplane.nn.functional", name, text, lambda _, of, explains: _forward(name, _whole(of), explains)
+    )
+    return made
+
+
+def _whole(of: Dict[str, Any]) -> Dict[str, Any]:
+    return {"proj_size": 0, **of}
+
+
+rnn_tanh = _define("rnn_tanh", "layers of RNNs with tanh")
+rnn_relu = _define("rnn_relu", "layers of RNNs with max(., 0)")
+gru = _define("gru", "layers of GRUs")
+
+
+def lstm(
+    input: Any,
+    hx: Any,
+    params: Sequence[Any],
+    has_biases: bool = True,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    train: bool = False,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    lengths: Any = None,
+    proj_size: int = 0,
+    generator: Any = None,
+    return_reserve: bool = False,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, ...]:
+    of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout, train=train)
+    of.update(bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=proj_size)
+    of.update(generator=generator, return_reserve=return_reserve, settings=settings)
+    results: Tuple[Any, ...] = _forward("lstm", of, False)
+    return results
+
+
+_finish(
+    lstm,
+    "backplane.nn.functional",
+    "lstm",
+    _TEXT.format(
+        what="layers of LSTMs",
+        torch="lstm",
+        hx="a tuple of initial hidden states and cells, (layers * directions) x items x units",
+        projection=", and with ``proj_size`` ``w_hr``",
+        results="output, final hidden states and final cells",
+        name="lstm",
+    ),
+    _forward,
+)
+
+
+def _define_gradients(name: str) -> _Gradients:
+    """Makes the function of the gradients of a mode other than LSTM."""
+
+    def call(
+        grad_output: Any,
+        input: Any,
+        hx: Any,
+        params: Sequence[Any],
+        output: Any,
+        reserve: Any,
+        has_biases: bool = True,
+        bidirectional: bool = False,
+        batch_first: bool = False,
+        *,
+        grad_h_n: Any = None,
+        lengths: Any = None,
+        settings: SettingsArgument = None,
+    ) -> Tuple[Any, Any, List[Any]]:
+        of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
+        of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
+        results: Tuple[Any, Any, List[Any]] = _backward(name, _whole(dict(of, lengths=lengths, settings=settings)), False)
+        return results
+
+    text = _GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``")
+    made: _Gradients = _finish(
+        call, "backplane.nn.grad", f"{name}_gradients", text, lambda _, of, explains: _backward(name, _whole(of), explains)
+    )
+    return made
+
+
+rnn_tanh_gradients = _define_gradients("rnn_tanh")
+rnn_relu_gradients = _define_gradients("rnn_relu")
+gru_gradients = _define_gradients("gru")
+
+
+def lstm_gradients(
+    grad_output: Any,
+    input: Any,
+    hx: Any,
+    params: Sequence[Any],
+    output: Any,
+    reserve: Any,
+    has_biases: bool = True,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    grad_h_n: Any = None,
+    grad_c_n: Any = None,
+    lengths: Any = None,
+    proj_size: int = 0,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Tuple[Any, Any], List[Any]]:
+    of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
+    of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
+    of.update(grad_c_n=grad_c_n, lengths=lengths, proj_size=proj_size, settings=settings)
+    results: Tuple[Any, Tuple[Any, Any], List[Any]] = _backward("lstm", of, False)
+    return results
+
+
+_finish(
+    lstm_gradients,
+    "backplane.nn.grad",
+    "lstm_gradients",
+    _GRADIENTS.format(
+        name="lstm", states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
+    ),
+    lambda _, of, explains: _backward("lstm", of, explains),
+)

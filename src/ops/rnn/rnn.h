@@ -1,0 +1,51 @@
+/* rnn.h - converts a call of a recurrent layer to the problem that providers accept. The files of this folder share it.
+ */
+#ifndef BP_OPS_RNN_H
+#define BP_OPS_RNN_H
+
+#include "backplane/rnn.h"
+#include "dispatch/internal.h"
+
+/* A call, resolved: its sizes, and how its pass uses the tensors. */
+typedef struct bp__rnn {
+    const bp_rnn_call *call;
+    bp_dtype dtype;
+    int directions;
+    int64_t steps, batch, input_size, hidden_size, output_size;
+    int64_t gates, reserve_size; /* blocks of weights; elements of the reserve for each hidden unit */
+} bp__rnn;
+
+/* Returns a tensor of a call; NULL: absent. */
+const DLTensor *bp__rnn_tensor(const bp_rnn_call *call, bp_rnn_tensor which);
+const char *bp__rnn_name(bp_rnn_tensor which);
+
+/* Returns the operands of a pass in the order of the operation's; the list ends with BP_RNN_TENSORS. Sets *inputs to
+ * how many of them are inputs. */
+const bp_rnn_tensor *bp__rnn_operands(bp_rnn_pass pass, int *inputs);
+/* Returns a bit for each tensor that the call has, but its pass does not. */
+uint32_t bp__rnn_surplus(const bp_rnn_call *call);
+
+/* Checks the parameters and the tensors that have the sizes, and computes these. */
+bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optional);
+
+/* Checks the other tensors, and that the written ones overlap nothing. */
+bp_status bp__rnn_check(const bp__rnn *rnn, bool data_optional);
+
+/* Writes the shape of a tensor, with the dimension of the directions. Returns its rank. */
+int bp__rnn_shape(const bp__rnn *rnn, bp_rnn_tensor which, int64_t *shape);
+bp_dtype bp__rnn_dtype(const bp__rnn *rnn, bp_rnn_tensor which);
+/* Returns whether the first dimension of a tensor is that of the directions. */
+bool bp__rnn_has_directions(bp_rnn_tensor which);
+
+/* Fills a zeroed problem. */
+void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn);
+
+/* The arguments of a call, for bp__family.make. */
+typedef struct bp__rnn_request {
+    const bp_rnn_call *call;
+    bool data_optional;
+} bp__rnn_request;
+
+bp_status bp__rnn_make(bp_problem *problem, const void *request);
+
+#endif

@@ -1,0 +1,22 @@
+/* kernel_set.h - instantiates the kernels of recurrent layers of one instruction set. Parameters: SET (name of the
+ * table) and VECTOR_BYTES. */
+#include "rnn.h"
+
+/* Vectors of sums of a tile: with a row of the panel and one element they fit into the registers. */
+#if VECTOR_BYTES == 64
+#define TILE 24
+#else
+#define TILE 12
+#endif
+
+#define TEMPLATE "providers/native/rnn/kernel_type.h"
+#include "providers/native/kernel_each_real.h"
+
+#define KERNELS(type)                                                                                                  \
+    {                                                                                                                  \
+        .lanes = LANES_##type, .number = sizeof(number_##type), .product = product_##type,                             \
+        .forward = {forward_tanh_##type, forward_relu_##type, forward_lstm_##type, forward_gru_##type},                \
+        .backward = {backward_tanh_##type, backward_relu_##type, backward_lstm_##type, backward_gru_##type},           \
+        .hidden = hidden_##type, .add = add_##type                                                                     \
+    }
+const bp__rnn_kernels SET[BP__RNN_DTYPES] = {KERNELS(f32), KERNELS(f64)};

@@ -1,0 +1,82 @@
+/* rnn.h - declares the parts of recurrent layers: kernels and plans.
+ *
+ * The input's part of the gates is one matrix product for all steps. In each step, threads take blocks of hidden units:
+ * a block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes
+ * of one vector each, and its states follow without another pass over memory. An element of a sum is one chain of
+ * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
+ * not copied to panels: the sums are products of matrices then, which are the same chains.
+ *
+ * Items are ordered by their lengths, the longest first, so that those of a step are the first rows of the states. */
+#ifndef BP_NATIVE_RNN_H
+#define BP_NATIVE_RNN_H
+
+#include "providers/native/choose.h"
+
+/* One item of a step, forwards: some units of it. Distances are in numbers. */
+typedef struct bp__rnn_row {
+    int64_t units;
+    int64_t gate;       /* from gate to gate in x and saved */
+    int64_t width;      /* from gate to gate in bias */
+    int64_t sum;        /* from gate to gate in sums */
+    const void *x;      /* the input's part of the gates */
+    const void *sums;   /* the hidden state's part */
+    const void *bias;   /* of each gate; of GRU a fourth one, which is added to the sums of n */
+    const void *before; /* hidden state */
+    void *after;        /* hidden state after the step, before a projection */
+    void *cell;         /* LSTM: read and written */
+    void *saved;        /* LSTM i, f, g, o, c'; GRU r, z, n and the hidden state's part of n; NULL: not wanted */
+} bp__rnn_row;
+
+/* One item of a step, backwards. */
+typedef struct bp__rnn_slope {
+    int64_t units, gate;
+    const void *saved;
+    const void *before; /* GRU: hidden state before the step; RNN: after it */
+    const void *cell_before;
+    void *hidden;    /* gradient by the hidden state after the step; GRU replaces it by the part that z passes on */
+    void *cell;      /* LSTM: gradient by the cell after the step, replaced by that by the cell before it */
+    void *gates;     /* gradients by the gates, before their functions */
+    void *recurrent; /* GRU: those by the hidden state's part */
+} bp__rnn_slope;
+
+/* Kernels for one type. Memory behind `units` is read and written up to whole vectors in before, after, cell, hidden
+ * and bias, which are the provider's, except in bp__rnn_slope.before and cell_before. */
+typedef struct bp__rnn_kernels {
+    int lanes;
+    size_t number; /* bytes */
+    /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (BP__RNN_VECTORS or one of both); row i
+     * of A is item[i], or i without items (NULL). Sums of `block` terms are added up, as in products of matrices, so
+     * that these have the same bits. */
+    void (*product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *a, int64_t a_row,
+                    const int64_t *item, const void *panel, void *sums);
+    void (*forward[4])(const bp__rnn_row *row); /* of each bp_rnn_mode */
+    void (*backward[4])(const bp__rnn_slope *slope);
+    /* LSTM: the hidden state before a projection, from what a step saved. */
+    void (*hidden)(int64_t units, int64_t gate, const void *saved, void *to);
+    /* to[i] += from[i], of numbers in the provider's memory */
+    void (*add)(int64_t count, void *to, const void *from);
+} bp__rnn_kernels;
+
+#define BP__RNN_VECTORS 4     /* of a panel's row, for 1 and 4 gates */
+#define BP__RNN_VECTORS_GRU 6 /* for 3 gates */
+
+#define BP__RNN_DTYPES 2 /* f32, f64 */
+extern const bp__rnn_kernels bp__rnn_default[BP__RNN_DTYPES];
+extern const bp__rnn_kernels bp__rnn_avx2[BP__RNN_DTYPES];
+extern const bp__rnn_kernels bp__rnn_avx512[BP__RNN_DTYPES];
+
+bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
+                               int threads, bp_prepared **prepared);
+bp_status bp__rnn_plan_backward(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
+                                int threads, bp_prepared **prepared);
+
+static inline int64_t bp__rnn_gates(const bp_rnn_problem *p) {
+    return p->mode == BP_RNN_LSTM ? 4 : p->mode == BP_RNN_GRU ? 3 : 1;
+}
+
+/* Returns the blocks of the reserve's rows. */
+static inline int64_t bp__rnn_saved(const bp_rnn_problem *p) {
+    return p->mode == BP_RNN_LSTM ? 5 : p->mode == BP_RNN_GRU ? 4 : 0;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* cases.h - declares random calls of recurrent layers with tensors of random layouts, and a reference that follows
+ * rnn.h one element at a time. */
+#ifndef BP_TESTS_RNN_CASES_H
+#define BP_TESTS_RNN_CASES_H
+
+#include "support/strided.h"
+
+typedef struct rnn_shape {
+    bp_dtype dtype;
+    bp_rnn_mode mode;
+    int64_t steps, batch, input, hidden, projection; /* projection 0: none */
+    int directions;
+    bool reverse;
+    bool bias_ih, bias_hh, states, finals, lengths;
+    bool omit; /* tensors of one direction lack this dimension */
+    bool compact;
+} rnn_shape;
+
+typedef struct rnn_case {
+    rnn_shape shape;
+    bp_rnn_call call;
+    strided_tensor tensor[BP_RNN_TENSORS];
+    char text[256];
+} rnn_case;
+
+/* Makes a random shape. */
+rnn_shape rnn_any(bp_dtype dtype);
+
+/* Makes the tensors of a call with random numbers. */
+void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass);
+/* Turns a call of TRAINING that ran into one for the gradients. */
+void rnn_turn(rnn_case *c);
+void rnn_end(rnn_case *c);
+
+/* Runs the call with settings; the test fails if it fails. */
+void rnn_run(const rnn_case *c, const char *settings);
+
+/* A number, and how far rounding may move it. */
+typedef struct rnn_number {
+    long double value, error;
+} rnn_number;
+
+/* Writes output, final hidden state and final cell (NULL: not wanted) in compact order. */
+void rnn_reference(const rnn_case *c, rnn_number *output, rnn_number *hidden, rnn_number *cell);
+
+/* Compares the results of a call with the reference. */
+void rnn_compare(const rnn_case *c);
+
+#endif

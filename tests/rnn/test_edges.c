@@ -1,0 +1,363 @@
+/* test_edges.c - recurrent layers at their edges: errors of the functions, special values, empty tensors, lengths that
+ * equal calls of single items, streams of single steps, packed weights. */
+#include "rnn/cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capability=default"};
+enum { SETTINGS = 3 };
+
+static void put_all(strided_tensor *t, double value) {
+    for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
+        strided_put(t, i, value);
+    }
+}
+
+/* ---- Functions ---- */
+
+/* Runs one step of one unit for many arguments, in steps that reach special ranges, and returns the greatest error in
+ * roundings. LSTM: the forget gate of a cell that is 1, whose other addend is 0. */
+static double greatest_error(bp_dtype dtype, bp_rnn_mode mode, const char *set) {
+    enum { N = 20000 };
+    const double u = dtype == BP_F32 ? 0x1p-24 : 0x1p-53;
+    double greatest = 0;
+    const rnn_shape shape = {.dtype = dtype,
+                             .mode = mode,
+                             .steps = 1,
+                             .batch = N,
+                             .input = 1,
+                             .hidden = 1,
+                             .directions = 1,
+                             .states = true,
+                             .finals = true,
+                             .compact = true};
+    rnn_case c;
+    rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+    put_all(&c.tensor[BP_RNN_WEIGHT_IH], mode == BP_RNN_LSTM ? 0 : 1);
+    strided_put(&c.tensor[BP_RNN_WEIGHT_IH], mode == BP_RNN_LSTM, 1);
+    put_all(&c.tensor[BP_RNN_INITIAL_CELL], 1);
+    put_all(&c.tensor[BP_RNN_INITIAL_HIDDEN], 0);
+    for (int64_t i = 0; i < N; i++) {
+        const double size = i % 4 == 0 ? 1e-6 : i % 4 == 1 ? 1 : i % 4 == 2 ? 10 : 85;
+        strided_put(&c.tensor[BP_RNN_INPUT], i, strided_number() * size);
+    }
+    rnn_run(&c, set);
+    for (int64_t i = 0; i < N; i++) {
+        const double x = strided_get(&c.tensor[BP_RNN_INPUT], i);
+        const long double want = mode == BP_RNN_LSTM ? 1 / (1 + expl(-(long double)x)) : tanhl((long double)x);
+        const double got = strided_get(&c.tensor[mode == BP_RNN_LSTM ? BP_RNN_FINAL_CELL : BP_RNN_OUTPUT], i);
+        const double slack = mode == BP_RNN_LSTM && x < 0 ? -2 * x : 0;
+        const double error = fabs((double)((got - want) / want)) / u - slack;
+        greatest = error > greatest ? error : greatest;
+    }
+    rnn_end(&c);
+    return greatest;
+}
+
+static void functions_have_the_errors_of_the_header(void **state) {
+    (void)state;
+    strided_random = 1;
+    for (int i = 0; i < 2 * SETTINGS; i++) {
+        const bp_dtype dtype = i % 2 ? BP_F64 : BP_F32;
+        const double logistic = greatest_error(dtype, BP_RNN_LSTM, settings[i / 2]),
+                     hyperbolic = greatest_error(dtype, BP_RNN_TANH, settings[i / 2]);
+        if (!(logistic <= 4) || !(hyperbolic <= 6)) {
+            fail_msg("%s, %s: errors of %.3g and %.3g roundings", bp_dtype_name(dtype), settings[i / 2], logistic,
+                     hyperbolic);
+        }
+    }
+}
+
+static void large_arguments_saturate(void **state) {
+    static const double inputs[] = {-INFINITY, -1e30, -200, 200, 1e30, INFINITY, NAN};
+    (void)state;
+    for (int i = 0; i < 7 * SETTINGS * 2; i++) {
+        const bp_dtype dtype = i % 2 ? BP_F64 : BP_F32;
+        const double x = inputs[i / 2 % 7], sign = x < 0 ? -1 : 1;
+        for (int mode = 0; mode < 4; mode++) {
+            const rnn_shape shape = {.dtype = dtype,
+                                     .mode = (bp_rnn_mode)mode,
+                                     .steps = 1,
+                                     .batch = 1,
+                                     .input = 1,
+                                     .hidden = 1,
+                                     .directions = 1,
+                                     .states = true,
+                                     .compact = true};
+            rnn_case c;
+            rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+            put_all(&c.tensor[BP_RNN_WEIGHT_IH], 1);
+            put_all(&c.tensor[BP_RNN_WEIGHT_HH], 0);
+            put_all(&c.tensor[BP_RNN_INPUT], x);
+            put_all(&c.tensor[BP_RNN_INITIAL_CELL], 0);
+            put_all(&c.tensor[BP_RNN_INITIAL_HIDDEN], 0.5);
+            rnn_run(&c, settings[i / 14]);
+            const double got = strided_get(&c.tensor[BP_RNN_OUTPUT], 0);
+            const double want = mode == BP_RNN_TANH   ? sign
+                                : mode == BP_RNN_RELU ? fmax(strided_get(&c.tensor[BP_RNN_INPUT], 0), 0)
+                                : mode == BP_RNN_GRU  ? (x < 0 ? -1 : 0.5)
+                                : x < 0               ? 0
+                                                      : 0.76159415595576488812;
+            if (isnan(x) ? !isnan(got) : !(got == want || fabs(got - want) < 1e-7)) {
+                fail_msg("%s, mode %d, input %g: %.9g, want %.9g", bp_dtype_name(dtype), mode, x, got, want);
+            }
+            rnn_end(&c);
+        }
+    }
+}
+
+/* ---- Special values ---- */
+
+/* NaN in the input of an item reaches all its later outputs and no other item. */
+static void nan_stays_in_its_item(void **state) {
+    (void)state;
+    strided_random = 3;
+    for (int i = 0; i < 4 * SETTINGS; i++) {
+        const rnn_shape shape = {.dtype = BP_F32,
+                                 .mode = (bp_rnn_mode)(i % 4),
+                                 .steps = 4,
+                                 .batch = 7,
+                                 .input = 5,
+                                 .hidden = 19,
+                                 .projection = i % 4 == BP_RNN_LSTM && i > 4 ? 3 : 0,
+                                 .directions = 1,
+                                 .compact = true};
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+        strided_put(&c.tensor[BP_RNN_INPUT], (1 * 7 + 3) * 5 + 2, NAN); /* step 1, item 3 */
+        rnn_run(&c, settings[i / 4]);
+        const strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+        for (int64_t at = 0; at < strided_elements(output); at++) {
+            const int64_t columns = output->view.shape[2], item = at / columns % 7, step = at / columns / 7;
+            assert_int_equal(isnan(strided_get(output, at)) != 0, item == 3 && step >= 1);
+        }
+        rnn_end(&c);
+    }
+}
+
+/* What is behind the end of an item reaches no result, of neither pass. */
+static void ends_of_items_are_not_used(void **state) {
+    (void)state;
+    strided_random = 4;
+    for (int i = 0; i < 24; i++) {
+        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        shape.steps = 5;
+        shape.lengths = true;
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_TRAINING);
+        const strided_tensor *lengths = &c.tensor[BP_RNN_LENGTHS];
+        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_RNN_INPUT]); at++) {
+            const int64_t item = at / shape.input % shape.batch, step = at / shape.input / shape.batch;
+            if (step >= (int64_t)strided_get(lengths, item)) {
+                strided_put(&c.tensor[BP_RNN_INPUT], at, NAN);
+            }
+        }
+        rnn_run(&c, "");
+        rnn_compare(&c);
+        rnn_turn(&c);
+        const int64_t columns = c.tensor[BP_RNN_OUTPUT].view.shape[2];
+        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_RNN_OUTPUT]); at++) {
+            if (at / columns / shape.batch >= (int64_t)strided_get(lengths, at / columns % shape.batch)) {
+                strided_put(&c.tensor[BP_RNN_OUTPUT], at, NAN);
+                strided_put(&c.tensor[BP_RNN_OUTPUT_GRADIENT], at, NAN);
+            }
+        }
+        rnn_run(&c, "");
+        for (int t = BP_RNN_INPUT_GRADIENT; t < BP_RNN_TENSORS; t++) {
+            for (int64_t at = 0; c.tensor[t].memory && at < strided_elements(&c.tensor[t]); at++) {
+                if (isnan(strided_get(&c.tensor[t], at))) {
+                    fail_msg("%s: gradient %d, element %d is NaN", c.text, t, (int)at);
+                }
+            }
+        }
+        rnn_end(&c);
+    }
+}
+
+/* ---- Empty tensors ---- */
+
+static void sizes_may_be_zero(void **state) {
+    (void)state;
+    strided_random = 5;
+    for (int i = 0; i < 48; i++) {
+        rnn_shape shape = rnn_any(BP_F64);
+        shape.mode = (bp_rnn_mode)(i % 4);
+        shape.projection = shape.mode == BP_RNN_LSTM ? shape.projection : 0;
+        *(i % 3 == 0 ? &shape.steps : i % 3 == 1 ? &shape.batch : &shape.input) = 0;
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_TRAINING);
+        rnn_run(&c, "");
+        rnn_compare(&c);
+        rnn_turn(&c);
+        put_all(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT], 9);
+        rnn_run(&c, "");
+        for (int64_t at = 0; i % 3 < 2 && at < strided_elements(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT]); at++) {
+            assert_true(strided_get(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT], at) == 0);
+        }
+        rnn_end(&c);
+    }
+}
+
+/* ---- Equal calls ---- */
+
+/* Returns the offset of a tensor's first element of an index in dimension d. */
+static void select_index(DLTensor *tensor, int d, int64_t index) {
+    tensor->byte_offset += (uint64_t)(index * tensor->strides[d] * (tensor->dtype.bits / 8));
+    tensor->shape[d] = 1;
+}
+
+/* T calls of one step, each with the final states of the one before, have the results of one call. Bits are equal,
+ * because a sum does not depend on the number of rows. */
+static void single_steps_equal_one_call(void **state) {
+    (void)state;
+    strided_random = 6;
+    for (int i = 0; i < 16; i++) {
+        const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                                 .mode = (bp_rnn_mode)(i / 2 % 4),
+                                 .steps = 6,
+                                 .batch = i < 8 ? 1 : 5,
+                                 .input = 9,
+                                 .hidden = i % 3 ? 37 : 600, /* a sum of 600 terms has several blocks */
+                                 .projection = i / 2 % 4 == BP_RNN_LSTM && i > 8 ? 11 : 0,
+                                 .directions = 1,
+                                 .bias_ih = true,
+                                 .bias_hh = true,
+                                 .states = true,
+                                 .finals = true,
+                                 .compact = true};
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+        rnn_run(&c, "");
+        const size_t bytes = (size_t)strided_elements(&c.tensor[BP_RNN_OUTPUT]) * bp_dtype_size(shape.dtype);
+        char *kept = malloc(bytes);
+        assert_non_null(kept);
+        memcpy(kept, c.tensor[BP_RNN_OUTPUT].memory, bytes);
+        memset(c.tensor[BP_RNN_OUTPUT].memory, 0, bytes);
+        for (int64_t t = 0; t < shape.steps; t++) {
+            bp_view input, output;
+            assert_int_equal(bp_view_init(&input, c.tensor[BP_RNN_INPUT].memory, shape.dtype, 3,
+                                          c.tensor[BP_RNN_INPUT].view.shape, c.tensor[BP_RNN_INPUT].view.strides),
+                             BP_OK);
+            assert_int_equal(bp_view_init(&output, c.tensor[BP_RNN_OUTPUT].memory, shape.dtype, 3,
+                                          c.tensor[BP_RNN_OUTPUT].view.shape, c.tensor[BP_RNN_OUTPUT].view.strides),
+                             BP_OK);
+            select_index(&input.tensor, 0, t);
+            select_index(&output.tensor, 0, t);
+            bp_rnn_call call = c.call;
+            call.input = &input.tensor;
+            call.output = &output.tensor;
+            assert_int_equal(bp_rnn_run(NULL, &call), BP_OK);
+            for (int which = 0; which < 2; which++) {
+                strided_tensor *from = &c.tensor[BP_RNN_FINAL_HIDDEN + which],
+                               *to = &c.tensor[BP_RNN_INITIAL_HIDDEN + which];
+                for (int64_t at = 0; from->memory && at < strided_elements(from); at++) {
+                    strided_put(to, at, strided_get(from, at));
+                }
+            }
+        }
+        assert_memory_equal(kept, c.tensor[BP_RNN_OUTPUT].memory, bytes);
+        free(kept);
+        rnn_end(&c);
+    }
+}
+
+/* A call with packed weights has the bits of one without. */
+static void packed_weights_do_not_change_bits(void **state) {
+    (void)state;
+    strided_random = 7;
+    for (int i = 0; i < 60; i++) {
+        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        shape.steps = shape.steps > 0 ? shape.steps : 1;
+        shape.input = i % 5 ? shape.input : 150; /* a product that packs its operand */
+        shape.hidden += i % 7 ? 2 : 520;
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+        rnn_run(&c, "");
+        const size_t bytes = (size_t)c.tensor[BP_RNN_OUTPUT].all * bp_dtype_size(shape.dtype);
+        char *kept = malloc(bytes);
+        assert_non_null(kept);
+        memcpy(kept, c.tensor[BP_RNN_OUTPUT].memory, bytes);
+        put_all(&c.tensor[BP_RNN_OUTPUT], 5);
+        bp_plan *plan;
+        assert_int_equal(bp_rnn_plan(&plan, NULL, &c.call), BP_OK);
+        bp_operand operands[BP_RNN_RESERVE + 1] = {{NULL, 0}};
+        const bp_packed *packed[BP_RNN_RESERVE + 1] = {NULL};
+        for (int t = 0; t <= BP_RNN_RESERVE; t++) {
+            operands[t].base = c.tensor[t].memory;
+        }
+        for (int t = BP_RNN_WEIGHT_IH; t <= BP_RNN_WEIGHT_HR; t++) {
+            bp_packed *one = NULL;
+            if (c.tensor[t].memory) {
+                assert_int_equal(bp_plan_pack(plan, t, &operands[t], &one), BP_OK);
+                operands[t].base = NULL;
+            }
+            packed[t] = one;
+        }
+        const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};
+        assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+        assert_memory_equal(kept, c.tensor[BP_RNN_OUTPUT].memory, bytes);
+        for (int t = BP_RNN_WEIGHT_IH; t <= BP_RNN_WEIGHT_HR; t++) {
+            bp_packed_release((bp_packed *)(uintptr_t)packed[t]);
+        }
+        bp_plan_release(plan);
+        free(kept);
+        rnn_end(&c);
+    }
+}
+
+/* An item's results do not depend on the other items, nor on how many there are. */
+static void batch_does_not_change_bits(void **state) {
+    (void)state;
+    strided_random = 8;
+    for (int i = 0; i < 16; i++) {
+        const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                                 .mode = (bp_rnn_mode)(i / 2 % 4),
+                                 .steps = 3,
+                                 .batch = 110,
+                                 .input = 17,
+                                 .hidden = 23,
+                                 .directions = 1 + i / 8,
+                                 .bias_hh = true,
+                                 .compact = true};
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+        rnn_run(&c, "");
+        strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+        double kept[3 * 46];
+        const int64_t columns = output->view.shape[2], item = 107;
+        for (int64_t at = 0; at < 3 * columns; at++) {
+            kept[at] = strided_get(output, (at / columns * 110 + item) * columns + at % columns);
+        }
+        select_index(&c.tensor[BP_RNN_INPUT].view.tensor, 1, item);
+        select_index(&output->view.tensor, 1, item);
+        rnn_run(&c, "");
+        for (int64_t at = 0; at < 3 * columns; at++) {
+            const int64_t place = at / columns * output->view.strides[0] + item * columns + at % columns;
+            const double got = shape.dtype == BP_F64 ? ((const double *)(const void *)output->memory)[place]
+                                                     : (double)((const float *)(const void *)output->memory)[place];
+            assert_true(got == kept[at]);
+        }
+        rnn_end(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_have_the_errors_of_the_header),
+        cmocka_unit_test(large_arguments_saturate),
+        cmocka_unit_test(nan_stays_in_its_item),
+        cmocka_unit_test(ends_of_items_are_not_used),
+        cmocka_unit_test(sizes_may_be_zero),
+        cmocka_unit_test(single_steps_equal_one_call),
+        cmocka_unit_test(packed_weights_do_not_change_bits),
+        cmocka_unit_test(batch_does_not_change_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
