@@ -18,6 +18,7 @@
  *   pool.h      pooling and its gradients
  *   norm.h      batch normalization and its gradients
  *   attention.h attention and its gradients
+ *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -44,6 +45,7 @@
 #include "backplane/pool.h"
 #include "backplane/norm.h"
 #include "backplane/attention.h"
+#include "backplane/elementwise.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

@@ -1,5 +1,5 @@
-/* network_calls.h - declares calls of convolutions, pooling, batch normalization and attention that can fail for lack
- * of memory. */
+/* network_calls.h - declares calls of convolutions, pooling, batch normalization, attention and operations on single
+ * elements that can fail for lack of memory. */
 #ifndef BP_TESTS_OPS_NETWORK_CALLS_H
 #define BP_TESTS_OPS_NETWORK_CALLS_H
 
@@ -22,5 +22,8 @@ bp_status call_batch_norm(void);
 /* Both passes, on the kernels flash and math: one-shot, planned and explained. */
 bp_status call_attention(void);
 bp_status call_attention_math(void);
+
+/* A function of one element and taking by indices: one-shot, planned and explained; concatenation. */
+bp_status call_elementwise(void);
 
 #endif

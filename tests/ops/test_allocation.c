@@ -473,6 +473,7 @@ static const struct {
     {"batch_norm", call_batch_norm},
     {"attention", call_attention},
     {"attention_math", call_attention_math},
+    {"elementwise", call_elementwise},
 };
 
 static void fail_each_allocation_of(int index) {
