@@ -68,68 +68,33 @@ static int read_axis(cli_job *job) {
     return code;
 }
 
-/* ---- Shapes ---- */
-
-/* Returns the axis counted from the first dimension; -1 if there is no such dimension. */
-static int axis_of(const cli_job *job) {
-    const int ndim = job->inputs[0].tensor.ndim, axis = job->words.elementwise.axis;
-    return axis < -ndim || axis >= ndim ? -1 : axis < 0 ? axis + ndim : axis;
-}
-
-/* Each shape is that of a call without errors; if there is one, the library reports it. */
-static int shape_of_broadcast(const cli_job *job, int64_t *shape) {
-    const DLTensor *a = &job->inputs[0].tensor, *b = &job->inputs[1].tensor;
-    const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
-    for (int d = 0; d < ndim; d++) {
-        const int i = d - (ndim - a->ndim), j = d - (ndim - b->ndim);
-        const int64_t m = i < 0 ? 1 : a->shape[i], n = j < 0 ? 1 : b->shape[j];
-        shape[d] = m == 1 ? n : m;
+static bp_status shape_of(const cli_job *job, int *ndim, int64_t *shape) {
+    const DLTensor *const *in = job->tensors, *like = in[job->operation->number == GATHER];
+    switch (job->operation->number) {
+    case BINARY:
+        return bp_binary_shape(in[0], in[1], ndim, shape);
+    case TAKE:
+        return bp_take_shape(in[0], in[1], job->words.elementwise.axis, ndim, shape);
+    case CONCAT:
+        return bp_concat_shape(in, job->input_count, job->words.elementwise.axis, ndim, shape);
+    default:
+        *ndim = like->ndim;
+        memcpy(shape, like->shape, (size_t)like->ndim * sizeof *shape);
+        return BP_OK;
     }
-    return ndim;
-}
-
-static int shape_of_taken(const cli_job *job, int64_t *shape) {
-    const DLTensor *input = &job->inputs[0].tensor, *indices = &job->inputs[1].tensor;
-    int ndim = 0;
-    for (int d = 0; d < input->ndim; d++) {
-        for (int i = 0; d == axis_of(job) && i < indices->ndim && ndim < BP_MAX_NDIM; i++) {
-            shape[ndim++] = indices->shape[i];
-        }
-        if (d != axis_of(job) && ndim < BP_MAX_NDIM) {
-            shape[ndim++] = input->shape[d];
-        }
-    }
-    return ndim;
-}
-
-static int shape_of_all(const cli_job *job, int64_t *shape) {
-    const DLTensor *first = &job->inputs[0].tensor;
-    const int axis = axis_of(job);
-    for (int d = 0; d < first->ndim; d++) {
-        shape[d] = first->shape[d];
-    }
-    for (int i = 1; i < job->input_count && axis >= 0; i++) {
-        const DLTensor *more = &job->inputs[i].tensor;
-        shape[axis] += more->ndim == first->ndim ? more->shape[axis] : 0;
-    }
-    return first->ndim;
 }
 
 static int prepare(cli_job *job) {
-    const int number = job->operation->number;
-    const DLTensor *shaped = &job->inputs[number == GATHER ? 1 : 0].tensor;
     int64_t shape[BP_MAX_NDIM];
+    int ndim = 0;
     bp_dtype dtype = BP_DTYPE_NONE;
-    int code = number <= BINARY ? read_kind(job) : read_axis(job);
+    int code = job->operation->number <= BINARY ? read_kind(job) : read_axis(job);
     code = code == CLI_OK ? read_type(job, &dtype) : code;
     if (code != CLI_OK) {
         return code;
     }
-    const int ndim = number == BINARY   ? shape_of_broadcast(job, shape)
-                     : number == TAKE   ? shape_of_taken(job, shape)
-                     : number == CONCAT ? shape_of_all(job, shape)
-                                        : shaped->ndim;
-    return job_result(job, 0, dtype, ndim, number == UNARY || number == GATHER ? shaped->shape : shape);
+    const bp_status status = shape_of(job, &ndim, shape);
+    return status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
 }
 
 /* ---- Calls ---- */

@@ -252,8 +252,13 @@ static void arguments_are_checked(void **state) {
     assert_refused(bp_concat_run(NULL, parts, 2, 0, &bytes.tensor), BP_E_DTYPE, "tensors[1] is f64");
     assert_refused(bp_concat_run(NULL, same, 2, 2, &bytes.tensor), BP_E_ARGUMENT, "axis is 2");
     assert_refused(bp_concat_run(NULL, same, 0, 0, &bytes.tensor), BP_E_ARGUMENT, "no tensors");
-    assert_refused(bp_concat_run(NULL, same, 1, 0, &bytes.tensor), BP_E_SHAPE, "output has size 6");
-    assert_refused(bp_concat_run(NULL, same, 2, 1, &bytes.tensor), BP_E_SHAPE, "tensors[0] has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, same, 1, 0, &bytes.tensor), BP_E_SHAPE,
+                   "output has shape (6, 4); the result has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, same, 2, 1, &bytes.tensor), BP_E_SHAPE,
+                   "output has shape (6, 4); the result has shape (3, 8)");
+    const DLTensor *const different[] = {&bytes.tensor, &a.tensor};
+    assert_refused(bp_concat_run(NULL, different, 2, 1, &bytes.tensor), BP_E_SHAPE, "tensors[1] has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, parts, 2, 0, NULL), BP_E_ARGUMENT, "output");
 }
 
 /* ---- Threads and plans ---- */

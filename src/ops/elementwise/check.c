@@ -202,6 +202,28 @@ static bp_status frame_gather(const bp__elementwise_request *r, frame *f, bp_ele
     return BP_OK;
 }
 
+static bp_status make_frame(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+    return r->op == BP_OP_UNARY    ? frame_unary(r, f)
+           : r->op == BP_OP_BINARY ? frame_binary(r, f)
+           : r->op == BP_OP_TAKE   ? frame_take(r, f, p)
+                                   : frame_gather(r, f, p);
+}
+
+bp_status bp__elementwise_shape(const bp__elementwise_request *r, int *ndim, int64_t *shape) {
+    bp_elementwise_problem p;
+    frame f = {.ndim = 0};
+    if (!ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", ndim ? "shape" : "ndim");
+    }
+    for (int i = 0; i < r->count - 1; i++) {
+        BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), true));
+    }
+    BP__TRY(make_frame(r, &f, &p));
+    *ndim = f.ndim;
+    memcpy(shape, f.size, (size_t)f.ndim * sizeof *shape);
+    return BP_OK;
+}
+
 static bp_status check_output(const bp__elementwise_request *r, frame *f) {
     const DLTensor *output = r->operand[r->count - 1];
     char got[256], want[256];
@@ -312,10 +334,7 @@ bp_status bp__elementwise_make(bp_problem *problem, const void *asked) {
         BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), r->data_optional));
     }
     BP__TRY(check_types(r));
-    BP__TRY(r->op == BP_OP_UNARY    ? frame_unary(r, &f)
-            : r->op == BP_OP_BINARY ? frame_binary(r, &f)
-            : r->op == BP_OP_TAKE   ? frame_take(r, &f, p)
-                                    : frame_gather(r, &f, p));
+    BP__TRY(make_frame(r, &f, p));
     BP__TRY(check_output(r, &f));
     BP__TRY(check_memory(r));
     lower(r, problem, &f);

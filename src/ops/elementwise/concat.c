@@ -4,27 +4,50 @@
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Refuses a tensor that does not fit the output, except along the axis. */
-static bp_status check_part(const DLTensor *part, const char *name, int axis, const DLTensor *output) {
+bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {
+    int along = 0;
+    char name[32], got[256], want[256];
+    if (!tensors || count < 1 || !ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "concat: there are no tensors; at least one is needed, and room for the shape");
+    }
+    for (int i = 0; i < count; i++) {
+        const DLTensor *first = tensors[0], *part = tensors[i];
+        snprintf(name, sizeof name, "tensors[%d]", i);
+        BP__TRY(bp__tensor_check(part, name, true));
+        if (i == 0) {
+            BP__TRY(bp__elementwise_axis("concat", axis, first->ndim, &along));
+            memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
+            *ndim = first->ndim;
+            continue;
+        }
+        bool fits = part->ndim == first->ndim;
+        for (int d = 0; d < first->ndim && fits; d++) {
+            fits = d == along || part->shape[d] == first->shape[d];
+        }
+        if (!fits) {
+            return bp__fail(BP_E_SHAPE,
+                            "concat: %s has shape %s; it must have the shape of tensors[0] %s, except in dimension %d",
+                            name, bp__shape_text(part->ndim, part->shape, got, sizeof got),
+                            bp__shape_text(first->ndim, first->shape, want, sizeof want), along);
+        }
+        if (__builtin_add_overflow(shape[along], part->shape[along], &shape[along])) {
+            return bp__fail(BP_E_OVERFLOW, "concat: the sum of the sizes in dimension %d overflows", along);
+        }
+    }
+    return BP_OK;
+}
+
+static bp_status check_part(const DLTensor *part, int index, const DLTensor *output) {
     const bp_dtype dtype = bp_dtype_from_dlpack(part->dtype), wanted = bp_dtype_from_dlpack(output->dtype);
-    char got[256], want[256];
+    char name[32];
+    snprintf(name, sizeof name, "tensors[%d]", index);
+    BP__TRY(bp__tensor_check(part, name, false));
     if (dtype != wanted) {
         return bp__fail(BP_E_DTYPE, "concat: %s is %s; it must be %s, as the output is", name, bp_dtype_name(dtype),
                         bp_dtype_name(wanted));
-    }
-    bool fits = part->ndim == output->ndim;
-    for (int d = 0; d < output->ndim && fits; d++) {
-        fits = d == axis || part->shape[d] == output->shape[d];
-    }
-    if (!fits) {
-        return bp__fail(BP_E_SHAPE,
-                        "concat: %s has shape %s; it must have the shape of the output %s, except in "
-                        "dimension %d",
-                        name, bp__shape_text(part->ndim, part->shape, got, sizeof got),
-                        bp__shape_text(output->ndim, output->shape, want, sizeof want), axis);
     }
     if (bp__tensor_overlap(part, output)) {
         return bp__fail(BP_E_OVERLAP, "concat: output overlaps %s; it must have its own memory", name);
@@ -32,29 +55,23 @@ static bp_status check_part(const DLTensor *part, const char *name, int axis, co
     return BP_OK;
 }
 
-static bp_status check(const DLTensor *const *tensors, int count, int axis, const DLTensor *output, int *from_first) {
-    int64_t sum = 0;
-    if (!tensors || count < 1) {
-        return bp__fail(BP_E_ARGUMENT, "concat: there are no tensors; at least one is needed");
-    }
+static bp_status check(const DLTensor *const *tensors, int count, int axis, const DLTensor *output, int *along) {
+    int64_t shape[BP_MAX_NDIM];
+    int ndim;
+    char got[256], want[256];
     BP__TRY(bp__tensor_check(output, "output", false));
-    BP__TRY(bp__elementwise_axis("concat", axis, output->ndim, from_first));
+    BP__TRY(bp_concat_shape(tensors, count, axis, &ndim, shape));
+    BP__TRY(bp__elementwise_axis("concat", axis, ndim, along));
+    if (output->ndim != ndim || memcmp(output->shape, shape, (size_t)ndim * sizeof *shape) != 0) {
+        return bp__fail(BP_E_SHAPE, "concat: output has shape %s; the result has shape %s",
+                        bp__shape_text(output->ndim, output->shape, got, sizeof got),
+                        bp__shape_text(ndim, shape, want, sizeof want));
+    }
     if (bp__tensor_self_overlaps(output)) {
         return bp__fail_self_overlap("output", output);
     }
     for (int i = 0; i < count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "tensors[%d]", i);
-        BP__TRY(bp__tensor_check(tensors[i], name, false));
-        BP__TRY(check_part(tensors[i], name, *from_first, output));
-        if (__builtin_add_overflow(sum, tensors[i]->shape[*from_first], &sum)) {
-            return bp__fail(BP_E_OVERFLOW, "concat: the sum of the sizes in dimension %d overflows", *from_first);
-        }
-    }
-    if (sum != output->shape[*from_first]) {
-        return bp__fail(BP_E_SHAPE,
-                        "concat: output has size %" PRId64 " in dimension %d; the tensors have %" PRId64 " in all",
-                        output->shape[*from_first], *from_first, sum);
+        BP__TRY(check_part(tensors[i], i, output));
     }
     return BP_OK;
 }
@@ -62,7 +79,7 @@ static bp_status check(const DLTensor *const *tensors, int count, int axis, cons
 bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
                         const DLTensor *output) {
     int64_t strides[BP_MAX_NDIM], from = 0;
-    int along;
+    int along = 0;
     BP__TRY(check(tensors, count, axis, output, &along));
     const int64_t element = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(output->dtype));
     bp__tensor_strides(output, strides);

@@ -132,3 +132,13 @@ bp_status bp_gather_explain(bp_explanation **explanation, const bp_options *opti
     const bp__elementwise_request r = indexed(BP_OP_GATHER, input, indices, axis, output, true);
     return bp__explain_for(explanation, options, &bp__family_elementwise, &r);
 }
+
+bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
+    const bp__elementwise_request r = binary(BP_BINARY_ADD, a, b, NULL, true);
+    return bp__elementwise_shape(&r, ndim, shape);
+}
+
+bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape) {
+    const bp__elementwise_request r = indexed(BP_OP_TAKE, input, indices, axis, NULL, true);
+    return bp__elementwise_shape(&r, ndim, shape);
+}

@@ -18,6 +18,9 @@ typedef struct bp__elementwise_request {
 
 bp_status bp__elementwise_make(bp_problem *problem, const void *request);
 
+/* Writes the shape of the output, which the request need not have. */
+bp_status bp__elementwise_shape(const bp__elementwise_request *request, int *ndim, int64_t *shape);
+
 /* Returns whether both tensors have one type, and an element of each index at one address. */
 bool bp__elementwise_same(const DLTensor *a, const DLTensor *b);
 
