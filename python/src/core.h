@@ -417,6 +417,10 @@ PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names
 
 PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- elementwise.c ---- */
+
+PyObject *core_elementwise(PyObject *module, PyObject *arguments);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

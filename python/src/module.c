@@ -99,6 +99,8 @@ static PyMethodDef functions[] = {
     {"pool", WITH_NAMES(core_pool), "Pooling or its gradient, with the indices as a tuple, or its explanation."},
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
+    {"elementwise", core_elementwise, METH_VARARGS,
+     "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"batch_norm", WITH_NAMES(core_batch_norm),
      "Batch normalization or its gradients, as a tuple, or its explanation."},
     {"cosine", core_cosine, METH_VARARGS, "Returns a cosine or sine transform of one dimension."},

@@ -1,4 +1,5 @@
-"""Convolutions, pooling, batch normalization and attention with the names and arguments of torch.nn.functional.
+"""Convolutions, pooling, batch normalization, attention, activations and embeddings with the names and arguments of
+torch.nn.functional.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -22,11 +23,16 @@ otherwise a backplane.Tensor.
 >>> query = memoryview(array("d", [0, 0, 9, 0])).cast("B").cast("d", (2, 2))
 >>> scaled_dot_product_attention(query, query, query, is_causal=True)[0].tolist()
 [0.0, 0.0]
+>>> relu(array("d", [-1, 2])).tolist()
+[0.0, 2.0]
+>>> embedding(array("q", [1, 0]), memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))).tolist()
+[[3.0, 4.0], [1.0, 2.0]]
 """
 
 from __future__ import annotations
 
 from ..backends._module import close as _close
+from ._activation import embedding, gelu, in_place, plain
 from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._normalization import batch_norm
@@ -49,10 +55,17 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "embedding",
+    "gelu",
+    "hardswish",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "relu",
     "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "tanh",
 ]
 
 conv1d = convolution(1)
@@ -73,5 +86,10 @@ adaptive_max_pool3d = adaptive_max_pool(3)
 adaptive_avg_pool1d = adaptive_avg_pool(1)
 adaptive_avg_pool2d = adaptive_avg_pool(2)
 adaptive_avg_pool3d = adaptive_avg_pool(3)
+relu = in_place("relu", "max(x, 0)")
+silu = in_place("silu", "x / (1 + exp(-x))")
+hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6")
+sigmoid = plain("sigmoid", "1 / (1 + exp(-x))")
+tanh = plain("tanh", "the hyperbolic tangent")
 
 _close(__name__)
