@@ -57,6 +57,8 @@ def _meet(scalar: Any, array: Any) -> Any:
 
 def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
     """Returns arrays of one type, by NumPy's rules."""
+    if _is_numpy(x1) and _is_numpy(x2) and x1.dtype == x2.dtype and x1.dtype.kind == "f":
+        return x1, x2
     if _is_scalar(x1) and not is_literal(x2):
         x1 = _meet(x1, x2)
     elif _is_scalar(x2) and not is_literal(x1):

@@ -43,6 +43,12 @@ TRUNCATED(to_i64, int64_t, INT64_MIN, INT64_MAX, -0x1p63, 0x1p63)
                     const element x = from[i];                                                                         \
                     to[i] = (number)(value);                                                                           \
                 }                                                                                                      \
+            } else if (column == 0) {                                                                                  \
+                const element x = from[0];                                                                             \
+                const number same = (number)(value);                                                                   \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    to[i] = same;                                                                                      \
+                }                                                                                                      \
             } else {                                                                                                   \
                 for (int64_t i = 0; i < columns; i++) {                                                                \
                     const element x = from[i * column];                                                                \

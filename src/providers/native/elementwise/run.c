@@ -82,7 +82,12 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
     if (is_direct(plan, t, operand)) {
         return t->at[operand];
     }
-    plan->set.read[operand](t->rows, t->columns, t->at[operand], stride[last - 1], stride[last], buffer);
+    if (plan->set.direct[operand] && stride[last - 1] == 1 && llabs(stride[last]) > 1) { /* transposed */
+        plan->host->copy_matrix((bp_dtype)plan->problem.of.elementwise.type[operand], t->rows, t->columns, buffer,
+                                t->columns, 1, t->at[operand], 1, stride[last], 0);
+    } else {
+        plan->set.read[operand](t->rows, t->columns, t->at[operand], stride[last - 1], stride[last], buffer);
+    }
     return buffer;
 }
 
