@@ -102,7 +102,7 @@ BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_option
 BP_API bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
                                const DLTensor *output);
 
-/* Write rank and shape of a result; `shape` has room for BP_MAX_NDIM sizes. Data pointers may be NULL. */
+/* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
 BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 BP_API bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape);
 BP_API bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape);

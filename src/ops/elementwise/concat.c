@@ -10,8 +10,11 @@
 bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {
     int along = 0;
     char name[32], got[256], want[256];
-    if (!tensors || count < 1 || !ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "concat: there are no tensors; at least one is needed, and room for the shape");
+    if (!tensors || count < 1) {
+        return bp__fail(BP_E_ARGUMENT, "concat: there are no tensors; at least one is needed");
+    }
+    if (!ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", ndim ? "shape" : "ndim");
     }
     for (int i = 0; i < count; i++) {
         const DLTensor *first = tensors[0], *part = tensors[i];
