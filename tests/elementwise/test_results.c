@@ -116,6 +116,66 @@ static void conversions(void **state) {
     }
 }
 
+/* Makes rows that are converted in vectors, and with a rest. */
+static void begin_rows(tensor *x, tensor *y, bp_dtype from, bp_dtype to, int64_t count) {
+    begin_tensor(x, from, 1, &count, COMPACT);
+    begin_tensor(y, to, 1, &count, COMPACT);
+}
+
+/* Integers whose rounding to f64 would be halfway between two numbers of the result. */
+static void integers_are_rounded_once(void **state) {
+    enum { COUNT = 54 };
+    static const bp_dtype types[] = {BP_BF16, BP_F32, BP_F64};
+    static const int bits[] = {8, 24, 53};
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        for (int s = 0; s < INSTRUCTION_SETS; s++) {
+            tensor x, y;
+            bp_options *options = settings_of(s);
+            begin_rows(&x, &y, BP_I64, types[t], COUNT);
+            for (int i = 0; i < COUNT; i++) {
+                const int exponent = 54 + i / 6;
+                const int64_t value = (INT64_C(1) << exponent) + (INT64_C(1) << (exponent - bits[t])) + i % 3 - 1;
+                memcpy(element_of(&x, i), &(int64_t){i % 6 < 3 ? value : -value}, sizeof value);
+            }
+            assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+            for (int i = 0; i < COUNT; i++) {
+                near("i64", (int)types[t], i, value_at(&y, i), converted_value(types[t], value_at(&x, i)), 0);
+            }
+            end_tensor(&x);
+            end_tensor(&y);
+            bp_options_release(options);
+        }
+    }
+}
+
+/* NaN of all bits, which rounding would turn into infinity or 0. */
+static void nan_is_converted_to_nan(void **state) {
+    enum { COUNT = 37 };
+    static const uint32_t single[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7fc00000};
+    static const uint64_t wide[] = {0x7fffffffffffffff, 0xffffffffffffffff, 0x7ff0000000000001, 0xfff0000000000001,
+                                    0x7ff8000000000000};
+    (void)state;
+    for (int pair = 0; pair < 8; pair++) {
+        for (int s = 0; s < INSTRUCTION_SETS; s++) {
+            tensor x, y;
+            bp_options *options = settings_of(s);
+            begin_rows(&x, &y, pair < 4 ? BP_F32 : BP_F64, floats[pair % 4], COUNT);
+            for (int i = 0; i < COUNT; i++) {
+                memcpy(element_of(&x, i), pair < 4 ? (const void *)&single[i % 5] : (const void *)&wide[i % 5],
+                       bp_dtype_size(x.dtype));
+            }
+            assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+            for (int i = 0; i < COUNT; i++) {
+                assert_true(isnan(value_at(&y, i)));
+            }
+            end_tensor(&x);
+            end_tensor(&y);
+            bp_options_release(options);
+        }
+    }
+}
+
 /* All types copy to themselves, bit by bit. */
 static void copies(void **state) {
     (void)state;
@@ -391,8 +451,14 @@ static void concat(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_one), cmocka_unit_test(conversions), cmocka_unit_test(copies),
-        cmocka_unit_test(functions_of_two), cmocka_unit_test(take),        cmocka_unit_test(gather),
+        cmocka_unit_test(functions_of_one),
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(integers_are_rounded_once),
+        cmocka_unit_test(nan_is_converted_to_nan),
+        cmocka_unit_test(functions_of_two),
+        cmocka_unit_test(take),
+        cmocka_unit_test(gather),
         cmocka_unit_test(concat),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
