@@ -20,6 +20,7 @@
  *   norm.h      batch normalization and its gradients
  *   attention.h attention and its gradients
  *   rnn.h       recurrent layers and their gradients
+ *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -48,6 +49,7 @@
 #include "backplane/norm.h"
 #include "backplane/attention.h"
 #include "backplane/rnn.h"
+#include "backplane/elementwise.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

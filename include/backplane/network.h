@@ -1,5 +1,6 @@
-/* network.h - describes convolutions, pooling, batch normalization, attention and recurrent layers to providers:
- * members of the union in bp_problem (provider.h). */
+/* network.h - describes the operations of neural networks to providers: convolutions, pooling, normalization,
+ * attention, recurrent layers, and operations on single elements. They are members of the union in bp_problem
+ * (provider.h). */
 #ifndef BACKPLANE_NETWORK_H
 #define BACKPLANE_NETWORK_H
 
@@ -193,6 +194,75 @@ typedef struct bp_rnn_problem {
     uint8_t reserved[5];
     bp_rnn_layout tensor[BP_RNN_TENSORS];
 } bp_rnn_problem;
+
+/* The lists of functions of one and of two elements: number, NAME, text. elementwise.h describes them. */
+/* clang-format off */
+#define BP_UNARY_MAP(X)             \
+    X(0, COPY, "copy")              \
+    X(1, NEGATIVE, "negative")      \
+    X(2, ABS, "abs")                \
+    X(3, EXP, "exp")                \
+    X(4, LOG, "log")                \
+    X(5, SQRT, "sqrt")              \
+    X(6, TANH, "tanh")              \
+    X(7, SIGMOID, "sigmoid")        \
+    X(8, RELU, "relu")              \
+    X(9, GELU, "gelu")              \
+    X(10, GELU_TANH, "gelu_tanh")   \
+    X(11, SILU, "silu")             \
+    X(12, HARDSWISH, "hardswish")
+
+#define BP_BINARY_MAP(X)            \
+    X(0, ADD, "add")                \
+    X(1, SUBTRACT, "subtract")      \
+    X(2, MULTIPLY, "multiply")      \
+    X(3, DIVIDE, "divide")          \
+    X(4, MAXIMUM, "maximum")        \
+    X(5, MINIMUM, "minimum")
+/* clang-format on */
+
+typedef enum bp_unary_kind {
+#define X(number, name, text) BP_UNARY_##name = number,
+    BP_UNARY_MAP(X)
+#undef X
+        BP_UNARY_KINDS
+} bp_unary_kind;
+
+typedef enum bp_binary_kind {
+#define X(number, name, text) BP_BINARY_##name = number,
+    BP_BINARY_MAP(X)
+#undef X
+        BP_BINARY_KINDS
+} bp_binary_kind;
+
+#define BP_MAX_ELEMENTWISE_NDIM 64 /* BP_MAX_NDIM */
+#define BP_ELEMENTWISE_OPERANDS 3
+
+/* Functions of single elements, and elements at given indices, as elementwise.h describes them; since 2.7. Operands:
+ * UNARY {input, output}; BINARY {a, b, output}; TAKE and GATHER {input, indices, output}. For each index i of the
+ * dimensions, with the strides of each operand:
+ *
+ *     UNARY          output[i] = function(input[i])
+ *     BINARY         output[i] = function(a[i], b[i])
+ *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
+ *
+ * The dimensions are those of the output, in its order, without those of size 1; neighbours are merged if all strides
+ * allow. Strides are in elements; those of inputs may be 0, that of the input in TAKE and GATHER is 0 in dimensions of
+ * the indices that the input does not have. The output does not overlap itself. UNARY and BINARY: it may be the same
+ * memory as an input of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
+ *
+ * An index of TAKE and GATHER below 0, or not below axis_size, fails the call with BP_E_ARGUMENT before anything is
+ * written. The message counts the index in the dimensions from first_index on, of which there are index_ndim. */
+typedef struct bp_elementwise_problem {
+    uint32_t kind; /* UNARY: a bp_unary_kind; BINARY: a bp_binary_kind; otherwise 0 */
+    int32_t ndim;
+    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is that of the first */
+    int32_t first_index, index_ndim;        /* TAKE, GATHER: the dimensions of the indices */
+    uint32_t reserved;
+    int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
+    int64_t size[BP_MAX_ELEMENTWISE_NDIM];
+    int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
+} bp_elementwise_problem;
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
- * einsum, convolutions, attention, recurrent layers, plans, settings and libraries. Each function is the C function
- * with its name, and throws or returns the status as backplane.hpp tells. */
+ * einsum, operations of neural networks, plans, settings and libraries. Each function is the C function with its name,
+ * and throws or returns the status as backplane.hpp tells. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
@@ -71,6 +71,10 @@ inline bp_einsum_call einsum_call(const char *expression, const operand_list &op
     call.count = operands.count();
     call.operands = operands.tensors.data();
     return call;
+}
+
+inline bp_status concat(const operand_list &list, int axis, const view &output, const options *o) noexcept {
+    return bp_concat_run(of(o), list.tensors.data(), list.count(), axis, output.get());
 }
 
 } // namespace detail
@@ -485,6 +489,30 @@ BACKPLANE_OBJECT(plan, rnn_plan, (const bp_rnn_call &call, const options *o = nu
 BACKPLANE_OBJECT(explanation, rnn_explain, (const bp_rnn_call &call, const options *o = nullptr), (made, call, o),
                  bp_rnn_explain(made.put(), detail::of(o), &call))
 
+/* Operations on single elements: see elementwise.h. */
+#define BACKPLANE_ELEMENTS(name, parameters, tensors, names)                                                           \
+    BACKPLANE_FUNCTION(name##_run, (BACKPLANE_LIST parameters, const options *o = nullptr),                            \
+                       bp_##name##_run(detail::of(o), BACKPLANE_LIST tensors))                                         \
+    BACKPLANE_OBJECT(plan, name##_plan, (BACKPLANE_LIST parameters, const options *o = nullptr),                       \
+                     (made, BACKPLANE_LIST names, o),                                                                  \
+                     bp_##name##_plan(made.put(), detail::of(o), BACKPLANE_LIST tensors))                              \
+    BACKPLANE_OBJECT(explanation, name##_explain, (BACKPLANE_LIST parameters, const options *o = nullptr),             \
+                     (made, BACKPLANE_LIST names, o),                                                                  \
+                     bp_##name##_explain(made.put(), detail::of(o), BACKPLANE_LIST tensors))
+BACKPLANE_ELEMENTS(unary, (bp_unary_kind kind, const const_view &input, const view &output),
+                   (kind, input.get(), output.get()), (kind, input, output))
+BACKPLANE_ELEMENTS(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
+                   (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
+BACKPLANE_ELEMENTS(take, (const const_view &input, const const_view &indices, int axis, const view &output),
+                   (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
+BACKPLANE_ELEMENTS(gather, (const const_view &input, const const_view &indices, int axis, const view &output),
+                   (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
+BACKPLANE_FUNCTION(concat_run,
+                   (std::initializer_list<const_view> tensors, int axis, const view &output,
+                    const options *o = nullptr),
+                   detail::concat(detail::operand_list(tensors), axis, output, o))
+
+#undef BACKPLANE_ELEMENTS
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT
 #undef BACKPLANE_LIST

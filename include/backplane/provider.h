@@ -71,7 +71,11 @@ extern "C" {
     X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
     X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient", attention) \
     X(38, RNN, "rnn", "input,weight_ih,weight_hh,weight_hr,bias_ih,bias_hh,initial_hidden,initial_cell,lengths", "output,final_hidden,final_cell,reserve", rnn) \
-    X(39, RNN_BACKWARD, "rnn_backward", "output_gradient,final_hidden_gradient,final_cell_gradient,input,weight_ih,weight_hh,weight_hr,initial_hidden,initial_cell,lengths,output,reserve", "input_gradient,initial_hidden_gradient,initial_cell_gradient,weight_ih_gradient,weight_hh_gradient,weight_hr_gradient,bias_ih_gradient,bias_hh_gradient", rnn)
+    X(39, RNN_BACKWARD, "rnn_backward", "output_gradient,final_hidden_gradient,final_cell_gradient,input,weight_ih,weight_hh,weight_hr,initial_hidden,initial_cell,lengths,output,reserve", "input_gradient,initial_hidden_gradient,initial_cell_gradient,weight_ih_gradient,weight_hh_gradient,weight_hr_gradient,bias_ih_gradient,bias_hh_gradient", rnn) \
+    X(40, UNARY, "unary", "input", "output", elementwise)                                   \
+    X(41, BINARY, "binary", "a,b", "output", elementwise)                                   \
+    X(42, TAKE, "take", "input,indices", "output", elementwise)                             \
+    X(43, GATHER, "gather", "input,indices", "output", elementwise)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -325,6 +329,7 @@ typedef struct bp_problem {
         bp_batch_norm_problem batch_norm;
         bp_attention_problem attention;
         bp_rnn_problem rnn;
+        bp_elementwise_problem elementwise;
     } of;
 } bp_problem;
 

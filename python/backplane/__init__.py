@@ -6,7 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
-from . import __config__, backends, cuda, fft, linalg, nn, utils
+from . import __config__, backends, cuda, elementwise, fft, linalg, nn, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -64,6 +64,7 @@ __all__ = [
     "device",
     "einsum",
     "einsum_path",
+    "elementwise",
     "explain",
     "fft",
     "flags",

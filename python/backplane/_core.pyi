@@ -270,6 +270,17 @@ def linalg(
     /,
     **words: Any,
 ) -> Any: ...
+def elementwise(
+    op: str,
+    kind: str,
+    arrays: Tuple[Any, ...],
+    axis: int,
+    dtype: str,
+    out: Any,
+    settings: _Settings,
+    explains: bool,
+    /,
+) -> Any: ...
 def product_chain(
     name: str, operands: Tuple[Any, ...], number: int, out: Any, settings: _Settings, explains: bool, /
 ) -> Any: ...

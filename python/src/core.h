@@ -424,6 +424,10 @@ PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names)
 
 PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- elementwise.c ---- */
+
+PyObject *core_elementwise(PyObject *module, PyObject *arguments);
+
 /* ---- linalg.c ---- */
 
 PyObject *core_linalg(PyObject *module, PyObject *arguments, PyObject *names);

@@ -101,6 +101,8 @@ static PyMethodDef functions[] = {
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
     {"rnn", WITH_NAMES(core_rnn), "A recurrent layer or its gradients as a tuple, or its explanation as a dict."},
+    {"elementwise", core_elementwise, METH_VARARGS,
+     "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"batch_norm", WITH_NAMES(core_batch_norm),
      "Batch normalization or its gradients, as a tuple, or its explanation."},
     {"cosine", core_cosine, METH_VARARGS, "Returns a cosine or sine transform of one dimension."},

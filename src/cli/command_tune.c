@@ -359,6 +359,7 @@ static const cli_option options[] = {
     OPTIONS_POOL,
     OPTIONS_ATTENTION,
     OPTIONS_RNN,
+    OPTIONS_ELEMENTWISE,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -53,6 +53,11 @@ typedef struct attention_words {
     bp_view seed_view;
 } attention_words;
 
+/* Arguments of operations on single elements. */
+typedef struct elementwise_words {
+    int kind, axis;
+} elementwise_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -90,6 +95,7 @@ typedef struct cli_job {
         bp_batch_norm_call norm;
         attention_words attention;
         bp_rnn_call rnn;
+        elementwise_words elementwise;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -133,8 +139,8 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_linalg[],
-    operations_vectors[];
+    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_elementwise[],
+    operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -158,7 +164,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \
         {"s", 0, "N,N", "Transforms of several dimensions: their lengths; -1 is the length of the input."},            \
         {"dim", 0, "D,D",                                                                                              \
-         "Transforms, shifts, vector_norm, vecdot: the dimensions; negative numbers count from the last one."},        \
+         "Transforms, shifts, vector_norm, vecdot, take, gather, concat: the dimensions; negative numbers count from " \
+         "the last one."},                                                                                             \
     {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
     }
@@ -194,6 +201,10 @@ extern const cli_operation operations_products[], operations_einsum[], operation
 #define OPTIONS_RNN                                                                                                    \
     {"reverse", 0, NULL, "rnn, lstm, gru: take the steps in descending order."}, {                                     \
         "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
+    }
+#define OPTIONS_ELEMENTWISE                                                                                            \
+    {"kind", 0, "NAME", "unary, binary: the function, such as gelu or add."}, {                                        \
+        "to", 0, "DTYPE", "unary: element type of the result of copy."                                                 \
     }
 
 #define OPTIONS_LINALG                                                                                                 \

@@ -134,7 +134,8 @@ typedef struct bp__family {
 } bp__family;
 
 /* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X) X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn)
+#define BP__FAMILY_MAP(X)                                                                                              \
+    X(gemm) X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -462,8 +463,8 @@ static inline uint64_t bp__tag(bp_op op, uint64_t bits) {
 typedef struct bp__operation {
     uint64_t tag; /* made by bp__tag() */
     int parameter_count;
-    int count, inputs;                          /* operands, and how many of them are inputs */
-    bool in_place;                              /* input and output are the same memory, which is allowed */
+    int count, inputs; /* operands, and how many of them are inputs */
+    uint8_t in_place;  /* bit i: input i and the output are the same memory, which is allowed */
     const DLTensor *tensors[BP__MOST_OPERANDS]; /* inputs, then outputs; NULL: absent */
     uint64_t parameters[BP__PARAMETERS];        /* everything else that distinguishes calls */
     bp__call_key key;

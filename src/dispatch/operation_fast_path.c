@@ -11,7 +11,7 @@ static bool make_key(bp__operation *o) {
     if (o->parameter_count > BP__PARAMETERS) {
         return false;
     }
-    *w++ = bp__tag_word(o->tag | (uint64_t)o->in_place << 31);
+    *w++ = bp__tag_word(o->tag | (uint64_t)(o->in_place != 0) << 31);
     *w++ = bp__plan_epoch();
     for (int i = 0; i < o->parameter_count; i++) {
         *w++ = o->parameters[i];
@@ -50,9 +50,9 @@ static bool addresses_good(const bp__operation *o, const bp__slot *s) {
             return false;
         }
     }
-    for (int j = o->inputs; j < o->count && !o->in_place; j++) {
+    for (int j = o->inputs; j < o->count; j++) {
         for (int i = 0; i < j; i++) {
-            if (!apart(o, s, i, j)) {
+            if (!(o->in_place >> i & 1) && !apart(o, s, i, j)) {
                 return false;
             }
         }

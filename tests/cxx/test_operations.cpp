@@ -190,6 +190,29 @@ static void attention() {
     CHECK(thrown([&] { bp::attention_run(call); }) == BP_E_ARGUMENT);
 }
 
+static void single_elements() {
+    const float x[2][2] = {{-1, 4}, {9, -16}}, row[2] = {10, 20};
+    const std::int64_t rows[3] = {1, 0, 1}, wrong[1] = {2}, columns[2][1] = {{1}, {0}};
+    float y[2][2] = {}, taken[3][2] = {}, picked[2][1] = {}, joined[4][2] = {};
+    bp::unary_run(BP_UNARY_RELU, x, y);
+    CHECK(y[0][0] == 0 && y[1][0] == 9);
+    bp::binary_run(BP_BINARY_ADD, y, row, y);
+    CHECK(y[0][0] == 10 && y[1][0] == 19 && y[1][1] == 20);
+    bp::take_run(x, rows, 0, taken);
+    CHECK(taken[0][0] == 9 && taken[1][1] == 4 && taken[2][1] == -16);
+    bp::gather_run(x, columns, 1, picked);
+    CHECK(picked[0][0] == 4 && picked[1][0] == 9);
+    bp::concat_run({x, y}, 0, joined);
+    CHECK(joined[1][0] == 9 && joined[3][0] == 19);
+    CHECK(bp::nothrow::take_run(x, wrong, 0, bp::view(taken[0], {1, 2})) == BP_E_ARGUMENT);
+    CHECK(thrown([&] { bp::concat_run({x, y}, 1, joined); }) == BP_E_SHAPE);
+    const bp::plan plan = bp::unary_plan(BP_UNARY_ABS, x, y);
+    bp::execute(plan, {bp::const_view(x), bp::view(y)});
+    CHECK(y[1][1] == 16);
+    CHECK(bp::take_plan(x, rows, 0, taken).describe().operands == 3);
+    CHECK(!bp::binary_explain(BP_BINARY_DIVIDE, x, row, y).candidates().empty());
+}
+
 static void plans_live_as_long_as_their_handles() {
     const double a[2][2] = {{1, 2}, {3, 4}};
     double c[2][2];
@@ -310,6 +333,7 @@ int main() {
     transforms();
     attention();
     recurrent_layer();
+    single_elements();
     plans_live_as_long_as_their_handles();
     settings_and_libraries();
     text();

@@ -1,5 +1,4 @@
-/* network_calls.h - declares calls of convolutions, pooling, batch normalization, attention and recurrent layers that
- * can fail for lack of memory. */
+/* network_calls.h - declares calls of the operations of neural networks that can fail for lack of memory. */
 #ifndef BP_TESTS_OPS_NETWORK_CALLS_H
 #define BP_TESTS_OPS_NETWORK_CALLS_H
 
@@ -25,5 +24,8 @@ bp_status call_attention_math(void);
 
 /* All passes of an LSTM: one-shot, planned with packed weights, and explained. */
 bp_status call_rnn(void);
+
+/* A function of one element and taking by indices: one-shot, planned and explained; concatenation. */
+bp_status call_elementwise(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* support_network_calls.c - makes small calls of convolutions, pooling, batch normalization, attention and recurrent
- * layers, in all ways in which the library allocates memory for them. */
+/* support_network_calls.c - makes small calls of the operations of neural networks, in all ways in which the library
+ * allocates memory for them. */
 #include "ops/network_calls.h"
 
 #include <stdio.h>
@@ -293,4 +293,41 @@ bp_status call_rnn(void) {
     call.output_gradient = &input.tensor;
     call.weight_hh_gradient = &gradient.tensor;
     return status == BP_OK ? bp_rnn_run(NULL, &call) : status;
+}
+
+/* ---- Operations on single elements ---- */
+
+static bp_status call_function_of_one(void) {
+    tensors t;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK ? bp_unary_run(NULL, BP_UNARY_GELU, &t.x.tensor, &t.y.tensor) : status;
+    status = status == BP_OK
+                 ? release(bp_unary_explain(&explanation, NULL, BP_UNARY_GELU, &t.x.tensor, &t.y.tensor), &explanation)
+                 : status;
+    status = status == BP_OK ? bp_unary_plan(&plan, NULL, BP_UNARY_EXP, &t.x.tensor, &t.y.tensor) : status;
+    if (status == BP_OK) {
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
+static bp_status call_take(void) {
+    static const int64_t rows[] = {1, 0}, shape[] = {2};
+    tensors t;
+    bp_view indices;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK ? bp_view_init(&indices, (void *)(uintptr_t)rows, BP_I64, 1, shape, NULL) : status;
+    return status == BP_OK ? bp_take_run(NULL, &t.x.tensor, &indices.tensor, 0, &t.y.tensor) : status;
+}
+
+bp_status call_elementwise(void) {
+    tensors t;
+    bp_status status = call_function_of_one();
+    status = status == BP_OK ? call_take() : status;
+    status = status == BP_OK ? open_tensors(&t) : status;
+    const DLTensor *const parts[] = {&t.x.tensor};
+    status = status == BP_OK ? bp_binary_run(NULL, BP_BINARY_ADD, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;
+    return status == BP_OK ? bp_concat_run(NULL, parts, 1, 0, &t.y.tensor) : status;
 }

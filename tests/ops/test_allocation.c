@@ -474,6 +474,7 @@ static const struct {
     {"attention", call_attention},
     {"attention_math", call_attention_math},
     {"rnn", call_rnn},
+    {"elementwise", call_elementwise},
 };
 
 static void fail_each_allocation_of(int index) {

@@ -1,5 +1,5 @@
-"""Convolutions, linear and recurrent layers, pooling, normalization and attention with the names and arguments of
-torch.nn.functional and torch.
+"""Convolutions, linear and recurrent layers, pooling, normalization, attention, activations and embeddings with the names and
+arguments of torch.nn.functional and torch.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -25,11 +25,16 @@ otherwise a backplane.Tensor.
 >>> query = memoryview(array("d", [0, 0, 9, 0])).cast("B").cast("d", (2, 2))
 >>> scaled_dot_product_attention(query, query, query, is_causal=True)[0].tolist()
 [0.0, 0.0]
+>>> relu(array("d", [-1, 2])).tolist()
+[0.0, 2.0]
+>>> embedding(array("q", [1, 0]), memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))).tolist()
+[[3.0, 4.0], [1.0, 2.0]]
 """
 
 from __future__ import annotations
 
 from ..backends._module import close as _close
+from ._activation import embedding, gelu, in_place, plain
 from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._linear import linear
@@ -54,15 +59,22 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "embedding",
+    "gelu",
     "gru",
+    "hardswish",
     "linear",
     "lstm",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "relu",
     "rnn_relu",
     "rnn_tanh",
     "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "tanh",
 ]
 
 conv1d = convolution(1)
@@ -83,5 +95,10 @@ adaptive_max_pool3d = adaptive_max_pool(3)
 adaptive_avg_pool1d = adaptive_avg_pool(1)
 adaptive_avg_pool2d = adaptive_avg_pool(2)
 adaptive_avg_pool3d = adaptive_avg_pool(3)
+relu = in_place("relu", "max(x, 0)")
+silu = in_place("silu", "x / (1 + exp(-x))")
+hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6")
+sigmoid = plain("sigmoid", "1 / (1 + exp(-x))")
+tanh = plain("tanh", "the hyperbolic tangent")
 
 _close(__name__)

@@ -28,5 +28,6 @@ extern const bp__native_family bp__native_pool;
 extern const bp__native_family bp__native_norm;
 extern const bp__native_family bp__native_attention;
 extern const bp__native_family bp__native_rnn;
+extern const bp__native_family bp__native_elementwise;
 
 #endif

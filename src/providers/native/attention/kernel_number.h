@@ -3,7 +3,6 @@
  *
  * A panel has the same 2 * LANES queries in each of its rows, so that the steps of softmax need no sum across lanes.
  */
-#include "providers/native/kernel_power.h"
 
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(WIDTH) = 2 * NAME(LANES) };
 

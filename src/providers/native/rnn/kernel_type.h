@@ -1,10 +1,8 @@
 /* kernel_type.h - template: the kernels of recurrent layers for one real type. Parameters: those of kernel_each_real.h,
  * and TILE (vectors of sums of a tile). */
-#include "providers/native/kernel_power.h"
-
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL) };
 
-/* ---- Functions ---- */
+/* ---- Parts of vectors ---- */
 
 /* Loads or stores `count` numbers of a vector, at most all. */
 INLINE VECTOR NAME(load_some)(const NAME(number) * from, int64_t count) {
@@ -17,28 +15,6 @@ INLINE void NAME(store_some)(NAME(number) * to, VECTOR x, int64_t count) {
     } else {
         STORE_PART((REAL *)to, x, (int)count);
     }
-}
-
-/* The lesser of x and 64; NaN stays NaN. */
-INLINE VECTOR NAME(limit)(VECTOR x) {
-    return -GREATER(SPLAT(-64), -x);
-}
-
-/* 1 / (1 + exp(-x)) as p / (1 + p), so that it underflows to 0. The roundings of log2(e) and of x log2(e) change the
- * power by up to 2 |x| roundings; four more are those of the power, the sum and the quotient. */
-INLINE VECTOR NAME(logistic)(VECTOR x) {
-    const VECTOR power = NAME(power)(NAME(limit)(x * SPLAT((REAL)1.44269504088896340736)));
-    return power / (SPLAT(1) + power);
-}
-
-/* tanh(x) as e / (e + 2) with e = exp(2x) - 1, computed without cancellation: e is factor * rest * sum + (factor - 1),
- * and near x = 0 the factor is 1. */
-INLINE VECTOR NAME(tanh)(VECTOR x) {
-    const VECTOR scaled = GREATER(SPLAT(-64), NAME(limit)(x * SPLAT((REAL)2.88539008177792681472)));
-    VECTOR rest, factor;
-    const VECTOR sum = NAME(split_power)(scaled, &rest, &factor);
-    const VECTOR e = MADD(sum * rest, factor, factor - SPLAT(1));
-    return e / (e + SPLAT(2));
 }
 
 /* ---- Products ---- */
@@ -146,8 +122,8 @@ static void NAME(forward_relu)(const bp__rnn_row *row) {
 static void NAME(forward_lstm)(const bp__rnn_row *row) {
     NAME(number) *cell = row->cell;
     for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
-        const VECTOR i = NAME(logistic)(NAME(gate)(row, 0, j)), f = NAME(logistic)(NAME(gate)(row, 1, j)),
-                     g = NAME(tanh)(NAME(gate)(row, 2, j)), o = NAME(logistic)(NAME(gate)(row, 3, j));
+        const VECTOR i = NAME(sigmoid)(NAME(gate)(row, 0, j)), f = NAME(sigmoid)(NAME(gate)(row, 1, j)),
+                     g = NAME(tanh)(NAME(gate)(row, 2, j)), o = NAME(sigmoid)(NAME(gate)(row, 3, j));
         const VECTOR c = MADD(f, NAME(load)(cell + j), i * g);
         NAME(store)(cell + j, c);
         NAME(store)((NAME(number) *)row->after + j, o * NAME(tanh)(c));
@@ -162,7 +138,7 @@ static void NAME(forward_lstm)(const bp__rnn_row *row) {
 static void NAME(forward_gru)(const bp__rnn_row *row) {
     const NAME(number) *before = row->before, *bias = row->bias;
     for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
-        const VECTOR r = NAME(logistic)(NAME(gate)(row, 0, j)), z = NAME(logistic)(NAME(gate)(row, 1, j));
+        const VECTOR r = NAME(sigmoid)(NAME(gate)(row, 0, j)), z = NAME(sigmoid)(NAME(gate)(row, 1, j));
         const VECTOR part = NAME(recurrent)(row, 2, j) + NAME(load)(bias + 3 * row->width + j);
         const VECTOR n = NAME(tanh)(MADD(r, part, NAME(given)(row, 2, j)));
         NAME(store)((NAME(number) *)row->after + j, MADD(z, NAME(load)(before + j) - n, n));

@@ -1,0 +1,92 @@
+"""elementwise.py - times functions of single elements, conversions, indexing and concatenation of backplane.elementwise and
+backplane.nn.functional with NumPy and torch in interleaved rounds.
+
+    python bench/elementwise.py [package] [threads] [rounds]        default: build/python 1 7
+
+Results are written to arrays that exist, except where a library has no such argument. Times are medians in microseconds, ratios
+are times of the other by those of Backplane. NumPy has no gelu, silu and sigmoid: their formulas are computed in steps."""
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import timing  # noqa: E402
+
+SIZES = (1000, 100_000, 4_000_000)
+UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "hardswish")
+
+
+def steps(numpy, name):
+    """Returns NumPy's computation of a function, as a program would write it; None: it has no error function."""
+    activations = {
+        "sigmoid": lambda x, out: numpy.divide(1, 1 + numpy.exp(-x), out=out),
+        "relu": lambda x, out: numpy.maximum(x, 0, out=out),
+        "silu": lambda x, out: numpy.divide(x, 1 + numpy.exp(-x), out=out),
+        "hardswish": lambda x, out: numpy.multiply(x, numpy.clip(x + 3, 0, 6) / 6, out=out),
+        "gelu": None,
+    }
+    return activations.get(name, lambda x, out: getattr(numpy, name)(x, out=out))
+
+
+def functions_of_one(libraries):
+    numpy, torch, bp = libraries.numpy, libraries.torch, libraries.backplane
+    for size in SIZES:
+        for kind in ("float32", "float64"):
+            x = numpy.random.default_rng(1).uniform(0.1, 3, size).astype(kind)
+            out = numpy.empty_like(x)
+            for name in UNARY:
+                own = getattr(bp.elementwise, name, None) or getattr(bp.nn.functional, name)
+                calls = {"backplane": lambda own=own: own(x, out=out)}
+                if steps(numpy, name):
+                    calls["numpy"] = lambda step=steps(numpy, name): step(x, out)
+                if torch:
+                    tensor = torch.from_numpy(x)
+                    function = getattr(torch.nn.functional, name, None) or getattr(torch, name)
+                    calls["torch"] = lambda function=function: function(tensor)
+                yield f"{name} {kind} {size}", calls
+
+
+def functions_of_two(libraries):
+    numpy, torch, ew = libraries.numpy, libraries.torch, libraries.backplane.elementwise
+    for shapes in (((1000,), (1000,)), ((4_000_000,), (4_000_000,)), ((4096, 768), (768,)), ((1000, 1), (1, 3000))):
+        a, b = (numpy.random.default_rng(2).standard_normal(shape, "float32") for shape in shapes)
+        out = a + b
+        calls = {"backplane": lambda: ew.add(a, b, out=out), "numpy": lambda: numpy.add(a, b, out=out)}
+        if torch:
+            tensors = [torch.from_numpy(one) for one in (a, b, out)]
+            calls["torch"] = lambda: torch.add(tensors[0], tensors[1], out=tensors[2])
+        yield f"add float32 {shapes[0]} {shapes[1]}", calls
+        del calls
+
+
+def others(libraries):
+    numpy, bp = libraries.numpy, libraries.backplane
+    random = numpy.random.default_rng(3)
+    x = random.standard_normal((2000, 2000), "float32")
+    half, turned = x.astype("float16"), numpy.empty_like(x)
+    yield "float32 to float16", {"backplane": lambda: bp.elementwise.astype(x, "float16", out=half), "numpy": lambda: numpy.copyto(half, x, "same_kind")}
+    yield "float16 to float32", {"backplane": lambda: bp.elementwise.astype(half, "float32", out=turned), "numpy": lambda: numpy.copyto(turned, half)}
+    yield "transposed copy", {"backplane": lambda: bp.elementwise.astype(x.T, "float32", out=turned), "numpy": lambda: numpy.copyto(turned, x.T)}
+    yield "exp of a transpose", {"backplane": lambda: bp.elementwise.exp(x.T, out=turned), "numpy": lambda: numpy.exp(x.T, out=turned)}
+    weight, index = random.standard_normal((30000, 768), "float32"), random.integers(0, 30000, 4096)
+    rows = numpy.empty((4096, 768), "float32")
+    yield "embedding 4096 of 30000x768", {"backplane": lambda: bp.nn.functional.embedding(index, weight, out=rows), "numpy": lambda: numpy.take(weight, index, 0, out=rows, mode="clip")}
+    along = random.integers(0, 2000, (2000, 2000))
+    yield "take_along_axis", {"backplane": lambda: bp.elementwise.take_along_axis(x, along, out=turned), "numpy": lambda: numpy.take_along_axis(x, along, -1)}
+    parts = [x[:, :700], x[:, 700:1500], x[:, 1500:]]
+    yield "concat of columns", {"backplane": lambda: bp.elementwise.concat(parts, axis=1, out=turned), "numpy": lambda: numpy.concatenate(parts, 1, out=turned)}
+
+
+def main(package="build/python", threads=1, rounds=7):
+    libraries = timing.load(Path(package).resolve(), int(threads))
+    print(timing.versions(libraries, ("backplane", "numpy", "torch")))
+    for cases in (functions_of_one, functions_of_two, others):
+        for name, calls in cases(libraries):
+            times = timing.interleave(calls, int(threads), int(rounds), 2e6)
+            us = {one: statistics.median(of) / 1e3 for one, of in times.items()}
+            print(f"{name}:", *(f"{one} {time:.2f}" for one, time in us.items()),
+                  *(f"| {one}/backplane {time / us['backplane']:.2f}" for one, time in us.items() if one != "backplane"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

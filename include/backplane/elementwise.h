@@ -1,0 +1,114 @@
+/* elementwise.h - computes functions of single elements, converts types, takes elements by their indices, and
+ * concatenates.
+ *
+ * The caller provides the output, of any strides, with the shape that each function describes. Tensors have up to
+ * BP_MAX_NDIM dimensions, any strides, and any sizes, 0 included. Results do not depend on the number of threads, and
+ * not on strides. An error means that nothing was written.
+ *
+ * Functions of one element (bp_unary_kind), with the formulas of PyTorch, where phi is the normal distribution function
+ * (1 + erf(x / sqrt(2))) / 2:
+ *
+ *   copy       x, converted to the type of the output
+ *   negative   -x                            sigmoid    1 / (1 + exp(-x))
+ *   abs        |x|                           relu       max(x, 0); -0 stays -0
+ *   exp        e^x                           gelu       x phi(x)
+ *   log        natural logarithm             gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+ *   sqrt       square root                   silu       x / (1 + exp(-x))
+ *   tanh       hyperbolic tangent            hardswish  x min(max(x + 3, 0), 6) / 6
+ *
+ * Functions of two elements (bp_binary_kind): add, subtract, multiply, divide, and maximum and minimum, which are NaN
+ * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
+ * dimension of size 1 is repeated.
+ *
+ * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, and for the
+ * functions of two elements except divide. Integers are computed modulo 2^32 and 2^64. f16 and bf16 are computed in f32
+ * and rounded once. The largest errors in f32 and f64, in units of the distance of the numbers next to the result:
+ *
+ *   copy, negative, abs, relu: exact          exp, log: 1          silu: 4
+ *   sqrt and functions of two: 0.5            tanh, sigmoid: 3     gelu: 8 in f32, 12 in f64
+ *   hardswish: 2                              gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
+ *
+ * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0) is -infinity, log and sqrt of
+ * negative numbers are NaN. gelu, gelu_tanh, silu and hardswish of -infinity are NaN, as in PyTorch. NaN stays NaN.
+ *
+ * copy converts between bool, i8, u8, i32, i64, f16, bf16, f32 and f64, and copies every type to itself. Numbers are
+ * rounded once, to nearest even. Floating numbers are truncated to integers; what does not fit becomes the nearest
+ * integer of the type, NaN becomes 0. Integers are converted modulo 2^n. To bool: whether the element differs from 0,
+ * as NaN does.
+ *
+ * Memory: the output of a function may be the same tensor as an input: same type, address, shape and strides. Any other
+ * overlap with an input or with itself is refused (BP_E_OVERLAP).
+ *
+ * All functions are thread-safe. Plans are kept in the plan cache.
+ *
+ * Errors of all functions: BP_E_ARGUMENT (NULL; an unknown kind; an axis out of range), BP_E_SHAPE, BP_E_DTYPE,
+ * BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ */
+#ifndef BACKPLANE_ELEMENTWISE_H
+#define BACKPLANE_ELEMENTWISE_H
+
+#include "backplane/dispatch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Run, plan or explain a function of one element: the output has the shape of the input. `options` are settings for
+ * this call (NULL: none). For planning and explaining, data pointers may be NULL. Release a plan with
+ * bp_plan_release(), an explanation with bp_explanation_release(). Operands of a plan: {input, output}. */
+BP_API bp_status bp_unary_run(const bp_options *options, bp_unary_kind kind, const DLTensor *input,
+                              const DLTensor *output);
+BP_API bp_status bp_unary_plan(bp_plan **plan, const bp_options *options, bp_unary_kind kind, const DLTensor *input,
+                               const DLTensor *output);
+BP_API bp_status bp_unary_explain(bp_explanation **explanation, const bp_options *options, bp_unary_kind kind,
+                                  const DLTensor *input, const DLTensor *output);
+
+/* As above, of two elements: the output has the shape to which a and b are broadcast. Operands of a plan: {a, b,
+ * output}. */
+BP_API bp_status bp_binary_run(const bp_options *options, bp_binary_kind kind, const DLTensor *a, const DLTensor *b,
+                               const DLTensor *output);
+BP_API bp_status bp_binary_plan(bp_plan **plan, const bp_options *options, bp_binary_kind kind, const DLTensor *a,
+                                const DLTensor *b, const DLTensor *output);
+BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_options *options, bp_binary_kind kind,
+                                   const DLTensor *a, const DLTensor *b, const DLTensor *output);
+
+/* Take slices of the input along an axis, as numpy.take: the output has the shape of the input with that of the indices
+ * in place of the axis. With axis 0, the rows of a table: an embedding. Indices are i32 or i64, of any rank; all other
+ * types are copied. A negative axis counts from the last dimension. An index below 0, or not below the size of the
+ * axis, fails with BP_E_ARGUMENT; if the output is empty, indices are not read. Operands of a plan: {input, indices,
+ * output}.
+ */
+BP_API bp_status bp_take_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
+                             const DLTensor *output);
+BP_API bp_status bp_take_plan(bp_plan **plan, const bp_options *options, const DLTensor *input, const DLTensor *indices,
+                              int axis, const DLTensor *output);
+BP_API bp_status bp_take_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *input,
+                                 const DLTensor *indices, int axis, const DLTensor *output);
+
+/* Take one element for each index along an axis, as torch.gather: in two dimensions with axis 0,
+ * output[i,j] = input[indices[i,j], j]. The output has the shape of the indices, which has the rank of the input and no
+ * larger size in any dimension but the axis. Otherwise as bp_take_run(). */
+BP_API bp_status bp_gather_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
+                               const DLTensor *output);
+BP_API bp_status bp_gather_plan(bp_plan **plan, const bp_options *options, const DLTensor *input,
+                                const DLTensor *indices, int axis, const DLTensor *output);
+BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *input,
+                                   const DLTensor *indices, int axis, const DLTensor *output);
+
+/* Writes `count` tensors one after another along an axis (-1: the last one). They and the output have one type, and
+ * equal sizes except along the axis, where the output has the sum. The output overlaps none of them. Each part is a
+ * copy as bp_unary_run() makes it. */
+BP_API bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
+                               const DLTensor *output);
+
+/* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
+BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
+BP_API bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape);
+BP_API bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,166 @@
+"""Functions of single elements, conversions, indexing and concatenation, with the names and arguments of the array API.
+
+Element types are f16, bf16, f32 and f64, and i32 and i64 where a function has integers. Arrays of two types get one by NumPy's
+rules if both are NumPy's; a number of Python takes the type of the array. Lists and numbers become NumPy arrays. Arrays of any
+strides are read in place. The result is of the array type of the first array if its library imports DLPack, otherwise a
+backplane.Tensor. ``out`` is written in place and returned; it may be one of the arrays.
+
+>>> from array import array  # any object with the buffer protocol or DLPack
+>>> x = array("d", [-1, 0, 4])
+>>> sqrt(abs(x)).tolist()
+[1.0, 0.0, 2.0]
+>>> maximum(x, array("d", [2])).tolist()
+[2.0, 2.0, 4.0]
+>>> take(x, array("q", [2, 0])).tolist()
+[4.0, -1.0]
+>>> concat([x, x]).shape, astype(x, "float32").dtype
+((6,), 'f32')
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Protocol, Sequence
+
+from ._convert import shape_of, with_numpy
+from ._elements import finish, one, run, two, type_name
+from ._errors import bad_type, bad_value
+from ._products import SettingsArgument
+from .backends._module import close as _close
+
+__all__ = [
+    "abs",
+    "add",
+    "astype",
+    "concat",
+    "divide",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "sqrt",
+    "subtract",
+    "take",
+    "take_along_axis",
+    "tanh",
+]
+
+
+class _Unary(Protocol):
+    """The type of exp() and similar functions."""
+
+    def __call__(self, x: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
+
+
+class _Binary(Protocol):
+    """The type of add() and similar functions."""
+
+    def __call__(self, x1: Any, x2: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
+
+
+def _unary(name: str, text: str) -> _Unary:
+    def call(x: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+        return one(name, x, out, settings, False)
+
+    def explained(of: Dict[str, Any], explains: bool) -> Any:
+        return one(name, of["x"], of["out"], of["settings"], explains)
+
+    made: _Unary = finish(call, __name__, name, f"Computes {text} of each element.", explained)
+    return made
+
+
+def _binary(name: str, text: str) -> _Binary:
+    def call(x1: Any, x2: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+        return two(name, x1, x2, out, settings, False)
+
+    def explained(of: Dict[str, Any], explains: bool) -> Any:
+        return two(name, of["x1"], of["x2"], of["out"], of["settings"], explains)
+
+    text = f"Computes {text} of each pair of elements. Arrays are broadcast."
+    made: _Binary = finish(call, __name__, name, text, explained)
+    return made
+
+
+abs = _unary("abs", "the absolute value")
+exp = _unary("exp", "e to the power")
+log = _unary("log", "the natural logarithm")
+negative = _unary("negative", "the negative")
+sqrt = _unary("sqrt", "the square root")
+tanh = _unary("tanh", "the hyperbolic tangent")
+add = _binary("add", "the sum")
+subtract = _binary("subtract", "the difference")
+multiply = _binary("multiply", "the product")
+divide = _binary("divide", "the quotient (of integers as float64)")
+maximum = _binary("maximum", "the larger one (NaN if one is NaN)")
+minimum = _binary("minimum", "the smaller one (NaN if one is NaN)")
+
+
+def _take(of: Dict[str, Any], explains: bool) -> Any:
+    arrays = with_numpy("take", (of["x"], of["indices"]))
+    axis = of["axis"]
+    if axis is None and len(shape_of(arrays[0])) != 1:
+        raise bad_value("axis: is None; it must be given unless x has one dimension")
+    return run("take", "", arrays, of["out"], of["settings"], explains, axis or 0)
+
+
+def _take_along_axis(of: Dict[str, Any], explains: bool) -> Any:
+    arrays = with_numpy("take_along_axis", (of["x"], of["indices"]))
+    return run("gather", "", arrays, of["out"], of["settings"], explains, of["axis"])
+
+
+def _concat(of: Dict[str, Any], explains: bool) -> Any:
+    arrays = with_numpy("concat", tuple(of["arrays"]))
+    if not arrays:
+        raise bad_value("arrays: is empty; there must be at least one")
+    return run("concat", "", arrays, of["out"], of["settings"], explains, of["axis"])
+
+
+def _astype(of: Dict[str, Any], explains: bool) -> Any:
+    if not of["copy"]:
+        raise bad_type("copy: is False; the result of astype() always has memory of its own")
+    arrays = with_numpy("astype", (of["x"],))
+    return run("unary", "copy", arrays, of["out"], of["settings"], explains, 0, type_name(of["dtype"]))
+
+
+def take(
+    x: Any, indices: Any, /, axis: Optional[int] = None, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Takes the slices of x with these indices along an axis, as numpy.take.
+
+    Indices are int32 or int64, of any shape, from 0 to the size less 1; others are an error. x of one dimension needs no axis.
+    """
+    return _take(dict(x=x, indices=indices, axis=axis, out=out, settings=settings), False)
+
+
+def take_along_axis(
+    x: Any, indices: Any, /, axis: int = -1, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Takes one element of x for each index along an axis, as numpy.take_along_axis without broadcasting, or torch.gather.
+
+    Indices are int32 or int64, from 0 to the size less 1; others are an error.
+    """
+    return _take_along_axis(dict(x=x, indices=indices, axis=axis, out=out, settings=settings), False)
+
+
+def concat(arrays: Sequence[Any], /, axis: int = 0, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Returns the arrays, which have one element type, one after another along an axis."""
+    return _concat(dict(arrays=arrays, axis=axis, out=out, settings=settings), False)
+
+
+def astype(
+    x: Any, dtype: Any, /, *, copy: bool = True, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Returns a copy of x, converted to an element type: of NumPy, of torch, bool, int or float of Python, or a name.
+
+    Numbers are rounded to nearest even. Floating numbers are truncated to integers: those out of range become the nearest
+    integer of the type, and NaN becomes 0.
+    """
+    return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
+
+
+for _function, _call in ((take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
+    finish(_function, __name__, _function.__name__, str(_function.__doc__), _call)
+
+del _function, _call
+_close(__name__)

@@ -1,0 +1,107 @@
+"""Activations and embeddings for backplane.nn.functional."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Protocol
+
+from .._convert import with_numpy
+from .._elements import finish, one, run
+from .._errors import bad_value
+from .._products import SettingsArgument
+
+_MODULE = "backplane.nn.functional"
+
+
+class _Plain(Protocol):
+    """The type of tanh() and sigmoid()."""
+
+    def __call__(self, input: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
+
+
+class _InPlace(Protocol):
+    """The type of relu(), silu() and hardswish()."""
+
+    def __call__(
+        self, input: Any, inplace: bool = False, *, out: Any = None, settings: SettingsArgument = None
+    ) -> Any: ...
+
+
+def plain(name: str, text: str) -> _Plain:
+    def call(input: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+        return one(name, input, out, settings, False)
+
+    def explained(of: Dict[str, Any], explains: bool) -> Any:
+        return one(name, of["input"], of["out"], of["settings"], explains)
+
+    made: _Plain = finish(call, _MODULE, name, f"Computes {text} of each element, as torch.nn.functional.{name}.", explained)
+    return made
+
+
+def in_place(name: str, text: str) -> _InPlace:
+    def explained(of: Dict[str, Any], explains: bool) -> Any:
+        if of["inplace"] and of["out"] is not None:
+            raise bad_value("out: cannot be given together with inplace")
+        out = of["input"] if of["inplace"] else of["out"]
+        return one(name, of["input"], out, of["settings"], explains)
+
+    def call(input: Any, inplace: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+        return explained(dict(input=input, inplace=inplace, out=out, settings=settings), False)
+
+    text = f"Computes {text} of each element, as torch.nn.functional.{name}. With ``inplace``, the input is written and returned."
+    made: _InPlace = finish(call, _MODULE, name, text, explained)
+    return made
+
+
+def _gelu(of: Dict[str, Any], explains: bool) -> Any:
+    kinds = {"none": "gelu", "tanh": "gelu_tanh"}
+    if of["approximate"] not in kinds:
+        raise bad_value(f"approximate: is {of['approximate']!r}; it must be 'none' or 'tanh'")
+    return one(kinds[of["approximate"]], of["input"], of["out"], of["settings"], explains)
+
+
+def gelu(input: Any, approximate: str = "none", *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    return _gelu(dict(input=input, approximate=approximate, out=out, settings=settings), False)
+
+
+def _embed(of: Dict[str, Any], explains: bool) -> Any:
+    if of["max_norm"] is not None:
+        raise bad_value("max_norm: must be None: rows of the weight are not normalized")
+    arrays = with_numpy("embedding", (of["weight"], of["input"]))
+    return run("take", "", arrays, of["out"], of["settings"], explains)
+
+
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: Optional[int] = None,
+    max_norm: Optional[float] = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    return _embed(dict(input=input, weight=weight, max_norm=max_norm, out=out, settings=settings), False)
+
+
+finish(
+    gelu,
+    _MODULE,
+    "gelu",
+    """Computes ``x phi(x)`` of each element, with the normal distribution function, as torch.nn.functional.gelu.
+
+    With ``approximate`` "tanh", computes ``x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))``.
+    """,
+    _gelu,
+)
+finish(
+    embedding,
+    _MODULE,
+    "embedding",
+    """Returns the rows of ``weight`` with the indices in ``input`` (int32 or int64), as torch.nn.functional.embedding.
+
+    ``padding_idx``, ``scale_grad_by_freq`` and ``sparse`` are about gradients and have no effect. ``max_norm`` is refused.
+    """,
+    _embed,
+)

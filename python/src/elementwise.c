@@ -1,0 +1,157 @@
+/* elementwise.c - runs operations on single elements for Python. Conversion of lists, numbers and types is in
+ * python/backplane/elementwise.py. */
+#include "core.h"
+
+#include <string.h>
+
+/* One call, from its arguments to its result. */
+typedef struct elements {
+    core_call call; /* must be first */
+    enum { UNARY, BINARY, TAKE, GATHER, CONCAT } op;
+    int number;     /* UNARY, BINARY: the kind; otherwise the axis */
+    bp_dtype dtype; /* of the result */
+} elements;
+
+static bool find_op(elements *of, const char *name, PyObject *arrays) {
+    static const char *const names[] = {"unary", "binary", "take", "gather", "concat"};
+    for (int i = 0; i <= CONCAT; i++) {
+        if (strcmp(names[i], name) == 0) {
+            of->op = i;
+            const Py_ssize_t count = PyTuple_Size(arrays), wanted = i == UNARY ? 1 : i == CONCAT ? count : 2;
+            if (count == wanted && count > 0) {
+                return true;
+            }
+            PyErr_Format(PyExc_ValueError, "%s takes another number of arrays than %zd", name, count);
+            return false;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "operation '%s' is unknown", name);
+    return false;
+}
+
+/* The kinds by their names; the other operations have a number. */
+static bool find_number(elements *of, const char *kind, int axis) {
+    static const char *const unary[] = {
+#define X(number, name, text) text,
+        BP_UNARY_MAP(X)
+#undef X
+    };
+    static const char *const binary[] = {
+#define X(number, name, text) text,
+        BP_BINARY_MAP(X)
+#undef X
+    };
+    const char *const *names = of->op == UNARY ? unary : binary;
+    const int count = of->op == UNARY ? BP_UNARY_KINDS : BP_BINARY_KINDS;
+    of->number = axis;
+    for (int i = 0; i < count && of->op <= BINARY; i++) {
+        if (strcmp(names[i], kind) == 0) {
+            of->number = i;
+            return true;
+        }
+    }
+    if (of->op <= BINARY) {
+        PyErr_Format(PyExc_ValueError, "kind '%s' is unknown", kind);
+    }
+    return of->op > BINARY;
+}
+
+static bp_status shape_of(const elements *of, int *ndim, int64_t *shape) {
+    const DLTensor *const *t = of->call.operands.tensors, *like = t[of->op == GATHER];
+    switch (of->op) {
+    case BINARY:
+        return bp_binary_shape(t[0], t[1], ndim, shape);
+    case TAKE:
+        return bp_take_shape(t[0], t[1], of->number, ndim, shape);
+    case CONCAT:
+        return bp_concat_shape(t, of->call.operands.count, of->number, ndim, shape);
+    default:
+        *ndim = like->ndim;
+        memcpy(shape, like->shape, (size_t)like->ndim * sizeof *shape);
+        return BP_OK;
+    }
+}
+
+/* Determines the result's tensor. If the caller gives no memory, it has no address yet. */
+static bool place_result(elements *of, PyObject *out, const char *dtype) {
+    core_call *call = &of->call;
+    int ndim;
+    if (out != Py_None) {
+        return core_call_out(call, out);
+    }
+    const bp_status status = shape_of(of, &ndim, call->shape);
+    if (status != BP_OK) {
+        core_fail(call->state, status, NULL);
+        return false;
+    }
+    if (dtype[0] && bp_dtype_from_name(dtype) == BP_DTYPE_NONE) {
+        core_refuse(call->state, call->state->bad_type, BP_E_DTYPE, "dtype: '%s' is no element type", dtype);
+        return false;
+    }
+    of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : bp_dtype_from_dlpack(call->operands.tensors[0]->dtype);
+    call->result =
+        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(of->dtype), .shape = call->shape};
+    return true;
+}
+
+static bp_status run(core_call *call) {
+    const elements *of = (const elements *)call;
+    const DLTensor *const *t = call->operands.tensors;
+    switch (of->op) {
+    case UNARY:
+        return bp_unary_run(call->options, (bp_unary_kind)of->number, t[0], &call->result);
+    case BINARY:
+        return bp_binary_run(call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
+    case TAKE:
+        return bp_take_run(call->options, t[0], t[1], of->number, &call->result);
+    case GATHER:
+        return bp_gather_run(call->options, t[0], t[1], of->number, &call->result);
+    default:
+        return bp_concat_run(call->options, t, call->operands.count, of->number, &call->result);
+    }
+}
+
+/* A concatenation is explained as the copy of its first array. */
+static bp_status explain(const void *context, bp_explanation **explanation) {
+    const elements *of = context;
+    const core_call *call = &of->call;
+    const DLTensor *const *t = call->operands.tensors;
+    switch (of->op) {
+    case UNARY:
+        return bp_unary_explain(explanation, call->options, (bp_unary_kind)of->number, t[0], &call->result);
+    case BINARY:
+        return bp_binary_explain(explanation, call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
+    case TAKE:
+        return bp_take_explain(explanation, call->options, t[0], t[1], of->number, &call->result);
+    case GATHER:
+        return bp_gather_explain(explanation, call->options, t[0], t[1], of->number, &call->result);
+    default: {
+        DLTensor part = call->result;
+        part.shape = t[0]->shape;
+        part.strides = NULL;
+        return bp_unary_explain(explanation, call->options, BP_UNARY_COPY, t[0], &part);
+    }
+    }
+}
+
+/* Arguments: operation, kind, arrays, axis, type of the result or "", out, settings, whether to explain. */
+PyObject *core_elementwise(PyObject *module, PyObject *values) {
+    elements of;
+    core_call *call = &of.call;
+    const char *name, *kind, *dtype;
+    PyObject *arrays, *out, *settings, *result = NULL;
+    int axis, explains;
+    if (!PyArg_ParseTuple(values, "ssO!isOOp:elementwise", &name, &kind, &PyTuple_Type, &arrays, &axis, &dtype, &out,
+                          &settings, &explains)) {
+        return NULL;
+    }
+    core_call_begin(call, core_state_of(module), explains != 0);
+    if (find_op(&of, name, arrays) && find_number(&of, kind, axis) &&
+        core_options(call->state, settings, &call->options, &call->options_owner) &&
+        core_operands_read(call->state, &call->operands, arrays, 0, core_call_access(call)) &&
+        place_result(&of, out, dtype)) {
+        result = explains ? core_explanation(call->state, explain, &of) : core_call_run(call, run, explain);
+    }
+    core_call_release(call);
+    return core_finish(call->state, result);
+}

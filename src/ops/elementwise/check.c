@@ -1,0 +1,342 @@
+/* check.c - checks operations on single elements, and converts them to problems. */
+#include "ops/elementwise/elementwise.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The dimensions of a problem before they are merged: those of the output, and the strides of all operands. */
+typedef struct frame {
+    int ndim;
+    int64_t size[BP_MAX_NDIM];
+    int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_NDIM];
+} frame;
+
+_Static_assert(BP_MAX_ELEMENTWISE_NDIM == BP_MAX_NDIM, "dimensions of a problem");
+
+static const char *name_of(const bp__elementwise_request *r, int operand) {
+    static const char *const binary[] = {"a", "b", "output"}, *const other[] = {"input", "indices", "output"};
+    return r->op == BP_OP_BINARY ? binary[operand] : operand == r->count - 1 ? "output" : other[operand];
+}
+
+static bp_dtype dtype_of(const bp__elementwise_request *r, int operand) {
+    return bp_dtype_from_dlpack(r->operand[operand]->dtype);
+}
+
+bp_status bp__elementwise_axis(const char *name, int axis, int ndim, int *from_first) {
+    if (axis < -ndim || axis >= ndim) {
+        return bp__fail(BP_E_ARGUMENT, "%s: axis is %d; it must be from %d to %d, for %d dimensions", name, axis, -ndim,
+                        ndim - 1, ndim);
+    }
+    *from_first = axis < 0 ? axis + ndim : axis;
+    return BP_OK;
+}
+
+/* ---- Types ---- */
+
+static bool is_float(bp_dtype dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+static bool converts(bp_dtype dtype) {
+    return is_float(dtype) || dtype == BP_BOOL || dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32 ||
+           dtype == BP_I64;
+}
+
+static bool takes_integers(const bp__elementwise_request *r) {
+    return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE
+                                 : r->kind == BP_UNARY_NEGATIVE || r->kind == BP_UNARY_ABS || r->kind == BP_UNARY_RELU;
+}
+
+static const char *kind_name(const bp__elementwise_request *r) {
+    static const char *const unary[] = {
+#define X(number, name, text) [BP_UNARY_##name] = text,
+        BP_UNARY_MAP(X)
+#undef X
+    };
+    static const char *const binary[] = {
+#define X(number, name, text) [BP_BINARY_##name] = text,
+        BP_BINARY_MAP(X)
+#undef X
+    };
+    return r->op == BP_OP_UNARY ? unary[r->kind] : r->op == BP_OP_BINARY ? binary[r->kind] : bp_op_name(r->op);
+}
+
+static bp_status check_kind(const bp__elementwise_request *r) {
+    if ((r->op == BP_OP_UNARY && r->kind >= BP_UNARY_KINDS) || (r->op == BP_OP_BINARY && r->kind >= BP_BINARY_KINDS)) {
+        return bp__fail(BP_E_ARGUMENT, "kind %" PRIu32 " is no value of its enumeration", r->kind);
+    }
+    return BP_OK;
+}
+
+static bp_status check_copy_types(const bp__elementwise_request *r) {
+    const bp_dtype from = dtype_of(r, 0), to = dtype_of(r, 1);
+    if (from == to || (converts(from) && converts(to))) {
+        return BP_OK;
+    }
+    return bp__fail(
+        BP_E_DTYPE,
+        "copy: input is %s and output is %s; bool, i8, u8, i32, i64, f16, bf16, f32 and f64 are converted to "
+        "each other",
+        bp_dtype_name(from), bp_dtype_name(to));
+}
+
+static bp_status check_types(const bp__elementwise_request *r) {
+    const bp_dtype first = dtype_of(r, 0);
+    if (r->op == BP_OP_UNARY && r->kind == BP_UNARY_COPY) {
+        return check_copy_types(r);
+    }
+    const bool takes = r->op == BP_OP_TAKE || r->op == BP_OP_GATHER, integer = first == BP_I32 || first == BP_I64;
+    if (takes && dtype_of(r, 1) != BP_I32 && dtype_of(r, 1) != BP_I64) {
+        return bp__fail(BP_E_DTYPE, "%s: indices is %s; it must be i32 or i64", kind_name(r),
+                        bp_dtype_name(dtype_of(r, 1)));
+    }
+    if (!takes && !is_float(first) && !(integer && takes_integers(r))) {
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be f16, bf16, f32%s", kind_name(r), name_of(r, 0),
+                        bp_dtype_name(first), takes_integers(r) ? ", f64, i32 or i64" : " or f64");
+    }
+    for (int i = takes ? 2 : 1; i < r->count; i++) {
+        if (dtype_of(r, i) != first) {
+            return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as %s is", kind_name(r), name_of(r, i),
+                            bp_dtype_name(dtype_of(r, i)), bp_dtype_name(first), name_of(r, 0));
+        }
+    }
+    return BP_OK;
+}
+
+/* ---- Shapes ---- */
+
+/* Adds a dimension to the frame. */
+static bp_status add(const bp__elementwise_request *r, frame *f, int64_t size, int64_t first, int64_t second) {
+    if (f->ndim == BP_MAX_NDIM) {
+        return bp__fail(BP_E_SHAPE, "%s: the result has more than %d dimensions", kind_name(r), BP_MAX_NDIM);
+    }
+    f->size[f->ndim] = size;
+    f->stride[0][f->ndim] = first;
+    f->stride[1][f->ndim] = second;
+    f->ndim++;
+    return BP_OK;
+}
+
+static bp_status frame_unary(const bp__elementwise_request *r, frame *f) {
+    const DLTensor *input = r->operand[0];
+    int64_t strides[BP_MAX_NDIM];
+    bp__tensor_strides(input, strides);
+    for (int d = 0; d < input->ndim; d++) {
+        BP__TRY(add(r, f, input->shape[d], strides[d], 0));
+    }
+    return BP_OK;
+}
+
+static bp_status frame_binary(const bp__elementwise_request *r, frame *f) {
+    const DLTensor *a = r->operand[0], *b = r->operand[1];
+    const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+    int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
+    char left[256], right[256];
+    bp__tensor_strides(a, of_a);
+    bp__tensor_strides(b, of_b);
+    for (int d = 0; d < ndim; d++) {
+        const int i = d - (ndim - a->ndim), j = d - (ndim - b->ndim);
+        const int64_t m = i < 0 ? 1 : a->shape[i], n = j < 0 ? 1 : b->shape[j];
+        if (m != n && m != 1 && n != 1) {
+            return bp__fail(BP_E_SHAPE, "%s: a has shape %s and b has shape %s, which cannot be broadcast together",
+                            kind_name(r), bp__shape_text(a->ndim, a->shape, left, sizeof left),
+                            bp__shape_text(b->ndim, b->shape, right, sizeof right));
+        }
+        BP__TRY(add(r, f, m == 1 ? n : m, m == 1 ? 0 : of_a[i], n == 1 ? 0 : of_b[j]));
+    }
+    return BP_OK;
+}
+
+static bp_status frame_take(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+    const DLTensor *input = r->operand[0], *indices = r->operand[1];
+    int64_t of_input[BP_MAX_NDIM], of_indices[BP_MAX_NDIM];
+    int axis = 0;
+    BP__TRY(bp__elementwise_axis("take", r->axis, input->ndim, &axis));
+    bp__tensor_strides(input, of_input);
+    bp__tensor_strides(indices, of_indices);
+    for (int d = 0; d < input->ndim; d++) {
+        for (int i = 0; d == axis && i < indices->ndim; i++) {
+            BP__TRY(add(r, f, indices->shape[i], 0, of_indices[i]));
+        }
+        if (d != axis) {
+            BP__TRY(add(r, f, input->shape[d], of_input[d], 0));
+        }
+    }
+    p->first_index = axis;
+    p->index_ndim = indices->ndim;
+    p->axis = of_input[axis];
+    p->axis_size = input->shape[axis];
+    return BP_OK;
+}
+
+static bp_status frame_gather(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+    const DLTensor *input = r->operand[0], *indices = r->operand[1];
+    int64_t of_input[BP_MAX_NDIM], of_indices[BP_MAX_NDIM];
+    char left[256], right[256];
+    int axis = 0;
+    BP__TRY(bp__elementwise_axis("gather", r->axis, input->ndim, &axis));
+    bool fits = indices->ndim == input->ndim;
+    for (int d = 0; d < input->ndim && fits; d++) {
+        fits = d == axis || indices->shape[d] <= input->shape[d];
+    }
+    if (!fits) {
+        return bp__fail(
+            BP_E_SHAPE,
+            "gather: indices has shape %s; it must have the rank of the input %s, and no larger size except "
+            "in dimension %d",
+            bp__shape_text(indices->ndim, indices->shape, left, sizeof left),
+            bp__shape_text(input->ndim, input->shape, right, sizeof right), axis);
+    }
+    bp__tensor_strides(input, of_input);
+    bp__tensor_strides(indices, of_indices);
+    for (int d = 0; d < input->ndim; d++) {
+        BP__TRY(add(r, f, indices->shape[d], d == axis ? 0 : of_input[d], of_indices[d]));
+    }
+    p->first_index = 0;
+    p->index_ndim = indices->ndim;
+    p->axis = of_input[axis];
+    p->axis_size = input->shape[axis];
+    return BP_OK;
+}
+
+static bp_status make_frame(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+    return r->op == BP_OP_UNARY    ? frame_unary(r, f)
+           : r->op == BP_OP_BINARY ? frame_binary(r, f)
+           : r->op == BP_OP_TAKE   ? frame_take(r, f, p)
+                                   : frame_gather(r, f, p);
+}
+
+bp_status bp__elementwise_shape(const bp__elementwise_request *r, int *ndim, int64_t *shape) {
+    bp_elementwise_problem p;
+    frame f = {.ndim = 0};
+    if (!ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", ndim ? "shape" : "ndim");
+    }
+    for (int i = 0; i < r->count - 1; i++) {
+        BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), true));
+    }
+    BP__TRY(make_frame(r, &f, &p));
+    *ndim = f.ndim;
+    memcpy(shape, f.size, (size_t)f.ndim * sizeof *shape);
+    return BP_OK;
+}
+
+static bp_status check_output(const bp__elementwise_request *r, frame *f) {
+    const DLTensor *output = r->operand[r->count - 1];
+    char got[256], want[256];
+    if (output->ndim != f->ndim ||
+        (f->ndim > 0 && memcmp(output->shape, f->size, (size_t)f->ndim * sizeof *f->size) != 0)) {
+        return bp__fail(BP_E_SHAPE, "%s: output has shape %s; the result has shape %s", kind_name(r),
+                        bp__shape_text(output->ndim, output->shape, got, sizeof got),
+                        bp__shape_text(f->ndim, f->size, want, sizeof want));
+    }
+    bp__tensor_strides(output, f->stride[r->count - 1]);
+    return BP_OK;
+}
+
+/* ---- Memory ---- */
+
+bool bp__elementwise_same(const DLTensor *a, const DLTensor *b) {
+    int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
+    if (bp__tensor_data(a) != bp__tensor_data(b) || a->ndim != b->ndim ||
+        bp_dtype_from_dlpack(a->dtype) != bp_dtype_from_dlpack(b->dtype)) {
+        return false;
+    }
+    bp__tensor_strides(a, of_a);
+    bp__tensor_strides(b, of_b);
+    bool same = true;
+    for (int d = 0; d < a->ndim && same; d++) {
+        same = a->shape[d] == b->shape[d] && (a->shape[d] <= 1 || of_a[d] == of_b[d]);
+    }
+    return same;
+}
+
+static bp_status check_memory(const bp__elementwise_request *r) {
+    const DLTensor *output = r->operand[r->count - 1];
+    const bool in_place = r->op == BP_OP_UNARY || r->op == BP_OP_BINARY;
+    if (bp__tensor_self_overlaps(output)) {
+        return bp__fail_self_overlap("output", output);
+    }
+    for (int i = 0; i < r->count - 1 && output->data; i++) {
+        const DLTensor *input = r->operand[i];
+        if (input->data && !(in_place && bp__elementwise_same(input, output)) && bp__tensor_overlap(input, output)) {
+            return bp__fail(BP_E_OVERLAP, "%s: output overlaps %s%s", kind_name(r), name_of(r, i),
+                            in_place ? "; it must have its own memory, or the address, type, shape and strides of the "
+                                       "input"
+                                     : "; it must have its own memory");
+        }
+    }
+    return BP_OK;
+}
+
+/* ---- Problems ---- */
+
+static bool continues(const frame *f, int outer, int inner, int count) {
+    bool all = true;
+    for (int i = 0; i < count && all; i++) {
+        all = f->stride[i][outer] == f->stride[i][inner] * f->size[inner];
+    }
+    return all;
+}
+
+/* Moves the dimensions from..to-1 to the problem, without those of size 1, and merges neighbours. Returns how many are
+ * left. */
+static int keep(bp_elementwise_problem *p, const frame *f, int from, int to, int count) {
+    const int first = p->ndim;
+    int before = -1; /* the dimension that was kept last */
+    for (int d = from; d < to; d++) {
+        if (f->size[d] == 1) {
+            continue;
+        }
+        int64_t size = f->size[d];
+        if (before >= 0 && continues(f, before, d, count)) {
+            size *= p->size[--p->ndim];
+        }
+        p->size[p->ndim] = size;
+        for (int i = 0; i < count; i++) {
+            p->stride[i][p->ndim] = f->stride[i][d];
+        }
+        p->ndim++;
+        before = d;
+    }
+    return p->ndim - first;
+}
+
+static void lower(const bp__elementwise_request *r, bp_problem *problem, const frame *f) {
+    bp_elementwise_problem *p = &problem->of.elementwise;
+    const int first = p->first_index, indices = p->index_ndim;
+    problem->op = (uint32_t)r->op;
+    problem->dtype = (uint32_t)dtype_of(r, 0);
+    p->kind = r->kind;
+    for (int i = 0; i < r->count; i++) {
+        p->type[i] = (uint32_t)dtype_of(r, i);
+    }
+    if (bp__tensor_elements(r->operand[r->count - 1]) == 0) { /* all empty problems are equal */
+        p->ndim = 1;
+        p->first_index = p->index_ndim = 0;
+        p->axis = p->axis_size = 0;
+        return;
+    }
+    p->first_index = keep(p, f, 0, first, r->count);
+    p->index_ndim = keep(p, f, first, first + indices, r->count);
+    keep(p, f, first + indices, f->ndim, r->count);
+}
+
+bp_status bp__elementwise_make(bp_problem *problem, const void *asked) {
+    const bp__elementwise_request *r = asked;
+    bp_elementwise_problem *p = &problem->of.elementwise;
+    frame f = {.ndim = 0};
+    BP__TRY(check_kind(r));
+    for (int i = 0; i < r->count; i++) {
+        BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), r->data_optional));
+    }
+    BP__TRY(check_types(r));
+    BP__TRY(make_frame(r, &f, p));
+    BP__TRY(check_output(r, &f));
+    BP__TRY(check_memory(r));
+    lower(r, problem, &f);
+    return BP_OK;
+}

@@ -1,0 +1,54 @@
+/* family.c - describes operations on single elements to dispatch. */
+#include "ops/elementwise/elementwise.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Problems are hashed and compared byte by byte, so there must be no padding. */
+_Static_assert(sizeof(bp_elementwise_problem) == 8 * 4 + 2 * 8 + 4 * BP_MAX_ELEMENTWISE_NDIM * 8,
+               "bytes between the fields");
+
+static const char *const unary[] = {
+#define X(number, name, text) [BP_UNARY_##name] = text,
+    BP_UNARY_MAP(X)
+#undef X
+};
+static const char *const binary[] = {
+#define X(number, name, text) [BP_BINARY_##name] = text,
+    BP_BINARY_MAP(X)
+#undef X
+};
+
+/* Writes "gelu f32 1024x768": the merged dimensions of the output. */
+static void describe(const bp_problem *problem, char *buffer, size_t size) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const int output = problem->op == BP_OP_UNARY ? 1 : 2;
+    size_t used =
+        (size_t)snprintf(buffer, size, "%s%s%s",
+                         problem->op == BP_OP_UNARY    ? unary[p->kind]
+                         : problem->op == BP_OP_BINARY ? binary[p->kind]
+                                                       : "",
+                         output == 1 || problem->op == BP_OP_BINARY ? " " : "", bp_dtype_name((bp_dtype)p->type[0]));
+    if (p->type[output] != p->type[0] && used < size) {
+        used += (size_t)snprintf(buffer + used, size - used, " to %s", bp_dtype_name((bp_dtype)p->type[output]));
+    }
+    for (int d = 0; d < p->ndim && used < size; d++) {
+        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRId64, d ? "x" : " ", p->size[d]);
+    }
+    if (p->ndim == 0 && used < size) {
+        used += (size_t)snprintf(buffer + used, size - used, " 1 element");
+    }
+    if (output == 2 && problem->op != BP_OP_BINARY && used < size) {
+        snprintf(buffer + used, size - used, ", indices %s below %" PRId64, bp_dtype_name((bp_dtype)p->type[1]),
+                 p->axis_size);
+    }
+}
+
+const bp__family bp__family_elementwise = {
+    .size = sizeof(bp_elementwise_problem),
+    .preference = BP__NO_SETTING,
+    .precision = BP__NO_SETTING,
+    .benchmark = BP__NO_SETTING,
+    .make = bp__elementwise_make,
+    .describe = describe,
+};

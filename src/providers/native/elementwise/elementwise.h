@@ -1,0 +1,64 @@
+/* elementwise.h - declares the kernels and plans of operations on single elements.
+ *
+ * Elements are read into a domain, computed there, and written. A tile of a tensor, which stays in the cache, is read
+ * into compact memory, unless its elements are in the domain's type and compact already. */
+#ifndef BP_NATIVE_ELEMENTWISE_H
+#define BP_NATIVE_ELEMENTWISE_H
+
+#include "providers/native/choose.h"
+
+typedef enum bp__domain { BP__DOMAIN_I32, BP__DOMAIN_I64, BP__DOMAIN_F32, BP__DOMAIN_F64, BP__DOMAINS } bp__domain;
+
+enum { BP__ELEMENT_DTYPES = BP_BOOL + 1 };
+
+/* Convert rows x columns elements, of which `row` and `column` are the strides in the tensor. The other side is compact
+ * and has the type of a domain. */
+typedef void (*bp__element_read)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column,
+                                 void *to);
+typedef void (*bp__element_write)(int64_t rows, int64_t columns, const void *from, void *to, int64_t row,
+                                  int64_t column);
+/* Compute n elements of a domain. The result may be in the place of an argument. */
+typedef void (*bp__element_unary)(int64_t n, const void *x, void *y);
+typedef void (*bp__element_binary)(int64_t n, const void *a, const void *b, void *y);
+
+/* Kernels of one instruction set; NULL: there is none. */
+typedef struct bp__element_kernels {
+    bp__element_read read[BP__DOMAINS][BP__ELEMENT_DTYPES];
+    bp__element_write write[BP__DOMAINS][BP__ELEMENT_DTYPES];
+    bp__element_unary unary[BP__DOMAINS][BP_UNARY_KINDS];
+    bp__element_binary binary[BP__DOMAINS][BP_BINARY_KINDS];
+} bp__element_kernels;
+
+extern const bp__element_kernels bp__element_kernels_default;
+extern const bp__element_kernels bp__element_kernels_avx2;
+extern const bp__element_kernels bp__element_kernels_avx512;
+
+/* Kernels of one problem. Copies without conversion have none. */
+typedef struct bp__element_set {
+    bp__element_read read[2];
+    bp__element_write write;
+    bp__element_unary unary; /* NULL: the elements are converted only */
+    bp__element_binary binary;
+    size_t number;  /* bytes of an element of the domain */
+    bool direct[3]; /* the operand's type is that of the domain */
+} bp__element_set;
+
+/* The dimensions of a problem in the order of the output's strides, the smallest one last. */
+typedef struct bp__element_loop {
+    int ndim;
+    int64_t size[BP_MAX_ELEMENTWISE_NDIM];
+    int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
+} bp__element_loop;
+
+/* Fills the loop with at least two dimensions, merged as far as strides allow. `operands`: how many have strides. */
+void bp__element_loop_make(bp__element_loop *loop, const bp_elementwise_problem *problem, int operands);
+
+bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const bp__element_set *set, int threads,
+                           bp_prepared **prepared);
+bp_status bp__element_take_plan(const bp_host *host, const bp_problem *problem, int threads, bp_prepared **prepared);
+
+static inline int64_t bp__element_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* kernel_convert.h - reads elements of each type into domains, and writes them. Include it after half.h. */
+
+/* Returns a number of 13 bits of mantissa that rounds to f16 and bf16 as x does, in a type in which x has too many
+ * bits: the bits that are lost set the last one. */
+INLINE float odd_f64(double x) {
+    const uint64_t rest = (UINT64_C(1) << 39) - 1;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits & ~rest) | (bits & rest ? rest + 1 : 0);
+    memcpy(&x, &bits, sizeof x);
+    return (float)x;
+}
+
+/* As above, of an integer. */
+INLINE float odd_i64(int64_t x) {
+    const int64_t rest = (1 << 11) - 1;
+    const bool exact = x < INT64_C(1) << 53 && x > -(INT64_C(1) << 53);
+    return odd_f64((double)(exact ? x : (x & ~rest) | (x & rest ? rest + 1 : 0)));
+}
+
+/* Truncates to an integer from least to most; NaN becomes 0. The limits are numbers, above and below which lies no
+ * number that fits. */
+#define TRUNCATED(name, type, least, most, below, above)                                                               \
+    INLINE type name(double x) {                                                                                       \
+        return x != x ? 0 : x <= (below) ? (least) : x >= (above) ? (most) : (type)x;                                  \
+    }
+TRUNCATED(to_i8, int8_t, INT8_MIN, INT8_MAX, -129., 128.)
+TRUNCATED(to_u8, uint8_t, 0, UINT8_MAX, -1., 256.)
+TRUNCATED(to_i32, int32_t, INT32_MIN, INT32_MAX, -2147483649., 2147483648.)
+TRUNCATED(to_i64, int64_t, INT64_MIN, INT64_MAX, -0x1p63, 0x1p63)
+#undef TRUNCATED
+
+/* ---- Single elements ---- */
+
+#define READ(domain, type, number, element, value)                                                                     \
+    VECTORIZED static void read_##domain##_##type(int64_t rows, int64_t columns, const void *of_from, int64_t row,     \
+                                                  int64_t column, void *of_to) {                                       \
+        number *to = of_to;                                                                                            \
+        for (int64_t r = 0; r < rows; r++, to += columns) {                                                            \
+            const element *from = (const element *)of_from + r * row;                                                  \
+            if (column == 1) {                                                                                         \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    const element x = from[i];                                                                         \
+                    to[i] = (number)(value);                                                                           \
+                }                                                                                                      \
+            } else if (column == 0) {                                                                                  \
+                const element x = from[0];                                                                             \
+                const number same = (number)(value);                                                                   \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    to[i] = same;                                                                                      \
+                }                                                                                                      \
+            } else {                                                                                                   \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    const element x = from[i * column];                                                                \
+                    to[i] = (number)(value);                                                                           \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define WRITE(domain, type, number, element, value)                                                                    \
+    VECTORIZED static void write_##domain##_##type(int64_t rows, int64_t columns, const void *of_from, void *of_to,    \
+                                                   int64_t row, int64_t column) {                                      \
+        const number *from = of_from;                                                                                  \
+        for (int64_t r = 0; r < rows; r++, from += columns) {                                                          \
+            element *to = (element *)of_to + r * row;                                                                  \
+            if (column == 1) {                                                                                         \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    const number x = from[i];                                                                          \
+                    to[i] = (element)(value);                                                                          \
+                }                                                                                                      \
+            } else {                                                                                                   \
+                for (int64_t i = 0; i < columns; i++) {                                                                \
+                    const number x = from[i];                                                                          \
+                    to[i * column] = (element)(value);                                                                 \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+READ(i32, i32, int32_t, int32_t, x)
+WRITE(i32, i32, int32_t, int32_t, x)
+
+READ(i64, bool, int64_t, uint8_t, x != 0)
+READ(i64, i8, int64_t, int8_t, x)
+READ(i64, u8, int64_t, uint8_t, x)
+READ(i64, i32, int64_t, int32_t, x)
+READ(i64, i64, int64_t, int64_t, x)
+WRITE(i64, bool, int64_t, uint8_t, x != 0)
+WRITE(i64, i8, int64_t, int8_t, x)
+WRITE(i64, u8, int64_t, uint8_t, x)
+WRITE(i64, i32, int64_t, int32_t, x)
+WRITE(i64, i64, int64_t, int64_t, x)
+WRITE(i64, f16, int64_t, uint16_t, narrow_f16(odd_i64(x)))
+WRITE(i64, bf16, int64_t, uint16_t, narrow_bf16(odd_i64(x)))
+WRITE(i64, f32, int64_t, float, x)
+WRITE(i64, f64, int64_t, double, x)
+
+READ(f32, f32, float, float, x)
+WRITE(f32, bool, float, uint8_t, x != 0)
+WRITE(f32, i8, float, int8_t, to_i8((double)x))
+WRITE(f32, u8, float, uint8_t, to_u8((double)x))
+WRITE(f32, i32, float, int32_t, to_i32((double)x))
+WRITE(f32, i64, float, int64_t, to_i64((double)x))
+WRITE(f32, f32, float, float, x)
+WRITE(f32, f64, float, double, x)
+
+READ(f64, f64, double, double, x)
+WRITE(f64, bool, double, uint8_t, x != 0)
+WRITE(f64, i8, double, int8_t, to_i8(x))
+WRITE(f64, u8, double, uint8_t, to_u8(x))
+WRITE(f64, i32, double, int32_t, to_i32(x))
+WRITE(f64, i64, double, int64_t, to_i64(x))
+WRITE(f64, f16, double, uint16_t, narrow_f16(odd_f64(x)))
+WRITE(f64, bf16, double, uint16_t, narrow_bf16(odd_f64(x)))
+WRITE(f64, f32, double, float, x)
+WRITE(f64, f64, double, double, x)
+#undef READ
+#undef WRITE
+
+/* ---- f16 and bf16, in vectors ---- */
+
+enum { HALF_LANES = VECTOR_BYTES / 4 };
+
+typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
+typedef float floats __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+
+INLINE void narrow_vector_bf16(uint16_t *to, vector_f32 x) {
+    const bits_f32 bits = (bits_f32)x, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
+    const bits_f32 is_nan = (bits_f32)(x != x);
+    *(halves *)to = __builtin_convertvector((is_nan & nan) | (~is_nan & rounded), halves);
+}
+
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#elif VECTOR_BYTES == 32 && defined(__F16C__)
+INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+#else
+INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
+    for (int i = 0; i < HALF_LANES; i++) {
+        to[i] = narrow_f16(x[i]);
+    }
+}
+#endif
+
+#define HALF(type)                                                                                                     \
+    static void read_f32_##type(int64_t rows, int64_t columns, const void *of_from, int64_t row, int64_t column,       \
+                                void *of_to) {                                                                         \
+        float *to = of_to;                                                                                             \
+        for (int64_t r = 0; r < rows; r++, to += columns) {                                                            \
+            const uint16_t *from = (const uint16_t *)of_from + r * row;                                                \
+            int64_t i = 0;                                                                                             \
+            for (; column == 1 && i + HALF_LANES <= columns; i += HALF_LANES) {                                        \
+                *(floats *)(to + i) = load_##type(from + i);                                                           \
+            }                                                                                                          \
+            for (; i < columns; i++) {                                                                                 \
+                to[i] = widen_##type(from[i * column]);                                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void write_f32_##type(int64_t rows, int64_t columns, const void *of_from, void *of_to, int64_t row,         \
+                                 int64_t column) {                                                                     \
+        const float *from = of_from;                                                                                   \
+        for (int64_t r = 0; r < rows; r++, from += columns) {                                                          \
+            uint16_t *to = (uint16_t *)of_to + r * row;                                                                \
+            int64_t i = 0;                                                                                             \
+            for (; column == 1 && i + HALF_LANES <= columns; i += HALF_LANES) {                                        \
+                narrow_vector_##type(to + i, *(const floats *)(from + i));                                             \
+            }                                                                                                          \
+            for (; i < columns; i++) {                                                                                 \
+                to[i * column] = narrow_##type(from[i]);                                                               \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+HALF(f16)
+HALF(bf16)
+#undef HALF

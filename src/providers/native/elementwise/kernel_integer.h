@@ -1,0 +1,29 @@
+/* kernel_integer.h - template: functions of elements of one integer type, modulo 2 to the number of its bits.
+ * Parameters: TYPE (its suffix), INTEGER, UNSIGNED and NAME(x). */
+#define UNARY(name, result)                                                                                            \
+    VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                 \
+        const INTEGER *x = of_x;                                                                                       \
+        INTEGER *y = of_y;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            y[i] = (INTEGER)(result);                                                                                  \
+        }                                                                                                              \
+    }
+UNARY(negative, -(UNSIGNED)x[i])
+UNARY(abs, x[i] < 0 ? -(UNSIGNED)x[i] : (UNSIGNED)x[i])
+UNARY(relu, x[i] < 0 ? 0 : x[i])
+#undef UNARY
+
+#define BINARY(name, result)                                                                                           \
+    VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_a, const void *of_b, void *of_y) {               \
+        const INTEGER *a = of_a, *b = of_b;                                                                            \
+        INTEGER *y = of_y;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            y[i] = (INTEGER)(result);                                                                                  \
+        }                                                                                                              \
+    }
+BINARY(add, (UNSIGNED)a[i] + (UNSIGNED)b[i])
+BINARY(subtract, (UNSIGNED)a[i] - (UNSIGNED)b[i])
+BINARY(multiply, (UNSIGNED)a[i] * (UNSIGNED)b[i])
+BINARY(greater, a[i] > b[i] ? a[i] : b[i])
+BINARY(less, a[i] < b[i] ? a[i] : b[i])
+#undef BINARY

@@ -1,0 +1,113 @@
+/* kernel_number.h - template: functions of elements of one real type. Parameters: TYPE (its suffix), REAL, VECTOR and
+ * NAME(x). */
+typedef REAL NAME(number) __attribute__((may_alias));
+typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
+
+enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL) };
+
+#define ALL(x) NAME(splat)((REAL)(x))
+#define MASK(x) ((NAME(bitmask))(x))
+#define SIGN ((NAME(bits))ALL(-0.))
+
+INLINE VECTOR NAME(negative)(VECTOR x) {
+    return (VECTOR)((NAME(bits))x ^ SIGN);
+}
+
+INLINE VECTOR NAME(abs)(VECTOR x) {
+    return (VECTOR)((NAME(bits))x & ~SIGN);
+}
+
+INLINE VECTOR NAME(relu)(VECTOR x) {
+    return NAME(select)(MASK(x < ALL(0)), ALL(0), x);
+}
+
+INLINE VECTOR NAME(silu_of_itself)(VECTOR x) {
+    return NAME(silu)(x, x);
+}
+
+/* (1 + tanh(y / 2)) / 2 is 1 / (1 + e^-y). */
+INLINE VECTOR NAME(gelu_tanh)(VECTOR x) {
+    return NAME(silu)(x, x * NAME(madd)(x * x, ALL(0.071354816272600248776), ALL(1.5957691216057307118)));
+}
+
+INLINE VECTOR NAME(hardswish)(VECTOR x) {
+    const VECTOR raised = NAME(maximum)(ALL(0), x + ALL(3));
+    return x * (NAME(select)(MASK(raised > ALL(6)), ALL(6), raised) / ALL(6));
+}
+
+INLINE VECTOR NAME(add)(VECTOR a, VECTOR b) {
+    return a + b;
+}
+
+INLINE VECTOR NAME(subtract)(VECTOR a, VECTOR b) {
+    return a - b;
+}
+
+INLINE VECTOR NAME(multiply)(VECTOR a, VECTOR b) {
+    return a * b;
+}
+
+INLINE VECTOR NAME(divide)(VECTOR a, VECTOR b) {
+    return a / b;
+}
+
+INLINE VECTOR NAME(greater)(VECTOR a, VECTOR b) {
+    return NAME(select)(MASK(a != a), a, NAME(select)(MASK(a > b), a, b));
+}
+
+INLINE VECTOR NAME(less)(VECTOR a, VECTOR b) {
+    return NAME(select)(MASK(a != a), a, NAME(select)(MASK(a < b), a, b));
+}
+
+/* The last elements are computed as a whole vector, so that an element's bits do not depend on its place. */
+#define UNARY(name, function)                                                                                          \
+    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                            \
+        const NAME(number) *x = of_x;                                                                                  \
+        NAME(number) *y = of_y;                                                                                        \
+        int64_t i = 0;                                                                                                 \
+        for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                               \
+            *(NAME(loose) *)(y + i) = NAME(function)(*(const NAME(loose) *)(x + i));                                   \
+        }                                                                                                              \
+        if (i < n) {                                                                                                   \
+            NAME(store_part)(y + i, NAME(function)(NAME(load_part)(x + i, (int)(n - i))), (int)(n - i));               \
+        }                                                                                                              \
+    }
+UNARY(negative, negative)
+UNARY(abs, abs)
+UNARY(exp, exp)
+UNARY(log, log)
+UNARY(sqrt, root)
+UNARY(tanh, tanh)
+UNARY(sigmoid, sigmoid)
+UNARY(relu, relu)
+UNARY(gelu, gelu)
+UNARY(gelu_tanh, gelu_tanh)
+UNARY(silu, silu_of_itself)
+UNARY(hardswish, hardswish)
+#undef UNARY
+
+#define BINARY(function)                                                                                               \
+    static void NAME(run_##function)(int64_t n, const void *of_a, const void *of_b, void *of_y) {                      \
+        const NAME(number) *a = of_a, *b = of_b;                                                                       \
+        NAME(number) *y = of_y;                                                                                        \
+        int64_t i = 0;                                                                                                 \
+        for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                               \
+            *(NAME(loose) *)(y + i) = NAME(function)(*(const NAME(loose) *)(a + i), *(const NAME(loose) *)(b + i));    \
+        }                                                                                                              \
+        if (i < n) {                                                                                                   \
+            const int rest = (int)(n - i);                                                                             \
+            NAME(store_part)                                                                                           \
+            (y + i, NAME(function)(NAME(load_part)(a + i, rest), NAME(load_part)(b + i, rest)), rest);                 \
+        }                                                                                                              \
+    }
+BINARY(add)
+BINARY(subtract)
+BINARY(multiply)
+BINARY(divide)
+BINARY(greater)
+BINARY(less)
+#undef BINARY
+
+#undef ALL
+#undef MASK
+#undef SIGN

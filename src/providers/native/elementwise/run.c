@@ -1,0 +1,242 @@
+/* run.c - runs functions of single elements, conversions and copies.
+ *
+ * The two last dimensions of the loop are cut into tiles of rows and columns. Threads take ranges of tiles. Each
+ * element is computed alone, so that neither tiles nor threads change bits. */
+#include "elementwise.h"
+
+#include "providers/native/stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TILE = 1024,       /* elements of a tile; those of three operands fit into the first cache */
+    SQUARE = 32,       /* columns of a tile in which an input has no contiguous columns */
+    COPY_SIDE = 256,   /* rows and columns of a tile of a copy */
+    COPY_ROW = 1 << 16 /* columns, if they are contiguous */
+};
+
+typedef struct prepared {
+    bp_prepared base; /* must be first */
+    const bp_host *host;
+    bp_problem problem;
+    bp__element_set set;
+    bp__element_loop loop;
+    int threads, inputs;
+    int64_t element[BP_ELEMENTWISE_OPERANDS]; /* bytes */
+    int64_t rows, columns;                    /* of a tile */
+    int64_t row_tiles, column_tiles, tiles;   /* of a matrix; all tiles */
+    int64_t chunk;                            /* tiles that a thread takes at once */
+} prepared;
+
+typedef struct call {
+    const prepared *plan;
+    char *operand[BP_ELEMENTWISE_OPERANDS];
+    _Atomic int64_t next;
+    bp__stop stop;
+} call;
+
+/* One tile: its sizes and the addresses of its first elements. */
+typedef struct tile {
+    int64_t rows, columns;
+    char *at[BP_ELEMENTWISE_OPERANDS];
+} tile;
+
+static tile tile_of(const call *w, int64_t index) {
+    const prepared *plan = w->plan;
+    const bp__element_loop *loop = &plan->loop;
+    const int last = loop->ndim - 1;
+    int64_t start[BP_MAX_ELEMENTWISE_NDIM];
+    start[last] = index % plan->column_tiles * plan->columns;
+    index /= plan->column_tiles;
+    start[last - 1] = index % plan->row_tiles * plan->rows;
+    index /= plan->row_tiles;
+    for (int d = last - 2; d >= 0; d--) {
+        start[d] = index % loop->size[d];
+        index /= loop->size[d];
+    }
+    tile t = {.rows = bp__element_least(plan->rows, loop->size[last - 1] - start[last - 1]),
+              .columns = bp__element_least(plan->columns, loop->size[last] - start[last])};
+    for (int i = 0; i <= plan->inputs; i++) {
+        int64_t offset = 0;
+        for (int d = 0; d <= last; d++) {
+            offset += start[d] * loop->stride[i][d];
+        }
+        t.at[i] = w->operand[i] + offset * plan->element[i];
+    }
+    return t;
+}
+
+/* Returns whether the tile's elements of an operand are one after another, in the type of the domain. */
+static bool is_direct(const prepared *plan, const tile *t, int operand) {
+    const int last = plan->loop.ndim - 1;
+    const int64_t *stride = plan->loop.stride[operand];
+    return plan->set.direct[operand] && (t->columns == 1 || stride[last] == 1) &&
+           (t->rows == 1 || stride[last - 1] == t->columns);
+}
+
+/* Returns the tile's elements of an input, in the type of the domain. */
+static const void *values_of(const prepared *plan, const tile *t, int operand, void *buffer) {
+    const int last = plan->loop.ndim - 1;
+    const int64_t *stride = plan->loop.stride[operand];
+    if (is_direct(plan, t, operand)) {
+        return t->at[operand];
+    }
+    if (plan->set.direct[operand] && stride[last - 1] == 1 && llabs(stride[last]) > 1) { /* transposed */
+        plan->host->copy_matrix((bp_dtype)plan->problem.of.elementwise.type[operand], t->rows, t->columns, buffer,
+                                t->columns, 1, t->at[operand], 1, stride[last], 0);
+    } else {
+        plan->set.read[operand](t->rows, t->columns, t->at[operand], stride[last - 1], stride[last], buffer);
+    }
+    return buffer;
+}
+
+static void compute_tile(const prepared *plan, const tile *t) {
+    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS][TILE * sizeof(double)];
+    const int last = plan->loop.ndim - 1, output = plan->inputs;
+    const bool direct = is_direct(plan, t, output);
+    const bool converts = !plan->set.unary && !plan->set.binary;
+    void *y = direct ? (void *)t->at[output] : (void *)buffer[output];
+    const void *x = values_of(plan, t, 0, converts && direct ? y : buffer[0]);
+    if (plan->set.binary) {
+        plan->set.binary(t->rows * t->columns, x, values_of(plan, t, 1, buffer[1]), y);
+    } else if (plan->set.unary) {
+        plan->set.unary(t->rows * t->columns, x, y);
+    }
+    const void *result = converts ? x : y;
+    if (result != t->at[output]) {
+        plan->set.write(t->rows, t->columns, result, t->at[output], plan->loop.stride[output][last - 1],
+                        plan->loop.stride[output][last]);
+    }
+}
+
+static void copy_tile(const prepared *plan, const tile *t) {
+    const int last = plan->loop.ndim - 1;
+    const int64_t *from = plan->loop.stride[0], *to = plan->loop.stride[1];
+    if (t->at[0] == t->at[1]) {
+        return; /* the same tensor: otherwise the operands do not overlap */
+    }
+    if (from[last] == 1 && to[last] == 1) {
+        for (int64_t r = 0; r < t->rows; r++) {
+            memcpy(t->at[1] + r * to[last - 1] * plan->element[1], t->at[0] + r * from[last - 1] * plan->element[0],
+                   (size_t)(t->columns * plan->element[0]));
+        }
+        return;
+    }
+    plan->host->copy_matrix((bp_dtype)plan->problem.dtype, t->rows, t->columns, t->at[1], to[last - 1], to[last],
+                            t->at[0], from[last - 1], from[last], 0);
+}
+
+static bool is_copy(const prepared *plan) {
+    return !plan->set.write;
+}
+
+static void run_tiles(void *context, int task) {
+    call *w = context;
+    const prepared *plan = w->plan;
+    (void)task;
+    for (;;) {
+        const int64_t from = atomic_fetch_add_explicit(&w->next, plan->chunk, memory_order_relaxed);
+        if (from >= plan->tiles || bp__stops(&w->stop)) {
+            return;
+        }
+        for (int64_t i = from; i < bp__element_least(from + plan->chunk, plan->tiles); i++) {
+            const tile t = tile_of(w, i);
+            (is_copy(plan) ? copy_tile : compute_tile)(plan, &t);
+        }
+    }
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    call w = {.plan = plan, .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    (void)exec;
+    for (int i = 0; i <= plan->inputs; i++) {
+        w.operand[i] = bp_operand_address(&operands[i]);
+    }
+    if (plan->threads > 1) {
+        plan->host->parallel(plan->threads, plan->threads, run_tiles, &w);
+    } else {
+        run_tiles(&w, 0);
+    }
+    return bp__stop_status(&w.stop);
+}
+
+static void destroy(bp_prepared *self) {
+    ((prepared *)self)->host->release(self);
+}
+
+/* ---- Plans ---- */
+
+/* Makes the dimension in which an input without contiguous columns has the smallest stride that of the rows. Returns
+ * whether there is such an input. */
+static bool choose_rows(bp__element_loop *loop, int inputs) {
+    const int last = loop->ndim - 1;
+    int strided = -1, least = last - 1;
+    for (int i = 0; i < inputs; i++) {
+        const int64_t stride = llabs(loop->stride[i][last]);
+        if (stride > 1 && (strided < 0 || stride > llabs(loop->stride[strided][last]))) {
+            strided = i;
+        }
+    }
+    for (int d = last - 2; d >= 0 && strided >= 0; d--) {
+        const int64_t stride = llabs(loop->stride[strided][d]);
+        least = stride > 0 && stride < llabs(loop->stride[strided][least]) ? d : least;
+    }
+    int64_t *const lists[] = {loop->size, loop->stride[0], loop->stride[1], loop->stride[2]};
+    for (int i = 0; i < inputs + 2; i++) {
+        const int64_t rows = lists[i][least];
+        memmove(lists[i] + least, lists[i] + least + 1, (size_t)(last - 1 - least) * sizeof rows);
+        lists[i][last - 1] = rows;
+    }
+    return strided >= 0 && llabs(loop->stride[strided][last - 1]) < llabs(loop->stride[strided][last]);
+}
+
+static void cut(prepared *plan) {
+    bp__element_loop *loop = &plan->loop;
+    bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->inputs + 1);
+    const bool transposed = choose_rows(loop, plan->inputs);
+    const int last = loop->ndim - 1;
+    if (is_copy(plan)) {
+        const bool rows = loop->stride[0][last] == 1 && loop->stride[1][last] == 1;
+        plan->columns = bp__element_least(loop->size[last], rows ? COPY_ROW : COPY_SIDE);
+        plan->rows = plan->columns > 0 ? COPY_ROW / plan->columns : 1;
+    } else {
+        plan->columns = bp__element_least(loop->size[last], transposed ? SQUARE : TILE);
+        plan->rows = plan->columns > 0 ? TILE / plan->columns : 1;
+    }
+    plan->rows = bp__element_least(loop->size[last - 1], plan->rows);
+    plan->tiles = 1;
+    for (int d = 0; d < loop->ndim; d++) {
+        plan->tiles *= d < last - 1 || loop->size[d] == 0 ? loop->size[d] : 1;
+    }
+    if (plan->tiles > 0) {
+        plan->column_tiles = (loop->size[last] + plan->columns - 1) / plan->columns;
+        plan->row_tiles = (loop->size[last - 1] + plan->rows - 1) / plan->rows;
+        plan->tiles *= plan->row_tiles * plan->column_tiles;
+    }
+    /* A few chunks for each thread, and the interrupt check between them. */
+    const int64_t most = (is_copy(plan) ? 1 << 18 : 1 << 17) / (plan->rows * plan->columns + 1) + 1;
+    plan->chunk = bp__element_least(plan->tiles / (4 * plan->threads) + 1, most);
+}
+
+bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const bp__element_set *set, int threads,
+                           bp_prepared **result) {
+    prepared *plan = host->allocate(sizeof *plan);
+    if (!plan) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->host = host;
+    plan->problem = *problem;
+    plan->set = *set;
+    plan->threads = threads;
+    plan->inputs = problem->op == BP_OP_UNARY ? 1 : 2;
+    for (int i = 0; i <= plan->inputs; i++) {
+        plan->element[i] = (int64_t)bp_dtype_size((bp_dtype)problem->of.elementwise.type[i]);
+    }
+    cut(plan);
+    *result = &plan->base;
+    return BP_OK;
+}

@@ -1,0 +1,165 @@
+/* kernel_math.h - defines elementary functions of vectors, for kernels of f32 (vector_f32) and f64 (vector_f64): power,
+ * exp, log, tanh, sigmoid, silu, gelu and root. kernel_math_type.h has their descriptions and errors. They have no
+ * branches, and no lane depends on another one. Without fused multiply-add they keep their error bounds, but results
+ * differ in the last bits.
+ *
+ * An ulp is the distance of the two numbers of the type next to the result, at least that of denormal numbers. The
+ * bounds are tested in tests/elementwise/test_functions.c. */
+#ifndef BP_NATIVE_KERNEL_MATH_H
+#define BP_NATIVE_KERNEL_MATH_H
+
+#include "providers/native/kernel_vector.h"
+
+#include <math.h>
+
+/* Square roots, correctly rounded. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm512_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm512_sqrt_pd(x);
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm256_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm256_sqrt_pd(x);
+}
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+INLINE vector_f32 root_f32(vector_f32 x) {
+    return _mm_sqrt_ps(x);
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    return _mm_sqrt_pd(x);
+}
+#else
+INLINE vector_f32 root_f32(vector_f32 x) {
+    for (int i = 0; i < (int)(sizeof x / sizeof x[0]); i++) {
+        x[i] = sqrtf(x[i]);
+    }
+    return x;
+}
+INLINE vector_f64 root_f64(vector_f64 x) {
+    for (int i = 0; i < (int)(sizeof x / sizeof x[0]); i++) {
+        x[i] = sqrt(x[i]);
+    }
+    return x;
+}
+#endif
+
+#define MATH__(name, type) name##_##type
+#define MATH_(name, type) MATH__(name, type)
+#define MATH(name) MATH_(name, MATH_TYPE)
+
+/* Polynomials: POWER_TERMS of (2^r - 1) / r, EXP_TERMS of (e^r - 1 - r) / r^2 and LOG_TERMS of
+ * (2 artanh(s) / s - 2) / s^2 in s^2, by Chebyshev interpolation. RATIO_ABOVE and RATIO_BELOW: numerator and
+ * denominator of (1 - normal(a)) exp(a^2 / 2), where normal() is the distribution function, by iterated least squares
+ * of relative errors up to a = FARTHEST; no coefficient is negative, so that none cancel. All have errors below a
+ * quarter of the type's rounding error. */
+#define MATH_TYPE f32
+#define MATH_REAL float
+#define MATH_VECTOR vector_f32
+#define MATH_INTEGER uint32_t
+#define MATH_SIGNED int32_t
+#define MANTISSA 23
+#define BIAS 127
+#define SPLIT 12
+#define LEAST_EXPONENT -126.f
+#define LEAST_NORMAL 0x1p-126f
+#define LOWEST -120.f
+#define HIGHEST 89.f
+#define TANH_IS_1 10.f
+#define FARTHEST 14.7f
+#define LN2_HIGH 0x1.62ep-1f
+#define LN2_LOW 3.19461849453e-5f
+#define POWER_TERMS                                                                                                    \
+    0.693147188026228781f, 0.240226507605681269f, 0.0555035711421907782f, 0.00961808255727785149f,                     \
+        0.00133908633646712344f, 0.000154531629451206902f
+#define EXP_TERMS 0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f
+#define LOG_TERMS 0.6666666655f, 0.4000012263f, 0.2855073084f, 0.233329128f
+#define RATIO_ABOVE 0.5f, 0.5067855751f, 0.2498857267f, 0.07101152888f, 0.0115744764f, 0.0008820736199f
+#define RATIO_BELOW 1.f, 1.811455704f, 1.445104102f, 0.6552823038f, 0.1802162388f, 0.02901271895f, 0.002211033519f
+#include "providers/native/kernel_math_type.h"
+#undef MATH_TYPE
+#undef MATH_REAL
+#undef MATH_VECTOR
+#undef MATH_INTEGER
+#undef MATH_SIGNED
+#undef MANTISSA
+#undef BIAS
+#undef SPLIT
+#undef LEAST_EXPONENT
+#undef LEAST_NORMAL
+#undef LOWEST
+#undef HIGHEST
+#undef TANH_IS_1
+#undef FARTHEST
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef POWER_TERMS
+#undef EXP_TERMS
+#undef LOG_TERMS
+#undef RATIO_ABOVE
+#undef RATIO_BELOW
+
+#define MATH_TYPE f64
+#define MATH_REAL double
+#define MATH_VECTOR vector_f64
+#define MATH_INTEGER uint64_t
+#define MATH_SIGNED int64_t
+#define MANTISSA 52
+#define BIAS 1023
+#define SPLIT 27
+#define LEAST_EXPONENT -1022.
+#define LEAST_NORMAL 0x1p-1022
+#define LOWEST -760.
+#define HIGHEST 710.
+#define TANH_IS_1 20.
+#define FARTHEST 38.8
+#define LN2_HIGH 0x1.62e42fefa2p-1
+#define LN2_LOW 7.3710025651677989e-13
+#define POWER_TERMS                                                                                                    \
+    0.693147180559945309, 0.240226506959100982, 0.0555041086648215943, 0.00961812910760688853, 0.00133335581464169353, \
+        0.000154035304417360502, 0.0000152527338298361184, 1.32154425879216897e-6, 1.01780624458457735e-7,             \
+        7.0725859692492237e-9, 4.45496059818651839e-10
+#define EXP_TERMS                                                                                                      \
+    0.5, 0.16666666666666671, 0.0416666666666666698, 0.00833333333332611986, 0.00138888888888837374,                   \
+        0.000198412698748739751, 0.0000248015873255858389, 2.75572553325544091e-6, 2.75572735947994132e-7,             \
+        2.51052451539013699e-8, 2.09147070696123534e-9
+#define LOG_TERMS                                                                                                      \
+    0.666666666666666973, 0.399999999998981919, 0.285714286265702036, 0.222222110378165877, 0.181828961834830866,      \
+        0.153314872358657332, 0.146193434535126152
+#define RATIO_ABOVE                                                                                                    \
+    0.5, 0.826674971546424504, 0.677644508324805228, 0.355819032446079811, 0.131293063000280924,                       \
+        0.0354098595968836321, 0.0070595225458703631, 0.00102855148422665746, 0.000105205884723313713,                 \
+        6.86952809275831266e-6, 2.20095561683599301e-7
+#define RATIO_BELOW                                                                                                    \
+    1., 2.45123450389571453, 2.81109118221526598, 1.99490858651065144, 0.975681351470679372, 0.346276588043048538,     \
+        0.0913031131031098217, 0.017958207458974415, 0.00259541558584766633, 0.000264263743059617608,                  \
+        0.0000172193533507127068, 5.51697758036759496e-7
+#include "providers/native/kernel_math_type.h"
+#undef MATH_TYPE
+#undef MATH_REAL
+#undef MATH_VECTOR
+#undef MATH_INTEGER
+#undef MATH_SIGNED
+#undef MANTISSA
+#undef BIAS
+#undef SPLIT
+#undef LEAST_EXPONENT
+#undef LEAST_NORMAL
+#undef LOWEST
+#undef HIGHEST
+#undef TANH_IS_1
+#undef FARTHEST
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef POWER_TERMS
+#undef EXP_TERMS
+#undef LOG_TERMS
+#undef RATIO_ABOVE
+#undef RATIO_BELOW
+
+#endif

@@ -1,0 +1,134 @@
+/* kernel_math_type.h - template: elementary functions of vectors of one real type. kernel_math.h has its parameters. */
+typedef MATH_INTEGER MATH(bits) __attribute__((vector_size(VECTOR_BYTES)));
+typedef MATH_SIGNED MATH(bitmask) __attribute__((vector_size(VECTOR_BYTES)));
+
+#define V MATH_VECTOR
+#define BITS MATH(bits)
+#define ALL(x) MATH(splat)((MATH_REAL)(x))
+#define MAGIC ALL(1.5 / EPSILON) /* adding it rounds to an integer, which is in the low bits of the sum */
+#define EPSILON (1. / (double)(UINT64_C(1) << MANTISSA))
+#define SIGN ((BITS)ALL(-0.))
+
+/* Returns `yes` in lanes with a set mask, otherwise `no`. */
+INLINE V MATH(select)(MATH(bitmask) mask, V yes, V no) {
+    return (V)((mask & (MATH(bitmask))yes) | (~mask & (MATH(bitmask))no));
+}
+
+/* term[0] + term[1] x + ... */
+INLINE V MATH(polynomial)(const MATH_REAL *term, int count, V x) {
+    V sum = ALL(term[count - 1]);
+    UNROLL
+    for (int i = count - 2; i >= 0; i--) {
+        sum = MATH(madd)(sum, x, ALL(term[i]));
+    }
+    return sum;
+}
+#define POLYNOMIAL(terms, x) MATH(polynomial)(terms, (int)(sizeof terms / sizeof *terms), x)
+
+/* 2 to a power, of which x + MAGIC is given. */
+INLINE V MATH(exponent)(V shifted) {
+    return (V)(((BITS)shifted + BIAS) << MANTISSA);
+}
+
+/* 2 to the power of x, with an error of 1 ulp. The power is split into an integer, which becomes the exponent of the
+ * result, and a rest from -0.5 to 0.5. Results below the least normal number are 0; x must not exceed the type's
+ * greatest exponent. NaN stays NaN. */
+INLINE V MATH(power)(V x) {
+    static const MATH_REAL term[] = {POWER_TERMS};
+    const V shifted = x + MAGIC, rest = x - (shifted - MAGIC);
+    const V result = MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * MATH(exponent)(shifted);
+    return MATH(select)((MATH(bitmask))(x < ALL(LEAST_EXPONENT)), ALL(0), result);
+}
+
+/* Splits x + low, with a low that rounding x would remove, into n ln 2 + r. Returns e^r - 1 and sets *n. */
+INLINE V MATH(reduced)(V x, V low, V *n) {
+    static const MATH_REAL term[] = {EXP_TERMS};
+    *n = MATH(madd)(x, ALL(1.44269504088896340736), MAGIC) - MAGIC;
+    const V r = MATH(madd)(*n, ALL(-LN2_LOW), MATH(madd)(*n, ALL(-LN2_HIGH), x)) + low;
+    return MATH(madd)(r * r, POLYNOMIAL(term, r), r);
+}
+
+/* e to the power of x + low, with x from LOWEST to HIGHEST: the product of the result and *scale, which need not be a
+ * normal number. Multiply by the scale last, so that only this step rounds to a denormal number. */
+INLINE V MATH(exp_scaled)(V x, V low, V *scale) {
+    V n;
+    const V rest = MATH(reduced)(x, low, &n), half = MATH(madd)(n, ALL(0.5), MAGIC);
+    *scale = MATH(exponent)(n - (half - MAGIC) + MAGIC);
+    return (ALL(1) + rest) * MATH(exponent)(half);
+}
+
+/* e^x, with an error below 1 ulp. */
+INLINE V MATH(exp)(V x) {
+    V scale;
+    x = MATH(maximum)(ALL(LOWEST), x);
+    x = MATH(select)((MATH(bitmask))(x > ALL(HIGHEST)), ALL(HIGHEST), x);
+    const V result = MATH(exp_scaled)(x, ALL(0), &scale);
+    return result * scale;
+}
+
+/* The natural logarithm, with an error below 1 ulp; -infinity of 0, NaN of negative numbers. With x = 2^k (1 + f), 1 +
+ * f from sqrt(0.5) to sqrt(2), and s = f / (2 + f), log(1 + f) is 2 artanh(s) = f - f^2 / 2 + s (f^2 / 2 + ...). */
+INLINE V MATH(log)(V x) {
+    static const MATH_REAL term[] = {LOG_TERMS};
+    const MATH(bitmask) denormal = (MATH(bitmask))(x < ALL(LEAST_NORMAL));
+    const BITS bits = (BITS)MATH(select)(denormal, x * ALL(1 / EPSILON), x);
+    const BITS biased = (bits - (BITS)ALL(0.70710678118654752440) + ((MATH_INTEGER)BIAS << MANTISSA)) >> MANTISSA;
+    const V k = (V)(biased | (BITS)ALL(1 / EPSILON)) - ALL(1 / EPSILON) -
+                MATH(select)(denormal, ALL(BIAS + MANTISSA), ALL(BIAS));
+    const V f = (V)(bits - ((biased - BIAS) << MANTISSA)) - ALL(1);
+    const V s = f / (ALL(2) + f), z = s * s, half = ALL(0.5) * f * f;
+    const V low = MATH(madd)(s, MATH(madd)(z, POLYNOMIAL(term, z), half), k * ALL(LN2_LOW));
+    const V result = MATH(madd)(k, ALL(LN2_HIGH), f - (half - low));
+    const V special = MATH(select)((MATH(bitmask))(x == ALL(0)), ALL(-INFINITY), ALL(NAN));
+    return MATH(select)((MATH(bitmask))(x > ALL(0)), MATH(select)((MATH(bitmask))(x == ALL(INFINITY)), x, result),
+                        special);
+}
+
+/* The hyperbolic tangent, with an error below 3 ulp: (e^2a - 1) / (e^2a + 1) of a = |x|, with the sign of x. */
+INLINE V MATH(tanh)(V x) {
+    V n, a = (V)((BITS)x & ~SIGN);
+    a = MATH(select)((MATH(bitmask))(a > ALL(TANH_IS_1)), ALL(TANH_IS_1), a);
+    const V rest = MATH(reduced)(a + a, ALL(0), &n), scale = MATH(exponent)(n + MAGIC);
+    const V less_1 = MATH(madd)(scale, rest, scale - ALL(1));
+    return (V)((BITS)(less_1 / (less_1 + ALL(2))) | ((BITS)x & SIGN));
+}
+
+/* 1 / (1 + e^-x), with an error below 3 ulp. */
+INLINE V MATH(sigmoid)(V x) {
+    const V z = MATH(exp)((V)((BITS)x | SIGN));
+    return MATH(select)((MATH(bitmask))(x < ALL(0)), z, ALL(1)) / (ALL(1) + z);
+}
+
+/* x / (1 + e^-y), of numbers with the same sign, with an error below 4 ulp; NaN if x is -infinity. The argument y is
+ * taken as exact. */
+INLINE V MATH(silu)(V x, V y) {
+    V scale;
+    const V low = MATH(maximum)(ALL(LOWEST), x);
+    const V part = MATH(exp_scaled)(MATH(maximum)(ALL(LOWEST), (V)((BITS)y | SIGN)), ALL(0), &scale);
+    const V below = ALL(1) + part * scale;
+    const V result = MATH(select)((MATH(bitmask))(y < ALL(0)), low * part / below * scale, x / below);
+    return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
+}
+
+/* x times the normal distribution function of x, with an error below 8 ulp (f64: 12); NaN if x is -infinity. The
+ * function of -a is a quotient of polynomials times exp(-a^2 / 2); the square is computed without rounding (Dekker,
+ * 1971). */
+INLINE V MATH(gelu)(V x) {
+    static const MATH_REAL above[] = {RATIO_ABOVE}, below[] = {RATIO_BELOW};
+    V a = (V)((BITS)x & ~SIGN), scale;
+    a = MATH(select)((MATH(bitmask))(a > ALL(FARTHEST)), ALL(FARTHEST), a);
+    const V high = (V)((BITS)a >> SPLIT << SPLIT), low = a - high, square = a * a;
+    const V rest = ((high * high - square) + (high + high) * low) + low * low;
+    const V part = MATH(exp_scaled)(square * ALL(-0.5), rest * ALL(-0.5), &scale);
+    const V tail = POLYNOMIAL(above, a) / POLYNOMIAL(below, a) * part;
+    const V result = MATH(select)((MATH(bitmask))(x < ALL(0)), -a * tail * scale, x * (ALL(1) - tail * scale));
+    return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
+}
+
+#undef V
+#undef BITS
+#undef ALL
+#undef MAGIC
+#undef EPSILON
+#undef SIGN
+#undef POLYNOMIAL

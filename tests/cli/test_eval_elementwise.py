@@ -1,0 +1,135 @@
+"""eval, explain and compare of operations on single elements: results equal those of NumPy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from conftest import NO_LEAK_CHECK
+
+ERF = np.vectorize(math.erf)
+UNARY = {
+    "negative": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": lambda x: np.log(np.abs(x)),
+    "sqrt": lambda x: np.sqrt(np.abs(x)),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x / 2 * (1 + ERF(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+}
+BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum, "minimum": np.minimum}
+
+
+@pytest.fixture
+def evaluate(backplane, tmp_path):
+    """Runs an operation on arrays; returns the result, and what the command wrote."""
+
+    def run(operation, arrays, *words):
+        for i, array in enumerate(arrays):
+            np.save(tmp_path / f"{i}.npy", array)
+        (tmp_path / "o.npy").unlink(missing_ok=True)
+        done = backplane("eval", operation, *(f"{i}.npy" for i in range(len(arrays))), "-o", "o.npy", *words)
+        return np.load(tmp_path / "o.npy") if done.code == 0 else None, done
+
+    return run
+
+
+def numbers(*shape, dtype="f8"):
+    return np.random.default_rng(3).standard_normal(shape).astype(dtype) * 3
+
+
+@pytest.mark.parametrize("kind", UNARY)
+def test_functions_of_one(evaluate, kind):
+    x = numbers(5, 37)
+    x = np.abs(x) if kind in ("log", "sqrt") else x
+    got, done = evaluate("unary", [x], "--kind", kind)
+    assert done.code == 0 and ", by " in done.out, done
+    np.testing.assert_allclose(got, UNARY[kind](x), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", BINARY)
+def test_functions_of_two(evaluate, kind):
+    a, b = numbers(4, 1, 7), numbers(6, 1)
+    got, done = evaluate("binary", [a, b], "--kind", kind)
+    assert done.code == 0, done
+    np.testing.assert_array_equal(got, BINARY[kind](a, b))
+
+
+def test_conversion(evaluate):
+    x = numbers(40) * 100
+    for to, dtype in (("f16", "f2"), ("i32", "i4"), ("bool", "?"), ("f32", "f4")):
+        got, done = evaluate("unary", [x], "--kind", "copy", "--to", to)
+        assert done.code == 0 and got.dtype == dtype, done
+        np.testing.assert_array_equal(got, x.astype(dtype))
+
+
+def test_indices(evaluate):
+    x, at = numbers(5, 6, 3), np.array([[3, 0], [4, 4]])
+    np.testing.assert_array_equal(evaluate("take", [x, at])[0], x[at])
+    np.testing.assert_array_equal(evaluate("take", [x, at.astype("i4")], "--dim", "1")[0], np.take(x, at, 1))
+    np.testing.assert_array_equal(evaluate("take", [x, np.array(2)], "--dim", "-1")[0], x[..., 2])
+    at = np.random.default_rng(4).integers(0, 6, (5, 2, 3))
+    np.testing.assert_array_equal(evaluate("gather", [x, at], "--dim", "1")[0], np.take_along_axis(x, at, 1))
+
+
+def test_concat(evaluate):
+    a, b = numbers(2, 3), numbers(2, 5)
+    np.testing.assert_array_equal(evaluate("concat", [a, b, a], "--dim", "-1")[0], np.concatenate([a, b, a], 1))
+    np.testing.assert_array_equal(evaluate("concat", [a, a])[0], np.concatenate([a, a]))
+
+
+@pytest.mark.parametrize(
+    ("operation", "count", "words", "text"),
+    [
+        ("unary", 1, [], "--kind is missing"),
+        ("unary", 1, ["--kind", "gelo"], "no kind 'gelo'; did you mean 'gelu'"),
+        ("unary", 1, ["--kind", "exp", "--to", "f16"], "output is f16"),
+        ("unary", 1, ["--kind", "copy", "--to", "f17"], "no such element type: 'f17'"),
+        ("binary", 2, ["--kind", "exp"], "no kind 'exp'"),
+        ("binary", 2, ["--kind", "add", "--to", "f16"], "binary takes no option --to"),
+        ("take", 2, [], "indices is f64"),
+        ("concat", 2, ["--dim", "2"], "axis is 2"),
+        ("concat", 2, ["--dim", "0,1"], "one --dim"),
+        ("concat", 2, ["--dim", "99999999999"], "axis is"),
+    ],
+)
+def test_wrong_words(evaluate, operation, count, words, text):
+    _, done = evaluate(operation, [numbers(3, 4)] * count, *words)
+    assert done.code in (2, 3) and text in done.err, done
+
+
+def test_wrong_arrays(evaluate):
+    x = numbers(3, 4)
+    for operation, arrays, words, text in (
+        ("binary", [x, numbers(5, 4)], ["--kind", "add"], "cannot be broadcast"),
+        ("take", [x, np.array([0, 3])], [], "index number 1 (counted from 0 in row-major order) is 3"),
+        ("take", [x, np.array([0])], ["--dim", "2"], "axis is 2"),
+        ("gather", [x, np.array([0])], [], "indices has shape (1)"),
+        ("concat", [x, numbers(3)], [], "tensors[1] has shape (3)"),
+        ("unary", [x.astype("i8")], ["--kind", "exp"], "input is i64"),
+    ):
+        _, done = evaluate(operation, arrays, *words)
+        assert done.code in (2, 3) and text in done.err, done
+
+
+def test_explain(backplane):
+    done = backplane("explain", "unary", "f32", "64x768", "--kind", "gelu")
+    assert done.code == 0 and "gelu f32 49152" in done.out and "tiles" in done.out, done
+    done = backplane("explain", "binary", "f32", "64x768", "768", "--kind", "add")
+    assert done.code == 0 and "add f32 64x768" in done.out, done
+    done = backplane("explain", "take", "f16,i64", "1000x64", "8x12")
+    assert done.code == 0 and "f16 96x64, indices i64 below 1000" in done.out, done
+    done = backplane("explain", "gather", "f32,i32", "5x6", "5x2", "--dim", "1")
+    assert done.code == 0 and "indices i32 below 6" in done.out, done
+    assert backplane("explain", "concat", "f32", "5x6", "5x2").code == 2
+
+
+def test_compare(backplane, tmp_path):
+    np.save(tmp_path / "x.npy", numbers(40, 30))
+    done = backplane("compare", "unary", "x.npy", "--kind", "exp", "--json", "--repeat", "2", env=NO_LEAK_CHECK)
+    assert done.code == 0 and [row["library"] for row in done.json["libraries"] if row["ran"]] == ["native"], done

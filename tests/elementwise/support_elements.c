@@ -1,0 +1,293 @@
+/* support_elements.c - tensors of random layouts, and numbers of all types by their definitions. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MARK = 0xa5 };
+
+const char *const all_settings[] = {"cpu.capability=default", "cpu.capability=avx2", "cpu.capability=avx512",
+                                    "num_threads=1",          "num_threads=2",       "num_threads=3",
+                                    "num_threads=7"};
+
+static uint64_t state_of_random = 1;
+
+int64_t between(int64_t low, int64_t high) {
+    state_of_random ^= state_of_random << 13;
+    state_of_random ^= state_of_random >> 7;
+    state_of_random ^= state_of_random << 17;
+    return low + (int64_t)((state_of_random >> 11) % (uint64_t)(high - low + 1));
+}
+
+double uniform(void) {
+    return (double)between(-1000000, 1000000) / 1000001;
+}
+
+/* ---- Numbers ---- */
+
+/* Bits of the significand, and exponents of the least number and of the bound of the greatest one. */
+typedef struct format {
+    int bits, least, most;
+} format;
+
+static format format_of(bp_dtype dtype) {
+    return dtype == BP_F16    ? (format){11, -24, 16}
+           : dtype == BP_BF16 ? (format){8, -133, 128}
+           : dtype == BP_F32  ? (format){24, -149, 128}
+                              : (format){53, -1074, 1024};
+}
+
+long double spacing(bp_dtype dtype, long double value) {
+    const format f = format_of(dtype);
+    const int unit = value == 0 ? f.least : ilogbl(value) - f.bits + 1;
+    return ldexpl(1, unit < f.least ? f.least : unit);
+}
+
+static long double rounded(bp_dtype dtype, long double value) {
+    if (value == 0 || !isfinite(value)) {
+        return value;
+    }
+    const long double unit = spacing(dtype, value), result = rintl(value / unit) * unit;
+    return fabsl(result) < ldexpl(1, format_of(dtype).most) ? result : copysignl(INFINITY, value);
+}
+
+static uint16_t f16_bits(long double value) {
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    const long double size = fabsl(value);
+    if (isnan(value)) {
+        return 0x7e00;
+    }
+    if (isinf(value)) {
+        return sign | 0x7c00;
+    }
+    if (size < 0x1p-14L) {
+        return (uint16_t)(sign | (uint16_t)(size * 0x1p24L));
+    }
+    const int exponent = ilogbl(size);
+    return (uint16_t)(sign | (uint16_t)((exponent + 15) << 10) | (uint16_t)(ldexpl(size, 10 - exponent) - 1024));
+}
+
+static long double f16_value(uint16_t bits) {
+    const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+    const long double size = exponent == 31 ? (mantissa ? (long double)NAN : (long double)INFINITY)
+                             : exponent > 0 ? ldexpl(1024 + mantissa, exponent - 25)
+                                            : ldexpl(mantissa, -24);
+    return bits & 0x8000 ? -size : size;
+}
+
+#define INTEGERS(X) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(BOOL, uint8_t)
+
+long double get_number(bp_dtype dtype, const void *from) {
+    switch (dtype) {
+#define X(name, type)                                                                                                  \
+    case BP_##name: {                                                                                                  \
+        type value;                                                                                                    \
+        memcpy(&value, from, sizeof value);                                                                            \
+        return (long double)value;                                                                                     \
+    }
+        INTEGERS(X)
+        X(F32, float)
+        X(F64, double)
+#undef X
+    case BP_F16: {
+        uint16_t bits;
+        memcpy(&bits, from, sizeof bits);
+        return f16_value(bits);
+    }
+    default: { /* BP_BF16 */
+        uint16_t half;
+        memcpy(&half, from, sizeof half);
+        const uint32_t bits = (uint32_t)half << 16;
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (long double)value;
+    }
+    }
+}
+
+void set_number(bp_dtype dtype, void *to, long double value) {
+    const long double number = dtype >= BP_F16 && dtype <= BP_F64 ? rounded(dtype, value) : value;
+    switch (dtype) {
+#define X(name, type)                                                                                                  \
+    case BP_##name: {                                                                                                  \
+        const type stored = (type)number;                                                                              \
+        memcpy(to, &stored, sizeof stored);                                                                            \
+        break;                                                                                                         \
+    }
+        INTEGERS(X)
+        X(F32, float)
+        X(F64, double)
+#undef X
+    case BP_F16: {
+        const uint16_t bits = f16_bits(number);
+        memcpy(to, &bits, sizeof bits);
+        break;
+    }
+    default: { /* BP_BF16 */
+        const float single = (float)number;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        const uint16_t half = (uint16_t)(bits >> 16);
+        memcpy(to, &half, sizeof half);
+    }
+    }
+}
+
+/* ---- Functions ---- */
+
+static long double slope_of_gelu_tanh(long double x) {
+    return 1.59576912160573071175978423973752747L * (x + 0.044715L * x * x * x);
+}
+
+long double unary_reference(bp_unary_kind kind, long double x) {
+    switch (kind) {
+    case BP_UNARY_COPY:
+    case BP_UNARY_KINDS:
+        return x;
+    case BP_UNARY_NEGATIVE:
+        return -x;
+    case BP_UNARY_ABS:
+        return fabsl(x);
+    case BP_UNARY_EXP:
+        return expl(x);
+    case BP_UNARY_LOG:
+        return logl(x);
+    case BP_UNARY_SQRT:
+        return sqrtl(x);
+    case BP_UNARY_TANH:
+        return tanhl(x);
+    case BP_UNARY_SIGMOID:
+        return 1 / (1 + expl(-x));
+    case BP_UNARY_RELU:
+        return x < 0 ? 0 : x;
+    case BP_UNARY_GELU:
+        return x / 2 * erfcl(-x * 0.707106781186547524400844362104849039L);
+    case BP_UNARY_GELU_TANH:
+        return x / (1 + expl(-slope_of_gelu_tanh(x)));
+    case BP_UNARY_SILU:
+        return x / (1 + expl(-x));
+    case BP_UNARY_HARDSWISH:
+        return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+    }
+    return NAN;
+}
+
+double unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x) {
+    switch (kind) {
+    case BP_UNARY_EXP:
+    case BP_UNARY_LOG:
+        return 1;
+    case BP_UNARY_SQRT:
+        return 0.5;
+    case BP_UNARY_TANH:
+    case BP_UNARY_SIGMOID:
+        return 3;
+    case BP_UNARY_SILU:
+        return 4;
+    case BP_UNARY_GELU:
+        return dtype == BP_F64 ? 12 : 8;
+    case BP_UNARY_GELU_TANH:
+        return 4 + 4 * (double)fabsl(slope_of_gelu_tanh(x));
+    case BP_UNARY_HARDSWISH:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+/* ---- Tensors ---- */
+
+int64_t count_of(const tensor *t) {
+    int64_t count = 1;
+    for (int d = 0; d < t->view.tensor.ndim; d++) {
+        count *= t->view.shape[d];
+    }
+    return count;
+}
+
+void *element_of(const tensor *t, int64_t index) {
+    int64_t at = 0;
+    for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
+        at += index % t->view.shape[d] * t->view.strides[d];
+        index /= t->view.shape[d];
+    }
+    return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
+}
+
+long double value_at(const tensor *t, int64_t index) {
+    return get_number(t->dtype, element_of(t, index));
+}
+
+/* Writes the strides of a layout. Returns how many elements lie before the first one. */
+static int64_t lay_out(int ndim, const int64_t *shape, layout how, int64_t *strides, int64_t *all) {
+    int order[BP_MAX_NDIM];
+    int64_t before = 0;
+    *all = 1;
+    for (int i = 0; i < ndim; i++) {
+        order[i] = how == REVERSED_ORDER ? ndim - 1 - i : i;
+    }
+    if (how == CHANNELS_LAST && ndim > 2) {
+        memmove(order + 1, order + 2, (size_t)(ndim - 2) * sizeof *order);
+        order[ndim - 1] = 1;
+    }
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int64_t size = shape[order[i]];
+        int64_t *stride = &strides[order[i]];
+        *stride = *all * (how == GAPS ? between(1, 2) : 1);
+        *all = *stride * (size > 0 ? size : 1);
+        if (how == NEGATIVE && between(0, 1) && size > 0) {
+            before += *stride * (size - 1);
+            *stride = -*stride;
+        } else if (how == BROADCAST && between(0, 1)) {
+            *stride = 0;
+        }
+    }
+    return before;
+}
+
+static long double random_of(bp_dtype dtype) {
+    switch (dtype) {
+    case BP_BOOL:
+        return (long double)between(0, 1);
+    case BP_U8:
+        return (long double)between(0, 255);
+    case BP_I8:
+        return (long double)between(-128, 127);
+    case BP_I32:
+        return (long double)between(INT32_MIN, INT32_MAX);
+    case BP_I64:
+        return (long double)(between(INT64_MIN / 4, INT64_MAX / 4) / (INT64_C(1) << between(0, 60)));
+    default:
+        return uniform() * ldexpl(1, (int)between(-6, 6));
+    }
+}
+
+void begin_tensor(tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, layout how) {
+    int64_t strides[BP_MAX_NDIM], all;
+    const int64_t before = lay_out(ndim, shape, how, strides, &all), size = (int64_t)bp_dtype_size(dtype);
+    t->dtype = dtype;
+    t->bytes = (size_t)(all * size) + (size_t)2 * MARGIN;
+    t->memory = malloc(t->bytes);
+    assert_non_null(t->memory);
+    memset(t->memory, MARK, t->bytes);
+    assert_status(bp_view_init(&t->view, t->memory + MARGIN + before * size, dtype, ndim, shape, strides), BP_OK);
+    const bool has_numbers = dtype <= BP_F64 || dtype == BP_BOOL || (dtype >= BP_I8 && dtype <= BP_U8);
+    for (int64_t i = 0; i < count_of(t) && has_numbers; i++) {
+        set_number(dtype, element_of(t, i), random_of(dtype));
+    }
+}
+
+void end_tensor(tensor *t) {
+    const int64_t size = (int64_t)bp_dtype_size(t->dtype);
+    for (int64_t i = 0; i < count_of(t); i++) {
+        memset(element_of(t, i), MARK, (size_t)size);
+    }
+    for (size_t i = 0; i < t->bytes; i++) {
+        if (t->memory[i] != MARK) {
+            fail_msg("byte %zu of %zu, which is no element, was written", i, t->bytes);
+        }
+    }
+    free(t->memory);
+}

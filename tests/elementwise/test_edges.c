@@ -1,0 +1,344 @@
+/* test_edges.c - operations on single elements: memory that inputs and output share, empty tensors, many dimensions,
+ * refused calls, plans, and equal bits for any number of threads. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fails unless the last message contains the text. */
+static void message_has(const char *text) {
+    if (!strstr(bp_last_error(), text)) {
+        fail_msg("message '%s' lacks '%s'", bp_last_error(), text);
+    }
+}
+
+#define assert_refused(call, status, text)                                                                             \
+    do {                                                                                                               \
+        assert_status(call, status);                                                                                   \
+        message_has(text);                                                                                             \
+    } while (0)
+
+/* ---- Shared memory ---- */
+
+static void view_of(bp_view *view, void *data, bp_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+    assert_status(bp_view_init(view, data, dtype, ndim, shape, strides), BP_OK);
+}
+
+static void the_output_may_be_an_input(void **state) {
+    float x[24], y[24];
+    bp_view a, b, turned, half;
+    (void)state;
+    for (int round = 0; round < 3; round++) { /* from the second one on from the cache of the thread */
+        for (int i = 0; i < 24; i++) {
+            x[i] = (float)i - 12;
+            y[i] = 1000;
+        }
+        view_of(&a, x, BP_F32, 2, I64(4, 6), NULL);
+        view_of(&b, y, BP_F32, 2, I64(4, 6), NULL);
+        view_of(&turned, x, BP_F32, 2, I64(4, 6), I64(1, 4));
+        view_of(&half, x + 1, BP_F32, 2, I64(4, 5), I64(6, 1));
+        assert_status(bp_unary_run(NULL, BP_UNARY_RELU, &a.tensor, &a.tensor), BP_OK);
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &b.tensor, &a.tensor), BP_OK);
+        assert_status(bp_binary_run(NULL, BP_BINARY_SUBTRACT, &b.tensor, &a.tensor, &a.tensor), BP_OK);
+        assert_status(bp_binary_run(NULL, BP_BINARY_MULTIPLY, &a.tensor, &a.tensor, &a.tensor), BP_OK);
+        assert_status(bp_unary_run(NULL, BP_UNARY_COPY, &a.tensor, &a.tensor), BP_OK);
+        for (int i = 0; i < 24; i++) {
+            const float want = i < 12 ? 0 : (float)(i - 12);
+            assert_true(x[i] == want * want);
+        }
+        assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &turned.tensor, &a.tensor), BP_E_OVERLAP, "overlaps input");
+        assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &b.tensor, &turned.tensor, &a.tensor), BP_E_OVERLAP,
+                       "output overlaps b");
+        assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &turned.tensor, &a.tensor), BP_E_OVERLAP,
+                       "output overlaps b");
+        view_of(&b, y, BP_F32, 2, I64(4, 5), NULL);
+        view_of(&a, x, BP_F32, 2, I64(4, 5), I64(6, 1));
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &b.tensor, &a.tensor), BP_OK);
+        assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &half.tensor, &a.tensor), BP_E_OVERLAP,
+                       "output overlaps b");
+        assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &half.tensor, &a.tensor), BP_E_OVERLAP, "overlaps input");
+    }
+}
+
+/* A cached call whose addresses have become those of an overlap is refused. */
+static void addresses_are_checked_in_each_call(void **state) {
+    float x[64] = {0}, y[64];
+    bp_view a, b, c, d;
+    (void)state;
+    view_of(&a, x, BP_F32, 1, I64(16), NULL);
+    view_of(&b, y, BP_F32, 1, I64(16), NULL);
+    view_of(&c, x + 8, BP_F32, 1, I64(16), NULL);
+    view_of(&d, (char *)x + 1, BP_F32, 1, I64(16), NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_status(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &b.tensor), BP_OK);
+        assert_status(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &c.tensor), BP_E_OVERLAP);
+        assert_status(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &d.tensor), BP_E_LAYOUT);
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &b.tensor, &b.tensor), BP_OK);
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &c.tensor, &a.tensor, &a.tensor), BP_E_OVERLAP);
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &b.tensor, &a.tensor, &a.tensor), BP_OK);
+    }
+}
+
+static void overlaps_of_other_operations(void **state) {
+    float x[64] = {0};
+    int64_t numbers[8] = {0};
+    bp_view a, b, twice, indices, same_memory;
+    (void)state;
+    view_of(&a, x, BP_F32, 2, I64(4, 4), NULL);
+    view_of(&b, x + 8, BP_F32, 2, I64(4, 4), NULL);
+    view_of(&twice, x + 32, BP_F32, 2, I64(4, 4), I64(0, 1));
+    view_of(&indices, numbers, BP_I64, 1, I64(4), NULL);
+    view_of(&same_memory, numbers, BP_F64, 1, I64(4), NULL);
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &twice.tensor), BP_E_OVERLAP, "two indices");
+    assert_refused(bp_take_run(NULL, &a.tensor, &indices.tensor, 0, &a.tensor), BP_E_OVERLAP, "overlaps input");
+    assert_refused(bp_take_run(NULL, &a.tensor, &indices.tensor, 0, &b.tensor), BP_E_OVERLAP, "overlaps input");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_COPY, &indices.tensor, &same_memory.tensor), BP_E_OVERLAP, "input");
+    const DLTensor *const parts[] = {&a.tensor};
+    assert_refused(bp_concat_run(NULL, parts, 1, 0, &b.tensor), BP_E_OVERLAP, "tensors[0]");
+    assert_refused(bp_concat_run(NULL, parts, 1, 0, &a.tensor), BP_E_OVERLAP, "tensors[0]");
+    assert_refused(bp_concat_run(NULL, parts, 1, 0, &twice.tensor), BP_E_OVERLAP, "two indices");
+}
+
+/* ---- Sizes ---- */
+
+static void empty_tensors(void **state) {
+    const int64_t big = INT64_C(1) << 40;
+    int64_t numbers[2] = {0};
+    float y = 3;
+    bp_view none, wide, indices, scalar, five;
+    bp_plan *plan;
+    (void)state;
+    view_of(&none, NULL, BP_F32, 2, I64(0, 5), NULL);
+    view_of(&wide, NULL, BP_F32, 2, I64(0, big), NULL);
+    view_of(&indices, numbers, BP_I64, 1, I64(0), NULL);
+    view_of(&scalar, &y, BP_F32, 0, NULL, NULL);
+    view_of(&five, numbers, BP_F32, 1, I64(1), NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_status(bp_unary_run(NULL, BP_UNARY_GELU, &none.tensor, &none.tensor), BP_OK);
+        assert_status(bp_unary_run(NULL, BP_UNARY_GELU, &wide.tensor, &wide.tensor), BP_OK);
+        assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &none.tensor, &five.tensor, &none.tensor), BP_OK);
+        assert_status(bp_unary_run(NULL, BP_UNARY_NEGATIVE, &scalar.tensor, &scalar.tensor), BP_OK);
+    }
+    assert_true(y == 3);
+    const DLTensor *const parts[] = {&none.tensor, &none.tensor};
+    assert_status(bp_concat_run(NULL, parts, 2, 0, &none.tensor), BP_OK);
+    assert_status(bp_unary_plan(&plan, NULL, BP_UNARY_EXP, &none.tensor, &none.tensor), BP_OK);
+    const bp_operand operands[3] = {{0}};
+    assert_status(bp_execute(plan, operands, &(bp_exec){.struct_size = sizeof(bp_exec)}), BP_OK);
+    bp_plan_release(plan);
+    view_of(&five, NULL, BP_F32, 2, I64(0, 5), NULL); /* no row of none */
+    assert_status(bp_take_run(NULL, &none.tensor, &indices.tensor, 0, &five.tensor), BP_OK);
+    view_of(&indices, numbers, BP_I64, 1, I64(2), NULL);
+    view_of(&five, (float[10]){0}, BP_F32, 2, I64(2, 5), NULL);
+    assert_refused(bp_take_run(NULL, &none.tensor, &indices.tensor, 0, &five.tensor), BP_E_ARGUMENT, "size 0");
+}
+
+static void as_many_dimensions_as_there_can_be(void **state) {
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM], reverse[BP_MAX_NDIM], size = 1;
+    float x[4096], y[4096];
+    bp_view a, b;
+    (void)state;
+    for (int d = 0; d < BP_MAX_NDIM; d++) {
+        shape[d] = d % 5 == 0 && d < 60 ? 2 : 1;
+        strides[d] = size;
+        size *= shape[d];
+    }
+    assert_int_equal(size, 4096);
+    for (int d = 0, step = 1; d < BP_MAX_NDIM; d++) {
+        reverse[BP_MAX_NDIM - 1 - d] = step;
+        step *= (int)shape[BP_MAX_NDIM - 1 - d];
+    }
+    for (int i = 0; i < 4096; i++) {
+        x[i] = (float)i;
+    }
+    view_of(&a, x, BP_F32, BP_MAX_NDIM, shape, strides);
+    view_of(&b, y, BP_F32, BP_MAX_NDIM, shape, reverse);
+    assert_status(bp_unary_run(NULL, BP_UNARY_NEGATIVE, &a.tensor, &b.tensor), BP_OK);
+    for (int i = 0; i < 4096; i++) {
+        int mirrored = 0;
+        for (int bit = 0; bit < 12; bit++) {
+            mirrored |= (i >> bit & 1) << (11 - bit);
+        }
+        assert_true(y[mirrored] == (float)-i);
+    }
+    assert_status(bp_unary_run(NULL, BP_UNARY_COPY, &b.tensor, &a.tensor), BP_OK);
+    for (int i = 0; i < 4096; i++) {
+        assert_true(x[i] == (float)-i);
+    }
+    int64_t index = 0;
+    bp_view indices;
+    view_of(&indices, &index, BP_I64, 2, I64(1, 1), NULL);
+    assert_refused(bp_take_run(NULL, &a.tensor, &indices.tensor, 0, &b.tensor), BP_E_SHAPE, "more than 64");
+}
+
+/* ---- Refused calls ---- */
+
+static void indices_out_of_range_write_nothing(void **state) {
+    enum { MANY = 20000 };
+    static int64_t numbers[MANY];
+    static float table[3 * 4], output[MANY * 4];
+    bp_view x, indices, y, small;
+    bp_options *options;
+    (void)state;
+    view_of(&x, table, BP_F32, 2, I64(3, 4), NULL);
+    view_of(&indices, numbers, BP_I64, 2, I64(MANY / 10, 10), NULL);
+    view_of(&y, output, BP_F32, 3, I64(MANY / 10, 10, 4), NULL);
+    for (int i = 0; i < MANY * 4; i++) {
+        output[i] = 7;
+    }
+    for (int t = 0; t < SETTINGS; t++) {
+        assert_status(bp_options_new(&options, all_settings[t]), BP_OK);
+        memset(numbers, 0, sizeof numbers);
+        numbers[19997] = 3;
+        numbers[12345] = -1;
+        assert_refused(bp_take_run(options, &x.tensor, &indices.tensor, 0, &y.tensor), BP_E_ARGUMENT,
+                       "index number 12345 (counted from 0 in row-major order) is -1; the axis has size 3");
+        numbers[12345] = 2;
+        assert_refused(bp_take_run(options, &x.tensor, &indices.tensor, 0, &y.tensor), BP_E_ARGUMENT,
+                       "index number 19997 (counted from 0 in row-major order) is 3");
+        bp_options_release(options);
+    }
+    for (int i = 0; i < MANY * 4; i++) {
+        assert_true(output[i] == 7);
+    }
+    memset(numbers, 0, sizeof numbers);
+    numbers[5] = INT64_MAX;
+    view_of(&small, numbers, BP_I64, 2, I64(3, 4), I64(1, 3)); /* number 5 in memory is row 2, column 1 */
+    view_of(&y, output, BP_F32, 2, I64(3, 4), NULL);
+    assert_refused(bp_gather_run(NULL, &x.tensor, &small.tensor, 1, &y.tensor), BP_E_ARGUMENT,
+                   "gather: index number 9 ");
+}
+
+static void arguments_are_checked(void **state) {
+    float x[64] = {0}, y[64] = {0};
+    double z[64] = {0};
+    int32_t n[64] = {0};
+    bp_view a, b, wrong, wide, integers, bytes;
+    (void)state;
+    view_of(&a, x, BP_F32, 2, I64(3, 4), NULL);
+    view_of(&b, y, BP_F32, 2, I64(3, 4), NULL);
+    view_of(&wrong, y, BP_F32, 2, I64(4, 3), NULL);
+    view_of(&wide, z, BP_F64, 2, I64(3, 4), NULL);
+    view_of(&integers, n, BP_I32, 2, I64(3, 4), NULL);
+    view_of(&bytes, n, BP_U16, 2, I64(3, 4), NULL);
+    assert_refused(bp_unary_run(NULL, (bp_unary_kind)99, &a.tensor, &b.tensor), BP_E_ARGUMENT, "kind 99");
+    assert_refused(bp_binary_run(NULL, (bp_binary_kind)-1, &a.tensor, &a.tensor, &b.tensor), BP_E_ARGUMENT, "kind");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, NULL, &b.tensor), BP_E_ARGUMENT, "input");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, NULL), BP_E_ARGUMENT, "output");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &wrong.tensor), BP_E_SHAPE,
+                   "output has shape (4, 3); the result has shape (3, 4)");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &a.tensor, &wide.tensor), BP_E_DTYPE, "output is f64");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &integers.tensor, &integers.tensor), BP_E_DTYPE, "input is i32");
+    assert_refused(bp_unary_run(NULL, BP_UNARY_COPY, &bytes.tensor, &b.tensor), BP_E_DTYPE, "input is u16");
+    assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &wide.tensor, &b.tensor), BP_E_DTYPE, "b is f64");
+    assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &wrong.tensor, &b.tensor), BP_E_SHAPE,
+                   "a has shape (3, 4) and b has shape (4, 3)");
+    assert_refused(bp_binary_run(NULL, BP_BINARY_DIVIDE, &integers.tensor, &integers.tensor, &integers.tensor),
+                   BP_E_DTYPE, "divide");
+    assert_refused(bp_take_run(NULL, &a.tensor, &b.tensor, 0, &b.tensor), BP_E_DTYPE, "indices is f32");
+    assert_refused(bp_take_run(NULL, &a.tensor, &integers.tensor, 2, &b.tensor), BP_E_ARGUMENT, "axis is 2");
+    assert_refused(bp_take_run(NULL, &a.tensor, &integers.tensor, -3, &b.tensor), BP_E_ARGUMENT, "axis is -3");
+    view_of(&wrong, y, BP_F32, 0, NULL, NULL);
+    assert_refused(bp_take_run(NULL, &wrong.tensor, &integers.tensor, 0, &b.tensor), BP_E_ARGUMENT, "axis is 0");
+    view_of(&integers, n, BP_I32, 2, I64(4, 4), NULL);
+    assert_refused(bp_gather_run(NULL, &a.tensor, &integers.tensor, 1, &b.tensor), BP_E_SHAPE,
+                   "indices has shape (4, 4)");
+    view_of(&integers, n, BP_I32, 1, I64(3), NULL);
+    assert_refused(bp_gather_run(NULL, &a.tensor, &integers.tensor, 1, &b.tensor), BP_E_SHAPE, "indices has shape (3)");
+    const DLTensor *const parts[] = {&a.tensor, &wide.tensor}, *const same[] = {&a.tensor, &a.tensor};
+    view_of(&bytes, z, BP_F32, 2, I64(6, 4), NULL);
+    assert_refused(bp_concat_run(NULL, parts, 2, 0, &bytes.tensor), BP_E_DTYPE, "tensors[1] is f64");
+    assert_refused(bp_concat_run(NULL, same, 2, 2, &bytes.tensor), BP_E_ARGUMENT, "axis is 2");
+    assert_refused(bp_concat_run(NULL, same, 0, 0, &bytes.tensor), BP_E_ARGUMENT, "no tensors");
+    assert_refused(bp_concat_run(NULL, same, 1, 0, &bytes.tensor), BP_E_SHAPE,
+                   "output has shape (6, 4); the result has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, same, 2, 1, &bytes.tensor), BP_E_SHAPE,
+                   "output has shape (6, 4); the result has shape (3, 8)");
+    const DLTensor *const different[] = {&bytes.tensor, &a.tensor};
+    assert_refused(bp_concat_run(NULL, different, 2, 1, &bytes.tensor), BP_E_SHAPE, "tensors[1] has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, parts, 2, 0, NULL), BP_E_ARGUMENT, "output");
+}
+
+/* ---- Threads and plans ---- */
+
+static void fill(tensor *t) {
+    for (int64_t i = 0; i < count_of(t); i++) {
+        set_number(t->dtype, element_of(t, i), (long double)(uniform() * 20));
+    }
+}
+
+/* Large enough for several threads; also compares instruction sets, where only exact functions agree. */
+static void threads_do_not_change_bits(void **state) {
+    static const bp_dtype dtypes[] = {BP_BF16, BP_F32, BP_F64};
+    (void)state;
+    for (int kind = 0; kind < BP_UNARY_KINDS; kind++) {
+        tensor x, y, first;
+        const bp_dtype dtype = dtypes[kind % 3];
+        const int64_t shape[] = {7, 301, 153};
+        begin_tensor(&x, dtype, 3, shape, kind % 2 ? COMPACT : CHANNELS_LAST);
+        begin_tensor(&y, dtype, 3, shape, COMPACT);
+        begin_tensor(&first, dtype, 3, shape, COMPACT);
+        fill(&x);
+        for (int t = INSTRUCTION_SETS; t < SETTINGS; t++) {
+            tensor *to = t == INSTRUCTION_SETS ? &first : &y;
+            bp_options *options;
+            assert_status(bp_options_new(&options, all_settings[t]), BP_OK);
+            assert_status(bp_unary_run(options, (bp_unary_kind)kind, &x.view.tensor, &to->view.tensor), BP_OK);
+            bp_options_release(options);
+            assert_memory_equal(first.view.tensor.data, to->view.tensor.data,
+                                (size_t)count_of(&x) * bp_dtype_size(dtype));
+        }
+        end_tensor(&x);
+        end_tensor(&y);
+        end_tensor(&first);
+    }
+}
+
+static void plans_run_and_are_described(void **state) {
+    float x[12], y[12];
+    int64_t n[2] = {2, 0};
+    bp_view a, b, indices, rows;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_plan_info info = {.struct_size = sizeof info};
+    const bp_exec exec = {.struct_size = sizeof exec, .operand_count = 3};
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        x[i] = (float)i;
+    }
+    view_of(&a, NULL, BP_F32, 2, I64(3, 4), NULL);
+    view_of(&b, NULL, BP_F32, 2, I64(3, 4), NULL);
+    view_of(&indices, NULL, BP_I64, 1, I64(2), NULL);
+    view_of(&rows, NULL, BP_F32, 2, I64(2, 4), NULL);
+    assert_status(bp_take_plan(&plan, NULL, &a.tensor, &indices.tensor, 0, &rows.tensor), BP_OK);
+    assert_status(bp_execute(plan, (const bp_operand[]){{x, 0}, {n, 0}, {y, 0}}, &exec), BP_OK);
+    assert_true(y[0] == 8 && y[7] == 3);
+    assert_status(bp_plan_describe(plan, &info), BP_OK);
+    assert_int_equal(info.operands, 3);
+    bp_plan_release(plan);
+    assert_status(bp_binary_plan(&plan, NULL, BP_BINARY_DIVIDE, &a.tensor, &a.tensor, &b.tensor), BP_OK);
+    assert_status(bp_execute(plan, (const bp_operand[]){{x, 0}, {x, 0}, {y, 0}}, &exec), BP_OK);
+    assert_true(isnan(y[0]) && y[11] == 1);
+    bp_plan_release(plan);
+    assert_status(bp_unary_explain(&explanation, NULL, BP_UNARY_GELU, &a.tensor, &b.tensor), BP_OK);
+    assert_non_null(strstr(bp_explanation_text(explanation), "gelu f32 12"));
+    bp_explanation_release(explanation);
+    assert_status(bp_gather_explain(&explanation, NULL, &a.tensor, &indices.tensor, 0, &rows.tensor), BP_E_SHAPE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_output_may_be_an_input),
+        cmocka_unit_test(addresses_are_checked_in_each_call),
+        cmocka_unit_test(overlaps_of_other_operations),
+        cmocka_unit_test(empty_tensors),
+        cmocka_unit_test(as_many_dimensions_as_there_can_be),
+        cmocka_unit_test(indices_out_of_range_write_nothing),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(plans_run_and_are_described),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* test_functions.c - functions of one element against long double: errors over the whole range of each type, on all
+ * instruction sets, and special values. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT = 40000 };
+
+static char input[COUNT * 8], output[COUNT * 8];
+
+static void run_all(const char *settings, bp_unary_kind kind, bp_dtype dtype, int64_t count) {
+    bp_view x, y;
+    bp_options *options;
+    assert_status(bp_view_init(&x, input, dtype, 1, &count, NULL), BP_OK);
+    assert_status(bp_view_init(&y, output, dtype, 1, &count, NULL), BP_OK);
+    assert_status(bp_options_new(&options, settings), BP_OK);
+    assert_status(bp_unary_run(options, kind, &x.tensor, &y.tensor), BP_OK);
+    bp_options_release(options);
+}
+
+/* Whether the formula of the function gives NaN for -infinity, as PyTorch does. */
+static bool undefined_at_minus_infinity(bp_unary_kind kind) {
+    return kind == BP_UNARY_GELU || kind == BP_UNARY_GELU_TANH || kind == BP_UNARY_SILU || kind == BP_UNARY_HARDSWISH;
+}
+
+/* Largest number of the type. */
+static long double greatest(bp_dtype dtype) {
+    return dtype == BP_F16    ? 65504
+           : dtype == BP_BF16 ? 0x1.fep127L
+           : dtype == BP_F32  ? 0x1.fffffep127L
+                              : 0x1.fffffffffffffp1023L;
+}
+
+/* Compares a result with the reference. Halves are computed in f32 and rounded once more. */
+static void compare(const char *settings, bp_unary_kind kind, bp_dtype dtype, int64_t i) {
+    const int64_t size = (int64_t)bp_dtype_size(dtype);
+    const long double x = get_number(dtype, input + i * size), y = get_number(dtype, output + i * size);
+    const long double want =
+        isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : unary_reference(kind, x);
+    const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
+    const long double error = unary_bound(kind, number, x) * spacing(number, want);
+    const long double bound = dtype < BP_F32 ? error + spacing(dtype, want) / 2 : error;
+    bool good;
+    if (isnan(want)) {
+        good = isnan(y);
+    } else if (isinf(want) || fabsl(want) + bound >= greatest(dtype)) {
+        good = y == want || (isinf(y) && (y > 0) == (want > 0)) || fabsl(y - want) <= bound;
+        good = good && (!isinf(want) || y == want || fabsl(y) == greatest(dtype) || isinf(y));
+    } else {
+        good = fabsl(y - want) <= bound;
+    }
+    good = good && (x != 0 || kind == BP_UNARY_EXP || kind == BP_UNARY_LOG || kind == BP_UNARY_SIGMOID ||
+                    signbit(y) == signbit(want));
+    if (!good) {
+        fail_msg("%s, kind %d of %s: %La gives %La instead of %La, bound %Lg", settings, (int)kind,
+                 bp_dtype_name(dtype), x, y, want, bound);
+    }
+}
+
+/* Random bits, numbers near the limits of the functions, small and special ones. */
+static void fill(bp_dtype dtype) {
+    static const double specials[] = {0.,    -0.,      1.,         -1.,   INFINITY, -INFINITY, NAN,  3.,
+                                      -3.,   0x1p-149, -0x1p-1074, 710,   745,      88.,       -87., 104.,
+                                      -104., -746,     0x1p-126,   -14.7, 38.8,     0x1p-1022};
+    const size_t size = bp_dtype_size(dtype);
+    for (int i = 0; i < COUNT; i++) {
+        char *to = input + (size_t)i * size;
+        if (i < (int)(sizeof specials / sizeof *specials)) {
+            set_number(dtype, to, (long double)specials[i]);
+        } else if (i % 4 == 0) {
+            const uint64_t bits = (uint64_t)between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)between(0, 4095);
+            memcpy(to, (const char *)&bits + (8 - size), size);
+        } else {
+            static const double scales[] = {1, 15, 105, 750};
+            set_number(dtype, to, (long double)(uniform() * scales[between(0, dtype == BP_F64 ? 3 : 2)]));
+        }
+    }
+}
+
+static void errors_are_within_the_bounds(void **state) {
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64};
+    (void)state;
+    for (int s = 0; s < INSTRUCTION_SETS; s++) {
+        for (int t = 0; t < 2; t++) {
+            for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+                fill(dtypes[t]);
+                run_all(all_settings[s], (bp_unary_kind)kind, dtypes[t], COUNT);
+                for (int64_t i = 0; i < COUNT; i++) {
+                    compare(all_settings[s], (bp_unary_kind)kind, dtypes[t], i);
+                }
+            }
+        }
+    }
+}
+
+/* All numbers of the 16-bit types. */
+static void halves_are_rounded_once(void **state) {
+    enum { PART = 1 << 14 };
+    (void)state;
+    for (int s = 0; s < INSTRUCTION_SETS; s++) {
+        for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+            for (int part = 0; part < 8; part++) {
+                const bp_dtype dtype = part < 4 ? BP_F16 : BP_BF16;
+                for (int i = 0; i < PART; i++) {
+                    const uint16_t bits = (uint16_t)(part % 4 * PART + i);
+                    memcpy(input + 2 * i, &bits, sizeof bits);
+                }
+                run_all(all_settings[s], (bp_unary_kind)kind, dtype, PART);
+                for (int64_t i = 0; i < PART; i++) {
+                    compare(all_settings[s], (bp_unary_kind)kind, dtype, i);
+                }
+            }
+        }
+    }
+}
+
+/* An element's bits depend neither on its place in a vector nor on the number of elements. */
+static void bits_do_not_depend_on_the_place(void **state) {
+    (void)state;
+    for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+        static char whole[COUNT * 8];
+        fill(BP_F32);
+        run_all("", (bp_unary_kind)kind, BP_F32, 999);
+        memcpy(whole, output, (size_t)999 * 4);
+        for (int64_t count = 1; count < 40; count += 2) {
+            memmove(input, input + 4, (size_t)998 * 4);
+            memmove(whole, whole + 4, (size_t)998 * 4);
+            run_all("", (bp_unary_kind)kind, BP_F32, count);
+            for (int64_t i = 0; i < count; i++) {
+                float a, b;
+                memcpy(&a, whole + i * 4, sizeof a);
+                memcpy(&b, output + i * 4, sizeof b);
+                assert_true(memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b)));
+            }
+        }
+    }
+}
+
+static void integers_wrap(void **state) {
+    static const int32_t from[] = {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7};
+    static const int32_t want[3][7] = {
+        {0, -1, 1, -INT32_MAX, INT32_MIN, -5, 7}, {0, 1, 1, INT32_MAX, INT32_MIN, 5, 7}, {0, 1, 0, INT32_MAX, 0, 5, 0}};
+    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS, BP_UNARY_RELU};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        memcpy(input, from, sizeof from);
+        run_all("", kinds[k], BP_I32, 7);
+        assert_memory_equal(output, want[k], sizeof from);
+        for (int i = 0; i < 7; i++) {
+            const int64_t wide = from[i] == INT32_MIN ? INT64_MIN : from[i];
+            memcpy(input + 8 * i, &wide, sizeof wide);
+        }
+        run_all("", kinds[k], BP_I64, 7);
+        for (int i = 0; i < 7; i++) {
+            int64_t got;
+            memcpy(&got, output + 8 * i, sizeof got);
+            assert_int_equal(got, want[k][i] == INT32_MIN ? INT64_MIN : want[k][i]);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_are_within_the_bounds),
+        cmocka_unit_test(halves_are_rounded_once),
+        cmocka_unit_test(bits_do_not_depend_on_the_place),
+        cmocka_unit_test(integers_wrap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

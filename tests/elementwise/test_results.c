@@ -1,0 +1,465 @@
+/* test_results.c - random shapes and layouts of all operations on single elements against references: functions,
+ * conversions, broadcasts, indices and concatenation. */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES = 600, MOST = 5 };
+
+static const bp_dtype floats[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
+static const bp_dtype converted[] = {BP_BOOL, BP_I8, BP_U8, BP_I32, BP_I64, BP_F16, BP_BF16, BP_F32, BP_F64};
+
+static bp_options *settings_of(int i) {
+    bp_options *options;
+    assert_status(bp_options_new(&options, all_settings[i % SETTINGS]), BP_OK);
+    return options;
+}
+
+static int random_shape(int64_t *shape, int least) {
+    const int ndim = (int)between(least, MOST);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = between(1, 7);
+    }
+    if (ndim > 0 && between(0, 2) == 0) {
+        shape[between(0, ndim - 1)] = ndim < 3 ? between(30, 3000) : between(30, 80);
+    }
+    if (ndim > 0 && between(0, 30) == 0) {
+        shape[between(0, ndim - 1)] = 0;
+    }
+    return ndim;
+}
+
+/* Equal, or both NaN; with `bound`, not further apart. */
+static void near(const char *what, int number, int64_t index, long double got, long double want, long double bound) {
+    if (!(got == want || fabsl(got - want) <= bound || (isnan(got) && isnan(want)))) {
+        fail_msg("%s %d, element %d: %Lg instead of %Lg, bound %Lg", what, number, (int)index, got, want, bound);
+    }
+}
+
+/* ---- Conversions ---- */
+
+/* Returns what the conversion must give: rounding is that of set_number(). */
+static long double converted_value(bp_dtype to, long double x) {
+    char bytes[16];
+    const long double low = to == BP_I8 ? -128 : to == BP_I32 ? INT32_MIN : to == BP_I64 ? (long double)INT64_MIN : 0;
+    const long double high = to == BP_I8 ? 127 : to == BP_U8 ? 255 : to == BP_I32 ? INT32_MAX : (long double)INT64_MAX;
+    switch (to) {
+    case BP_BOOL:
+        return x != 0;
+    case BP_I8:
+    case BP_U8:
+    case BP_I32:
+    case BP_I64:
+        return isnan(x) ? 0 : truncl(x) < low ? low : truncl(x) > high ? high : truncl(x);
+    default:
+        set_number(to, bytes, x);
+        return get_number(to, bytes);
+    }
+}
+
+static bool is_integer(bp_dtype dtype) {
+    return dtype > BP_F64;
+}
+
+/* Integers are converted to integers modulo 2^n. */
+static long double wrapped_value(bp_dtype to, long double x) {
+    const int64_t value = (int64_t)x;
+    return to == BP_BOOL  ? value != 0
+           : to == BP_I8  ? (int8_t)(uint64_t)value
+           : to == BP_U8  ? (uint8_t)value
+           : to == BP_I32 ? (int32_t)(uint64_t)value
+                          : value;
+}
+
+static long double hard_number(bp_dtype dtype) {
+    static const double numbers[] = {0.,        -0.,     NAN,      INFINITY, -INFINITY,  0.5,        -0.5,      127.5,
+                                     128.,      -128.9,  -129.,    255.9,    256.,       -0.99,      -1.,       0x1p31,
+                                     -0x1p31,   0x1p63,  -0x1p63,  0x1p64,   65519.,     65520.,     65504.,    0x1p-25,
+                                     0x1.8p-25, 0x1p-24, 0x1p-133, 0x1p-134, 0x1.8p-134, 0x1.8p-149, 0x1p-1074, 1e300};
+    const double number = numbers[between(0, (int64_t)(sizeof numbers / sizeof *numbers) - 1)];
+    if (is_integer(dtype)) {
+        /* Halves of the spacing of f32, f16 and bf16, and one bit next to them. */
+        const int64_t value = (INT64_C(1) << between(0, 62)) + (INT64_C(1) << between(0, 54)) + between(-1, 1);
+        return dtype == BP_I64   ? (long double)(between(0, 1) ? value : -value)
+               : dtype == BP_I32 ? (int32_t)(value >> 31)
+                                 : wrapped_value(dtype, (long double)(value & 255));
+    }
+    return (long double)number * (between(0, 1) ? 1 : 1 + 0x1p-40);
+}
+
+static void conversions(void **state) {
+    (void)state;
+    for (int i = 0; i < 2 * CASES; i++) {
+        int64_t shape[MOST];
+        tensor x, y;
+        const bp_dtype from = converted[between(0, 8)], to = converted[between(0, 8)];
+        const int ndim = random_shape(shape, 0);
+        bp_options *options = settings_of(i);
+        begin_tensor(&x, from, ndim, shape, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, to, ndim, shape, (layout)between(0, BROADCAST - 1));
+        for (int64_t j = 0; j < count_of(&x) && between(0, 3); j++) {
+            set_number(from, element_of(&x, j), hard_number(from));
+        }
+        assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+        for (int64_t j = 0; j < count_of(&x); j++) {
+            const long double value = value_at(&x, j);
+            const bool wraps = is_integer(from) && is_integer(to);
+            near(bp_dtype_name(from), (int)to, j, value_at(&y, j),
+                 wraps ? wrapped_value(to, value) : converted_value(to, value), 0);
+        }
+        end_tensor(&x);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+/* Makes rows that are converted in vectors, and with a rest. */
+static void begin_rows(tensor *x, tensor *y, bp_dtype from, bp_dtype to, int64_t count) {
+    begin_tensor(x, from, 1, &count, COMPACT);
+    begin_tensor(y, to, 1, &count, COMPACT);
+}
+
+/* Integers whose rounding to f64 would be halfway between two numbers of the result. */
+static void integers_are_rounded_once(void **state) {
+    enum { COUNT = 54 };
+    static const bp_dtype types[] = {BP_BF16, BP_F32, BP_F64};
+    static const int bits[] = {8, 24, 53};
+    (void)state;
+    for (int t = 0; t < 3; t++) {
+        for (int s = 0; s < INSTRUCTION_SETS; s++) {
+            tensor x, y;
+            bp_options *options = settings_of(s);
+            begin_rows(&x, &y, BP_I64, types[t], COUNT);
+            for (int i = 0; i < COUNT; i++) {
+                const int exponent = 54 + i / 6;
+                const int64_t value = (INT64_C(1) << exponent) + (INT64_C(1) << (exponent - bits[t])) + i % 3 - 1;
+                memcpy(element_of(&x, i), &(int64_t){i % 6 < 3 ? value : -value}, sizeof value);
+            }
+            assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+            for (int i = 0; i < COUNT; i++) {
+                near("i64", (int)types[t], i, value_at(&y, i), converted_value(types[t], value_at(&x, i)), 0);
+            }
+            end_tensor(&x);
+            end_tensor(&y);
+            bp_options_release(options);
+        }
+    }
+}
+
+/* NaN of all bits, which rounding would turn into infinity or 0. */
+static void nan_is_converted_to_nan(void **state) {
+    enum { COUNT = 37 };
+    static const uint32_t single[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7fc00000};
+    static const uint64_t wide[] = {0x7fffffffffffffff, 0xffffffffffffffff, 0x7ff0000000000001, 0xfff0000000000001,
+                                    0x7ff8000000000000};
+    (void)state;
+    for (int pair = 0; pair < 8; pair++) {
+        for (int s = 0; s < INSTRUCTION_SETS; s++) {
+            tensor x, y;
+            bp_options *options = settings_of(s);
+            begin_rows(&x, &y, pair < 4 ? BP_F32 : BP_F64, floats[pair % 4], COUNT);
+            for (int i = 0; i < COUNT; i++) {
+                memcpy(element_of(&x, i), pair < 4 ? (const void *)&single[i % 5] : (const void *)&wide[i % 5],
+                       bp_dtype_size(x.dtype));
+            }
+            assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+            for (int i = 0; i < COUNT; i++) {
+                assert_true(isnan(value_at(&y, i)));
+            }
+            end_tensor(&x);
+            end_tensor(&y);
+            bp_options_release(options);
+        }
+    }
+}
+
+/* All types copy to themselves, bit by bit. */
+static void copies(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST];
+        tensor x, y;
+        const bp_dtype dtype = (bp_dtype)between(BP_F16, BP_BOOL);
+        const int ndim = random_shape(shape, 0);
+        bp_options *options = settings_of(i);
+        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, dtype, ndim, shape, (layout)between(0, BROADCAST - 1));
+        for (int64_t j = 0; j < count_of(&x); j++) { /* bits that need not be a number */
+            const uint64_t bits[] = {(uint64_t)between(0, INT64_MAX), (uint64_t)between(0, INT64_MAX)};
+            memcpy(element_of(&x, j), bits, bp_dtype_size(dtype));
+        }
+        assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+        for (int64_t j = 0; j < count_of(&x); j++) {
+            assert_memory_equal(element_of(&x, j), element_of(&y, j), bp_dtype_size(dtype));
+        }
+        end_tensor(&x);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+/* ---- Functions of one element ---- */
+
+static void functions_of_one(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST];
+        tensor x, y;
+        const bp_dtype dtype = floats[between(0, 3)];
+        const bp_unary_kind kind = (bp_unary_kind)between(1, BP_UNARY_KINDS - 1);
+        const int ndim = random_shape(shape, 0);
+        bp_options *options = settings_of(i);
+        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, dtype, ndim, shape, (layout)between(0, BROADCAST - 1));
+        assert_status(bp_unary_run(options, kind, &x.view.tensor, &y.view.tensor), BP_OK);
+        for (int64_t j = 0; j < count_of(&x); j++) {
+            const long double from = value_at(&x, j), want = unary_reference(kind, from);
+            const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
+            const long double half = dtype < BP_F32 && isfinite(want) ? spacing(dtype, want) / 2 : 0;
+            near("unary", (int)kind, j, value_at(&y, j),
+                 isfinite(converted_value(dtype, want)) ? want : converted_value(dtype, want),
+                 (isfinite(want) ? unary_bound(kind, number, from) * spacing(number, want) : 0) + half);
+        }
+        end_tensor(&x);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+/* ---- Functions of two elements ---- */
+
+static long double binary_reference(bp_binary_kind kind, bp_dtype dtype, long double a, long double b) {
+    if (is_integer(dtype)) {
+        const uint64_t m = (uint64_t)(int64_t)a, n = (uint64_t)(int64_t)b;
+        const uint64_t result = kind == BP_BINARY_ADD        ? m + n
+                                : kind == BP_BINARY_SUBTRACT ? m - n
+                                : kind == BP_BINARY_MULTIPLY ? m * n
+                                : kind == BP_BINARY_MAXIMUM  ? (a > b ? m : n)
+                                                             : (a < b ? m : n);
+        return dtype == BP_I32 ? (int32_t)(uint32_t)result : (int64_t)result;
+    }
+    switch (kind) {
+    case BP_BINARY_ADD:
+        return a + b;
+    case BP_BINARY_SUBTRACT:
+        return a - b;
+    case BP_BINARY_MULTIPLY:
+        return a * b;
+    case BP_BINARY_DIVIDE:
+        return a / b;
+    default:
+        return isnan(a) || isnan(b) ? (long double)NAN : (a > b) == (kind == BP_BINARY_MAXIMUM) ? a : b;
+    }
+}
+
+/* The shape of an input: that of the result without leading dimensions, and 1 in some of the others. */
+static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
+    const int left = (int)between(0, 2) ? ndim : (int)between(0, ndim);
+    for (int d = 0; d < left; d++) {
+        smaller[d] = between(0, 3) ? shape[ndim - left + d] : 1;
+    }
+    return left;
+}
+
+/* The row-major index of an input's element for that of the result. */
+static int64_t broadcast_index(const tensor *t, const tensor *result, int64_t index) {
+    int64_t from = 0, step = 1;
+    const int skipped = result->view.tensor.ndim - t->view.tensor.ndim;
+    for (int d = result->view.tensor.ndim - 1; d >= 0; d--) {
+        const int64_t place = index % result->view.shape[d];
+        index /= result->view.shape[d];
+        if (d >= skipped) {
+            from += t->view.shape[d - skipped] == 1 ? 0 : place * step;
+            step *= t->view.shape[d - skipped];
+        }
+    }
+    return from;
+}
+
+static void functions_of_two(void **state) {
+    static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I32, BP_I64};
+    (void)state;
+    for (int i = 0; i < 2 * CASES; i++) {
+        int64_t shape[MOST], of_a[MOST], of_b[MOST];
+        tensor a, b, y;
+        const bp_dtype dtype = dtypes[between(0, 5)];
+        const bp_binary_kind kind = (bp_binary_kind)between(0, BP_BINARY_KINDS - 1);
+        const int ndim = random_shape(shape, 0), ndim_a = shrink(ndim, shape, of_a), ndim_b = shrink(ndim, shape, of_b);
+        int64_t result[MOST];
+        for (int d = 0; d < ndim; d++) {
+            const int64_t m = d < ndim - ndim_a ? 1 : of_a[d - ndim + ndim_a],
+                          n = d < ndim - ndim_b ? 1 : of_b[d - ndim + ndim_b];
+            result[d] = m == 1 ? n : m;
+        }
+        const int rank = ndim_a > ndim_b ? ndim_a : ndim_b;
+        bp_options *options = settings_of(i);
+        begin_tensor(&a, dtype, ndim_a, of_a, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&b, dtype, ndim_b, of_b, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, dtype, rank, result + ndim - rank, (layout)between(0, BROADCAST - 1));
+        for (int64_t j = 0; j < count_of(&a) && !is_integer(dtype); j += 5) {
+            set_number(dtype, element_of(&a, j), j % 2 ? (long double)NAN : (long double)INFINITY);
+        }
+        const bool refused = is_integer(dtype) && kind == BP_BINARY_DIVIDE;
+        assert_status(bp_binary_run(options, kind, &a.view.tensor, &b.view.tensor, &y.view.tensor),
+                      refused ? BP_E_DTYPE : BP_OK);
+        for (int64_t j = 0; j < count_of(&y) && !refused; j++) {
+            const long double exact = binary_reference(kind, dtype, value_at(&a, broadcast_index(&a, &y, j)),
+                                                       value_at(&b, broadcast_index(&b, &y, j)));
+            const long double half = is_integer(dtype) || !isfinite(exact) ? 0 : spacing(dtype, exact) / 2;
+            const long double want = is_integer(dtype) ? exact : converted_value(dtype, exact);
+            near("binary", (int)kind, j, value_at(&y, j), isfinite(want) ? exact : want,
+                 dtype < BP_F32 ? half * (1 + 0x1p-10L) : half);
+        }
+        end_tensor(&a);
+        end_tensor(&b);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+/* ---- Indices ---- */
+
+static void fill_indices(tensor *indices, int64_t size) {
+    for (int64_t j = 0; j < count_of(indices); j++) {
+        set_number(indices->dtype, element_of(indices, j), (long double)between(0, size - 1));
+    }
+}
+
+static void equal_bytes(const tensor *x, int64_t i, const tensor *y, int64_t j) {
+    if (memcmp(element_of(x, i), element_of(y, j), bp_dtype_size(x->dtype)) != 0) {
+        fail_msg("element %d is not element %d of the input", (int)j, (int)i);
+    }
+}
+
+static void take(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST], of_indices[2], result[MOST + 2], before = 1, after = 1;
+        tensor x, indices, y;
+        const bp_dtype dtype = converted[between(0, 8)];
+        const int ndim = random_shape(shape, 1);
+        const int axis = (int)between(0, ndim - 1), rank = (int)between(0, 2);
+        shape[axis] += shape[axis] == 0;
+        for (int d = 0; d < rank; d++) {
+            result[axis + d] = of_indices[d] = between(0, 12);
+        }
+        for (int d = 0; d < ndim; d++) {
+            before *= d < axis ? shape[d] : 1;
+            after *= d > axis ? shape[d] : 1;
+            if (d != axis) {
+                result[d < axis ? d : d - 1 + rank] = shape[d];
+            }
+        }
+        bp_options *options = settings_of(i);
+        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&indices, between(0, 1) ? BP_I32 : BP_I64, rank, of_indices, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, dtype, ndim - 1 + rank, result, (layout)between(0, BROADCAST - 1));
+        fill_indices(&indices, shape[axis]);
+        assert_status(bp_take_run(options, &x.view.tensor, &indices.view.tensor, axis - (int)between(0, 1) * ndim,
+                                  &y.view.tensor),
+                      BP_OK);
+        const int64_t taken = count_of(&indices);
+        for (int64_t j = 0; j < count_of(&y); j++) {
+            const int64_t index = (int64_t)value_at(&indices, j / after % taken);
+            equal_bytes(&x, (j / after / taken * shape[axis] + index) * after + j % after, &y, j);
+        }
+        assert_true(count_of(&y) == before * taken * after);
+        end_tensor(&x);
+        end_tensor(&indices);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+static void gather(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST], result[MOST];
+        tensor x, indices, y;
+        const bp_dtype dtype = converted[between(0, 8)];
+        const int ndim = random_shape(shape, 1);
+        const int axis = (int)between(0, ndim - 1);
+        shape[axis] += shape[axis] == 0;
+        for (int d = 0; d < ndim; d++) {
+            result[d] = d == axis ? between(0, 9) : between(0, 2) ? shape[d] : between(0, shape[d]);
+        }
+        bp_options *options = settings_of(i);
+        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&indices, between(0, 1) ? BP_I32 : BP_I64, ndim, result, (layout)between(0, LAYOUTS - 1));
+        begin_tensor(&y, dtype, ndim, result, (layout)between(0, BROADCAST - 1));
+        fill_indices(&indices, shape[axis]);
+        assert_status(bp_gather_run(options, &x.view.tensor, &indices.view.tensor, axis, &y.view.tensor), BP_OK);
+        for (int64_t j = 0; j < count_of(&y); j++) {
+            int64_t from = 0, step = 1, rest = j;
+            for (int d = ndim - 1; d >= 0; d--) {
+                from += step * (d == axis ? (int64_t)value_at(&indices, j) : rest % result[d]);
+                step *= shape[d];
+                rest /= result[d];
+            }
+            equal_bytes(&x, from, &y, j);
+        }
+        end_tensor(&x);
+        end_tensor(&indices);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+static void concat(void **state) {
+    enum { PARTS = 4 };
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST], whole[MOST], after = 1;
+        tensor part[PARTS], y;
+        const DLTensor *list[PARTS];
+        const bp_dtype dtype = converted[between(0, 8)];
+        const int ndim = random_shape(shape, 1);
+        const int axis = (int)between(0, ndim - 1), count = (int)between(1, PARTS);
+        memcpy(whole, shape, sizeof whole);
+        whole[axis] = 0;
+        for (int p = 0; p < count; p++) {
+            shape[axis] = between(0, 5);
+            whole[axis] += shape[axis];
+            begin_tensor(&part[p], dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+            list[p] = &part[p].view.tensor;
+        }
+        for (int d = axis + 1; d < ndim; d++) {
+            after *= shape[d];
+        }
+        bp_options *options = settings_of(i);
+        begin_tensor(&y, dtype, ndim, whole, (layout)between(0, BROADCAST - 1));
+        assert_status(bp_concat_run(options, list, count, axis - (int)between(0, 1) * ndim, &y.view.tensor), BP_OK);
+        for (int64_t j = 0; j < count_of(&y); j++) {
+            int64_t place = j / after % whole[axis];
+            int p = 0;
+            for (; place >= part[p].view.shape[axis]; p++) {
+                place -= part[p].view.shape[axis];
+            }
+            const int64_t outer = j / after / whole[axis];
+            equal_bytes(&part[p], (outer * part[p].view.shape[axis] + place) * after + j % after, &y, j);
+        }
+        for (int p = 0; p < count; p++) {
+            end_tensor(&part[p]);
+        }
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_of_one),
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(integers_are_rounded_once),
+        cmocka_unit_test(nan_is_converted_to_nan),
+        cmocka_unit_test(functions_of_two),
+        cmocka_unit_test(take),
+        cmocka_unit_test(gather),
+        cmocka_unit_test(concat),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+"""Operations on single elements against NumPy: functions, types, indices, concatenation, activations, and what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import backplane as bp
+import backplane.nn.functional as F
+from backplane import elementwise as ew
+
+rng = np.random.default_rng(5)
+ERF = np.vectorize(math.erf, otypes=[np.float64])
+UNARY = {"abs": np.abs, "exp": np.exp, "log": np.log, "negative": np.negative, "sqrt": np.sqrt, "tanh": np.tanh}
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x / 2 * (1 + ERF(x / math.sqrt(2))),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+}
+
+
+def random(*shape, kind=np.float64):
+    return (rng.standard_normal(shape) * 3).astype(kind)
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("kind, tolerance", [(np.float64, 1e-15), (np.float32, 3e-7), (np.float16, 1e-3)])
+def test_functions_of_one(name, kind, tolerance):
+    x = np.abs(random(4, 50, kind=kind)) if name in ("log", "sqrt") else random(4, 50, kind=kind)
+    for one in (x, x.T, x[::-1, ::3], x[1:1], np.broadcast_to(x[0], (3, 50))):
+        found = getattr(ew, name)(one)
+        assert found.dtype == kind and found.shape == one.shape
+        np.testing.assert_allclose(found.astype(float), UNARY[name](one.astype(float)), 2 * tolerance, tolerance)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, np.int64])
+def test_functions_of_two(name, kind):
+    x, y = random(4, 1, 7, kind=kind), random(3, 1, kind=kind)
+    x[x == 0] = y[y == 0] = 1
+    for a, b in ((x, y), (y, x), (x.T, x.T), (x, kind(3))):
+        found, wanted = getattr(ew, name)(a, b), getattr(np, name)(a, b)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_types_are_united_by_the_rules_of_numpy():
+    x = random(3, kind=np.float32)
+    assert ew.add(x, 2).dtype == ew.add(2.5, x).dtype == np.float32
+    assert ew.add(x, random(3)).dtype == ew.add(x, np.float64(2)).dtype == np.float64
+    assert ew.add(np.arange(3), 2).dtype == np.int64 and ew.add(np.arange(3), 2.5).dtype == np.float64
+    assert ew.divide(np.arange(3), 2).tolist() == [0, 0.5, 1] and ew.add([1, 2], [3, 4]).tolist() == [4, 6]
+    assert ew.exp([0, 1]).dtype == np.float64 and ew.exp(np.arange(3)).dtype == np.float64
+    assert ew.negative(np.arange(3)).dtype == ew.abs([-1]).dtype == np.int64
+    assert ew.add(np.arange(3, dtype="i4"), np.arange(3)).dtype == np.int64
+
+
+def test_nan_is_propagated():
+    x, y = np.array([np.nan, 1, np.nan, 2]), np.array([1, np.nan, np.nan, 3])
+    np.testing.assert_array_equal(ew.maximum(x, y), np.maximum(x, y))
+    np.testing.assert_array_equal(ew.minimum(x, y), np.minimum(x, y))
+
+
+def test_out():
+    x, y = random(3, 4), random(3, 4)
+    wanted = x + y
+    assert ew.add(x, y, out=x) is x
+    np.testing.assert_array_equal(x, wanted)
+    assert ew.exp(x, out=x) is x
+    np.testing.assert_allclose(x, np.exp(wanted), 1e-15)
+    with pytest.raises(bp.Error, match="overlaps"):
+        ew.exp(x[1:], out=x[:-1])
+    with pytest.raises(ValueError, match="output has shape"):
+        ew.exp(x, out=y[0])
+
+
+@pytest.mark.parametrize("to", ["?", "i1", "u1", "i4", "i8", "f2", "f4", "f8"])
+@pytest.mark.parametrize("kind", ["?", "i1", "u1", "i4", "i8", "f2", "f4", "f8"])
+def test_conversions(kind, to):
+    x = (rng.standard_normal((5, 40)) * 30).astype(kind) if kind != "u1" else rng.integers(0, 127, (5, 40)).astype(kind)
+    if to == "u1":
+        x = np.abs(x)
+    for dtype in (to, np.dtype(to), np.dtype(to).type):
+        found = ew.astype(x.T, np.dtype(dtype) if isinstance(dtype, str) else dtype)
+        assert found.dtype == to
+        np.testing.assert_array_equal(found, x.T.astype(to))
+
+
+def test_conversions_of_what_does_not_fit():
+    x = np.array([np.nan, 1e30, -1e30, -0.9, 255.9, 256])
+    assert ew.astype(x, np.uint8).tolist() == [0, 255, 0, 0, 255, 255]
+    assert ew.astype(x, np.int32).tolist() == [0, 2**31 - 1, -(2**31), 0, 255, 256]
+    assert ew.astype([0.0, 2.5], bool).tolist() == [False, True] and ew.astype([2.5], int).dtype == np.int64
+    assert ew.astype(x, "bfloat16").dtype in ("bf16", "bfloat16")  # a Tensor, unless the program has ml_dtypes
+    with pytest.raises(TypeError, match="complex64|no element type|is not"):
+        ew.astype(x, "complex256")
+    with pytest.raises(TypeError):
+        ew.astype(x, np.complex64)
+    with pytest.raises(TypeError, match="copy"):
+        ew.astype(x, np.float32, copy=False)
+
+
+def test_indices():
+    x, at = random(5, 6, 3, kind=np.float32), np.array([[3, 0], [4, 4]])
+    for axis in (0, 1, 2, -1, -3):
+        index = np.minimum(at, x.shape[axis] - 1)
+        for one, where in ((x, index), (x[::-1, :, ::2], np.minimum(index, 1)), (np.asfortranarray(x), index.astype("i4").T)):
+            np.testing.assert_array_equal(ew.take(one, where, axis=axis), np.take(one, where, axis))
+    np.testing.assert_array_equal(ew.take(x[0, 0], [2, 1]), x[0, 0][[2, 1]])
+    index = rng.integers(0, 6, (5, 2, 3))
+    np.testing.assert_array_equal(ew.take_along_axis(x, index, axis=1), np.take_along_axis(x, index, 1))
+    index = rng.integers(0, 3, (5, 6, 4))
+    np.testing.assert_array_equal(ew.take_along_axis(x, index), np.take_along_axis(x, index, -1))
+
+
+def test_concat():
+    a, b = random(2, 3), random(2, 5)
+    np.testing.assert_array_equal(ew.concat([a, b, a], axis=1), np.concatenate([a, b, a], 1))
+    np.testing.assert_array_equal(ew.concat((a, a[::-1], a[:0])), np.concatenate([a, a[::-1], a[:0]]))
+    mask = a > 0
+    np.testing.assert_array_equal(ew.concat([mask, mask], axis=-1), np.concatenate([mask, mask], -1))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("kind, tolerance", [(np.float64, 2e-15), (np.float32, 1e-6), (np.float16, 2e-3)])
+def test_activations(name, kind, tolerance):
+    x = random(4, 3, 50, kind=kind)
+    function = getattr(F, name)
+    np.testing.assert_allclose(function(x).astype(float), ACTIVATIONS[name](x.astype(float)), tolerance, tolerance)
+    y = x.copy()
+    if name in ("relu", "silu", "hardswish"):
+        assert function(y, inplace=True) is y
+        with pytest.raises(ValueError, match="inplace"):
+            function(y, True, out=x)
+    else:
+        assert function(y, out=y) is y
+    np.testing.assert_array_equal(y, function(x))
+
+
+def test_gelu():
+    x = random(100)
+    wanted = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    np.testing.assert_allclose(F.gelu(x, "tanh"), wanted, 1e-13, 1e-15)
+    with pytest.raises(ValueError, match="approximate"):
+        F.gelu(x, "no")
+
+
+def test_embedding():
+    weight, index = random(10, 4), np.array([[1, 9], [0, 0]])
+    np.testing.assert_array_equal(F.embedding(index, weight), weight[index])
+    np.testing.assert_array_equal(F.embedding(index.astype("i4"), weight, padding_idx=0), weight[index])
+    np.testing.assert_array_equal(F.embedding(3, weight), weight[3])
+    with pytest.raises(ValueError, match="max_norm"):
+        F.embedding(index, weight, max_norm=1.0)
+    with pytest.raises(ValueError, match=r"index number 1 .* is 10; the axis has size 10"):
+        F.embedding([0, 10], weight)
+    with pytest.raises(ValueError, match="is -1"):
+        F.embedding([-1], weight)
+
+
+def test_explain():
+    x = random(8, 16, kind=np.float32)
+    assert bp.explain(ew.exp, x).problem == "exp f32 128"
+    assert bp.explain(ew.add, x, x[0]).problem == "add f32 8x16"
+    assert bp.explain(ew.take, x, [1], axis=1).chosen.library == "native"
+    assert "copy" in bp.explain(ew.concat, [x, x]).chosen.algorithm
+    assert bp.explain(ew.astype, x, np.float16).problem == "copy f32 to f16 128"
+    assert bp.explain(F.gelu, x).problem == "gelu f32 128" and bp.explain(F.embedding, [1], x).chosen.accepted
+    ew.exp(x)
+    assert bp.last_plan().operation == "unary"
+    with pytest.raises(bp.Error):
+        ew.exp(x, settings={"dispatch.exclude": "native"})
+
+
+@pytest.mark.parametrize(
+    "call, kind, text",
+    [
+        (lambda x: ew.add(x, x[:, :2]), ValueError, "broadcast"),
+        (lambda x: ew.exp(x.astype(complex)), TypeError, "c128"),
+        (lambda x: ew.negative(x.astype("u2")), TypeError, "u16"),
+        (lambda x: ew.take(x, [0]), ValueError, "axis"),
+        (lambda x: ew.take(x, [0.5], axis=0), TypeError, "indices is f64"),
+        (lambda x: ew.take(x, [0], axis=2), ValueError, "axis is 2"),
+        (lambda x: ew.take_along_axis(x, [0]), ValueError, "indices has shape"),
+        (lambda x: ew.concat([]), ValueError, "empty"),
+        (lambda x: ew.concat([x, x[0]]), ValueError, r"tensors\[1\]"),
+        (lambda x: ew.concat([x, x.astype("f4")]), TypeError, "f32"),
+    ],
+)
+def test_refused(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(random(3, 4))
+
+
+def test_read_only_and_foreign_arrays():
+    import array
+
+    x = random(3, 4)
+    x.setflags(write=False)
+    np.testing.assert_array_equal(ew.negative(x), -x)
+    with pytest.raises((ValueError, TypeError)):
+        ew.negative(x, out=x)
+    flat = array.array("f", [1, -2])
+    assert isinstance(ew.negative(flat), bp.Tensor) and ew.negative(flat).tolist() == [-1, 2]
+    assert F.relu(flat, inplace=True) is flat and flat.tolist() == [1, 0]
