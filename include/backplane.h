@@ -16,8 +16,9 @@
  *   fft.h       Fourier transforms
  *   conv.h      convolutions and their gradients
  *   pool.h      pooling and its gradients
- *   norm.h      batch normalization and its gradients
+ *   norm.h      batch, layer, RMS and group normalization and their gradients
  *   attention.h attention and its gradients
+ *   reduce.h    sums, means, extremes; softmax and its gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -44,6 +45,7 @@
 #include "backplane/pool.h"
 #include "backplane/norm.h"
 #include "backplane/attention.h"
+#include "backplane/reduce.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

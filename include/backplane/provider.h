@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 6u
+#define BP_PROVIDER_ABI_MINOR 7u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -69,7 +69,12 @@ extern "C" {
     X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", norm) \
     X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm) \
     X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
-    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient", attention)
+    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient", attention) \
+    X(38, REDUCE, "reduce", "input", "output", reduce)                                      \
+    X(39, SOFTMAX, "softmax", "input", "output", reduce)                                    \
+    X(40, SOFTMAX_BACKWARD, "softmax_backward", "output,output_gradient", "input_gradient", reduce) \
+    X(41, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
+    X(42, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -322,6 +327,8 @@ typedef struct bp_problem {
         bp_pool_problem pool;
         bp_batch_norm_problem batch_norm;
         bp_attention_problem attention;
+        bp_layer_norm_problem layer_norm;
+        bp_reduce_problem reduce;
     } of;
 } bp_problem;
 

@@ -1,5 +1,5 @@
-/* network_calls.h - declares calls of convolutions, pooling, batch normalization and attention that can fail for lack
- * of memory. */
+/* network_calls.h - declares calls of convolutions, pooling, normalization, attention, reductions and softmax that can
+ * fail for lack of memory. */
 #ifndef BP_TESTS_OPS_NETWORK_CALLS_H
 #define BP_TESTS_OPS_NETWORK_CALLS_H
 
@@ -22,5 +22,11 @@ bp_status call_batch_norm(void);
 /* Both passes, on the kernels flash and math: one-shot, planned and explained. */
 bp_status call_attention(void);
 bp_status call_attention_math(void);
+
+/* Both passes of layer normalization. */
+bp_status call_layer_norm(void);
+
+/* A sum and a softmax of one part, and of several. */
+bp_status call_reductions(void);
 
 #endif

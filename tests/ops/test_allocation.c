@@ -473,6 +473,8 @@ static const struct {
     {"batch_norm", call_batch_norm},
     {"attention", call_attention},
     {"attention_math", call_attention_math},
+    {"layer_norm", call_layer_norm},
+    {"reductions", call_reductions},
 };
 
 static void fail_each_allocation_of(int index) {

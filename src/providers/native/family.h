@@ -27,5 +27,7 @@ extern const bp__native_family bp__native_conv;
 extern const bp__native_family bp__native_pool;
 extern const bp__native_family bp__native_norm;
 extern const bp__native_family bp__native_attention;
+extern const bp__native_family bp__native_reduce;
+extern const bp__native_family bp__native_layer_norm;
 
 #endif

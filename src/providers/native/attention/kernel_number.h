@@ -1,7 +1,6 @@
 /* kernel_number.h - template: the kernels of attention that compute, for one real type. Parameters: TYPE (its suffix),
  * REAL, VECTOR and MASK (a vector of integers as wide as REAL), NAME(x), MADD(a, b, c), SCALAR_MADD(a, b, c),
- * GREATER(a, b), SPLAT(x), LOAD_PART(from, count), ROWS (rows of a tile), and of the exponential TERMS, MAGIC (1.5
- * times 2 to the number of mantissa bits), MANTISSA, BIAS and LEAST (the least exponent of a normal number).
+ * GREATER(a, b), SPLAT(x), LOAD_PART(from, count) and ROWS (rows of a tile).
  *
  * A panel has the same 2 * LANES queries in each of its rows, so that the steps of softmax need no sum across lanes.
  */
@@ -22,23 +21,6 @@ INLINE void NAME(store)(NAME(number) * to, VECTOR x) {
 /* Returns `yes` where the mask is set, otherwise `no`. */
 INLINE VECTOR NAME(select)(NAME(bitmask) mask, VECTOR yes, VECTOR no) {
     return (VECTOR)((mask & (NAME(bitmask))yes) | (~mask & (NAME(bitmask))no));
-}
-
-/* 2 to the power of x. The power is split into an integer, which becomes the exponent of the result, and a rest from
- * -0.5 to 0.5, whose power is a polynomial with a relative error below a quarter of the type's rounding error. Results
- * below the least normal number are 0; x must not exceed the type's greatest exponent. NaN stays NaN. */
-INLINE VECTOR NAME(power)(VECTOR x) {
-    static const REAL term[] = {TERMS};
-    const VECTOR magic = SPLAT(MAGIC), shifted = x + magic, rest = x - (shifted - magic);
-    VECTOR sum = SPLAT(term[(sizeof term / sizeof *term) - 1]);
-    UNROLL
-    for (int i = (int)(sizeof term / sizeof *term) - 2; i >= 0; i--) {
-        sum = MADD(sum, rest, SPLAT(term[i]));
-    }
-    sum = MADD(sum, rest, SPLAT(1));
-    const VECTOR exponent = (VECTOR)(((NAME(bitmask))shifted + BIAS) << MANTISSA);
-    const VECTOR result = sum * exponent;
-    return NAME(select)((NAME(bitmask))(x < SPLAT(LEAST)), SPLAT(0), result);
 }
 
 /* ---- Products ---- */

@@ -7,6 +7,7 @@
 
 #define TEMPLATE "providers/native/attention/kernel_element.h"
 #include "providers/native/kernel_each_type.h"
+#include "providers/native/kernel_exp.h"
 
 /* A tile has two vectors in each row. Its sums, one row of B and one element of A fit into the registers. */
 #if VECTOR_BYTES == 64
@@ -24,14 +25,6 @@
 #define GREATER maximum_f32
 #define SPLAT splat_f32
 #define LOAD_PART load_part_f32
-/* Coefficients of (2^r - 1) / r, by Chebyshev interpolation. */
-#define TERMS                                                                                                          \
-    0.693147188026228781f, 0.240226507605681269f, 0.0555035711421907782f, 0.00961808255727785149f,                     \
-        0.00133908633646712344f, 0.000154531629451206902f
-#define MAGIC 0x1.8p23f
-#define MANTISSA 23
-#define BIAS 127
-#define LEAST -126.f
 #include "kernel_number.h"
 #undef TYPE
 #undef REAL
@@ -42,11 +35,6 @@
 #undef GREATER
 #undef SPLAT
 #undef LOAD_PART
-#undef TERMS
-#undef MAGIC
-#undef MANTISSA
-#undef BIAS
-#undef LEAST
 
 #define TYPE f64
 #define REAL double
@@ -57,14 +45,6 @@
 #define GREATER maximum_f64
 #define SPLAT splat_f64
 #define LOAD_PART load_part_f64
-#define TERMS                                                                                                          \
-    0.693147180559945309, 0.240226506959100982, 0.0555041086648215943, 0.00961812910760688853, 0.00133335581464169353, \
-        0.000154035304417360502, 0.0000152527338298361184, 1.32154425879216897e-6, 1.01780624458457735e-7,             \
-        7.0725859492692237e-9, 4.45496059818651839e-10
-#define MAGIC 0x1.8p52
-#define MANTISSA 52
-#define BIAS 1023
-#define LEAST -1022.
 #include "kernel_number.h"
 #undef TYPE
 
