@@ -4,7 +4,7 @@
 #include "backplane.h"
 
 #include "support/pool.h"
-#include "support/tensors.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static const char *const settings[] = {"", "cpu.capability=default", "cpu.capabi
 typedef struct normalization {
     bp_layer_norm_call call;
     bp_dtype dtype, parameters;
-    test_tensor tensor[TENSORS];
+    test_array tensor[TENSORS];
     int64_t rows, elements, weights;
     int64_t channels, inner; /* of GROUP: channels of a group, elements of a channel */
     char text[160];
@@ -41,12 +41,12 @@ static const DLTensor *of(const normalization *c, int which) {
 }
 
 static double number(const normalization *c, int which, int64_t index) {
-    return test_tensor_get(&c->tensor[which], index);
+    return test_array_get(&c->tensor[which], index);
 }
 
 static void fill(normalization *c, int which, double center, double scale) {
-    for (int64_t i = 0; i < test_tensor_count(&c->tensor[which]); i++) {
-        test_tensor_set(&c->tensor[which], i, center + scale * test_uniform());
+    for (int64_t i = 0; i < test_array_count(&c->tensor[which]); i++) {
+        test_array_set(&c->tensor[which], i, center + scale * test_array_uniform());
     }
 }
 
@@ -58,11 +58,11 @@ static void make_tensors(normalization *c, int ndim, const int64_t *shape) {
         const bool image = i == INPUT || i == OUTPUT || i == INPUT_GRADIENT, row = i == MEAN || i == INVERSE_STD;
         const int rank = image ? ndim : row ? row_ndim : group ? 1 : c->call.dims;
         const int64_t *sizes = image ? shape : row ? (group ? groups : shape) : shape + (group ? 1 : row_ndim);
-        test_tensor_make(&c->tensor[i], image ? c->dtype : c->parameters, rank, sizes,
-                         (test_layout)test_between(0, TEST_LAYOUTS - 1));
+        test_array_make(&c->tensor[i], image ? c->dtype : c->parameters, rank, sizes,
+                        (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
     }
-    c->weights = test_tensor_count(&c->tensor[WEIGHT]);
-    c->rows = test_tensor_count(&c->tensor[MEAN]);
+    c->weights = test_array_count(&c->tensor[WEIGHT]);
+    c->rows = test_array_count(&c->tensor[MEAN]);
     c->elements = 1;
     for (int d = group ? 1 : row_ndim; d < ndim; d++) {
         c->elements *= shape[d];
@@ -77,7 +77,7 @@ static void begin(normalization *c, bp_dtype dtype, bp_layer_norm_kind kind, int
                   int64_t number_of) {
     memset(c, 0, sizeof *c);
     c->dtype = dtype;
-    c->parameters = dtype < BP_F32 && test_between(0, 1) ? BP_F32 : dtype;
+    c->parameters = dtype < BP_F32 && test_array_between(0, 1) ? BP_F32 : dtype;
     c->call = (bp_layer_norm_call){.struct_size = sizeof c->call, .kind = kind, .eps = 0.0625};
     c->call.dims = kind == BP_GROUP_NORM ? 0 : (int32_t)number_of;
     c->call.groups = kind == BP_GROUP_NORM ? number_of : 0;
@@ -88,10 +88,10 @@ static void begin(normalization *c, bp_dtype dtype, bp_layer_norm_kind kind, int
     const bool rms = kind == BP_RMS_NORM;
     c->call.input = of(c, INPUT);
     c->call.output = of(c, OUTPUT);
-    c->call.weight = test_between(0, 3) ? of(c, WEIGHT) : NULL;
-    c->call.bias = test_between(0, 3) && !rms ? of(c, BIAS) : NULL;
-    c->call.mean = test_between(0, 3) && !rms ? of(c, MEAN) : NULL;
-    c->call.inverse_std = test_between(0, 3) ? of(c, INVERSE_STD) : NULL;
+    c->call.weight = test_array_between(0, 3) ? of(c, WEIGHT) : NULL;
+    c->call.bias = test_array_between(0, 3) && !rms ? of(c, BIAS) : NULL;
+    c->call.mean = test_array_between(0, 3) && !rms ? of(c, MEAN) : NULL;
+    c->call.inverse_std = test_array_between(0, 3) ? of(c, INVERSE_STD) : NULL;
     int length = snprintf(c->text, sizeof c->text, "%s kind %d of %d,%s%s sizes", bp_dtype_name(dtype), (int)kind,
                           (int)number_of, c->call.weight ? " weight" : "", c->call.bias ? " bias" : "");
     for (int d = 0; d < ndim && length < (int)sizeof c->text; d++) {
@@ -101,7 +101,7 @@ static void begin(normalization *c, bp_dtype dtype, bp_layer_norm_kind kind, int
 
 /* Makes the call one for the gradients, with statistics or without. */
 static void turn(normalization *c) {
-    const bool rms = c->call.kind == BP_RMS_NORM, given = test_between(0, 1);
+    const bool rms = c->call.kind == BP_RMS_NORM, given = test_array_between(0, 1);
     c->call.pass = BP_LAYER_NORM_BACKWARD;
     c->call.bias = NULL;
     fill(c, OUTPUT, 0, 1);
@@ -109,14 +109,14 @@ static void turn(normalization *c) {
     fill(c, INVERSE_STD, 1.5, 0.5);
     c->call.mean = given && !rms ? of(c, MEAN) : NULL;
     c->call.inverse_std = given ? of(c, INVERSE_STD) : NULL;
-    c->call.input_gradient = test_between(0, 3) ? of(c, INPUT_GRADIENT) : NULL;
-    c->call.weight_gradient = test_between(0, 3) ? of(c, WEIGHT_GRADIENT) : NULL;
-    c->call.bias_gradient = test_between(0, 3) && !rms ? of(c, BIAS_GRADIENT) : NULL;
+    c->call.input_gradient = test_array_between(0, 3) ? of(c, INPUT_GRADIENT) : NULL;
+    c->call.weight_gradient = test_array_between(0, 3) ? of(c, WEIGHT_GRADIENT) : NULL;
+    c->call.bias_gradient = test_array_between(0, 3) && !rms ? of(c, BIAS_GRADIENT) : NULL;
 }
 
 static void end(normalization *c) {
     for (int i = 0; i < TENSORS; i++) {
-        test_tensor_free(&c->tensor[i]);
+        test_array_free(&c->tensor[i]);
     }
 }
 
@@ -132,17 +132,17 @@ static void run(const normalization *c, const char *setting) {
 static void random_case(normalization *c, int i) {
     const bp_layer_norm_kind kind = (bp_layer_norm_kind)(i / 4 % 3);
     int64_t shape[5], number_of;
-    const int ndim = (int)test_between(kind == BP_GROUP_NORM ? 2 : 1, 5);
+    const int ndim = (int)test_array_between(kind == BP_GROUP_NORM ? 2 : 1, 5);
     for (int d = 0; d < ndim; d++) {
-        shape[d] = test_between(1, ndim < 4 ? 14 : 6);
+        shape[d] = test_array_between(1, ndim < 4 ? 14 : 6);
     }
-    if (test_between(0, 2) == 0) {
-        shape[test_between(0, ndim - 1)] = test_between(40, ndim < 3 ? 2000 : 150);
+    if (test_array_between(0, 2) == 0) {
+        shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 2000 : 150);
     }
-    number_of = test_between(1, ndim);
+    number_of = test_array_between(1, ndim);
     if (kind == BP_GROUP_NORM) {
-        number_of = test_between(1, 4);
-        shape[1] = number_of * test_between(1, 5);
+        number_of = test_array_between(1, 4);
+        shape[1] = number_of * test_array_between(1, 5);
     }
     begin(c, dtypes[i % 4], kind, ndim, shape, number_of);
 }
@@ -192,15 +192,16 @@ static double u_of(const normalization *c) {
 /* The bounds of norm.h. */
 static void compare_row(const normalization *c, int64_t row) {
     long double mean, inverse, size;
-    const double eps = test_eps(c->dtype), small = ((double)c->elements + 8) * 0x1p-53;
+    const double eps = test_array_eps(c->dtype), small = ((double)c->elements + 8) * 0x1p-53;
     statistics(c, row, &mean, &inverse, &size);
     if (c->call.mean) {
         near(c, "mean", row, number(c, MEAN, row), mean,
-             1.01 * test_eps(c->parameters) * (double)fabsl(mean) + small * (double)size + test_tiny(c->parameters));
+             1.01 * test_array_eps(c->parameters) * (double)fabsl(mean) + small * (double)size +
+                 test_array_tiny(c->parameters));
     }
     if (c->call.inverse_std) {
         near(c, "inverse_std", row, number(c, INVERSE_STD, row), inverse,
-             (1.01 * test_eps(c->parameters) + error_of(c, inverse, size)) * (double)inverse);
+             (1.01 * test_array_eps(c->parameters) + error_of(c, inverse, size)) * (double)inverse);
     }
     for (int64_t i = 0; i < c->elements; i++) {
         const int64_t at = row * c->elements + i, w = weight_of(c, row, i);
@@ -212,13 +213,13 @@ static void compare_row(const normalization *c, int64_t row) {
         near(c, "output", at, number(c, OUTPUT, at), want,
              8 * u_of(c) * terms + small * (double)(size * fabsl(scale)) +
                  error_of(c, inverse, size) * (double)fabsl(deviation * scale) + 1.01 * eps * (double)fabsl(want) +
-                 test_tiny(c->dtype));
+                 test_array_tiny(c->dtype));
     }
 }
 
 static void forward(void **state) {
     (void)state;
-    test_random = 31;
+    test_array_random = 31;
     for (int i = 0; i < CASES; i++) {
         normalization c;
         random_case(&c, i);
@@ -227,7 +228,7 @@ static void forward(void **state) {
             compare_row(&c, row);
         }
         for (int t = OUTPUT; t <= INVERSE_STD; t++) {
-            test_tensor_check_gaps(&c.tensor[t], c.text);
+            test_array_check_gaps(&c.tensor[t], c.text);
         }
         end(&c);
     }
@@ -272,8 +273,8 @@ static void compare_gradient_row(const normalization *c, int64_t row, weight_sum
         const double sums_error = (double)(inverse * (share_size + fabsl(x) * slope_size)) * error;
         const double mean_error = (double)(inverse * size * inverse * fabsl(slope)) * small;
         near(c, "input_gradient", at, number(c, INPUT_GRADIENT, at), want,
-             (8 * u + 2 * error) * terms + sums_error + mean_error + 1.01 * test_eps(c->dtype) * (double)fabsl(want) +
-                 test_tiny(c->dtype));
+             (8 * u + 2 * error) * terms + sums_error + mean_error +
+                 1.01 * test_array_eps(c->dtype) * (double)fabsl(want) + test_array_tiny(c->dtype));
     }
 }
 
@@ -283,16 +284,17 @@ static void compare_gradients(const normalization *c) {
     for (int64_t row = 0; row < c->rows; row++) {
         compare_gradient_row(c, row, sums);
     }
-    const double small = ((double)c->rows * (double)c->elements + 16) * 0x1p-53, eps = test_eps(c->parameters);
+    const double small = ((double)c->rows * (double)c->elements + 16) * 0x1p-53, eps = test_array_eps(c->parameters);
     for (int64_t w = 0; w < c->weights; w++) {
         if (c->call.weight_gradient) {
             near(c, "weight_gradient", w, number(c, WEIGHT_GRADIENT, w), sums[w].product,
                  1.01 * eps * (double)fabsl(sums[w].product) + small * (double)sums[w].product_size +
-                     (double)sums[w].product_error + test_tiny(c->parameters));
+                     (double)sums[w].product_error + test_array_tiny(c->parameters));
         }
         if (c->call.bias_gradient) {
             near(c, "bias_gradient", w, number(c, BIAS_GRADIENT, w), sums[w].sum,
-                 1.01 * eps * (double)fabsl(sums[w].sum) + small * (double)sums[w].sum_size + test_tiny(c->parameters));
+                 1.01 * eps * (double)fabsl(sums[w].sum) + small * (double)sums[w].sum_size +
+                     test_array_tiny(c->parameters));
         }
     }
     free(sums);
@@ -300,7 +302,7 @@ static void compare_gradients(const normalization *c) {
 
 static void backward(void **state) {
     (void)state;
-    test_random = 32;
+    test_array_random = 32;
     for (int i = 0; i < CASES; i++) {
         normalization c;
         random_case(&c, i);
@@ -308,7 +310,7 @@ static void backward(void **state) {
         run(&c, settings[i / 12 % 4]);
         compare_gradients(&c);
         for (int t = INPUT_GRADIENT; t < TENSORS; t++) {
-            test_tensor_check_gaps(&c.tensor[t], c.text);
+            test_array_check_gaps(&c.tensor[t], c.text);
         }
         end(&c);
     }
@@ -318,7 +320,7 @@ static void backward(void **state) {
 static void large(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{2, 9000, 3}, {3000, 33, 1}, {5, 64, 400}};
-    test_random = 33;
+    test_array_random = 33;
     for (int i = 0; i < 36; i++) {
         normalization c;
         begin(&c, dtypes[i % 4], (bp_layer_norm_kind)(i / 4 % 3), 3, shapes[i / 12], i / 4 % 3 == 2 ? 1 : 2);
@@ -337,15 +339,15 @@ static void large(void **state) {
 static void differences(void **state) {
     (void)state;
     const double h = 0x1p-16;
-    test_random = 34;
+    test_array_random = 34;
     for (int kind = 0; kind < 3; kind++) {
         normalization c;
         begin(&c, BP_F64, (bp_layer_norm_kind)kind, 3, I64(2, 6, 5), 2);
         fill(&c, INPUT, 0.5, 1);
-        test_tensor d;
-        test_tensor_make(&d, BP_F64, 3, I64(2, 6, 5), TEST_COMPACT);
+        test_array d;
+        test_array_make(&d, BP_F64, 3, I64(2, 6, 5), TEST_COMPACT);
         for (int64_t j = 0; j < 60; j++) {
-            test_tensor_set(&d, j, test_uniform());
+            test_array_set(&d, j, test_array_uniform());
         }
         const bool rms = kind == BP_RMS_NORM;
         bp_layer_norm_call call;
@@ -360,23 +362,23 @@ static void differences(void **state) {
         call.bias_gradient = rms ? NULL : of(&c, BIAS_GRADIENT);
         assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
         for (int t = INPUT; t <= BIAS - rms; t++) {
-            for (int64_t j = 0; j < test_tensor_count(&c.tensor[t]); j++) {
+            for (int64_t j = 0; j < test_array_count(&c.tensor[t]); j++) {
                 const double x = number(&c, t, j);
                 double loss[2] = {0, 0};
                 for (int side = 0; side < 2; side++) {
-                    test_tensor_set(&c.tensor[t], j, side ? x + h : x - h);
+                    test_array_set(&c.tensor[t], j, side ? x + h : x - h);
                     run(&c, "");
                     for (int64_t k = 0; k < 60; k++) {
-                        loss[side] += test_tensor_get(&d, k) * number(&c, OUTPUT, k);
+                        loss[side] += test_array_get(&d, k) * number(&c, OUTPUT, k);
                     }
                 }
-                test_tensor_set(&c.tensor[t], j, x);
+                test_array_set(&c.tensor[t], j, x);
                 /* The remainder is of the order h^2 times the third derivative, rounding is divided by h. */
                 near(&c, "difference", j, number(&c, INPUT_GRADIENT + t, j), (loss[1] - loss[0]) / (2 * h),
                      500 * h * h + 60 * 0x1p-49 / h);
             }
         }
-        test_tensor_free(&d);
+        test_array_free(&d);
         end(&c);
     }
 }
@@ -386,11 +388,11 @@ static void differences(void **state) {
 static void large_mean(void **state) {
     (void)state;
     enum { N = 20000 };
-    test_random = 35;
+    test_array_random = 35;
     normalization c;
     begin(&c, BP_F32, BP_LAYER_NORM, 2, I64(3, N), 1);
     for (int64_t i = 0; i < 3 * N; i++) {
-        test_tensor_set(&c.tensor[INPUT], i, 0x1p20 + (double)test_between(-8, 8) / 8);
+        test_array_set(&c.tensor[INPUT], i, 0x1p20 + (double)test_array_between(-8, 8) / 8);
     }
     c.call.mean = of(&c, MEAN);
     c.call.inverse_std = of(&c, INVERSE_STD);
@@ -528,21 +530,21 @@ static void plans(void **state) {
 static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const char *const more[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
-    test_random = 36;
+    test_array_random = 36;
     for (int i = 0; i < 24; i++) {
         normalization c;
         begin(&c, dtypes[i % 4], (bp_layer_norm_kind)(i / 4 % 3), 3, i % 2 ? I64(40, 96, 60) : I64(400, 12, 50), 2);
         char *kept[TENSORS];
-        test_tensor output;
-        test_tensor_make(&output, c.dtype, 3, c.tensor[INPUT].view.tensor.shape, TEST_PERMUTED);
+        test_array output;
+        test_array_make(&output, c.dtype, 3, c.tensor[INPUT].view.tensor.shape, TEST_PERMUTED);
         bp_layer_norm_call forward_call = c.call;
         forward_call.output = &output.view.tensor;
         forward_call.mean = forward_call.inverse_std = NULL; /* the gradients read these tensors */
         turn(&c);
         run(&c, "num_threads=1");
         assert_int_equal(bp_layer_norm_run(NULL, &forward_call), BP_OK);
-        const test_tensor *const written[] = {&output, &c.tensor[INPUT_GRADIENT], &c.tensor[WEIGHT_GRADIENT],
-                                              &c.tensor[BIAS_GRADIENT]};
+        const test_array *const written[] = {&output, &c.tensor[INPUT_GRADIENT], &c.tensor[WEIGHT_GRADIENT],
+                                             &c.tensor[BIAS_GRADIENT]};
         for (int t = 0; t < 4; t++) {
             const size_t bytes = (size_t)written[t]->all * bp_dtype_size(written[t]->dtype);
             kept[t] = malloc(bytes);
@@ -564,7 +566,7 @@ static void threads_do_not_change_bits(void **state) {
         for (int t = 0; t < 4; t++) {
             free(kept[t]);
         }
-        test_tensor_free(&output);
+        test_array_free(&output);
         end(&c);
     }
 }

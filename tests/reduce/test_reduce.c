@@ -3,7 +3,7 @@
 #include "backplane.h"
 
 #include "support/pool.h"
-#include "support/tensors.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 typedef struct reduction {
     bp_reduce_kind kind;
     bp_dtype dtype;
-    test_tensor input, output;
+    test_array input, output;
     int32_t axes[BP_MAX_NDIM], axis_count;
     bool all, keep, reduced[BP_MAX_NDIM];
     char text[160];
@@ -40,17 +40,17 @@ static bool floating(bp_dtype dtype) {
 
 /* Numbers whose products are exact, or with equal ones among them, or any. */
 static void fill(reduction *c) {
-    const int64_t nan = test_between(0, 3) == 0 ? test_between(0, 40) : -1;
-    for (int64_t i = 0; i < test_tensor_count(&c->input); i++) {
+    const int64_t nan = test_array_between(0, 3) == 0 ? test_array_between(0, 40) : -1;
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
         if (!floating(c->dtype)) {
-            const int64_t wide = test_between(0, 1) ? test_between(-5, 5) : (int64_t)test_random;
-            test_tensor_set_i64(&c->input, i, c->dtype == BP_I32 ? (int32_t)wide : wide);
+            const int64_t wide = test_array_between(0, 1) ? test_array_between(-5, 5) : (int64_t)test_array_random;
+            test_array_set_i64(&c->input, i, c->dtype == BP_I32 ? (int32_t)wide : wide);
         } else if (c->kind == BP_REDUCE_PROD) {
-            test_tensor_set(&c->input, i, ldexp(test_between(0, 1) ? 1 : -1, (int)test_between(-1, 1)));
+            test_array_set(&c->input, i, ldexp(test_array_between(0, 1) ? 1 : -1, (int)test_array_between(-1, 1)));
         } else if (c->kind >= BP_REDUCE_MAX) {
-            test_tensor_set(&c->input, i, i == nan ? NAN : (double)test_between(-8, 8));
+            test_array_set(&c->input, i, i == nan ? NAN : (double)test_array_between(-8, 8));
         } else {
-            test_tensor_set(&c->input, i, 3 + 100 * test_uniform());
+            test_array_set(&c->input, i, 3 + 100 * test_array_uniform());
         }
     }
 }
@@ -61,21 +61,22 @@ static void begin(reduction *c, bp_dtype dtype, bp_reduce_kind kind, int ndim, c
     memset(c, 0, sizeof *c);
     c->kind = kind;
     c->dtype = dtype;
-    c->all = test_between(0, 4) == 0;
-    c->keep = test_between(0, 1);
+    c->all = test_array_between(0, 4) == 0;
+    c->keep = test_array_between(0, 1);
     for (int d = ndim - 1; d >= 0; d--) {
-        c->reduced[d] = c->all || test_between(0, 1);
+        c->reduced[d] = c->all || test_array_between(0, 1);
         if (c->reduced[d] && !c->all) {
-            c->axes[c->axis_count++] = test_between(0, 1) ? d : d - ndim;
+            c->axes[c->axis_count++] = test_array_between(0, 1) ? d : d - ndim;
         }
     }
-    test_tensor_make(&c->input, dtype, ndim, shape, (test_layout)test_between(0, TEST_LAYOUTS - 1));
+    test_array_make(&c->input, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
     assert_int_equal(
         bp_reduce_shape(&c->input.view.tensor, c->all ? NULL : c->axes, c->axis_count, c->keep, &out_ndim, out_shape),
         BP_OK);
-    const bool wide = kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && dtype == BP_I32 && test_between(0, 1));
-    test_tensor_make(&c->output, wide ? BP_I64 : dtype, out_ndim, out_shape,
-                     (test_layout)test_between(0, TEST_LAYOUTS - 1));
+    const bool wide =
+        kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && dtype == BP_I32 && test_array_between(0, 1));
+    test_array_make(&c->output, wide ? BP_I64 : dtype, out_ndim, out_shape,
+                    (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
     fill(c);
     int length = snprintf(c->text, sizeof c->text, "%s kind %d%s%s, sizes", bp_dtype_name(dtype), (int)kind,
                           c->keep ? ", keep" : "", wide ? " i64" : "");
@@ -86,8 +87,8 @@ static void begin(reduction *c, bp_dtype dtype, bp_reduce_kind kind, int ndim, c
 }
 
 static void end(reduction *c) {
-    test_tensor_free(&c->input);
-    test_tensor_free(&c->output);
+    test_array_free(&c->input);
+    test_array_free(&c->output);
 }
 
 static void run(const reduction *c, const char *setting) {
@@ -113,10 +114,10 @@ typedef struct expected {
 static bool exceeds(const reduction *c, int64_t i, int64_t j) {
     const bool least = c->kind == BP_REDUCE_MIN || c->kind == BP_REDUCE_ARGMIN;
     if (!floating(c->dtype)) {
-        const int64_t x = test_tensor_get_i64(&c->input, i), y = test_tensor_get_i64(&c->input, j);
+        const int64_t x = test_array_get_i64(&c->input, i), y = test_array_get_i64(&c->input, j);
         return least ? x < y : x > y;
     }
-    const double x = test_tensor_get(&c->input, i), y = test_tensor_get(&c->input, j);
+    const double x = test_array_get(&c->input, i), y = test_array_get(&c->input, j);
     return !isnan(y) && (isnan(x) || (least ? x < y : x > y));
 }
 
@@ -139,36 +140,36 @@ static void compare_one(const reduction *c, int64_t i, const expected *e) {
     const bool exact = e->best < 0 || c->kind < BP_REDUCE_MAX;
     if (c->kind >= BP_REDUCE_ARGMAX) {
         result_of(c, e->best, &among);
-        if (test_tensor_get_i64(&c->output, i) != among) {
+        if (test_array_get_i64(&c->output, i) != among) {
             fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i,
-                     (long long)test_tensor_get_i64(&c->output, i), (long long)among);
+                     (long long)test_array_get_i64(&c->output, i), (long long)among);
         }
         return;
     }
     if (!floating(c->dtype)) {
         const uint64_t sum = c->kind == BP_REDUCE_SUM ? e->sum : e->product;
-        const int64_t want = exact ? (int64_t)sum : test_tensor_get_i64(&c->input, e->best);
-        const int64_t got = test_tensor_get_i64(&c->output, i);
+        const int64_t want = exact ? (int64_t)sum : test_array_get_i64(&c->input, e->best);
+        const int64_t got = test_array_get_i64(&c->output, i);
         if (c->output.dtype == BP_I32 ? got != (int32_t)want : got != want) {
             fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i, (long long)got, (long long)want);
         }
         return;
     }
-    const double got = test_tensor_get(&c->output, i);
-    long double want = !exact ? test_tensor_get(&c->input, e->best) : e->real_sum;
+    const double got = test_array_get(&c->output, i);
+    long double want = !exact ? test_array_get(&c->input, e->best) : e->real_sum;
     double bound = 0;
     if (c->kind == BP_REDUCE_PROD) { /* products of powers of 2 are rounded only at the end */
-        test_tensor rounded;
-        test_tensor_make(&rounded, c->dtype, 0, NULL, TEST_COMPACT);
-        test_tensor_set(&rounded, 0, (double)e->real_product);
-        want = test_tensor_get(&rounded, 0);
-        test_tensor_free(&rounded);
+        test_array rounded;
+        test_array_make(&rounded, c->dtype, 0, NULL, TEST_COMPACT);
+        test_array_set(&rounded, 0, (double)e->real_product);
+        want = test_array_get(&rounded, 0);
+        test_array_free(&rounded);
     } else if (exact) {
         const long double divisor = c->kind == BP_REDUCE_MEAN ? e->count : 1;
         want /= divisor;
         bound = (double)(e->count * 0x1p-53L * e->size / divisor +
-                         (c->dtype < BP_F32 ? 1.01L : 1) * test_eps(c->dtype) * fabsl(want) * (1 + 0x1p-20L)) +
-                test_tiny(c->dtype);
+                         (c->dtype < BP_F32 ? 1.01L : 1) * test_array_eps(c->dtype) * fabsl(want) * (1 + 0x1p-20L)) +
+                test_array_tiny(c->dtype);
         if (c->dtype == BP_F16 && fabsl(want) >= 65519) {
             return; /* overflows, or nearly so */
         }
@@ -179,31 +180,31 @@ static void compare_one(const reduction *c, int64_t i, const expected *e) {
 }
 
 static void compare(const reduction *c) {
-    const int64_t results = test_tensor_count(&c->output);
+    const int64_t results = test_array_count(&c->output);
     expected *all = calloc((size_t)results + 1, sizeof *all);
     assert_non_null(all);
     for (int64_t i = 0; i < results; i++) {
         all[i] = (expected){.best = -1, .product = 1, .real_product = 1};
     }
-    for (int64_t i = 0; i < test_tensor_count(&c->input); i++) {
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
         int64_t among;
         expected *e = &all[result_of(c, i, &among)];
         e->count++;
         e->best = e->best < 0 || exceeds(c, i, e->best) ? i : e->best;
         if (floating(c->dtype)) {
-            const double x = test_tensor_get(&c->input, i);
+            const double x = test_array_get(&c->input, i);
             e->real_sum += x;
             e->size += fabs(x);
             e->real_product *= x;
         } else {
-            e->sum += (uint64_t)test_tensor_get_i64(&c->input, i);
-            e->product *= (uint64_t)test_tensor_get_i64(&c->input, i);
+            e->sum += (uint64_t)test_array_get_i64(&c->input, i);
+            e->product *= (uint64_t)test_array_get_i64(&c->input, i);
         }
     }
     for (int64_t i = 0; i < results; i++) {
         compare_one(c, i, &all[i]);
     }
-    test_tensor_check_gaps(&c->output, c->text);
+    test_array_check_gaps(&c->output, c->text);
     free(all);
 }
 
@@ -211,21 +212,21 @@ static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I6
 
 static void random_cases(void **state) {
     (void)state;
-    test_random = 11;
+    test_array_random = 11;
     for (int i = 0; i < CASES; i++) {
         const bp_dtype dtype = dtypes[i % 6];
         bp_reduce_kind kind = (bp_reduce_kind)(i / 6 % KINDS);
         kind = kind == BP_REDUCE_MEAN && !floating(dtype) ? BP_REDUCE_SUM : kind;
         int64_t shape[6];
-        const int ndim = (int)test_between(0, 5);
+        const int ndim = (int)test_array_between(0, 5);
         for (int d = 0; d < ndim; d++) {
-            shape[d] = test_between(1, ndim < 4 ? 12 : 5);
+            shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
         }
-        if (ndim > 0 && test_between(0, 2) == 0) {
-            shape[test_between(0, ndim - 1)] = test_between(40, ndim < 3 ? 3000 : 150);
+        if (ndim > 0 && test_array_between(0, 2) == 0) {
+            shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
         }
-        if (ndim > 0 && kind < BP_REDUCE_MAX && test_between(0, 15) == 0) {
-            shape[test_between(0, ndim - 1)] = 0;
+        if (ndim > 0 && kind < BP_REDUCE_MAX && test_array_between(0, 15) == 0) {
+            shape[test_array_between(0, ndim - 1)] = 0;
         }
         reduction c;
         begin(&c, dtype, kind, ndim, shape);
@@ -239,7 +240,7 @@ static void random_cases(void **state) {
 static void long_rows(void **state) {
     (void)state;
     static const int64_t lengths[] = {63, 64, 65, 127, 8191, 8192, 8193, 70000, 140001};
-    test_random = 12;
+    test_array_random = 12;
     for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths) * 12; i++) {
         const int64_t n = lengths[i / 12];
         const int64_t shapes[][2] = {{n, 1}, {2, n}, {n, n < 9000 ? 17 : 3}};
@@ -398,7 +399,7 @@ static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{300000, 1, 1}, {3, 90000, 1}, {90000, 3, 1}, {400, 300, 5}, {7, 260, 200}};
     static const char *const more[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
-    test_random = 13;
+    test_array_random = 13;
     for (int i = 0; i < 5 * KINDS * 4; i++) {
         reduction c;
         begin(&c, dtypes[i % 4], (bp_reduce_kind)(i / 5 % KINDS), 3, shapes[i % 5]);

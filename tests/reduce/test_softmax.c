@@ -3,7 +3,7 @@
 #include "backplane.h"
 
 #include "support/pool.h"
-#include "support/tensors.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ typedef struct softmax {
     bp_dtype dtype;
     int32_t axis;
     int64_t length, inner; /* elements of a row, and between its elements in row-major order */
-    test_tensor x, y, d, g;
+    test_array x, y, d, g;
     char text[160];
 } softmax;
 
@@ -38,19 +38,19 @@ static void begin(softmax *c, bp_dtype dtype, bp_softmax_kind kind, int ndim, co
     memset(c, 0, sizeof *c);
     c->kind = kind;
     c->dtype = dtype;
-    c->axis = test_between(0, 1) ? axis : axis - ndim;
+    c->axis = test_array_between(0, 1) ? axis : axis - ndim;
     c->length = shape[axis];
     c->inner = 1;
     for (int d = axis + 1; d < ndim; d++) {
         c->inner *= shape[d];
     }
-    test_tensor *const all[] = {&c->x, &c->y, &c->d, &c->g};
+    test_array *const all[] = {&c->x, &c->y, &c->d, &c->g};
     for (int i = 0; i < 4; i++) {
-        test_tensor_make(all[i], dtype, ndim, shape, (test_layout)test_between(0, TEST_LAYOUTS - 1));
+        test_array_make(all[i], dtype, ndim, shape, (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
     }
-    for (int64_t i = 0; i < test_tensor_count(&c->x); i++) {
-        test_tensor_set(&c->x, i, scale * test_uniform());
-        test_tensor_set(&c->d, i, test_uniform());
+    for (int64_t i = 0; i < test_array_count(&c->x); i++) {
+        test_array_set(&c->x, i, scale * test_array_uniform());
+        test_array_set(&c->d, i, test_array_uniform());
     }
     int length = snprintf(c->text, sizeof c->text, "%s kind %d, axis %d of", bp_dtype_name(dtype), (int)kind, axis);
     for (int d = 0; d < ndim && length < (int)sizeof c->text; d++) {
@@ -59,9 +59,9 @@ static void begin(softmax *c, bp_dtype dtype, bp_softmax_kind kind, int ndim, co
 }
 
 static void end(softmax *c) {
-    test_tensor *const all[] = {&c->x, &c->y, &c->d, &c->g};
+    test_array *const all[] = {&c->x, &c->y, &c->d, &c->g};
     for (int i = 0; i < 4; i++) {
-        test_tensor_free(all[i]);
+        test_array_free(all[i]);
     }
 }
 
@@ -95,86 +95,86 @@ static double least_normal(bp_dtype dtype) {
  * its exponential by as much as it is large; of the exponential, two; of the inverse of the sum and of the product. The
  * relative error of a sum is the mean of those of its terms, which is at most their mean difference. */
 static void compare_row(const softmax *c, int64_t row) {
-    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_eps(c->dtype);
+    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_array_eps(c->dtype);
     long double greatest = -INFINITY, sum = 0, weighted = 0;
     for (int64_t i = 0; i < c->length; i++) {
-        const double x = test_tensor_get(&c->x, index_of(c, row, i));
+        const double x = test_array_get(&c->x, index_of(c, row, i));
         greatest = isnan(x) || x > greatest ? x : greatest;
     }
     for (int64_t i = 0; i < c->length; i++) {
-        const long double distance = test_tensor_get(&c->x, index_of(c, row, i)) - greatest;
+        const long double distance = test_array_get(&c->x, index_of(c, row, i)) - greatest;
         sum += expl(distance);
         weighted += distance == -INFINITY ? 0 : -distance * expl(distance);
     }
     const double spread = (double)(weighted / sum) + 2 + (double)c->length * 0x1p-53 / u;
     for (int64_t i = 0; i < c->length; i++) {
         const int64_t at = index_of(c, row, i);
-        const long double distance = test_tensor_get(&c->x, at) - greatest;
-        const double got = test_tensor_get(&c->y, at);
+        const long double distance = test_array_get(&c->x, at) - greatest;
+        const double got = test_array_get(&c->y, at);
         if (c->kind == BP_SOFTMAX) {
             const long double want = expl(distance) / sum;
             const double size = (double)want, far = distance == -INFINITY ? 0 : (double)-distance;
             near(c, "element", at, got, want,
-                 size * (u * (far + spread + 6) + 1.01 * eps) + least_normal(c->dtype) + test_tiny(c->dtype));
+                 size * (u * (far + spread + 6) + 1.01 * eps) + least_normal(c->dtype) + test_array_tiny(c->dtype));
         } else if (distance == -INFINITY) {
             assert_true(got == -INFINITY);
         } else {
             const long double want = distance - logl(sum);
             near(c, "element", at, got, want,
                  u * (double)(-distance + fabsl(want) + logl(sum) + spread + 2) + 1.01 * eps * (double)fabsl(want) +
-                     test_tiny(c->dtype));
+                     test_array_tiny(c->dtype));
         }
     }
 }
 
 static void compare_gradient(const softmax *c, int64_t row) {
-    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_eps(c->dtype);
+    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_array_eps(c->dtype);
     long double sum = 0, size = 0;
     for (int64_t i = 0; i < c->length; i++) {
         const int64_t at = index_of(c, row, i);
         const long double term =
-            test_tensor_get(&c->d, at) * (c->kind == BP_SOFTMAX ? (long double)test_tensor_get(&c->y, at) : 1);
+            test_array_get(&c->d, at) * (c->kind == BP_SOFTMAX ? (long double)test_array_get(&c->y, at) : 1);
         sum += term;
         size += fabsl(term);
     }
     const double error = (double)(u * fabsl(sum) + 0x1p-53L * (c->length + 1) * size);
     for (int64_t i = 0; i < c->length; i++) {
         const int64_t at = index_of(c, row, i);
-        const long double y = test_tensor_get(&c->y, at), d = test_tensor_get(&c->d, at);
+        const long double y = test_array_get(&c->y, at), d = test_array_get(&c->d, at);
         const long double weight = c->kind == BP_SOFTMAX ? y : expl(y);
         const long double want = c->kind == BP_SOFTMAX ? y * (d - sum) : d - weight * sum;
         const double large =
             (double)(c->kind == BP_SOFTMAX ? fabsl(y) * (fabsl(d) + fabsl(sum)) : fabsl(d) + weight * fabsl(sum));
-        near(c, "gradient", at, test_tensor_get(&c->g, at), want,
+        near(c, "gradient", at, test_array_get(&c->g, at), want,
              (double)weight * error + 5 * u * large + 1.01 * eps * (double)fabsl(want) +
-                 least_normal(c->dtype) * (1 + (double)fabsl(sum)) + test_tiny(c->dtype));
+                 least_normal(c->dtype) * (1 + (double)fabsl(sum)) + test_array_tiny(c->dtype));
     }
 }
 
 static void compare(const softmax *c) {
-    const int64_t rows = c->length > 0 ? test_tensor_count(&c->x) / c->length : 0;
+    const int64_t rows = c->length > 0 ? test_array_count(&c->x) / c->length : 0;
     for (int64_t row = 0; row < rows; row++) {
         compare_row(c, row);
         compare_gradient(c, row);
     }
-    test_tensor_check_gaps(&c->y, c->text);
-    test_tensor_check_gaps(&c->g, c->text);
+    test_array_check_gaps(&c->y, c->text);
+    test_array_check_gaps(&c->g, c->text);
 }
 
 static void random_cases(void **state) {
     (void)state;
-    test_random = 21;
+    test_array_random = 21;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[5];
-        const int ndim = (int)test_between(1, 5), axis = (int)test_between(0, ndim - 1);
+        const int ndim = (int)test_array_between(1, 5), axis = (int)test_array_between(0, ndim - 1);
         for (int d = 0; d < ndim; d++) {
-            shape[d] = test_between(1, ndim < 4 ? 12 : 5);
+            shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
         }
-        if (test_between(0, 2) == 0) {
-            shape[test_between(0, ndim - 1)] = test_between(40, ndim < 3 ? 2000 : 150);
+        if (test_array_between(0, 2) == 0) {
+            shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 2000 : 150);
         }
-        if (test_between(0, 31) == 0) {
-            shape[test_between(0, ndim - 1)] = 0;
+        if (test_array_between(0, 31) == 0) {
+            shape[test_array_between(0, ndim - 1)] = 0;
         }
         softmax c;
         begin(&c, dtypes[i % 4], (bp_softmax_kind)(i / 4 % 2), ndim, shape, axis, i % 3 ? 4 : 120);
@@ -189,7 +189,7 @@ static void random_cases(void **state) {
 static void long_rows(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{8192, 1, 1}, {70001, 1, 1}, {2, 100000, 1}, {90000, 3, 1}, {30000, 40, 1}};
-    test_random = 22;
+    test_array_random = 22;
     for (int i = 0; i < 40; i++) {
         const int64_t *shape = shapes[i % 5];
         softmax c;
@@ -215,19 +215,19 @@ static void values(void **state) {
     for (int kind = 0; kind < 4; kind++) {
         for (int t = 0; t < 2; t++) {
             const bool logarithm = kind % 2;
-            test_tensor x, y;
+            test_array x, y;
             const bp_dtype dtype = dtypes[t];
             const int64_t *shape = kind < 2 ? I64(ROWS, N) : I64(N, ROWS); /* along rows, or columns */
-            test_tensor_make(&x, dtype, 2, shape, TEST_COMPACT);
-            test_tensor_make(&y, dtype, 2, shape, TEST_COMPACT);
+            test_array_make(&x, dtype, 2, shape, TEST_COMPACT);
+            test_array_make(&y, dtype, 2, shape, TEST_COMPACT);
             for (int i = 0; i < ROWS * N; i++) {
-                test_tensor_set(&x, kind < 2 ? i : i % N * ROWS + i / N, rows[i / N][i % N]);
+                test_array_set(&x, kind < 2 ? i : i % N * ROWS + i / N, rows[i / N][i % N]);
             }
             assert_int_equal(
                 bp_softmax_run(NULL, logarithm ? BP_LOG_SOFTMAX : BP_SOFTMAX, &x.view.tensor, kind < 2, &y.view.tensor),
                 BP_OK);
             for (int i = 0; i < ROWS * N; i++) {
-                const double got = test_tensor_get(&y, kind < 2 ? i : i % N * ROWS + i / N);
+                const double got = test_array_get(&y, kind < 2 ? i : i % N * ROWS + i / N);
                 if (i / N < 3) {
                     assert_true(isnan(got));
                     continue;
@@ -236,15 +236,15 @@ static void values(void **state) {
                 const double want = !logarithm ? weight : i / N == 4 && i % N == 2 ? -2e30 : log(weight);
                 assert_true(got == want || fabs(got - want) <= 1e-6 * fabs(want));
             }
-            test_tensor_free(&x);
-            test_tensor_free(&y);
+            test_array_free(&x);
+            test_array_free(&y);
         }
     }
 }
 
 static void in_place(void **state) {
     (void)state;
-    test_random = 23;
+    test_array_random = 23;
     for (int i = 0; i < 64; i++) {
         const int64_t *shape = i / 8 % 2 ? I64(70, 300) : I64(3, 70000);
         softmax c;
@@ -252,12 +252,12 @@ static void in_place(void **state) {
         run(&c, "", false);
         assert_int_equal(bp_softmax_run(NULL, c.kind, &c.x.view.tensor, c.axis, &c.x.view.tensor), BP_OK);
         /* The layout of the output selects the vectors, so that bits can differ from those of another output. */
-        for (int64_t j = 0; j < test_tensor_count(&c.x); j++) {
-            const double want = test_tensor_get(&c.y, j);
-            near(&c, "in place, element", j, test_tensor_get(&c.x, j), want,
-                 2 * test_eps(c.dtype) * fabs(want) * 2 + 2 * test_tiny(c.dtype));
+        for (int64_t j = 0; j < test_array_count(&c.x); j++) {
+            const double want = test_array_get(&c.y, j);
+            near(&c, "in place, element", j, test_array_get(&c.x, j), want,
+                 2 * test_array_eps(c.dtype) * fabs(want) * 2 + 2 * test_array_tiny(c.dtype));
         }
-        test_tensor_check_gaps(&c.x, c.text);
+        test_array_check_gaps(&c.x, c.text);
         end(&c);
     }
 }
@@ -266,25 +266,25 @@ static void in_place(void **state) {
 static void differences(void **state) {
     (void)state;
     const double h = 0x1p-17;
-    test_random = 24;
+    test_array_random = 24;
     for (int i = 0; i < 40; i++) {
         softmax c;
         begin(&c, BP_F64, (bp_softmax_kind)(i % 2), 3, I64(2, 7, 3), i / 2 % 3, 2);
         run(&c, "", false);
         run(&c, "", true);
-        for (int64_t j = 0; j < test_tensor_count(&c.x); j++) {
-            const double x = test_tensor_get(&c.x, j);
+        for (int64_t j = 0; j < test_array_count(&c.x); j++) {
+            const double x = test_array_get(&c.x, j);
             double loss[2] = {0, 0};
             for (int side = 0; side < 2; side++) {
-                test_tensor_set(&c.x, j, side ? x + h : x - h);
+                test_array_set(&c.x, j, side ? x + h : x - h);
                 run(&c, "", false);
-                for (int64_t k = 0; k < test_tensor_count(&c.x); k++) {
-                    loss[side] += test_tensor_get(&c.d, k) * test_tensor_get(&c.y, k);
+                for (int64_t k = 0; k < test_array_count(&c.x); k++) {
+                    loss[side] += test_array_get(&c.d, k) * test_array_get(&c.y, k);
                 }
             }
-            test_tensor_set(&c.x, j, x);
+            test_array_set(&c.x, j, x);
             /* The remainder of the differences is of the order h^2, and rounding is divided by h. */
-            near(&c, "difference", j, test_tensor_get(&c.g, j), (loss[1] - loss[0]) / (2 * h),
+            near(&c, "difference", j, test_array_get(&c.g, j), (loss[1] - loss[0]) / (2 * h),
                  20 * h * h + 42 * 0x1p-50 / h);
         }
         end(&c);
@@ -343,7 +343,7 @@ static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{300000, 1, 1}, {3, 90000, 1}, {90000, 3, 1}, {400, 300, 5}, {7, 260, 200}};
     static const char *const more[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
-    test_random = 25;
+    test_array_random = 25;
     for (int i = 0; i < 40; i++) {
         softmax c;
         const int64_t *shape = shapes[i % 5];
