@@ -161,6 +161,7 @@ static const cli_option options[] = {
     OPTIONS_CONV,
     OPTIONS_POOL,
     OPTIONS_ATTENTION,
+    OPTIONS_ROWS,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -53,6 +53,13 @@ typedef struct attention_words {
     bp_view seed_view;
 } attention_words;
 
+/* Arguments of reductions and softmax. */
+typedef struct rows_words {
+    bp_reduce_kind kind;
+    int32_t axes[BP_MAX_NDIM], axis_count; /* 0: all */
+    bool keep;
+} rows_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -89,6 +96,8 @@ typedef struct cli_job {
         vector_words vector;
         bp_batch_norm_call norm;
         attention_words attention;
+        rows_words rows;
+        bp_layer_norm_call layer_norm;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -132,7 +141,8 @@ struct cli_operation {
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_linalg[], operations_vectors[];
+    operations_pool[], operations_norm[], operations_attention[], operations_rows[], operations_linalg[],
+    operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -156,7 +166,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \
         {"s", 0, "N,N", "Transforms of several dimensions: their lengths; -1 is the length of the input."},            \
         {"dim", 0, "D,D",                                                                                              \
-         "Transforms, shifts, vector_norm, vecdot: the dimensions; negative numbers count from the last one."},        \
+         "Transforms, shifts, reductions, norms: the dimensions; negative numbers count from the last one."},          \
     {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
     }
@@ -168,7 +178,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"padding-end", 0, "N,N",                                                                                      \
          "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
-        {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
+        {"groups", 0, "N", "Convolutions, group_norm: groups of channels."},                                           \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
         "relu", 0, NULL, "Convolutions, batch_norm: negative elements of the output become 0."                         \
     }
@@ -178,7 +188,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"output-size", 0, "N,N", "Adaptive pooling: sizes of the output."},                                           \
         {"ceil", 0, NULL, "Pooling: round the sizes of the output up."},                                               \
         {"exclude-padding", 0, NULL, "Averages: do not count the padding."},                                           \
-        {"eps", 0, "X", "batch_norm: added to the variance; default 1e-5."}, {                                         \
+        {"eps", 0, "X", "Normalizations: added to the variance; default 1e-5."}, {                                     \
         "divisor", 0, "N", "Averages: divide by this instead of the number of elements."                               \
     }
 
@@ -187,6 +197,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"gqa", 0, NULL, "sdpa: heads of QUERY share heads of KEY and VALUE."},                                        \
         {"scale", 0, "X", "sdpa: factor of the scores; default 1 / square root of the last size of QUERY."}, {         \
         "dropout", 0, "P", "sdpa: probability of a weight to become 0; --seed chooses which; default 0."               \
+    }
+
+#define OPTIONS_ROWS                                                                                                   \
+    {"kind", 0, "KIND", "reduce: sum (default), prod, mean, max, min, argmax or argmin."}, {                           \
+        "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default those of WEIGHT, else 1."              \
     }
 
 #define OPTIONS_LINALG                                                                                                 \
@@ -202,7 +217,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"atol", 0, "X", "pinv, matrix_rank: singular values up to X are zero."},                                      \
         {"ord", 0, "NORM",                                                                                             \
          "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf; vector_norm: any number, inf or -inf."},             \
-        {"keepdim", 0, NULL, "vector_norm: the result keeps the reduced dimensions, with size 1."}, {                  \
+        {"keepdim", 0, NULL, "reduce, vector_norm: the result keeps the reduced dimensions, with size 1."}, {          \
         "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 

@@ -1,4 +1,4 @@
-"""Convolutions, pooling, batch normalization and attention with the names and arguments of torch.nn.functional.
+"""Convolutions, pooling, normalization, softmax and attention with the names and arguments of torch.nn.functional.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -22,6 +22,10 @@ otherwise a backplane.Tensor.
 >>> query = memoryview(array("d", [0, 0, 9, 0])).cast("B").cast("d", (2, 2))
 >>> scaled_dot_product_attention(query, query, query, is_causal=True)[0].tolist()
 [0.0, 0.0]
+>>> softmax(signal, 1).tolist()[0][3] / softmax(signal, 1).tolist()[0][2] - 2.718281828459045 < 1e-12
+True
+>>> layer_norm(signal, 4, eps=0.75).tolist()  # the variance is 1.25
+[[-1.0606601717798212, -0.3535533905932738, 0.3535533905932738, 1.0606601717798212]]
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._normalization import batch_norm
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
+from ._rows import group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -49,10 +54,16 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "log_softmax",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "rms_norm",
     "scaled_dot_product_attention",
+    "softmax",
 ]
 
 conv1d = convolution(1)

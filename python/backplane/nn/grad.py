@@ -1,4 +1,4 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling, batch normalization
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling, normalization, softmax
 and attention.
 
 >>> from array import array
@@ -20,6 +20,13 @@ from ._attention import scaled_dot_product_attention_gradients
 from ._convolution import input_gradient, weight_gradient
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
+from ._rows import (
+    group_norm_gradients,
+    layer_norm_gradients,
+    log_softmax_input,
+    rms_norm_gradients,
+    softmax_input,
+)
 
 __all__ = [
     "adaptive_avg_pool1d_input",
@@ -38,10 +45,15 @@ __all__ = [
     "conv2d_weight",
     "conv3d_input",
     "conv3d_weight",
+    "group_norm_gradients",
+    "layer_norm_gradients",
+    "log_softmax_input",
     "max_pool1d_input",
     "max_pool2d_input",
     "max_pool3d_input",
+    "rms_norm_gradients",
     "scaled_dot_product_attention_gradients",
+    "softmax_input",
 ]
 
 conv1d_input = input_gradient(1)
