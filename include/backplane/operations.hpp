@@ -1,7 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
  * einsum, convolutions, attention, reductions, softmax, normalization of rows, plans, settings and libraries. Each
- * function is the C function with its name, and
- * throws or returns the status as backplane.hpp tells. */
+ * function is the C function with its name, and throws or returns the status as backplane.hpp tells. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
