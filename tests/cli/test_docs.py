@@ -109,4 +109,4 @@ def test_bash_completes(environment):
     assert complete(BUILD, ["backplane", "list", "--a"]) == ["--all"]
     assert complete(BUILD, ["backplane", "get", "blas.p"]) == ["blas.preferred"]
     assert "bf16" in complete(BUILD, ["backplane", "explain", "matmul", ""])
-    assert complete(BUILD, ["backplane", "eval", "g"]) == ["gemm"]
+    assert complete(BUILD, ["backplane", "eval", "ge"]) == ["gemm"]

@@ -62,9 +62,33 @@ INLINE void NAME(extreme_tile)(int64_t lane, int vectors, bool whole, int lanes,
     for (int v = 0; v < vectors; v++) {
         for (int i = 0; i < (whole ? NAME(WIDTH) : lanes); i++) {
             const int64_t l = lane + v * NAME(WIDTH) + i;
-            NAME(join)
-            (values + l, indices + l, best[v][i],
-             track ? p->index + l * p->index_lane + (int64_t)at[v][i] * p->index_next : 0, least);
+            if (track) {
+                NAME(join)
+                (values + l, indices + l, best[v][i], p->index + l * p->index_lane + (int64_t)at[v][i] * p->index_next,
+                 least);
+            } else {
+                values[l] = NAME(exceeds)(best[v][i], values[l], least) ? best[v][i] : values[l];
+            }
+        }
+    }
+}
+
+/* Without indices, joins whole vectors. */
+INLINE void NAME(merge_extreme)(int64_t lanes, NAME(number) * values, int64_t *indices, const NAME(number) * others,
+                                const int64_t *other_indices, bool least, bool track) {
+    int64_t l = 0;
+    for (; !track && l + NAME(WIDTH) <= lanes; l += NAME(WIDTH)) {
+        VECTOR x, y;
+        memcpy(&x, others + l, sizeof x);
+        memcpy(&y, values + l, sizeof y);
+        y = NAME(choose)(NAME(exceeding)(x, y, least), x, y);
+        memcpy(values + l, &y, sizeof y);
+    }
+    for (; l < lanes; l++) {
+        if (track) {
+            NAME(join)(values + l, indices + l, others[l], other_indices[l], least);
+        } else {
+            values[l] = NAME(exceeds)(others[l], values[l], least) ? others[l] : values[l];
         }
     }
 }
@@ -76,15 +100,14 @@ INLINE void NAME(extreme_tile)(int64_t lane, int vectors, bool whole, int lanes,
     static void NAME(clear_##kind)(int64_t lanes, void *values, int64_t *indices) {                                    \
         for (int64_t l = 0; l < lanes; l++) {                                                                          \
             ((NAME(number) *)values)[l] = worst;                                                                       \
+        }                                                                                                              \
+        for (int64_t l = 0; track && l < lanes; l++) {                                                                 \
             indices[l] = INT64_MAX;                                                                                    \
         }                                                                                                              \
     }                                                                                                                  \
     static void NAME(merge_##kind)(int64_t lanes, void *values, int64_t *indices, const void *others,                  \
                                    const int64_t *other_indices) {                                                     \
-        for (int64_t l = 0; l < lanes; l++) {                                                                          \
-            NAME(join)                                                                                                 \
-            ((NAME(number) *)values + l, indices + l, ((const NAME(number) *)others)[l], other_indices[l], least);     \
-        }                                                                                                              \
+        NAME(merge_extreme)(lanes, values, indices, others, other_indices, least, track);                              \
     }
 EXTREME(max, false, false, LOWEST)
 EXTREME(min, true, false, HIGHEST)

@@ -53,7 +53,9 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part) {
     }
     const int64_t at = part * cut->results + item.result;
     memcpy(w->values + (size_t)at * s.kernels->value, s.values, (size_t)item.lanes * s.kernels->value);
-    memcpy(w->indices + at, s.indices, (size_t)item.lanes * sizeof *s.indices);
+    if (p->kind >= BP_REDUCE_ARGMAX) {
+        memcpy(w->indices + at, s.indices, (size_t)item.lanes * sizeof *s.indices);
+    }
 }
 
 /* Joins the parts of all items, in their order. */

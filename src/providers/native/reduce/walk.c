@@ -3,6 +3,7 @@
 
 #define PARTS 64       /* of all items together, if there are fewer items */
 #define SHORT_ROW 48   /* rows of fewer elements are computed in columns */
+#define FEW_ROWS 16    /* rows of a block of columns */
 #define UNIT 16384     /* elements of a unit of work */
 #define LONG 65536     /* elements of an item that has several parts */
 #define CACHED 1048576 /* bytes of an item's elements that softmax reads several times */
@@ -39,7 +40,10 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     }
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
-    cut->block = BP__REDUCE_COUNT * (cut->columns ? 1 : BP__REDUCE_LANES);
+    /* Few rows of columns at once, so that whole stretches of each are read; positions are joined one by one at the end
+     * of a block. */
+    const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
+    cut->block = !cut->columns ? BP__REDUCE_COUNT * BP__REDUCE_LANES : positions ? BP__REDUCE_COUNT : FEW_ROWS;
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
     const bool whole = cut->items == 0 || cut->reduced < LONG / least(cut->chunk, columns);
