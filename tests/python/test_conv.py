@@ -163,8 +163,20 @@ def test_deterministic_bits():
         y = F.conv2d(x, w, padding=1, settings={"num_threads": threads, "deterministic": "threads"})
         first = y if first is None else first
         np.testing.assert_array_equal(y, first)
-    alone = [F.conv2d(x[i : i + 1], w, padding=1, settings={"deterministic": "threads"}) for i in range(5)]
-    np.testing.assert_array_equal(np.concatenate(alone), first)
+    places = [3, 1, 4, 0, 2]
+    np.testing.assert_array_equal(F.conv2d(x[places], w, padding=1, settings={"deterministic": "threads"}), first[places])
+
+
+@pytest.mark.parametrize("algorithm", ["implicit", "winograd"])
+def test_an_item_is_as_alone(algorithm):
+    """For one algorithm: the choice may depend on the size of the batch."""
+    x = np.random.default_rng(1).standard_normal((5, 13, 17, 11), "f4")
+    w = np.random.default_rng(2).standard_normal((9, 13, 3, 3), "f4")
+    settings = {"deterministic": "threads", "conv.preferred": f"native:{algorithm}"}
+    together = F.conv2d(x, w, padding=1, settings=settings)
+    assert bp.last_plan().algorithm.startswith(algorithm)
+    alone = [F.conv2d(x[i : i + 1], w, padding=1, settings=settings) for i in range(5)]
+    np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
 @pytest.mark.parametrize(("ndim", "shape", "kernel", "words"), GEOMETRIES)

@@ -40,6 +40,15 @@ static bool set_windows(bp__onednn_call *call, const bp_pool_problem *p) {
     return same || p->exclude_padding;
 }
 
+static bool windows_overlap(const bp_pool_problem *p) {
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        if (p->out[d] > 1 && p->stride[d] < p->kernel[d]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *problem) {
     const bp_pool_problem *p = &problem->of.pool;
     const int type = bp__onednn_type(problem->dtype);
@@ -52,6 +61,9 @@ const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *pr
     }
     if (p->batch == 0 || p->channels == 0) {
         return "the tensors are empty";
+    }
+    if (backward && (problem->dtype == BP_F16 || problem->dtype == BP_BF16) && windows_overlap(p)) {
+        return "it rounds the sum of a gradient after each window";
     }
     call->kind = backward ? BP__ONEDNN_AVERAGE_BACKWARD : BP__ONEDNN_AVERAGE;
     call->ndim = positions_of(p);

@@ -1,6 +1,6 @@
 /* kernel_number.h - template: the kernels of attention that compute, for one real type. Parameters: TYPE (its suffix),
  * REAL, VECTOR and MASK (a vector of integers as wide as REAL), NAME(x), MADD(a, b, c), SCALAR_MADD(a, b, c),
- * GREATER(a, b), SPLAT(x), LOAD_PART(from, count) and ROWS (rows of a tile).
+ * GREATER(a, b), SPLAT(x), LOAD_PART(from, count), ROWS (rows of a tile) and DOTS.
  *
  * A panel has the same 2 * LANES queries in each of its rows, so that the steps of softmax need no sum across lanes.
  */
@@ -186,37 +186,62 @@ static void NAME(slope)(int64_t keys, void *of_slopes, const void *of_weights, c
 
 /* ---- Rows of one query ---- */
 
-/* Sums of products of a query and each key, in lanes that are then added pairwise. */
+/* Sums of products of a query and `count` keys, each in lanes that are then added pairwise. */
+INLINE void NAME(dots_of)(int count, int64_t size, const NAME(number) * query, const NAME(number) * key,
+                          int64_t key_row, NAME(number) * scores) {
+    const int64_t whole = size / NAME(LANES) * NAME(LANES);
+    VECTOR sum[DOTS][2];
+    UNROLL
+    for (int k = 0; k < count; k++) {
+        sum[k][0] = sum[k][1] = SPLAT(0);
+    }
+    int64_t d = 0;
+    for (; d + NAME(WIDTH) <= size; d += NAME(WIDTH)) {
+        UNROLL
+        for (int k = 0; k < count; k++) {
+            const NAME(number) *at = key + k * key_row + d;
+            sum[k][0] = MADD(NAME(load)(query + d), NAME(load)(at), sum[k][0]);
+            sum[k][1] = MADD(NAME(load)(query + d + NAME(LANES)), NAME(load)(at + NAME(LANES)), sum[k][1]);
+        }
+    }
+    for (int k = 0; k < count && d < whole; k++) {
+        sum[k][0] = MADD(NAME(load)(query + d), NAME(load)(key + k * key_row + d), sum[k][0]);
+    }
+    for (int k = 0; k < count && whole < size; k++) {
+        const int rest = (int)(size - whole);
+        sum[k][1] = MADD(LOAD_PART(query + whole, rest), LOAD_PART(key + k * key_row + whole, rest), sum[k][1]);
+    }
+    REAL lane[DOTS][NAME(LANES)];
+    UNROLL
+    for (int k = 0; k < count; k++) {
+        NAME(store)(lane[k], sum[k][0] + sum[k][1]);
+    }
+    UNROLL
+    for (int half = NAME(LANES) / 2; half > 0; half /= 2) {
+        UNROLL
+        for (int k = 0; k < count; k++) {
+            UNROLL
+            for (int i = 0; i < half; i++) {
+                lane[k][i] += lane[k][i + half];
+            }
+        }
+    }
+    UNROLL
+    for (int k = 0; k < count; k++) {
+        scores[k] = lane[k][0];
+    }
+}
+
 static void NAME(dots)(int64_t keys, int64_t size, const void *of_query, const void *of_key, int64_t key_row,
                        void *of_scores) {
     const NAME(number) *query = of_query, *key = of_key;
     NAME(number) *scores = of_scores;
-    const int64_t whole = size / NAME(LANES) * NAME(LANES);
-    for (int64_t k = 0; k < keys; k++, key += key_row) {
-        VECTOR sum[2] = {SPLAT(0), SPLAT(0)};
-        int64_t d = 0;
-        for (; d + NAME(WIDTH) <= size; d += NAME(WIDTH)) {
-            sum[0] = MADD(NAME(load)(query + d), NAME(load)(key + d), sum[0]);
-            sum[1] = MADD(NAME(load)(query + d + NAME(LANES)), NAME(load)(key + d + NAME(LANES)), sum[1]);
-        }
-        if (d < whole) {
-            sum[0] = MADD(NAME(load)(query + d), NAME(load)(key + d), sum[0]);
-        }
-        if (whole < size) {
-            sum[1] = MADD(LOAD_PART(query + whole, (int)(size - whole)), LOAD_PART(key + whole, (int)(size - whole)),
-                          sum[1]);
-        }
-        sum[0] += sum[1];
-        REAL lane[NAME(LANES)];
-        NAME(store)(lane, sum[0]);
-        UNROLL
-        for (int half = NAME(LANES) / 2; half > 0; half /= 2) {
-            UNROLL
-            for (int i = 0; i < half; i++) {
-                lane[i] += lane[i + half];
-            }
-        }
-        scores[k] = lane[0];
+    int64_t k = 0;
+    for (; k + DOTS <= keys; k += DOTS) {
+        NAME(dots_of)(DOTS, size, query, key + k * key_row, key_row, scores + k);
+    }
+    for (; k < keys; k++) {
+        NAME(dots_of)(1, size, query, key + k * key_row, key_row, scores + k);
     }
 }
 
@@ -320,6 +345,9 @@ static void NAME(combine)(int64_t keys, int64_t size, const void *of_weights, co
     int64_t e = 0;
     for (; e + 8 * NAME(LANES) <= size; e += 8 * NAME(LANES)) {
         NAME(combine_vectors)(8, keys, weights, value + e, value_row, sum + e, factor);
+    }
+    for (; e + 4 * NAME(LANES) <= size; e += 4 * NAME(LANES)) {
+        NAME(combine_vectors)(4, keys, weights, value + e, value_row, sum + e, factor);
     }
     for (; e + NAME(LANES) <= size; e += NAME(LANES)) {
         NAME(combine_vectors)(1, keys, weights, value + e, value_row, sum + e, factor);

@@ -15,6 +15,7 @@
 #else
 #define ROWS 6
 #endif
+#define DOTS 4 /* keys that are multiplied at a time */
 
 #define TYPE f32
 #define REAL float
