@@ -17,10 +17,11 @@
  *   conv.h      convolutions and their gradients
  *   linear.h    linear layers and their gradients
  *   pool.h      pooling and its gradients
- *   norm.h      batch normalization and its gradients
+ *   norm.h      batch, layer, RMS and group normalization and their gradients
  *   attention.h attention and its gradients
  *   rnn.h       recurrent layers and their gradients
  *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
+ *   reduce.h    sums, means, extremes; softmax and its gradients
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -50,6 +51,7 @@
 #include "backplane/attention.h"
 #include "backplane/rnn.h"
 #include "backplane/elementwise.h"
+#include "backplane/reduce.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

@@ -1,6 +1,6 @@
 /* network.h - describes the operations of neural networks to providers: convolutions, pooling, normalization,
- * attention, recurrent layers, and operations on single elements. They are members of the union in bp_problem
- * (provider.h). */
+ * attention, recurrent layers, reductions, softmax, and operations on single elements. They are members of the union in
+ * bp_problem (provider.h). */
 #ifndef BACKPLANE_NETWORK_H
 #define BACKPLANE_NETWORK_H
 
@@ -86,6 +86,29 @@ typedef struct bp_batch_norm_problem {
     uint8_t relu, constant;
     uint8_t reserved;
 } bp_batch_norm_problem;
+
+#define BP_MAX_LAYER_NORM_NDIM 16
+#define BP_LAYER_NORM_OPERANDS 8
+
+/* Normalization of rows, as norm.h describes it for bp_layer_norm_call; since 2.7. Operands: LAYER_NORM {input, weight,
+ * bias, output, mean, inverse_std}; LAYER_NORM_BACKWARD {output_gradient, input, weight, mean, inverse_std,
+ * input_gradient, weight_gradient, bias_gradient}, of which `mean` and `inverse_std` are computed if they are absent.
+ *
+ * The first `row_ndim` dimensions are those of the rows, the others those of the elements of a row. Every operand has a
+ * stride in every dimension, in elements: 0 if its elements do not depend on that dimension. So group normalization has
+ * the groups among the rows, and weights with a stride there. Dimensions of size 1 are omitted, neighbours are merged
+ * if all strides allow, and those of a row are sorted by decreasing stride of the input. Only sizes of rows may be 0.
+ * Written operands do not overlap. Types are F16, BF16, F32 and F64; statistics and sums are computed in F64. */
+typedef struct bp_layer_norm_problem {
+    int32_t ndim, row_ndim;
+    int64_t size[BP_MAX_LAYER_NORM_NDIM];
+    int64_t stride[BP_LAYER_NORM_OPERANDS][BP_MAX_LAYER_NORM_NDIM];
+    double eps;
+    uint32_t parameters; /* a bp_dtype: that of weight, bias, mean, inverse_std and the gradients by weight and bias */
+    uint8_t present;     /* bit i: operand i is there */
+    uint8_t subtract_mean; /* 0: the mean is 0, as in rms_norm */
+    uint8_t reserved[2];
+} bp_layer_norm_problem;
 
 #define BP_MAX_ATTENTION_NDIM 16
 
@@ -263,6 +286,43 @@ typedef struct bp_elementwise_problem {
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
 } bp_elementwise_problem;
+
+/* What a reduction computes. */
+typedef enum bp_reduce_kind {
+    BP_REDUCE_SUM,
+    BP_REDUCE_PROD,
+    BP_REDUCE_MEAN,
+    BP_REDUCE_MAX,
+    BP_REDUCE_MIN,
+    BP_REDUCE_ARGMAX,
+    BP_REDUCE_ARGMIN
+} bp_reduce_kind;
+
+typedef enum bp_softmax_kind { BP_SOFTMAX, BP_LOG_SOFTMAX } bp_softmax_kind;
+
+#define BP_MAX_REDUCE_NDIM 64
+
+/* Reductions and softmax, as reduce.h describes them; since 2.7. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
+ * SOFTMAX_BACKWARD {X, Y, Z}: output, its gradient, and the gradient by the input, which is written.
+ *
+ * The first `kept_ndim` dimensions are those of the output of REDUCE, the others are reduced: for softmax that is the
+ * axis. Strides are in elements; those of Y are 0 in the reduced dimensions of REDUCE. Dimensions of size 1 are
+ * omitted; the others are sorted by decreasing magnitude of their stride in X, except the reduced ones of ARGMAX and
+ * ARGMIN, whose row-major index is the result, and neighbours are merged if all strides allow. A size may be 0, of
+ * reduced dimensions only. The written operand does not overlap itself, and overlaps no other, except in SOFTMAX with
+ * `in_place`: then Y has the address and the strides of X.
+ *
+ * Types are F16, BF16, F32 and F64, for REDUCE also I32 and I64. `output` is the type of Y: the same, or I64 for
+ * ARGMAX, ARGMIN, and sums and products of I32. Sums of F16, BF16 and F32 are rounded once. */
+typedef struct bp_reduce_problem {
+    uint32_t kind;   /* a bp_reduce_kind or a bp_softmax_kind */
+    uint32_t output; /* a bp_dtype */
+    int32_t ndim, kept_ndim;
+    uint8_t in_place;
+    uint8_t reserved[7];
+    int64_t size[BP_MAX_REDUCE_NDIM];
+    int64_t x[BP_MAX_REDUCE_NDIM], y[BP_MAX_REDUCE_NDIM], z[BP_MAX_REDUCE_NDIM];
+} bp_reduce_problem;
 
 #ifdef __cplusplus
 }

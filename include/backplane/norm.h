@@ -1,8 +1,9 @@
-/* norm.h - computes batch normalization: inference, training and gradients, with the meanings of
- * torch.nn.functional.batch_norm.
+/* norm.h - computes batch normalization (bp_batch_norm_call), and layer, RMS and group normalization
+ * (bp_layer_norm_call): inference, training and gradients, with the meanings of the functions of
+ * torch.nn.functional.
  *
- * Shapes: input, output and their gradients are N x C or N x C x I1 to N x C x I1 x I2 x I3; all other tensors have C
- * elements. For channel c, with mean and variance of the channel,
+ * Batch normalization. Shapes: input, output and their gradients are N x C or N x C x I1 to N x C x I1 x I2 x I3; all
+ * other tensors have C elements. For channel c, with mean and variance of the channel,
  *
  *     output[n,c,i] = (input[n,c,i] - mean[c]) inverse_std[c] weight[c] + bias[c]
  *     inverse_std[c] = 1 / square root of (variance[c] + eps)
@@ -26,7 +27,38 @@
  *
  * without the last two terms if the statistics are constants. Gradients that are NULL are not computed.
  *
- * Element types: f16, bf16, f32 and f64, the same for input, output and input_gradient. The tensors of C elements have
+ * Layer, RMS and group normalization divide the input into rows, and normalize each row with its own statistics.
+ *
+ *     LAYER   a row is the last `dims` dimensions; weight and bias have the shape of a row
+ *     RMS     the same with a mean of 0, and without bias
+ *     GROUP   the input is N x C x ...; a row has C / groups channels of one item. Weight and bias have C elements.
+ *             With C groups this is instance normalization, with one group layer normalization of items
+ *
+ * With the mean of a row, 0 for RMS, and the mean square of the M deviations from it as variance, FORWARD computes
+ *
+ *     output[i] = (input[i] - mean) inverse_std weight[i] + bias[i]
+ *     inverse_std = 1 / square root of (variance + eps)
+ *
+ * (Ba, Kiros and Hinton, "Layer Normalization", 2016; Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019;
+ * Wu and He, "Group Normalization", 2018). It writes `mean` and `inverse_std`, if they are given: their shape is that
+ * of the leading dimensions, N x groups for GROUP. torch.nn.functional takes 1e-5 for eps, and for RMS the machine
+ * epsilon of the input's type. BACKWARD computes the gradients from `output`, which has the gradient by the output,
+ * with the statistics that FORWARD wrote, or without them with those of the input:
+ *
+ *     bias_gradient[i] = sum over rows of output        weight_gradient[i] = sum over rows of output x
+ *     input_gradient[i] = inverse_std (d[i] - mean of d - x[i] mean of d x)
+ *
+ * where d = output weight and x = (input - mean) inverse_std, without the mean of d for RMS. Sums for GROUP are also
+ * over the elements of a channel.
+ *
+ * Means and variances are computed in f64 from the differences to the first element of the row (of RMS: to 0), in two
+ * passes over each block of 8192 elements. So their errors do not grow with the mean. With the root mean square Q of
+ * these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most e Q, and the
+ * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
+ * are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of
+ * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics.
+ *
+ * Element types: f16, bf16, f32 and f64, the same for input, output and input_gradient. The other tensors have
  * that type too; for f16 and bf16, all of them may be f32 instead. Statistics and sums are computed in f64, elements in
  * f32 (f64 in f64) and rounded once. Tensors may have any strides and are read where they are. The written tensors must
  * not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads.
@@ -74,6 +106,36 @@ BP_API bp_status bp_batch_norm_run(const bp_options *options, const bp_batch_nor
 BP_API bp_status bp_batch_norm_plan(bp_plan **plan, const bp_options *options, const bp_batch_norm_call *call);
 BP_API bp_status bp_batch_norm_explain(bp_explanation **explanation, const bp_options *options,
                                        const bp_batch_norm_call *call);
+
+/* The rows of bp_layer_norm_call. */
+typedef enum bp_layer_norm_kind { BP_LAYER_NORM, BP_RMS_NORM, BP_GROUP_NORM } bp_layer_norm_kind;
+
+/* What a call computes, and the operands of its plan. */
+typedef enum bp_layer_norm_pass {
+    BP_LAYER_NORM_FORWARD, /* {input, weight, bias, output, mean, inverse_std} */
+    BP_LAYER_NORM_BACKWARD /* {output, input, weight, mean, inverse_std, input_gradient, weight_gradient,
+                            * bias_gradient} */
+} bp_layer_norm_pass;
+
+/* One call. Members that are 0 or NULL are absent. BACKWARD takes `mean` and `inverse_std`, or neither; for RMS there
+ * is no mean. The input has up to 15 dimensions. */
+typedef struct bp_layer_norm_call {
+    size_t struct_size; /* sizeof(bp_layer_norm_call) */
+    bp_layer_norm_pass pass;
+    bp_layer_norm_kind kind;
+    int32_t dims;   /* LAYER, RMS: number of dimensions of a row, at least 1 */
+    int64_t groups; /* GROUP: at least 1 */
+    double eps;     /* added to variances; 0: nothing */
+    const DLTensor *input, *weight, *bias, *output;
+    const DLTensor *mean, *inverse_std;
+    const DLTensor *input_gradient, *weight_gradient, *bias_gradient;
+} bp_layer_norm_call;
+
+/* As those of batch normalization. */
+BP_API bp_status bp_layer_norm_run(const bp_options *options, const bp_layer_norm_call *call);
+BP_API bp_status bp_layer_norm_plan(bp_plan **plan, const bp_options *options, const bp_layer_norm_call *call);
+BP_API bp_status bp_layer_norm_explain(bp_explanation **explanation, const bp_options *options,
+                                       const bp_layer_norm_call *call);
 
 #ifdef __cplusplus
 }

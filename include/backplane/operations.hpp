@@ -513,6 +513,50 @@ BACKPLANE_FUNCTION(concat_run,
                    detail::concat(detail::operand_list(tensors), axis, output, o))
 
 #undef BACKPLANE_ELEMENTS
+
+/* Reductions and softmax: see reduce.h. With axes nullptr (and the count 0), all dimensions are reduced. */
+BACKPLANE_FUNCTION(reduce_run,
+                   (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
+                    const view &out, const options *o = nullptr),
+                   bp_reduce_run(detail::of(o), kind, in.get(), axes, count, keep, out.get()))
+BACKPLANE_OBJECT(plan, reduce_plan,
+                 (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
+                  const view &out, const options *o = nullptr),
+                 (made, kind, in, axes, count, keep, out, o),
+                 bp_reduce_plan(made.put(), detail::of(o), kind, in.get(), axes, count, keep, out.get()))
+BACKPLANE_OBJECT(explanation, reduce_explain,
+                 (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
+                  const view &out, const options *o = nullptr),
+                 (made, kind, in, axes, count, keep, out, o),
+                 bp_reduce_explain(made.put(), detail::of(o), kind, in.get(), axes, count, keep, out.get()))
+BACKPLANE_FUNCTION(softmax_run,
+                   (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
+                    const options *o = nullptr),
+                   bp_softmax_run(detail::of(o), kind, in.get(), axis, out.get()))
+BACKPLANE_OBJECT(plan, softmax_plan,
+                 (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
+                  const options *o = nullptr),
+                 (made, kind, in, axis, out, o),
+                 bp_softmax_plan(made.put(), detail::of(o), kind, in.get(), axis, out.get()))
+BACKPLANE_OBJECT(explanation, softmax_explain,
+                 (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
+                  const options *o = nullptr),
+                 (made, kind, in, axis, out, o),
+                 bp_softmax_explain(made.put(), detail::of(o), kind, in.get(), axis, out.get()))
+BACKPLANE_FUNCTION(softmax_backward_run,
+                   (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                    const view &input_gradient, const options *o = nullptr),
+                   bp_softmax_backward_run(detail::of(o), kind, output.get(), gradient.get(), axis,
+                                           input_gradient.get()))
+
+/* Layer, RMS and group normalization: see norm.h. The call names its tensors. */
+BACKPLANE_FUNCTION(layer_norm_run, (const bp_layer_norm_call &call, const options *o = nullptr),
+                   bp_layer_norm_run(detail::of(o), &call))
+BACKPLANE_OBJECT(plan, layer_norm_plan, (const bp_layer_norm_call &call, const options *o = nullptr), (made, call, o),
+                 bp_layer_norm_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, layer_norm_explain, (const bp_layer_norm_call &call, const options *o = nullptr),
+                 (made, call, o), bp_layer_norm_explain(made.put(), detail::of(o), &call))
+
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT
 #undef BACKPLANE_LIST

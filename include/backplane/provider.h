@@ -75,7 +75,12 @@ extern "C" {
     X(40, UNARY, "unary", "input", "output", elementwise)                                   \
     X(41, BINARY, "binary", "a,b", "output", elementwise)                                   \
     X(42, TAKE, "take", "input,indices", "output", elementwise)                             \
-    X(43, GATHER, "gather", "input,indices", "output", elementwise)
+    X(43, GATHER, "gather", "input,indices", "output", elementwise) \
+    X(44, REDUCE, "reduce", "input", "output", reduce)                                      \
+    X(45, SOFTMAX, "softmax", "input", "output", reduce)                                    \
+    X(46, SOFTMAX_BACKWARD, "softmax_backward", "output,output_gradient", "input_gradient", reduce) \
+    X(47, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
+    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm)
 /* clang-format on */
 
 typedef enum bp_op {
@@ -330,6 +335,8 @@ typedef struct bp_problem {
         bp_attention_problem attention;
         bp_rnn_problem rnn;
         bp_elementwise_problem elementwise;
+        bp_layer_norm_problem layer_norm;
+        bp_reduce_problem reduce;
     } of;
 } bp_problem;
 

@@ -6,7 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
-from . import __config__, backends, cuda, elementwise, fft, linalg, nn, utils
+from . import __config__, backends, cuda, elementwise, fft, linalg, nn, reduce, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -81,6 +81,7 @@ __all__ = [
     "manual_seed",
     "matmul",
     "nn",
+    "reduce",
     "set_deterministic_debug_mode",
     "set_flags",
     "set_float32_matmul_precision",

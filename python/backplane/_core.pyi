@@ -235,6 +235,44 @@ def attention(
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
+def layer_norm(
+    pass_: int,
+    kind: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    grad_output: Any,
+    mean: Any,
+    inverse_std: Any,
+    /,
+    dims: int,
+    groups: int,
+    eps: Optional[float],
+    statistics: bool,
+    out: Any,
+    settings: _Settings,
+    explains: bool = False,
+) -> Any: ...
+def reduce(
+    kind: int,
+    x: Any,
+    /,
+    axis: Optional[Tuple[int, ...]],
+    keepdims: bool,
+    out: Any,
+    settings: _Settings,
+    explains: bool = False,
+) -> Any: ...
+def softmax(
+    kind: int,
+    input: Any,
+    grad_output: Any,
+    /,
+    dim: int,
+    out: Any,
+    settings: _Settings,
+    explains: bool = False,
+) -> Any: ...
 def rnn(
     pass_: int,
     mode: int,

@@ -265,7 +265,9 @@ bool core_result_like(const operand *of);
 bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
                      int count);
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
-void core_result_drop(core_result *result);                         /* fine for one that holds nothing */
+/* Returns results as a tuple, with None for those that are in the caller's arrays. */
+PyObject *core_results_take(core_state *state, core_result *results, int count);
+void core_result_drop(core_result *result); /* fine for one that holds nothing */
 
 /* ---- operands.c ---- */
 
@@ -415,6 +417,15 @@ PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);
 /* ---- norm.c ---- */
 
 PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- layer_norm.c ---- */
+
+PyObject *core_layer_norm(PyObject *module, PyObject *arguments, PyObject *names);
+
+/* ---- reduce.c ---- */
+
+PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);
+PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- attention.c ---- */
 

@@ -111,31 +111,13 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
     return bp_batch_norm_explain(explanation, of->options, &of->call);
 }
 
-/* Returns the results as a tuple, with None for the caller's array. */
-static PyObject *take(normalization *of) {
-    PyObject *tuple = PyTuple_New(of->results);
-    for (int i = 0; tuple && i < of->results; i++) {
-        PyObject *result = Py_None;
-        if (of->fresh[i].array || of->fresh[i].memory) {
-            result = core_result_take(of->state, &of->fresh[i]);
-        } else {
-            Py_INCREF(Py_None);
-        }
-        if (!result) {
-            Py_CLEAR(tuple);
-        } else {
-            PyTuple_SetItem(tuple, i, result);
-        }
-    }
-    return tuple;
-}
-
 static PyObject *run(normalization *of) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
     const bp_status status = bp_batch_norm_run(of->options, &of->call);
     core_lock(&unlocked);
-    return status == BP_OK ? take(of) : core_fail_explained(of->state, status, explain, of);
+    return status == BP_OK ? core_results_take(of->state, of->fresh, of->results)
+                           : core_fail_explained(of->state, status, explain, of);
 }
 
 PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names) {

@@ -60,6 +60,24 @@ PyObject *core_result_take(core_state *state, core_result *result) {
     return result->exchange ? wrapped(state, result->exchange, memory) : core_tensor(state, memory);
 }
 
+PyObject *core_results_take(core_state *state, core_result *results, int count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple && i < count; i++) {
+        PyObject *result = Py_None;
+        if (results[i].array || results[i].memory) {
+            result = core_result_take(state, &results[i]);
+        } else {
+            Py_INCREF(Py_None);
+        }
+        if (!result) {
+            Py_CLEAR(tuple);
+        } else {
+            PyTuple_SetItem(tuple, i, result);
+        }
+    }
+    return tuple;
+}
+
 void core_result_drop(core_result *result) {
     Py_CLEAR(result->array);
     if (result->memory) {

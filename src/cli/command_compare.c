@@ -163,6 +163,7 @@ static const cli_option options[] = {
     OPTIONS_ATTENTION,
     OPTIONS_RNN,
     OPTIONS_ELEMENTWISE,
+    OPTIONS_ROWS,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -58,6 +58,13 @@ typedef struct elementwise_words {
     int kind, axis;
 } elementwise_words;
 
+/* Arguments of reductions and softmax. */
+typedef struct rows_words {
+    bp_reduce_kind kind;
+    int32_t axes[BP_MAX_NDIM], axis_count; /* 0: all */
+    bool keep;
+} rows_words;
+
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
     bp_linalg_call call;
@@ -96,6 +103,8 @@ typedef struct cli_job {
         attention_words attention;
         bp_rnn_call rnn;
         elementwise_words elementwise;
+        rows_words rows;
+        bp_layer_norm_call layer_norm;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -140,7 +149,7 @@ struct cli_operation {
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
     operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_elementwise[],
-    operations_linalg[], operations_vectors[];
+    operations_rows[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -164,8 +173,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \
         {"s", 0, "N,N", "Transforms of several dimensions: their lengths; -1 is the length of the input."},            \
         {"dim", 0, "D,D",                                                                                              \
-         "Transforms, shifts, vector_norm, vecdot, take, gather, concat: the dimensions; negative numbers count from " \
-         "the last one."},                                                                                             \
+         "Transforms, shifts, reductions, norms, vecdot, indices: the dimensions; negative numbers count from the "    \
+         "last one."},                                                                                                 \
     {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
     }
@@ -177,7 +186,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"padding-end", 0, "N,N",                                                                                      \
          "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
-        {"groups", 0, "N", "Convolutions: groups of channels."},                                                       \
+        {"groups", 0, "N", "Convolutions, group_norm: groups of channels."},                                           \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
         "relu", 0, NULL, "Convolutions, batch_norm, rnn: negative elements of the output become 0."                    \
     }
@@ -187,7 +196,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"output-size", 0, "N,N", "Adaptive pooling: sizes of the output."},                                           \
         {"ceil", 0, NULL, "Pooling: round the sizes of the output up."},                                               \
         {"exclude-padding", 0, NULL, "Averages: do not count the padding."},                                           \
-        {"eps", 0, "X", "batch_norm: added to the variance; default 1e-5."}, {                                         \
+        {"eps", 0, "X", "Normalizations: added to the variance; default 1e-5."}, {                                     \
         "divisor", 0, "N", "Averages: divide by this instead of the number of elements."                               \
     }
 
@@ -203,9 +212,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \
-    {"kind", 0, "NAME", "unary, binary: the function, such as gelu or add."}, {                                        \
+    {"kind", 0, "NAME", "unary, binary, reduce: the function, such as gelu, add or mean."}, {                          \
         "to", 0, "DTYPE", "unary: element type of the result of copy."                                                 \
     }
+#define OPTIONS_ROWS                                                                                                   \
+    { "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default those of WEIGHT, else 1." }
 
 #define OPTIONS_LINALG                                                                                                 \
     {"upper", 0, NULL, "Use the upper triangle of A, or return the upper factor."},                                    \
@@ -220,7 +231,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"atol", 0, "X", "pinv, matrix_rank: singular values up to X are zero."},                                      \
         {"ord", 0, "NORM",                                                                                             \
          "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf; vector_norm: any number, inf or -inf."},             \
-        {"keepdim", 0, NULL, "vector_norm: the result keeps the reduced dimensions, with size 1."}, {                  \
+        {"keepdim", 0, NULL, "reduce, vector_norm: the result keeps the reduced dimensions, with size 1."}, {          \
         "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 

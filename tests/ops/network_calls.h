@@ -28,4 +28,10 @@ bp_status call_rnn(void);
 /* A function of one element and taking by indices: one-shot, planned and explained; concatenation. */
 bp_status call_elementwise(void);
 
+/* Both passes of layer normalization. */
+bp_status call_layer_norm(void);
+
+/* A sum and a softmax of one part, and of several. */
+bp_status call_reductions(void);
+
 #endif

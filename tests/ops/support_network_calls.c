@@ -331,3 +331,65 @@ bp_status call_elementwise(void) {
     status = status == BP_OK ? bp_binary_run(NULL, BP_BINARY_ADD, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;
     return status == BP_OK ? bp_concat_run(NULL, parts, 1, 0, &t.y.tensor) : status;
 }
+
+/* ---- Layer normalization ---- */
+
+bp_status call_layer_norm(void) {
+    static float weight[CHANNELS * SIDE * SIDE], by_weight[CHANNELS * SIDE * SIDE];
+    static float by_input[ITEMS * CHANNELS * SIDE * SIDE];
+    tensors t;
+    bp_view w, g, x;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK ? bp_view_init(&w, weight, BP_F32, 3, &t.x.tensor.shape[1], NULL) : status;
+    status = status == BP_OK ? bp_view_init(&g, by_weight, BP_F32, 3, &t.x.tensor.shape[1], NULL) : status;
+    status = status == BP_OK ? bp_view_init(&x, by_input, BP_F32, 4, t.x.tensor.shape, NULL) : status;
+    bp_layer_norm_call call = {.struct_size = sizeof call,
+                               .dims = 3,
+                               .eps = 1e-5,
+                               .input = &t.x.tensor,
+                               .weight = &w.tensor,
+                               .output = &t.y.tensor};
+    status = status == BP_OK ? bp_layer_norm_run(NULL, &call) : status;
+    status = status == BP_OK ? release(bp_layer_norm_explain(&explanation, NULL, &call), &explanation) : status;
+    status = status == BP_OK ? bp_layer_norm_plan(&plan, NULL, &call) : status;
+    if (status == BP_OK) {
+        status = bp_execute(plan, (bp_operand[]){{image, 0}, {weight, 0}, {NULL, 0}, {other, 0}, {NULL, 0}, {NULL, 0}},
+                            NULL);
+        bp_plan_release(plan);
+    }
+    call.pass = BP_LAYER_NORM_BACKWARD;
+    call.input_gradient = &x.tensor;
+    call.weight_gradient = &g.tensor;
+    return status == BP_OK ? bp_layer_norm_run(NULL, &call) : status;
+}
+
+/* ---- Reductions ---- */
+
+bp_status call_reductions(void) {
+    enum { LONG = 100000 };
+    static float row[LONG], result[LONG];
+    static const int64_t lengths[] = {10, LONG};
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = BP_OK;
+    for (int i = 0; i < 2 && status == BP_OK; i++) {
+        bp_view in, out, one;
+        status = bp_view_init(&in, row, BP_F32, 1, &lengths[i], NULL);
+        status = status == BP_OK ? bp_view_init(&out, result, BP_F32, 1, &lengths[i], NULL) : status;
+        status = status == BP_OK ? bp_view_init(&one, result, BP_F32, 0, NULL, NULL) : status;
+        const DLTensor *x = &in.tensor, *y = &one.tensor;
+        status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y) : status;
+        status = status == BP_OK
+                     ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y), &explanation)
+                     : status;
+        status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
+        status = status == BP_OK ? bp_softmax_plan(&plan, NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
+        if (status == BP_OK) {
+            status = bp_execute(plan, (bp_operand[]){{row, 0}, {result, 0}}, NULL);
+            bp_plan_release(plan);
+        }
+    }
+    return status;
+}

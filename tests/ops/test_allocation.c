@@ -475,6 +475,8 @@ static const struct {
     {"attention_math", call_attention_math},
     {"rnn", call_rnn},
     {"elementwise", call_elementwise},
+    {"layer_norm", call_layer_norm},
+    {"reductions", call_reductions},
 };
 
 static void fail_each_allocation_of(int index) {

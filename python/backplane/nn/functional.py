@@ -1,5 +1,5 @@
-"""Convolutions, linear and recurrent layers, pooling, normalization, attention, activations and embeddings with the names and
-arguments of torch.nn.functional and torch.
+"""Convolutions, linear and recurrent layers, pooling, normalization, softmax, attention, activations and embeddings with the
+names and arguments of torch.nn.functional and torch.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
 The result of a channels-last input is channels-last. It is of the input's array type if that library imports DLPack,
@@ -29,6 +29,10 @@ otherwise a backplane.Tensor.
 [0.0, 2.0]
 >>> embedding(array("q", [1, 0]), memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (2, 2))).tolist()
 [[3.0, 4.0], [1.0, 2.0]]
+>>> softmax(signal, 1).tolist()[0][3] / softmax(signal, 1).tolist()[0][2] - 2.718281828459045 < 1e-12
+True
+>>> layer_norm(signal, 4, eps=0.75).tolist()  # the variance is 1.25
+[[-1.0606601717798212, -0.3535533905932738, 0.3535533905932738, 1.0606601717798212]]
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ from ._linear import linear
 from ._normalization import batch_norm
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
+from ._rows import group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -61,19 +66,25 @@ __all__ = [
     "conv_transpose3d",
     "embedding",
     "gelu",
+    "group_norm",
     "gru",
     "hardswish",
+    "instance_norm",
+    "layer_norm",
     "linear",
+    "log_softmax",
     "lstm",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
     "relu",
+    "rms_norm",
     "rnn_relu",
     "rnn_tanh",
     "scaled_dot_product_attention",
     "sigmoid",
     "silu",
+    "softmax",
     "tanh",
 ]
 

@@ -21,6 +21,13 @@ from ._linear import linear_input, linear_weight
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
 from ._recurrent import gru_gradients, lstm_gradients, rnn_relu_gradients, rnn_tanh_gradients
+from ._rows import (
+    group_norm_gradients,
+    layer_norm_gradients,
+    log_softmax_input,
+    rms_norm_gradients,
+    softmax_input,
+)
 
 __all__ = [
     "adaptive_avg_pool1d_input",
@@ -39,16 +46,21 @@ __all__ = [
     "conv2d_weight",
     "conv3d_input",
     "conv3d_weight",
+    "group_norm_gradients",
     "gru_gradients",
+    "layer_norm_gradients",
     "lstm_gradients",
     "linear_input",
     "linear_weight",
+    "log_softmax_input",
     "max_pool1d_input",
     "max_pool2d_input",
     "max_pool3d_input",
+    "rms_norm_gradients",
     "rnn_relu_gradients",
     "rnn_tanh_gradients",
     "scaled_dot_product_attention_gradients",
+    "softmax_input",
 ]
 
 conv1d_input = input_gradient(1)

@@ -29,5 +29,7 @@ extern const bp__native_family bp__native_norm;
 extern const bp__native_family bp__native_attention;
 extern const bp__native_family bp__native_rnn;
 extern const bp__native_family bp__native_elementwise;
+extern const bp__native_family bp__native_reduce;
+extern const bp__native_family bp__native_layer_norm;
 
 #endif

@@ -6,6 +6,7 @@
 #include "providers/native/kernel_vector.h"
 
 #include "providers/native/half.h"
+#include "providers/native/kernel_convert.h"
 
 typedef int32_t places_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t places_f64 __attribute__((vector_size(VECTOR_BYTES)));
@@ -108,37 +109,5 @@ OPERATIONS(f64)
 #define choose_bf16 choose_f32
 #define any_bf16 any_f32
 #define negative_bf16 negative_f32
-
-/* store_vector() converts and stores all lanes. */
-INLINE void store_vector_f32(void *to, vector_f32 x) {
-    memcpy(to, &x, sizeof x);
-}
-
-INLINE void store_vector_f64(void *to, vector_f64 x) {
-    memcpy(to, &x, sizeof x);
-}
-
-INLINE void store_vector_f16(void *to, vector_f32 x) {
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-    _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-#elif VECTOR_BYTES == 32 && defined(__F16C__)
-    _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-#else
-    uint16_t half[VECTOR_BYTES / 4];
-    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
-        half[i] = narrow_f16(x[i]);
-    }
-    memcpy(to, half, sizeof half);
-#endif
-}
-
-INLINE void store_vector_bf16(void *to, vector_f32 x) {
-    typedef uint32_t bits_of_vector __attribute__((vector_size(VECTOR_BYTES)));
-    typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
-    const bits_of_vector bits = (bits_of_vector)x, nan = (bits_of_vector)(x != x);
-    const bits_of_vector rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
-    const halves half = __builtin_convertvector((nan & quiet) | (~nan & rounded), halves);
-    memcpy(to, &half, sizeof half);
-}
 
 #endif

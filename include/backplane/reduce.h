@@ -1,0 +1,99 @@
+/* reduce.h - computes sums, products, means, extremes and their positions over dimensions of a tensor; softmax and its
+ * gradients.
+ *
+ * A reduction joins the elements along some dimensions, the axes, to one element of the output. The output has the
+ * other dimensions in their order; with `keep`, it has all dimensions, and the axes have size 1. Meanings are those of
+ * the Python array API standard (2023.12):
+ *
+ *     SUM, PROD        sum and product; of no elements 0 and 1
+ *     MEAN             the sum divided by the number of elements; of no elements NaN
+ *     MAX, MIN         the greatest and the least element; NaN if an element is NaN
+ *     ARGMAX, ARGMIN   the position of the first element with that value, where NaN counts as greatest and as least.
+ *                      With several axes it is the row-major index in them
+ *
+ * MAX, MIN, ARGMAX and ARGMIN of no elements are refused. Element types are f16, bf16, f32, f64, i32 and i64, but MEAN
+ * is of the floating types only. The output has the input's type, that of ARGMAX and ARGMIN is i64, and sums and
+ * products of i32 may also be i64. Sums and products of integers wrap around.
+ *
+ * Floating sums and products are computed in f64 and rounded at the end, after the division of MEAN: once to f32 or
+ * f64, and from f32 to f16 or bf16. The order of the additions depends on the problem only. The error of a sum of n
+ * elements is at most n 2^-53 times the sum of their magnitudes, plus that of rounding; a row of contiguous elements
+ * has sums of at most 128 elements first, and then their sums, so that n is replaced by 200 + n / 8192.
+ *
+ * Softmax of a row, the elements along one axis, with the greatest element m of the row (NaN if one is NaN):
+ *
+ *     SOFTMAX       y[i] = exp(x[i] - m) / sum over j of exp(x[j] - m)
+ *     LOG_SOFTMAX   y[i] = x[i] - m - log(sum over j of exp(x[j] - m))
+ *
+ * as torch.nn.functional.softmax and log_softmax. So no finite row overflows. A row with NaN or +Inf, and one of -Inf
+ * only, gives NaN. The gradients by x, from y and the gradient d by y:
+ *
+ *     SOFTMAX       y[i] (d[i] - sum over j of d[j] y[j])
+ *     LOG_SOFTMAX   d[i] - exp(y[i]) sum over j of d[j]
+ *
+ * Types are f16, bf16, f32 and f64, the same for all tensors. Differences x[i] - m and exponentials are computed in f32
+ * (f64 in f64): with a relative error of half a unit of rounding, and below 2 units. Exponentials below the least normal
+ * number are 0. Sums are computed in f64, results are rounded once from f32 or f64.
+ *
+ * Tensors may have any strides and are read where they are. The written tensor must not overlap the others or itself
+ * (BP_E_OVERLAP), except that softmax works in place: then the output has the same address and strides as the input.
+ * An axis below 0 counts from the end. Results do not depend on the number of threads.
+ *
+ * All functions are thread-safe. Plans are kept in the plan cache.
+ *
+ * Errors of all functions: BP_E_ARGUMENT (NULL; a kind that does not exist; an axis out of range or given twice),
+ * BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP,
+ * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h). Nothing is written if
+ * arguments are refused.
+ */
+#ifndef BACKPLANE_REDUCE_H
+#define BACKPLANE_REDUCE_H
+
+#include "backplane/dispatch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reduces `input` over the `axis_count` dimensions in `axes`, or over all if `axes` is NULL (then the count is 0). An
+ * empty list that is not NULL reduces nothing: each element is joined with no other.
+ *
+ * For planning and explaining, data pointers may be NULL. Release a plan with bp_plan_release(), an explanation with
+ * bp_explanation_release(). The operands of a plan are {input, output}. */
+BP_API bp_status bp_reduce_run(const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
+                               const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
+BP_API bp_status bp_reduce_plan(bp_plan **plan, const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
+                                const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
+BP_API bp_status bp_reduce_explain(bp_explanation **explanation, const bp_options *options, bp_reduce_kind kind,
+                                   const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
+                                   const DLTensor *output);
+
+/* Writes the shape of the output, up to BP_MAX_NDIM sizes, and its rank. Data pointers are not needed. */
+BP_API bp_status bp_reduce_shape(const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
+                                 int32_t *ndim, int64_t *shape);
+
+/* Computes softmax along `axis`. The operands of a plan are {input, output}. */
+BP_API bp_status bp_softmax_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *input, int32_t axis,
+                                const DLTensor *output);
+BP_API bp_status bp_softmax_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind, const DLTensor *input,
+                                 int32_t axis, const DLTensor *output);
+BP_API bp_status bp_softmax_explain(bp_explanation **explanation, const bp_options *options, bp_softmax_kind kind,
+                                    const DLTensor *input, int32_t axis, const DLTensor *output);
+
+/* Computes the gradient by the input of softmax from its output and the gradient by the output. The operands of a plan
+ * are {output, output_gradient, input_gradient}. */
+BP_API bp_status bp_softmax_backward_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *output,
+                                         const DLTensor *output_gradient, int32_t axis, const DLTensor *input_gradient);
+BP_API bp_status bp_softmax_backward_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind,
+                                          const DLTensor *output, const DLTensor *output_gradient, int32_t axis,
+                                          const DLTensor *input_gradient);
+BP_API bp_status bp_softmax_backward_explain(bp_explanation **explanation, const bp_options *options,
+                                             bp_softmax_kind kind, const DLTensor *output,
+                                             const DLTensor *output_gradient, int32_t axis,
+                                             const DLTensor *input_gradient);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

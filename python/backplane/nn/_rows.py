@@ -1,0 +1,350 @@
+"""Softmax, and layer, RMS and group normalization for backplane.nn.functional; their gradients for backplane.nn.grad."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
+
+from .. import _core
+from .._convert import floating, shape_of
+from .._errors import bad_value
+from .._products import SettingsArgument, _like
+from ._convolution import _finish
+
+SOFTMAX, LOG_SOFTMAX = range(2)
+FORWARD, BACKWARD = range(2)
+LAYER, RMS, GROUP = range(3)
+
+# The sizes of a row, which is one number if it has one dimension.
+Shape = Union[int, Sequence[int]]
+
+# ---- Softmax ----
+
+
+def _softmax(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    kind = LOG_SOFTMAX if name.startswith("log") else SOFTMAX
+    input = floating(name, of["input"])
+    result = _core.softmax(kind, input, None, dim=of["dim"], out=of["out"], settings=of["settings"], explains=explains)
+    return result if explains else of["out"] if result is None else _like(result, input)
+
+
+def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    kind = LOG_SOFTMAX if name.startswith("log") else SOFTMAX
+    output, gradient = floating(name, of["output"]), floating(name, of["grad_output"])
+    words = dict(dim=of["dim"], out=of["out"], settings=of["settings"], explains=explains)
+    result = _core.softmax(kind, output, gradient, **words)
+    return result if explains else of["out"] if result is None else _like(result, output)
+
+
+def softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    return _softmax("softmax", dict(input=input, dim=dim, out=out, settings=settings), False)
+
+
+def log_softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    return _softmax("log_softmax", dict(input=input, dim=dim, out=out, settings=settings), False)
+
+
+def softmax_input(
+    output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    of = dict(output=output, grad_output=grad_output, dim=dim, out=out, settings=settings)
+    return _softmax_gradient("softmax_input", of, False)
+
+
+def log_softmax_input(
+    output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    of = dict(output=output, grad_output=grad_output, dim=dim, out=out, settings=settings)
+    return _softmax_gradient("log_softmax_input", of, False)
+
+
+# ---- Normalization ----
+
+
+def _dims(input: Any, normalized_shape: Shape) -> int:
+    """Returns how many dimensions a row has."""
+    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = shape_of(input)
+    if not wanted or shape[len(shape) - min(len(wanted), len(shape)) :] != wanted:
+        raise bad_value(f"normalized_shape: is {wanted}; it must be the last sizes of the input, which has shape {shape}")
+    return len(wanted)
+
+
+def _kind(of: Dict[str, Any]) -> Tuple[int, int, int]:
+    """Returns the kind, the dimensions of a row and the number of groups."""
+    if "num_groups" in of:
+        return GROUP, 0, of["num_groups"]
+    return (LAYER if "bias" in of else RMS), _dims(of["input"], of["normalized_shape"]), 0
+
+
+def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
+    kind, dims, groups = _kind(of)
+    arrays = {key: None if of.get(key) is None else floating(name, of[key]) for key in ("weight", "bias")}
+    results = _core.layer_norm(
+        pass_,
+        kind,
+        floating(name, of["input"]),
+        arrays["weight"],
+        arrays["bias"],
+        None if pass_ == FORWARD else floating(name, of["grad_output"]),
+        of.get("mean"),
+        of.get("inverse_std"),
+        dims=dims,
+        groups=groups,
+        eps=of["eps"],
+        statistics=bool(of.get("return_statistics")),
+        out=of.get("out"),
+        settings=of["settings"],
+        explains=explains,
+    )
+    if explains:
+        return results
+    first = of["out"] if results[0] is None else _like(results[0], of["input"])
+    return (first, *(_like(r, of["input"]) for r in results[1:]))
+
+
+def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    results = _run(name, FORWARD, of, explains)
+    return results if explains or of["return_statistics"] else results[0]
+
+
+def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    return _run(name, BACKWARD, of, explains)
+
+
+def layer_norm(
+    input: Any,
+    normalized_shape: Shape,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    return_statistics: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(input=input, normalized_shape=normalized_shape, weight=weight, bias=bias, eps=eps, settings=settings)
+    return _normalize("layer_norm", dict(of, return_statistics=return_statistics, out=out), False)
+
+
+def rms_norm(
+    input: Any,
+    normalized_shape: Shape,
+    weight: Any = None,
+    eps: Optional[float] = None,
+    *,
+    return_statistics: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(input=input, normalized_shape=normalized_shape, weight=weight, eps=eps, settings=settings)
+    return _normalize("rms_norm", dict(of, return_statistics=return_statistics, out=out), False)
+
+
+def group_norm(
+    input: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    return_statistics: bool = False,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(input=input, num_groups=num_groups, weight=weight, bias=bias, eps=eps, settings=settings)
+    return _normalize("group_norm", dict(of, return_statistics=return_statistics, out=out), False)
+
+
+def _instance(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    if not of["use_input_stats"] or of["running_mean"] is not None or of["running_var"] is not None:
+        raise bad_value(
+            f"{name}: running statistics are not updated; without them use_input_stats must be True. With statistics that "
+            "are given, this is batch_norm"
+        )
+    shape = shape_of(of["input"])
+    if len(shape) < 2:
+        raise bad_value(f"input: has shape {shape}; it must have 2 dimensions or more")
+    return _normalize(name, dict(of, num_groups=max(shape[1], 1), return_statistics=False), explains)
+
+
+def instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    of = dict(input=input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    return _instance("instance_norm", dict(of, use_input_stats=use_input_stats, eps=eps, out=out, settings=settings), False)
+
+
+def layer_norm_gradients(
+    input: Any,
+    grad_output: Any,
+    normalized_shape: Shape,
+    weight: Any = None,
+    eps: float = 1e-5,
+    *,
+    mean: Any = None,
+    inverse_std: Any = None,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any, Any]:
+    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, bias=None, eps=eps)
+    of.update(mean=mean, inverse_std=inverse_std, settings=settings)
+    results: Tuple[Any, Any, Any] = _differentiate("layer_norm_gradients", of, False)
+    return results
+
+
+def rms_norm_gradients(
+    input: Any,
+    grad_output: Any,
+    normalized_shape: Shape,
+    weight: Any = None,
+    eps: Optional[float] = None,
+    *,
+    inverse_std: Any = None,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any]:
+    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, eps=eps)
+    of.update(inverse_std=inverse_std, settings=settings)
+    results: Tuple[Any, Any] = _differentiate("rms_norm_gradients", of, False)
+    return results
+
+
+def group_norm_gradients(
+    input: Any,
+    grad_output: Any,
+    num_groups: int,
+    weight: Any = None,
+    eps: float = 1e-5,
+    *,
+    mean: Any = None,
+    inverse_std: Any = None,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any, Any]:
+    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, bias=None, eps=eps)
+    of.update(mean=mean, inverse_std=inverse_std, settings=settings)
+    results: Tuple[Any, Any, Any] = _differentiate("group_norm_gradients", of, False)
+    return results
+
+
+_FUNCTIONS = "backplane.nn.functional"
+_GRADIENTS = "backplane.nn.grad"
+_STATISTICS = """
+
+    With ``return_statistics``, returns a tuple of output, mean and inverse standard deviation of each row, for the gradients.
+    ``out`` is written in place and returned.
+    """
+
+_finish(
+    softmax,
+    _FUNCTIONS,
+    "softmax",
+    """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
+
+    As torch.nn.functional.softmax. ``out`` is written in place and returned; it may be the input.
+    """,
+    _softmax,
+)
+_finish(
+    log_softmax,
+    _FUNCTIONS,
+    "log_softmax",
+    """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
+
+    As torch.nn.functional.log_softmax. ``out`` is written in place and returned; it may be the input.
+    """,
+    _softmax,
+)
+_finish(
+    layer_norm,
+    _FUNCTIONS,
+    "layer_norm",
+    """Normalizes the rows of ``input``, which are its last dimensions with the sizes ``normalized_shape``.
+
+    As torch.nn.functional.layer_norm; ``weight`` and ``bias`` have the shape of a row."""
+    + _STATISTICS,
+    _normalize,
+)
+_finish(
+    rms_norm,
+    _FUNCTIONS,
+    "rms_norm",
+    """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
+
+    As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type. With ``return_statistics``,
+    returns a tuple of output and inverse root mean square. ``out`` is written in place and returned.
+    """,
+    _normalize,
+)
+_finish(
+    group_norm,
+    _FUNCTIONS,
+    "group_norm",
+    """Normalizes ``num_groups`` groups of channels of each item of ``input`` (N x C x ...).
+
+    As torch.nn.functional.group_norm; ``weight`` and ``bias`` have C elements."""
+    + _STATISTICS,
+    _normalize,
+)
+_finish(
+    instance_norm,
+    _FUNCTIONS,
+    "instance_norm",
+    """Normalizes each channel of each item of ``input`` (N x C x ...).
+
+    As torch.nn.functional.instance_norm with the input's statistics; running statistics must be None. ``out`` is written in
+    place and returned.
+    """,
+    _instance,
+)
+_finish(
+    softmax_input,
+    _GRADIENTS,
+    "softmax_input",
+    """Computes the gradient of softmax() by its input, from its output and the gradient by the output.""",
+    _softmax_gradient,
+)
+_finish(
+    log_softmax_input,
+    _GRADIENTS,
+    "log_softmax_input",
+    """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output.""",
+    _softmax_gradient,
+)
+_finish(
+    layer_norm_gradients,
+    _GRADIENTS,
+    "layer_norm_gradients",
+    """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
+
+    ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again.
+    """,
+    _differentiate,
+)
+_finish(
+    rms_norm_gradients,
+    _GRADIENTS,
+    "rms_norm_gradients",
+    """Computes the gradients of rms_norm() by its input and weight, as a tuple.
+
+    ``inverse_std`` is what rms_norm() returned; without it, it is computed again.
+    """,
+    _differentiate,
+)
+_finish(
+    group_norm_gradients,
+    _GRADIENTS,
+    "group_norm_gradients",
+    """Computes the gradients of group_norm() by its input, weight and bias, as a tuple.
+
+    ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again.
+    """,
+    _differentiate,
+)

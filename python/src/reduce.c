@@ -1,0 +1,153 @@
+/* reduce.c - runs reductions and softmax for Python. The names of the array API and of torch.nn.functional are in
+ * python/backplane/reduce.py and python/backplane/nn/. */
+#include "core.h"
+
+/* One call, from its arguments to its result. */
+typedef struct reduction {
+    core_state *state;
+    int kind;
+    bool is_softmax;
+    operand arrays[2], output; /* inputs, and the caller's array for the result */
+    int count;                 /* inputs; of softmax 2 for the gradient */
+    const int32_t *axes;
+    int dims[BP_MAX_NDIM];
+    int axis_count;
+    int keep;
+    core_result fresh;
+    DLTensor result;
+    int64_t shape[BP_MAX_NDIM];
+    const DLTensor *to;
+    const bp_options *options;
+    PyObject *options_owner;
+} reduction;
+
+static bool read_array(reduction *of, PyObject *array, const char *name, bool runs) {
+    if (!core_operand(of->state, &of->arrays[of->count], array, name, CORE_READS | (runs ? 0 : CORE_DESCRIBES))) {
+        return false;
+    }
+    of->count++;
+    return true;
+}
+
+/* Sums and products of i32 are i64, as NumPy's. */
+static DLDataType result_type(const reduction *of) {
+    const DLDataType type = of->arrays[0].tensor.dtype;
+    const bool wide =
+        of->kind >= BP_REDUCE_ARGMAX || (of->kind <= BP_REDUCE_PROD && bp_dtype_from_dlpack(type) == BP_I32);
+    return !of->is_softmax && wide ? bp_dtype_to_dlpack(BP_I64) : type;
+}
+
+static bool place_result(reduction *of, PyObject *out, bool runs) {
+    const DLTensor *input = &of->arrays[0].tensor;
+    const operand *arrays[] = {&of->arrays[0]};
+    if (out != Py_None) {
+        of->to = &of->output.tensor;
+        return core_operand(of->state, &of->output, out, "out", CORE_WRITES | (runs ? 0 : CORE_DESCRIBES));
+    }
+    int32_t ndim = input->ndim;
+    for (int d = 0; d < input->ndim && d < BP_MAX_NDIM; d++) {
+        of->shape[d] = input->shape[d];
+    }
+    if (!of->is_softmax) {
+        const bp_status status = bp_reduce_shape(input, of->axes, of->axis_count, of->keep, &ndim, of->shape);
+        if (status != BP_OK) {
+            core_fail(of->state, status, NULL);
+            return false;
+        }
+    }
+    of->result = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = result_type(of), .shape = of->shape};
+    of->to = &of->result;
+    return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, 1);
+}
+
+static void release(reduction *of) {
+    for (int i = 0; i < of->count; i++) {
+        core_operand_release(&of->arrays[i]);
+    }
+    core_operand_release(&of->output);
+    core_result_drop(&of->fresh);
+    Py_CLEAR(of->options_owner);
+}
+
+static bp_status explain(const void *call, bp_explanation **explanation) {
+    const reduction *of = call;
+    const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
+    if (!of->is_softmax) {
+        return bp_reduce_explain(explanation, of->options, (bp_reduce_kind)of->kind, x, of->axes, of->axis_count,
+                                 of->keep, of->to);
+    }
+    return of->count == 2
+               ? bp_softmax_backward_explain(explanation, of->options, (bp_softmax_kind)of->kind, x, y, of->dims[0],
+                                             of->to)
+               : bp_softmax_explain(explanation, of->options, (bp_softmax_kind)of->kind, x, of->dims[0], of->to);
+}
+
+static bp_status compute(const reduction *of) {
+    const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
+    if (!of->is_softmax) {
+        return bp_reduce_run(of->options, (bp_reduce_kind)of->kind, x, of->axes, of->axis_count, of->keep, of->to);
+    }
+    return of->count == 2 ? bp_softmax_backward_run(of->options, (bp_softmax_kind)of->kind, x, y, of->dims[0], of->to)
+                          : bp_softmax_run(of->options, (bp_softmax_kind)of->kind, x, of->dims[0], of->to);
+}
+
+/* Runs or explains the call, and releases what it holds. */
+static PyObject *finish(reduction *of, PyObject *out, PyObject *settings, bool explains) {
+    PyObject *result = NULL;
+    if (core_options(of->state, settings, &of->options, &of->options_owner) && place_result(of, out, !explains)) {
+        if (explains) {
+            result = core_explanation(of->state, explain, of);
+        } else {
+            core_unlocked unlocked;
+            core_unlock(&unlocked);
+            const bp_status status = compute(of);
+            core_lock(&unlocked);
+            PyObject *tuple = status == BP_OK ? core_results_take(of->state, &of->fresh, 1)
+                                              : core_fail_explained(of->state, status, explain, of);
+            if (tuple) {
+                result = PyTuple_GetItem(tuple, 0);
+                Py_INCREF(result);
+                Py_DECREF(tuple);
+            }
+        }
+    }
+    release(of);
+    return core_finish(of->state, result);
+}
+
+PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names) {
+    static char *words[] = {"", "", "axis", "keepdims", "out", "settings", "explains", NULL};
+    PyObject *array, *axes, *out, *settings;
+    int explains = 0;
+    reduction of = {.state = core_state_of(module)};
+    core_leave_dropped();
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOpOO|p:reduce", words, &of.kind, &array, &axes, &of.keep,
+                                     &out, &settings, &explains)) {
+        return NULL;
+    }
+    if ((axes != Py_None && !core_dims(of.state, axes, of.dims, &of.axis_count)) ||
+        !read_array(&of, array, "x", !explains)) {
+        release(&of);
+        return NULL;
+    }
+    of.axes = axes == Py_None ? NULL : of.dims;
+    return finish(&of, out, settings, explains);
+}
+
+PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names) {
+    static char *words[] = {"", "", "", "dim", "out", "settings", "explains", NULL};
+    PyObject *array, *gradient, *out, *settings;
+    int explains = 0;
+    reduction of = {.state = core_state_of(module), .is_softmax = true};
+    core_leave_dropped();
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOiOO|p:softmax", words, &of.kind, &array, &gradient,
+                                     &of.dims[0], &out, &settings, &explains)) {
+        return NULL;
+    }
+    if (!read_array(&of, array, gradient == Py_None ? "input" : "output", !explains) ||
+        (gradient != Py_None && !read_array(&of, gradient, "grad_output", !explains))) {
+        release(&of);
+        return NULL;
+    }
+    return finish(&of, out, settings, explains);
+}

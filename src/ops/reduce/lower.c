@@ -1,0 +1,83 @@
+/* lower.c - converts a checked call of a reduction or of softmax to its problem. Results do not depend on the order of
+ * dimensions, except those of ARGMAX and ARGMIN, so dimensions are sorted and merged. */
+#include "ops/reduce/reduce.h"
+
+#include "tensor/internal.h"
+
+static int64_t magnitude(int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/* Appends a dimension to those of the problem from `first` on: before those with smaller strides if `sorted`. */
+static void insert(bp_reduce_problem *p, int first, bool sorted, const int64_t values[4]) {
+    int64_t *const lists[] = {p->size, p->x, p->y, p->z};
+    int at = p->ndim++;
+    for (; sorted && at > first && magnitude(p->x[at - 1]) < magnitude(values[1]); at--) {
+        for (int i = 0; i < BP__COUNT(lists); i++) {
+            lists[i][at] = lists[i][at - 1];
+        }
+    }
+    for (int i = 0; i < BP__COUNT(lists); i++) {
+        lists[i][at] = values[i];
+    }
+}
+
+/* Merges neighbours from `first` on. */
+static void merge(bp_reduce_problem *p, int first) {
+    int64_t *const lists[] = {p->size, p->x, p->y, p->z};
+    int to = first;
+    for (int d = first + 1; d < p->ndim; d++) {
+        bool follows = true;
+        for (int i = 1; i < BP__COUNT(lists); i++) {
+            /* Strides of empty tensors may be any. */
+            follows = follows && (uint64_t)lists[i][to] == (uint64_t)lists[i][d] * (uint64_t)p->size[d];
+        }
+        if (follows) {
+            p->size[d] *= p->size[to];
+        } else {
+            to++;
+        }
+        for (int i = 0; i < BP__COUNT(lists); i++) {
+            lists[i][to] = lists[i][d];
+        }
+    }
+    for (int d = to + 1; d < p->ndim; d++) {
+        for (int i = 0; i < BP__COUNT(lists); i++) {
+            lists[i][d] = 0;
+        }
+    }
+    p->ndim = p->ndim > first ? to + 1 : first;
+}
+
+void bp__reduce_lower(bp_problem *problem, const bp__reduce_request *r, uint64_t reduced) {
+    bp_reduce_problem *p = &problem->of.reduce;
+    const DLTensor *input = r->operand[0];
+    const bool reduction = r->op == BP_OP_REDUCE;
+    const bool positions = reduction && r->kind >= BP_REDUCE_ARGMAX;
+    int64_t strides[3][BP_MAX_NDIM] = {0};
+    for (int i = 0; i <= bp__reduce_inputs(r->op); i++) {
+        bp__tensor_strides(r->operand[i], strides[i]);
+    }
+    problem->op = (uint32_t)r->op;
+    problem->dtype = (uint32_t)bp_dtype_from_dlpack(input->dtype);
+    p->kind = (uint32_t)r->kind;
+    p->output = (uint32_t)bp_dtype_from_dlpack(r->operand[bp__reduce_inputs(r->op)]->dtype);
+    p->in_place = bp__reduce_in_place(r);
+    for (int pass = 0; pass < 2; pass++) {
+        const int first = p->ndim;
+        for (int d = 0, out = 0; d < input->ndim; d++) {
+            const bool joined = reduced >> d & 1;
+            const int y = reduction ? out : d;
+            out += !joined || r->keep;
+            if (joined == (pass == 1) && input->shape[d] != 1) {
+                insert(p, first, !joined || !positions,
+                       (const int64_t[]){input->shape[d], strides[0][d], joined && reduction ? 0 : strides[1][y],
+                                         strides[2][d]});
+            }
+        }
+        merge(p, first);
+        if (pass == 0) {
+            p->kept_ndim = p->ndim;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/* kernel_convert.h - stores vectors in each type, and converts them to f64. Include it after half.h. */
+#ifndef BP_NATIVE_KERNEL_CONVERT_H
+#define BP_NATIVE_KERNEL_CONVERT_H
+
+/* store_vector() converts and stores all lanes. */
+INLINE void store_vector_f32(void *to, vector_f32 x) {
+    memcpy(to, &x, sizeof x);
+}
+
+INLINE void store_vector_f64(void *to, vector_f64 x) {
+    memcpy(to, &x, sizeof x);
+}
+
+INLINE void store_vector_f16(void *to, vector_f32 x) {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#elif VECTOR_BYTES == 32 && defined(__F16C__)
+    _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#else
+    uint16_t half[VECTOR_BYTES / 4];
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        half[i] = narrow_f16(x[i]);
+    }
+    memcpy(to, half, sizeof half);
+#endif
+}
+
+INLINE void store_vector_bf16(void *to, vector_f32 x) {
+    typedef uint32_t bits_of_vector __attribute__((vector_size(VECTOR_BYTES)));
+    typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+    const bits_of_vector bits = (bits_of_vector)x, nan = (bits_of_vector)(x != x);
+    const bits_of_vector rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
+    const halves half = __builtin_convertvector((nan & quiet) | (~nan & rounded), halves);
+    memcpy(to, &half, sizeof half);
+}
+
+/* doubles() converts all lanes, in their order. */
+INLINE void doubles_f64(vector_f64 x, vector_f64 *to) {
+    to[0] = x;
+}
+
+INLINE void doubles_f32(vector_f32 x, vector_f64 *to) {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    to[0] = _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+    to[1] = _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1)));
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+    to[0] = _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+    to[1] = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+    to[0] = _mm_cvtps_pd(x);
+    to[1] = _mm_cvtps_pd(_mm_movehl_ps(x, x));
+#else
+    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
+        to[i / (VECTOR_BYTES / 8)][i % (VECTOR_BYTES / 8)] = (double)x[i];
+    }
+#endif
+}
+
+#endif

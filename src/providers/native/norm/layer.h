@@ -1,0 +1,64 @@
+/* layer.h - declares the kernels and plans of layer, RMS and group normalization.
+ *
+ * A segment is the elements of a row along its last dimension. Its weights are neighbours, or one for all. */
+#ifndef BP_NATIVE_LAYER_H
+#define BP_NATIVE_LAYER_H
+
+#include "backplane/provider.h"
+
+#include <stdbool.h>
+
+/* A strided sequence. */
+typedef struct bp__layer_vector {
+    char *at;
+    int64_t stride; /* in elements */
+} bp__layer_vector;
+
+/* What is applied to the elements of a segment. The arrays have numbers in the type of the computation, `step` apart:
+ * 1, or 0 if all elements have the same. */
+typedef struct bp__layer_numbers {
+    const void *weights, *biases;
+    int step;
+    double mean[2], inverse_std; /* the mean is a sum, so that its rounding does not change deviations */
+    double share, slope;         /* of the gradient: means of d, and of d x times inverse_std */
+} bp__layer_numbers;
+
+/* Kernels of one instruction set for one type. */
+typedef struct bp__layer_kernels {
+    /* Return the sums of x - center[0], and of the squares of (x - center[0]) - center[1]. */
+    double (*sum)(int64_t n, bp__layer_vector x, const double center[2]);
+    double (*squares)(int64_t n, bp__layer_vector x, const double center[2]);
+    /* Writes y = (x - mean) inverse_std weight + bias. */
+    void (*apply)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers);
+    /* Add the sums of d = y weight, and of d (x - mean). */
+    void (*sums)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers, double sums[2]);
+    /* Writes g = (y weight - share - (x - mean) slope) inverse_std. */
+    void (*gradient)(int64_t n, bp__layer_vector g, bp__layer_vector y, bp__layer_vector x,
+                     const bp__layer_numbers *numbers);
+    /* Add y (x - mean) inverse_std and y to the sums of each element. */
+    void (*weigh)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers, double *products,
+                  double *sums);
+    /* Converts n elements to numbers, and from f64. */
+    void (*widen)(int64_t n, bp__layer_vector x, void *to);
+    void (*fill)(int64_t n, double value, void *to);
+    void (*narrow)(int64_t n, const double *from, bp__layer_vector to);
+    double (*load)(const char *from);
+    void (*store)(char *to, double value);
+    size_t element, number; /* bytes */
+} bp__layer_kernels;
+
+/* Types from BP_F16 on, in the order of bp_dtype. The numbers of weights have the type of the computation of the input,
+ * which is also that of the weights' type. */
+#define BP__LAYER_DTYPES 4
+extern const bp__layer_kernels bp__layer_default[BP__LAYER_DTYPES];
+extern const bp__layer_kernels bp__layer_avx2[BP__LAYER_DTYPES];
+extern const bp__layer_kernels bp__layer_avx512[BP__LAYER_DTYPES];
+
+typedef struct bp__layer_set {
+    const bp__layer_kernels *images, *parameters;
+} bp__layer_set;
+
+bp_status bp__layer_plan(const bp_host *host, const bp_problem *problem, const bp__layer_set *set, int threads,
+                         bp_prepared **prepared);
+
+#endif

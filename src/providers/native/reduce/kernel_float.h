@@ -1,0 +1,218 @@
+/* kernel_float.h - template: the kernels of reductions and softmax for one floating type. Parameters: those of
+ * kernel_each_type.h. */
+#include "providers/native/kernel_lanes.h"
+#define LOWEST ((REAL)-INFINITY)
+#define HIGHEST ((REAL)INFINITY)
+#define UNORDERED(x) ((x) != (x))
+#include "kernel_extreme.h"
+#undef LOWEST
+#undef HIGHEST
+#undef UNORDERED
+
+/* ---- Sums and products ---- */
+
+INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p, double *values,
+                           bool product) {
+    vector_f64 sum[TILE][NAME(PARTS)];
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        UNROLL
+        for (int h = 0; h < NAME(PARTS); h++) {
+            sum[v][h] = splat_f64(product ? 1 : 0);
+        }
+    }
+    for (int64_t i = 0; i < p->count; i++, from += p->next[0]) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            vector_f64 x[NAME(PARTS)];
+            DOUBLES(NAME(get)(from + v * NAME(WIDTH), p->lane[0], whole, lanes), x);
+            UNROLL
+            for (int h = 0; h < NAME(PARTS); h++) {
+                sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];
+            }
+        }
+    }
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        double *to = values + lane + v * NAME(WIDTH);
+        if (product) {
+            for (int i = 0; i < (whole ? NAME(WIDTH) : lanes); i++) {
+                to[i] *= sum[v][i / (VECTOR_BYTES / 8)][i % (VECTOR_BYTES / 8)];
+            }
+        } else {
+            NAME(add_sums)(to, sum[v], whole, lanes);
+        }
+    }
+}
+
+static void NAME(add_sum)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    (void)indices;
+    EACH_TILE(p->lanes, p->lane[0] == 1, NAME(sum_tile), p, values, false);
+}
+
+static void NAME(add_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    (void)indices;
+    EACH_TILE(p->lanes, p->lane[0] == 1, NAME(sum_tile), p, values, true);
+}
+
+static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride,
+                            bool i64, double divisor) {
+    (void)indices, (void)i64;
+    for (int64_t l = 0; l < lanes; l++) {
+        ((NAME(element) *)(void *)to)[l * stride] = NARROW((REAL)(((const double *)values)[l] / divisor));
+    }
+}
+
+/* ---- Softmax ---- */
+
+INLINE VECTOR NAME(exponential)(VECTOR x) {
+    return _Generic((x), vector_f32 : exp_f32, vector_f64 : exp_f64)(x);
+}
+
+INLINE void NAME(exps_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p,
+                            const NAME(number) * centers, double *sums, bool keep) {
+    vector_f64 sum[TILE][NAME(PARTS)];
+    VECTOR center[TILE];
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[1] + lane * p->lane[1];
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        center[v] = NAME(read)(centers + lane + v * NAME(WIDTH), whole, lanes);
+        UNROLL
+        for (int h = 0; h < NAME(PARTS); h++) {
+            sum[v][h] = splat_f64(0);
+        }
+    }
+    for (int64_t i = 0; i < p->count; i++, from += p->next[0], to += p->next[1]) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            vector_f64 x[NAME(PARTS)];
+            const VECTOR e = NAME(exponential)(NAME(get)(from + v * NAME(WIDTH), p->lane[0], whole, lanes) - center[v]);
+            if (keep) {
+                NAME(put)(to + v * NAME(WIDTH), p->lane[1], whole, lanes, e);
+            }
+            DOUBLES(e, x);
+            UNROLL
+            for (int h = 0; h < NAME(PARTS); h++) {
+                sum[v][h] += x[h];
+            }
+        }
+    }
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        NAME(add_sums)(sums + lane + v * NAME(WIDTH), sum[v], whole, lanes);
+    }
+}
+
+static void NAME(exps)(const bp__reduce_piece *p, const void *centers, double *sums, bool keep) {
+    if (keep) {
+        EACH_TILE(p->lanes, p->lane[0] == 1 && p->lane[1] == 1, NAME(exps_tile), p, centers, sums, true);
+    } else {
+        EACH_TILE(p->lanes, p->lane[0] == 1, NAME(exps_tile), p, centers, sums, false);
+    }
+}
+
+typedef enum NAME(writing) { NAME(SCALE), NAME(SOFTMAX), NAME(LOG_SOFTMAX) } NAME(writing);
+
+INLINE void NAME(write_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p,
+                             const NAME(number) * centers, const NAME(number) * scales, NAME(writing) what) {
+    VECTOR center[TILE], scale[TILE];
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[1] + lane * p->lane[1];
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        center[v] = NAME(read)(centers + lane + v * NAME(WIDTH), whole, lanes);
+        scale[v] = NAME(read)(scales + lane + v * NAME(WIDTH), whole, lanes);
+    }
+    for (int64_t i = 0; i < p->count; i++, from += p->next[0], to += p->next[1]) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            VECTOR x;
+            if (what == NAME(SCALE)) {
+                x = NAME(get)(to + v * NAME(WIDTH), p->lane[1], whole, lanes) * scale[v];
+            } else {
+                x = NAME(get)(from + v * NAME(WIDTH), p->lane[0], whole, lanes) - center[v];
+                x = what == NAME(SOFTMAX) ? NAME(exponential)(x) * scale[v] : x - scale[v];
+            }
+            NAME(put)(to + v * NAME(WIDTH), p->lane[1], whole, lanes, x);
+        }
+    }
+}
+
+#define WRITES(name, what)                                                                                             \
+    static void NAME(name)(const bp__reduce_piece *p, const void *centers, const void *scales) {                       \
+        EACH_TILE(p->lanes, p->lane[0] == 1 && p->lane[1] == 1, NAME(write_tile), p, centers, scales, NAME(what));     \
+    }
+WRITES(scale, SCALE)
+WRITES(softmax, SOFTMAX)
+WRITES(log_softmax, LOG_SOFTMAX)
+#undef WRITES
+
+/* ---- Gradients of softmax ---- */
+
+INLINE void NAME(products_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p,
+                                double *sums, bool multiply) {
+    vector_f64 sum[TILE][NAME(PARTS)];
+    const NAME(element) *y = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
+    const NAME(element) *d = (const NAME(element) *)(const void *)p->at[1] + lane * p->lane[1];
+    memset(sum, 0, sizeof sum);
+    for (int64_t i = 0; i < p->count; i++, y += p->next[0], d += p->next[1]) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            vector_f64 x[NAME(PARTS)], factor[NAME(PARTS)];
+            DOUBLES(NAME(get)(d + v * NAME(WIDTH), p->lane[1], whole, lanes), x);
+            if (multiply) {
+                DOUBLES(NAME(get)(y + v * NAME(WIDTH), p->lane[0], whole, lanes), factor);
+            }
+            UNROLL
+            for (int h = 0; h < NAME(PARTS); h++) {
+                sum[v][h] = multiply ? madd_f64(x[h], factor[h], sum[v][h]) : sum[v][h] + x[h];
+            }
+        }
+    }
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        NAME(add_sums)(sums + lane + v * NAME(WIDTH), sum[v], whole, lanes);
+    }
+}
+
+static void NAME(products)(const bp__reduce_piece *p, double *sums) {
+    EACH_TILE(p->lanes, p->lane[0] == 1 && p->lane[1] == 1, NAME(products_tile), p, sums, true);
+}
+
+static void NAME(sums)(const bp__reduce_piece *p, double *sums) {
+    EACH_TILE(p->lanes, p->lane[1] == 1, NAME(products_tile), p, sums, false);
+}
+
+INLINE void NAME(gradient_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p,
+                                const NAME(number) * scales, bool logarithm) {
+    const NAME(element) *y = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
+    const NAME(element) *d = (const NAME(element) *)(const void *)p->at[1] + lane * p->lane[1];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[2] + lane * p->lane[2];
+    for (int64_t i = 0; i < p->count; i++, y += p->next[0], d += p->next[1], to += p->next[2]) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            const VECTOR sum = NAME(read)(scales + lane + v * NAME(WIDTH), whole, lanes);
+            const VECTOR weight = NAME(get)(y + v * NAME(WIDTH), p->lane[0], whole, lanes);
+            const VECTOR x = NAME(get)(d + v * NAME(WIDTH), p->lane[1], whole, lanes);
+            NAME(put)
+            (to + v * NAME(WIDTH), p->lane[2], whole, lanes,
+             logarithm ? x - NAME(exponential)(weight) * sum : weight * (x - sum));
+        }
+    }
+}
+
+#define GRADIENT(name, logarithm)                                                                                      \
+    static void NAME(name)(const bp__reduce_piece *p, const void *centers, const void *scales) {                       \
+        (void)centers;                                                                                                 \
+        EACH_TILE(p->lanes, p->lane[0] == 1 && p->lane[1] == 1 && p->lane[2] == 1, NAME(gradient_tile), p, scales,     \
+                  logarithm);                                                                                          \
+    }
+GRADIENT(gradient, false)
+GRADIENT(log_gradient, true)
+#undef GRADIENT
+
+static void NAME(set)(void *numbers, int64_t index, double value) {
+    ((NAME(number) *)numbers)[index] = (REAL)value;
+}

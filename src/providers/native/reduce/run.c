@@ -1,0 +1,105 @@
+/* run.c - plans and runs reductions. */
+#include "work.h"
+
+typedef struct prepared {
+    bp__reduce_work work;
+    const bp__reduce_kernels *kernels;
+    size_t indices; /* offset of the workspace's indices */
+} prepared;
+
+/* Values and indices of the lanes of an item; of one part if there are several. */
+typedef struct state {
+    const bp__reduce_kernels *kernels;
+    _Alignas(64) char values[BP__REDUCE_CHUNK * 8];
+    int64_t indices[BP__REDUCE_CHUNK];
+} state;
+
+typedef struct call {
+    bp__reduce_call base;
+    char *values;     /* of all parts: a value for each result */
+    int64_t *indices; /* likewise */
+} call;
+
+static void add(void *context, const bp__reduce_piece *piece) {
+    state *s = context;
+    s->kernels->add(piece, s->values, s->indices);
+}
+
+static void store(const prepared *plan, const call *w, const bp__reduce_item *item, const void *values,
+                  const int64_t *indices) {
+    const bp_reduce_problem *p = &plan->work.problem.of.reduce;
+    const int64_t stride = p->kept_ndim > 0 ? p->y[p->kept_ndim - 1] : 0;
+    plan->kernels->store(item->lanes, values, indices,
+                         w->base.operand[1] + item->offset[1] * (int64_t)plan->work.cut.output, stride,
+                         p->output == BP_I64, p->kind == BP_REDUCE_MEAN ? (double)plan->work.cut.reduced : 1);
+}
+
+static void compute(bp__reduce_call *base, int64_t index, int64_t part) {
+    const prepared *plan = (const prepared *)base->work;
+    call *w = (call *)base;
+    const bp__reduce_cut *cut = &plan->work.cut;
+    const bp_reduce_problem *p = &plan->work.problem.of.reduce;
+    const bp__reduce_item item = bp__reduce_item_at(p, cut, index);
+    state s;
+    s.kernels = plan->kernels;
+    s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
+    bp__reduce_walk(p, cut, &item, part, base->operand, add, &s);
+    for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {
+        s.kernels->merge(half, s.values, s.indices, s.values + (size_t)half * s.kernels->value, s.indices + half);
+    }
+    if (cut->parts == 1) {
+        store(plan, w, &item, s.values, s.indices);
+        return;
+    }
+    const int64_t at = part * cut->results + item.result;
+    memcpy(w->values + (size_t)at * s.kernels->value, s.values, (size_t)item.lanes * s.kernels->value);
+    if (p->kind >= BP_REDUCE_ARGMAX) {
+        memcpy(w->indices + at, s.indices, (size_t)item.lanes * sizeof *s.indices);
+    }
+}
+
+/* Joins the parts of all items, in their order. */
+static void join(const prepared *plan, const call *w) {
+    const bp__reduce_cut *cut = &plan->work.cut;
+    const bp__reduce_kernels *kernels = plan->kernels;
+    for (int64_t part = 1; part < cut->parts; part++) {
+        kernels->merge(cut->results, w->values, w->indices, w->values + (size_t)(part * cut->results) * kernels->value,
+                       w->indices + part * cut->results);
+    }
+    for (int64_t i = 0; i < cut->items; i++) {
+        const bp__reduce_item item = bp__reduce_item_at(&plan->work.problem.of.reduce, cut, i);
+        store(plan, w, &item, w->values + (size_t)item.result * kernels->value, w->indices + item.result);
+    }
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const prepared *plan = (const prepared *)self;
+    char *workspace = bp_operand_address(&exec->workspace);
+    call w = {.values = workspace};
+    bp__reduce_call_begin(&w.base, &plan->work, operands);
+    if (workspace) {
+        w.indices = (int64_t *)(void *)(workspace + plan->indices);
+    }
+    bp__reduce_stage(&w.base, compute);
+    if (plan->work.cut.parts > 1 && !bp__stopped(&w.base.stop)) {
+        join(plan, &w);
+    }
+    return bp__stop_status(&w.base.stop);
+}
+
+bp_status bp__reduce_plan(const bp_host *host, const bp_problem *problem, const bp__reduce_set *set, int threads,
+                          bp_prepared **result) {
+    prepared *plan = bp__reduce_work_new(host, problem, sizeof *plan, threads, run);
+    if (!plan) {
+        return BP_E_NO_MEMORY;
+    }
+    plan->kernels = &set->reduce[bp__reduce_type(problem->dtype)][problem->of.reduce.kind];
+    const bp__reduce_cut *cut = &plan->work.cut;
+    if (cut->parts > 1) {
+        const size_t values = (size_t)(cut->parts * cut->results);
+        plan->indices = (values * plan->kernels->value + 63) / 64 * 64;
+        plan->work.base.workspace = plan->indices + values * sizeof(int64_t);
+    }
+    *result = &plan->work.base;
+    return BP_OK;
+}

@@ -1,0 +1,430 @@
+/* test_reduce.c - reductions of random shapes, axes and layouts against sums, products and comparisons in long double,
+ * one element at a time; unusual values; refused calls; and that threads change no bit. */
+#include "backplane.h"
+
+#include "support/pool.h"
+#include "support/arrays.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define I64(...) ((const int64_t[]){__VA_ARGS__})
+#define I32(...) ((const int32_t[]){__VA_ARGS__})
+
+enum { CASES = 3000, KINDS = 7 };
+
+static const char *const settings[] = {"", "cpu.capability=default", "cpu.capability=avx2", "num_threads=2"};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+/* ---- Cases ---- */
+
+typedef struct reduction {
+    bp_reduce_kind kind;
+    bp_dtype dtype;
+    test_array input, output;
+    int32_t axes[BP_MAX_NDIM], axis_count;
+    bool all, keep, reduced[BP_MAX_NDIM];
+    char text[160];
+} reduction;
+
+static bool floating(bp_dtype dtype) {
+    return dtype <= BP_F64;
+}
+
+/* Numbers whose products are exact, or with equal ones among them, or any. */
+static void fill(reduction *c) {
+    const int64_t nan = test_array_between(0, 3) == 0 ? test_array_between(0, 40) : -1;
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
+        if (!floating(c->dtype)) {
+            const int64_t wide = test_array_between(0, 1) ? test_array_between(-5, 5) : (int64_t)test_array_random;
+            test_array_set_i64(&c->input, i, c->dtype == BP_I32 ? (int32_t)wide : wide);
+        } else if (c->kind == BP_REDUCE_PROD) {
+            test_array_set(&c->input, i, ldexp(test_array_between(0, 1) ? 1 : -1, (int)test_array_between(-1, 1)));
+        } else if (c->kind >= BP_REDUCE_MAX) {
+            test_array_set(&c->input, i, i == nan ? NAN : (double)test_array_between(-8, 8));
+        } else {
+            test_array_set(&c->input, i, 3 + 100 * test_array_uniform());
+        }
+    }
+}
+
+static void begin(reduction *c, bp_dtype dtype, bp_reduce_kind kind, int ndim, const int64_t *shape) {
+    int64_t out_shape[BP_MAX_NDIM];
+    int32_t out_ndim;
+    memset(c, 0, sizeof *c);
+    c->kind = kind;
+    c->dtype = dtype;
+    c->all = test_array_between(0, 4) == 0;
+    c->keep = test_array_between(0, 1);
+    for (int d = ndim - 1; d >= 0; d--) {
+        c->reduced[d] = c->all || test_array_between(0, 1);
+        if (c->reduced[d] && !c->all) {
+            c->axes[c->axis_count++] = test_array_between(0, 1) ? d : d - ndim;
+        }
+    }
+    test_array_make(&c->input, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
+    assert_int_equal(
+        bp_reduce_shape(&c->input.view.tensor, c->all ? NULL : c->axes, c->axis_count, c->keep, &out_ndim, out_shape),
+        BP_OK);
+    const bool wide =
+        kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && dtype == BP_I32 && test_array_between(0, 1));
+    test_array_make(&c->output, wide ? BP_I64 : dtype, out_ndim, out_shape,
+                    (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
+    fill(c);
+    int length = snprintf(c->text, sizeof c->text, "%s kind %d%s%s, sizes", bp_dtype_name(dtype), (int)kind,
+                          c->keep ? ", keep" : "", wide ? " i64" : "");
+    for (int d = 0; d < ndim && length < (int)sizeof c->text; d++) {
+        length += snprintf(c->text + length, sizeof c->text - (size_t)length, " %d%s", (int)shape[d],
+                           c->reduced[d] ? "r" : "");
+    }
+}
+
+static void end(reduction *c) {
+    test_array_free(&c->input);
+    test_array_free(&c->output);
+}
+
+static void run(const reduction *c, const char *setting) {
+    bp_options *options;
+    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    if (bp_reduce_run(options, c->kind, &c->input.view.tensor, c->all ? NULL : c->axes, c->axis_count, c->keep,
+                      &c->output.view.tensor) != BP_OK) {
+        fail_msg("%s: %s", c->text, bp_last_error());
+    }
+    bp_options_release(options);
+}
+
+/* ---- Reference ---- */
+
+/* What is known of the elements of one result. */
+typedef struct expected {
+    int64_t count, best;
+    uint64_t sum, product;                    /* of integers */
+    long double real_sum, size, real_product; /* size: of the magnitudes */
+} expected;
+
+/* Whether element i is more extreme than element j of the input. */
+static bool exceeds(const reduction *c, int64_t i, int64_t j) {
+    const bool least = c->kind == BP_REDUCE_MIN || c->kind == BP_REDUCE_ARGMIN;
+    if (!floating(c->dtype)) {
+        const int64_t x = test_array_get_i64(&c->input, i), y = test_array_get_i64(&c->input, j);
+        return least ? x < y : x > y;
+    }
+    const double x = test_array_get(&c->input, i), y = test_array_get(&c->input, j);
+    return !isnan(y) && (isnan(x) || (least ? x < y : x > y));
+}
+
+/* Returns the index of the result of an element, and writes its index among the reduced ones. */
+static int64_t result_of(const reduction *c, int64_t index, int64_t *among) {
+    const DLTensor *t = &c->input.view.tensor;
+    int64_t result = 0, stride = 1, reduced_stride = 1;
+    *among = 0;
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        int64_t *to = c->reduced[d] ? among : &result, *by = c->reduced[d] ? &reduced_stride : &stride;
+        *to += index % t->shape[d] * *by;
+        *by *= t->shape[d];
+        index /= t->shape[d];
+    }
+    return result;
+}
+
+static void compare_one(const reduction *c, int64_t i, const expected *e) {
+    int64_t among;
+    const bool exact = e->best < 0 || c->kind < BP_REDUCE_MAX;
+    if (c->kind >= BP_REDUCE_ARGMAX) {
+        result_of(c, e->best, &among);
+        if (test_array_get_i64(&c->output, i) != among) {
+            fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i,
+                     (long long)test_array_get_i64(&c->output, i), (long long)among);
+        }
+        return;
+    }
+    if (!floating(c->dtype)) {
+        const uint64_t sum = c->kind == BP_REDUCE_SUM ? e->sum : e->product;
+        const int64_t want = exact ? (int64_t)sum : test_array_get_i64(&c->input, e->best);
+        const int64_t got = test_array_get_i64(&c->output, i);
+        if (c->output.dtype == BP_I32 ? got != (int32_t)want : got != want) {
+            fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i, (long long)got, (long long)want);
+        }
+        return;
+    }
+    const double got = test_array_get(&c->output, i);
+    long double want = !exact ? test_array_get(&c->input, e->best) : e->real_sum;
+    double bound = 0;
+    if (c->kind == BP_REDUCE_PROD) { /* products of powers of 2 are rounded only at the end */
+        test_array rounded;
+        test_array_make(&rounded, c->dtype, 0, NULL, TEST_COMPACT);
+        test_array_set(&rounded, 0, (double)e->real_product);
+        want = test_array_get(&rounded, 0);
+        test_array_free(&rounded);
+    } else if (exact) {
+        const long double divisor = c->kind == BP_REDUCE_MEAN ? e->count : 1;
+        want /= divisor;
+        bound = (double)(e->count * 0x1p-53L * e->size / divisor +
+                         (c->dtype < BP_F32 ? 1.01L : 1) * test_array_eps(c->dtype) * fabsl(want) * (1 + 0x1p-20L)) +
+                test_array_tiny(c->dtype);
+        if (c->dtype == BP_F16 && fabsl(want) >= 65519) {
+            return; /* overflows, or nearly so */
+        }
+    }
+    if (!(fabs(got - (double)want) <= bound) && !(isnan(got) && isnan(want)) && !(got == (double)want)) {
+        fail_msg("%s: result %d is %.17g instead of %.17g, bound %g", c->text, (int)i, got, (double)want, bound);
+    }
+}
+
+static void compare(const reduction *c) {
+    const int64_t results = test_array_count(&c->output);
+    expected *all = calloc((size_t)results + 1, sizeof *all);
+    assert_non_null(all);
+    for (int64_t i = 0; i < results; i++) {
+        all[i] = (expected){.best = -1, .product = 1, .real_product = 1};
+    }
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
+        int64_t among;
+        expected *e = &all[result_of(c, i, &among)];
+        e->count++;
+        e->best = e->best < 0 || exceeds(c, i, e->best) ? i : e->best;
+        if (floating(c->dtype)) {
+            const double x = test_array_get(&c->input, i);
+            e->real_sum += x;
+            e->size += fabs(x);
+            e->real_product *= x;
+        } else {
+            e->sum += (uint64_t)test_array_get_i64(&c->input, i);
+            e->product *= (uint64_t)test_array_get_i64(&c->input, i);
+        }
+    }
+    for (int64_t i = 0; i < results; i++) {
+        compare_one(c, i, &all[i]);
+    }
+    test_array_check_gaps(&c->output, c->text);
+    free(all);
+}
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
+
+static void random_cases(void **state) {
+    (void)state;
+    test_array_random = 11;
+    for (int i = 0; i < CASES; i++) {
+        const bp_dtype dtype = dtypes[i % 6];
+        bp_reduce_kind kind = (bp_reduce_kind)(i / 6 % KINDS);
+        kind = kind == BP_REDUCE_MEAN && !floating(dtype) ? BP_REDUCE_SUM : kind;
+        int64_t shape[6];
+        const int ndim = (int)test_array_between(0, 5);
+        for (int d = 0; d < ndim; d++) {
+            shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
+        }
+        if (ndim > 0 && test_array_between(0, 2) == 0) {
+            shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
+        }
+        if (ndim > 0 && kind < BP_REDUCE_MAX && test_array_between(0, 15) == 0) {
+            shape[test_array_between(0, ndim - 1)] = 0;
+        }
+        reduction c;
+        begin(&c, dtype, kind, ndim, shape);
+        run(&c, settings[i % SETTINGS]);
+        compare(&c);
+        end(&c);
+    }
+}
+
+/* Shapes whose blocks, parts and tiles end in all places. */
+static void long_rows(void **state) {
+    (void)state;
+    static const int64_t lengths[] = {63, 64, 65, 127, 8191, 8192, 8193, 70000, 140001};
+    test_array_random = 12;
+    for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths) * 12; i++) {
+        const int64_t n = lengths[i / 12];
+        const int64_t shapes[][2] = {{n, 1}, {2, n}, {n, n < 9000 ? 17 : 3}};
+        reduction c;
+        begin(&c, dtypes[i % 4], (bp_reduce_kind)(i % KINDS), 2, shapes[i % 3]);
+        run(&c, settings[i % SETTINGS]);
+        compare(&c);
+        end(&c);
+    }
+}
+
+/* ---- Values ---- */
+
+static double one(bp_reduce_kind kind, int64_t n, const double *x) {
+    double y = -1;
+    int64_t index = -1;
+    bp_view in, out;
+    assert_int_equal(bp_view_init(&in, (void *)(uintptr_t)x, BP_F64, 1, &n, NULL), BP_OK);
+    const bool position = kind >= BP_REDUCE_ARGMAX;
+    assert_int_equal(bp_view_init(&out, position ? (void *)&index : &y, position ? BP_I64 : BP_F64, 0, I64(0), NULL),
+                     BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, kind, &in.tensor, NULL, 0, 0, &out.tensor), BP_OK);
+    return position ? (double)index : y;
+}
+
+static void values(void **state) {
+    (void)state;
+    const double least[] = {-INFINITY, -INFINITY, -INFINITY}, nans[] = {1, NAN, INFINITY, NAN},
+                 mixed[] = {INFINITY, 1, -INFINITY}, tiny[] = {0x1p-1074, 0x1p-1074, 0x1p-1073},
+                 huge[] = {0x1.fffffffffffffp1023, 0x1.fffffffffffffp1023}, cancel[] = {0x1p53, 1, -0x1p53};
+    assert_true(one(BP_REDUCE_MAX, 3, least) == -INFINITY);
+    assert_true(one(BP_REDUCE_ARGMAX, 3, least) == 0);
+    assert_true(one(BP_REDUCE_ARGMIN, 3, least) == 0);
+    assert_true(isnan(one(BP_REDUCE_MAX, 4, nans)));
+    assert_true(isnan(one(BP_REDUCE_MIN, 4, nans)));
+    assert_true(isnan(one(BP_REDUCE_SUM, 4, nans)));
+    assert_true(one(BP_REDUCE_ARGMAX, 4, nans) == 1);
+    assert_true(one(BP_REDUCE_ARGMIN, 4, nans) == 1);
+    assert_true(isnan(one(BP_REDUCE_SUM, 3, mixed)));
+    assert_true(one(BP_REDUCE_SUM, 3, tiny) == 0x1p-1072);
+    assert_true(one(BP_REDUCE_SUM, 2, huge) == INFINITY);
+    assert_true(fabs(one(BP_REDUCE_SUM, 3, cancel) - 1) <= 3 * 0x1p-53 * 0x1p54);
+    assert_true(one(BP_REDUCE_SUM, 0, cancel) == 0);
+    assert_true(one(BP_REDUCE_PROD, 0, cancel) == 1);
+    assert_true(isnan(one(BP_REDUCE_MEAN, 0, cancel)));
+}
+
+/* Sums of f16 and f32 do not overflow, and lose nothing, before they are rounded. */
+static void wide_sums(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    static float x[N];
+    float y;
+    bp_view in, out;
+    assert_int_equal(bp_view_init(&in, x, BP_F32, 1, I64(N), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&out, &y, BP_F32, 0, I64(0), NULL), BP_OK);
+    for (int i = 0; i < N; i++) {
+        x[i] = 0x1p24f + (float)(i % 2 * 2);
+    }
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, &in.tensor, NULL, 0, 0, &out.tensor), BP_OK);
+    assert_true(y == 0x1p24f); /* 2^24 + 1 rounds to even */
+    for (int i = 0; i < N; i++) {
+        x[i] = 3e38f;
+    }
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, &in.tensor, NULL, 0, 0, &out.tensor), BP_OK);
+    assert_true(y == 3e38f);
+}
+
+/* A dimension of stride 0 is read as often as it says. */
+static void broadcast(void **state) {
+    (void)state;
+    float x[3] = {1, 2, 4}, y[5];
+    bp_view in, out;
+    assert_int_equal(bp_view_init(&in, x, BP_F32, 2, I64(5, 3), I64(0, 1)), BP_OK);
+    assert_int_equal(bp_view_init(&out, y, BP_F32, 1, I64(5), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, &in.tensor, I32(1), 1, 0, &out.tensor), BP_OK);
+    assert_true(y[0] == 7 && y[4] == 7);
+    assert_int_equal(bp_view_init(&out, y, BP_F32, 1, I64(3), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, &in.tensor, I32(0), 1, 0, &out.tensor), BP_OK);
+    assert_true(y[0] == 5 && y[2] == 20);
+}
+
+/* ---- Errors ---- */
+
+static void refused(void **state) {
+    (void)state;
+    float x[12], y[12] = {7};
+    int64_t index[12], shape[BP_MAX_NDIM];
+    int32_t ndim;
+    bp_view in, out, at, bad, none;
+    assert_int_equal(bp_view_init(&in, x, BP_F32, 2, I64(3, 4), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&out, y, BP_F32, 1, I64(3), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&at, index, BP_I64, 1, I64(3), NULL), BP_OK);
+    const DLTensor *i = &in.tensor, *o = &out.tensor;
+    assert_int_equal(bp_reduce_run(NULL, (bp_reduce_kind)7, i, I32(1), 1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, NULL, I32(1), 1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), 1, 0, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(2), 1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(-3), 1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1, -1), 2, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), -1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, NULL, 1, 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(0), 1, 0, o), BP_E_SHAPE);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), 1, 1, o), BP_E_SHAPE);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, i, I32(1), 1, 0, o), BP_E_DTYPE);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), 1, 0, &at.tensor), BP_E_DTYPE);
+    assert_int_equal(bp_view_init(&bad, index, BP_I64, 2, I64(3, 4), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, &bad.tensor, I32(1), 1, 0, &at.tensor), BP_E_DTYPE);
+    assert_int_equal(bp_view_init(&bad, x, BP_BOOL, 2, I64(3, 4), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, &bad.tensor, I32(1), 1, 0, o), BP_E_DTYPE);
+    assert_int_equal(bp_view_init(&bad, x + 2, BP_F32, 1, I64(3), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), 1, 0, &bad.tensor), BP_E_OVERLAP);
+    assert_int_equal(bp_view_init(&bad, y, BP_F32, 1, I64(3), I64(0)), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, I32(1), 1, 0, &bad.tensor), BP_E_OVERLAP);
+    assert_int_equal(bp_view_init(&none, x, BP_F32, 2, I64(3, 0), NULL), BP_OK);
+    for (int kind = BP_REDUCE_MAX; kind <= BP_REDUCE_ARGMIN; kind++) {
+        assert_int_equal(bp_reduce_run(NULL, (bp_reduce_kind)kind, &none.tensor, I32(1), 1, 0,
+                                       kind < BP_REDUCE_ARGMAX ? o : &at.tensor),
+                         BP_E_SHAPE);
+    }
+    assert_int_equal(bp_reduce_shape(i, I32(4), 1, 0, &ndim, shape), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_shape(i, I32(1), 1, 0, NULL, shape), BP_E_ARGUMENT);
+    assert_true(y[0] == 7); /* nothing was written */
+    /* Extremes of no elements into no results are fine. */
+    assert_int_equal(bp_view_init(&bad, y, BP_F32, 1, I64(0), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MAX, &none.tensor, I32(0), 1, 0, &bad.tensor), BP_OK);
+}
+
+/* ---- Plans and threads ---- */
+
+static void plans(void **state) {
+    (void)state;
+    float x[6] = {1, 2, 3, 4, 5, 6}, y[2] = {0, 0};
+    bp_view in, out;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    assert_int_equal(bp_view_init(&in, NULL, BP_F32, 2, I64(2, 3), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&out, NULL, BP_F32, 1, I64(2), NULL), BP_OK);
+    assert_int_equal(bp_reduce_plan(&plan, NULL, BP_REDUCE_SUM, &in.tensor, I32(1), 1, 0, &out.tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{x, 0}, {y, 0}}, NULL), BP_OK);
+    bp_plan_release(plan);
+    assert_true(y[0] == 6 && y[1] == 15);
+    assert_int_equal(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, &in.tensor, I32(1), 1, 0, &out.tensor),
+                     BP_OK);
+    assert_non_null(strstr(bp_explanation_text(explanation), "f32 sum of 2 x 3 elements"));
+    bp_explanation_release(explanation);
+    /* A plan of an empty output. */
+    assert_int_equal(bp_view_init(&in, NULL, BP_F32, 2, I64(0, 3), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&out, NULL, BP_F32, 1, I64(0), NULL), BP_OK);
+    assert_int_equal(bp_reduce_plan(&plan, NULL, BP_REDUCE_SUM, &in.tensor, I32(1), 1, 0, &out.tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{NULL, 0}, {NULL, 0}}, NULL), BP_OK);
+    bp_plan_release(plan);
+}
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    static const int64_t shapes[][3] = {{300000, 1, 1}, {3, 90000, 1}, {90000, 3, 1}, {400, 300, 5}, {7, 260, 200}};
+    static const char *const more[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
+    test_array_random = 13;
+    for (int i = 0; i < 5 * KINDS * 4; i++) {
+        reduction c;
+        begin(&c, dtypes[i % 4], (bp_reduce_kind)(i / 5 % KINDS), 3, shapes[i % 5]);
+        const size_t bytes = (size_t)c.output.all * bp_dtype_size(c.output.dtype);
+        char *kept = malloc(bytes);
+        assert_non_null(kept);
+        run(&c, "num_threads=1");
+        memcpy(kept, c.output.memory, bytes);
+        for (int j = 0; j < 3; j++) {
+            run(&c, more[j]);
+            if (memcmp(kept, c.output.memory, bytes) != 0) {
+                fail_msg("%s: %s changes bits", c.text, more[j]);
+            }
+        }
+        free(kept);
+        end(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_cases), cmocka_unit_test(long_rows),
+        cmocka_unit_test(values),       cmocka_unit_test(wide_sums),
+        cmocka_unit_test(broadcast),    cmocka_unit_test(refused),
+        cmocka_unit_test(plans),        cmocka_unit_test(threads_do_not_change_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_stop_pool);
+}
