@@ -46,7 +46,7 @@ typedef struct bp__rnn_kernels {
     size_t number; /* bytes */
     /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (BP__RNN_VECTORS or one of both); row i
      * of A is item[i], or i without items (NULL). Sums of `block` terms are added up, as in products of matrices, so
-     * that these have the same bits. */
+     * that these have equal bits. */
     void (*product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *a, int64_t a_row,
                     const int64_t *item, const void *panel, void *sums);
     void (*forward[4])(const bp__rnn_row *row); /* of each bp_rnn_mode */
