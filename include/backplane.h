@@ -15,6 +15,7 @@
  *   linalg.h    linear algebra
  *   fft.h       Fourier transforms
  *   conv.h      convolutions and their gradients
+ *   linear.h    linear layers and their gradients
  *   pool.h      pooling and its gradients
  *   norm.h      batch normalization and its gradients
  *   attention.h attention and its gradients
@@ -42,6 +43,7 @@
 #include "backplane/matmul.h"
 #include "backplane/linalg.h"
 #include "backplane/conv.h"
+#include "backplane/linear.h"
 #include "backplane/pool.h"
 #include "backplane/norm.h"
 #include "backplane/attention.h"

@@ -462,6 +462,14 @@ BACKPLANE_OBJECT(plan, conv_plan, (const bp_conv_call &call, const options *o = 
 BACKPLANE_OBJECT(explanation, conv_explain, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
                  bp_conv_explain(made.put(), detail::of(o), &call))
 
+/* Linear layers: see linear.h. */
+BACKPLANE_FUNCTION(linear_run, (const bp_linear_call &call, const options *o = nullptr),
+                   bp_linear_run(detail::of(o), &call))
+BACKPLANE_OBJECT(plan, linear_plan, (const bp_linear_call &call, const options *o = nullptr), (made, call, o),
+                 bp_linear_plan(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(explanation, linear_explain, (const bp_linear_call &call, const options *o = nullptr), (made, call, o),
+                 bp_linear_explain(made.put(), detail::of(o), &call))
+
 /* Attention: see attention.h. The call names its tensors, as those of convolutions do. */
 BACKPLANE_FUNCTION(attention_run, (const bp_attention_call &call, const options *o = nullptr),
                    bp_attention_run(detail::of(o), &call))

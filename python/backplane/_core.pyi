@@ -163,6 +163,18 @@ def conv(
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
+def linear(
+    pass_: int,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    output: Any,
+    with_bias: bool,
+    relu: bool,
+    settings: _Settings,
+    explains: bool,
+    /,
+) -> Any: ...
 def pool(
     average: bool,
     backward: bool,

@@ -405,6 +405,9 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
 PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- linear.c ---- */
+PyObject *core_linear(PyObject *module, PyObject *arguments);
+
 /* ---- pool.c ---- */
 
 PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);

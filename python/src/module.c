@@ -96,6 +96,7 @@ static PyMethodDef functions[] = {
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
     {"conv", WITH_NAMES(core_conv), "A convolution or a gradient, None where `out` was given, or its explanation."},
+    {"linear", core_linear, METH_VARARGS, "A linear layer or gradients, None where `out` was given, or its explanation."},
     {"pool", WITH_NAMES(core_pool), "Pooling or its gradient, with the indices as a tuple, or its explanation."},
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},

@@ -1,4 +1,4 @@
-"""Convolutions, pooling, batch normalization, attention and recurrent layers with the names and arguments of
+"""Convolutions, linear layers, pooling, batch normalization, attention and recurrent layers with the names and arguments of
 torch.nn.functional and torch.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
@@ -14,6 +14,8 @@ otherwise a backplane.Tensor.
 [[10.0, 32.0, 4.0]]
 >>> conv_transpose1d(signal, kernel).tolist()
 [[1.0, 12.0, 23.0, 34.0, 40.0]]
+>>> linear(signal, memoryview(array("d", [1, 0, 0, 1])).cast("B").cast("d", (1, 4))).tolist()
+[[5.0]]
 >>> max_pool1d(signal, 2, return_indices=True)[1].tolist()
 [[1, 3]]
 >>> avg_pool1d(signal, 3, stride=1, padding=1, count_include_pad=False).tolist()
@@ -30,6 +32,7 @@ from __future__ import annotations
 from ..backends._module import close as _close
 from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
+from ._linear import linear
 from ._normalization import batch_norm
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
@@ -52,6 +55,7 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "gru",
+    "linear",
     "lstm",
     "max_pool1d",
     "max_pool2d",

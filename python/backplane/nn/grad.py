@@ -1,5 +1,5 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of pooling, batch normalization,
-attention and recurrent layers.
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of linear layers, pooling, batch
+normalization, attention and recurrent layers.
 
 >>> from array import array
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))
@@ -18,6 +18,7 @@ from __future__ import annotations
 from ..backends._module import close as _close
 from ._attention import scaled_dot_product_attention_gradients
 from ._convolution import input_gradient, weight_gradient
+from ._linear import linear_input, linear_weight
 from ._normalization import batch_norm_gradients
 from ._pooling import adaptive_avg_pool_gradient, adaptive_max_pool_gradient, avg_pool_gradient, max_pool_gradient
 from ._recurrent import gru_gradients, lstm_gradients, rnn_relu_gradients, rnn_tanh_gradients
@@ -40,6 +41,8 @@ __all__ = [
     "conv3d_input",
     "conv3d_weight",
     "gru_gradients",
+    "linear_input",
+    "linear_weight",
     "lstm_gradients",
     "max_pool1d_input",
     "max_pool2d_input",

@@ -1,0 +1,55 @@
+/* linear.h - computes linear layers and their gradients, with the meanings of torch.nn.functional.linear.
+ *
+ * Shapes: input ... x I, weight O x I, bias O, output ... x O, with the same leading dimensions, of which there may be
+ * none. O and I are at least 1. For each row,
+ *
+ *     output[o] = bias[o] + sum over i of weight[o,i] input[i]
+ *
+ * An absent bias is 0. With `relu`, negative results become 0, and NaN stays NaN. INPUT computes the gradient by the
+ * input, WEIGHT those by weight and bias (optional), from the gradient by the output. If there are no rows, the last
+ * two are 0.
+ *
+ * A linear layer is a convolution whose window has one element, and the rows are its positions. So candidates,
+ * settings (`conv.*`), element types, precision and bits are those of conv.h, and explanations describe a convolution.
+ * A plan has the operands {input, weight, bias, output}, {output, weight, NULL, input} or {input, output, weight,
+ * bias}. Networks pack the weight once (bp_plan_pack(), operand 1 of a forward plan).
+ *
+ * Tensors may have any strides. Input and output are read where they are. After neighbours were merged as far as the
+ * strides of both allow, at most four leading dimensions may be left (BP_E_LAYOUT); compact tensors have one.
+ *
+ * All functions are thread-safe. Errors: those of conv.h, and BP_E_LAYOUT as stated.
+ */
+#ifndef BACKPLANE_LINEAR_H
+#define BACKPLANE_LINEAR_H
+
+#include "backplane/conv.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum bp_linear_pass {
+    BP_LINEAR_FORWARD, /* output from input, weight and bias (optional) */
+    BP_LINEAR_INPUT,   /* gradient by input, from weight and the gradient by output; bias must be NULL */
+    BP_LINEAR_WEIGHT   /* gradients by weight and bias (optional), from input and the gradient by output */
+} bp_linear_pass;
+
+/* One call. Members that are 0 or NULL have their defaults. */
+typedef struct bp_linear_call {
+    size_t struct_size; /* sizeof(bp_linear_call) */
+    bp_linear_pass pass;
+    int relu;                                       /* FORWARD only */
+    const DLTensor *input, *weight, *bias, *output; /* the tensors, or the gradients by them; bias may be NULL */
+} bp_linear_call;
+
+/* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may
+ * be NULL. Release a plan with bp_plan_release(), an explanation with bp_explanation_release(). */
+BP_API bp_status bp_linear_run(const bp_options *options, const bp_linear_call *call);
+BP_API bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_linear_call *call);
+BP_API bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *options, const bp_linear_call *call);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

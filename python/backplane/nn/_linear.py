@@ -1,0 +1,80 @@
+"""Linear layers for backplane.nn.functional, and their gradients for backplane.nn.grad."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+from .. import _core
+from .._convert import floating
+from .._products import SettingsArgument, _like
+from ._convolution import FORWARD, INPUT, WEIGHT, _finish
+
+
+def _optional(name: str, array: Any) -> Any:
+    return None if array is None else floating(name, array)
+
+
+def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    input, weight = floating(name, of["input"]), floating(name, of["weight"])
+    result = _core.linear(
+        FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, bool(of["relu"]), of["settings"], explains
+    )
+    return result if explains else of["out"] if result is None else _like(result, input, weight)
+
+
+def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    weight, gradient = floating(name, of["weight"]), floating(name, of["grad_output"])
+    result = _core.linear(INPUT, None, weight, None, gradient, False, False, of["settings"], explains)
+    return result if explains else _like(result, gradient, weight)
+
+
+def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    input, gradient, bias = floating(name, of["input"]), floating(name, of["grad_output"]), bool(of["bias"])
+    result = _core.linear(WEIGHT, input, None, None, gradient, bias, False, of["settings"], explains)
+    if explains:
+        return result
+    return tuple(_like(r, input, gradient) for r in result) if bias else _like(result, input, gradient)
+
+
+def linear(
+    input: Any, weight: Any, bias: Any = None, *, relu: bool = False, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    of = dict(input=input, weight=weight, bias=bias, relu=relu, out=out, settings=settings)
+    return _forward("linear", of, False)
+
+
+def linear_input(weight: Any, grad_output: Any, *, settings: SettingsArgument = None) -> Any:
+    return _input("linear_input", dict(weight=weight, grad_output=grad_output, settings=settings), False)
+
+
+def linear_weight(input: Any, grad_output: Any, bias: bool = False, *, settings: SettingsArgument = None) -> Any:
+    return _weight("linear_weight", dict(input=input, grad_output=grad_output, bias=bias, settings=settings), False)
+
+
+_finish(
+    linear,
+    "backplane.nn.functional",
+    "linear",
+    """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O).
+
+    As torch.nn.functional.linear. With ``relu``, negative results become 0. ``out`` is written in place and returned.
+    """,
+    _forward,
+)
+_finish(
+    linear_input,
+    "backplane.nn.grad",
+    "linear_input",
+    """Computes the gradient of linear() by its input, from the gradient by its output.""",
+    _input,
+)
+_finish(
+    linear_weight,
+    "backplane.nn.grad",
+    "linear_weight",
+    """Computes the gradient of linear() by its weight, from the gradient by its output.
+
+    With ``bias``, returns a tuple of the gradients by weight and bias.
+    """,
+    _weight,
+)

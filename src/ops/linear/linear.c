@@ -1,0 +1,170 @@
+/* linear.c - linear layers, as convolutions with a window of one element whose positions are the rows. */
+#include "backplane/linear.h"
+
+#include "dispatch/internal.h"
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MOST_DIMENSIONS (1 + BP_CONV_NDIM) /* of rows: items and positions */
+
+/* The convolution of a call, and the tensors that it reads and writes. */
+typedef struct layer {
+    bp_conv_call call;
+    bp_view input, weight, output;
+} layer;
+
+/* The leading dimensions of input and output: sizes, and strides of both. */
+typedef struct rows {
+    int count;
+    int64_t size[BP_MAX_NDIM], input[BP_MAX_NDIM], output[BP_MAX_NDIM];
+} rows;
+
+static bp_status check_rank(const DLTensor *tensor, const char *name, int least, int most) {
+    BP__TRY(bp__tensor_check(tensor, name, true));
+    return tensor->ndim >= least && tensor->ndim <= most
+               ? BP_OK
+               : bp__fail(BP_E_SHAPE, "linear: %s has %d dimensions; it must have %s%d", name, tensor->ndim,
+                          least == most ? "" : "at least ", least);
+}
+
+static bp_status check_shapes(const bp_linear_call *call) {
+    BP__TRY(check_rank(call->input, "input", 1, BP_MAX_NDIM));
+    BP__TRY(check_rank(call->output, "output", 1, BP_MAX_NDIM));
+    BP__TRY(check_rank(call->weight, "weight", 2, 2));
+    const DLTensor *input = call->input, *output = call->output, *weight = call->weight;
+    if (input->shape[input->ndim - 1] != weight->shape[1]) {
+        return bp__fail(BP_E_SHAPE, "linear: a row of input has %" PRId64 " elements, a row of weight %" PRId64,
+                        input->shape[input->ndim - 1], weight->shape[1]);
+    }
+    if (weight->shape[0] == 0 || weight->shape[1] == 0) {
+        return bp__fail(BP_E_SHAPE, "linear: weight is %" PRId64 " x %" PRId64 "; both sizes must be at least 1",
+                        weight->shape[0], weight->shape[1]);
+    }
+    int64_t wanted[BP_MAX_NDIM];
+    for (int d = 0; d < input->ndim; d++) {
+        wanted[d] = d + 1 < input->ndim ? input->shape[d] : weight->shape[0];
+    }
+    if (output->ndim != input->ndim || memcmp(output->shape, wanted, (size_t)input->ndim * sizeof *wanted) != 0) {
+        char want[256], got[256];
+        return bp__fail(BP_E_SHAPE, "linear: output has shape %s; it must have shape %s",
+                        bp__shape_text(output->ndim, output->shape, got, sizeof got),
+                        bp__shape_text(input->ndim, wanted, want, sizeof want));
+    }
+    if (call->bias) {
+        BP__TRY(check_rank(call->bias, "bias", 1, 1));
+        if (call->bias->shape[0] != weight->shape[0]) {
+            return bp__fail(BP_E_SHAPE, "linear: bias has %" PRId64 " elements, weight has %" PRId64 " rows",
+                            call->bias->shape[0], weight->shape[0]);
+        }
+    }
+    return BP_OK;
+}
+
+/* Collects the leading dimensions without those of size 1, and merges neighbours. Without rows there is one, of size 0.
+ */
+static void collect(rows *r, const bp_linear_call *call, const int64_t *input, const int64_t *output) {
+    r->count = 0;
+    for (int d = 0; d < call->input->ndim - 1; d++) {
+        const int64_t size = call->input->shape[d];
+        if (size == 0) {
+            *r = (rows){.count = 1};
+            return;
+        }
+        const int last = r->count - 1;
+        const bool follows = last >= 0 && r->input[last] == input[d] * size && r->output[last] == output[d] * size;
+        const int at = follows ? last : r->count;
+        r->size[at] = follows ? r->size[at] * size : size;
+        r->input[at] = input[d];
+        r->output[at] = output[d];
+        r->count = at + (size > 1 || follows);
+    }
+}
+
+static void set_view(bp_view *view, const DLTensor *tensor, int ndim) {
+    view->tensor = *tensor;
+    view->tensor.ndim = ndim;
+    view->tensor.shape = view->shape;
+    view->tensor.strides = view->strides;
+    for (int d = 0; d < ndim; d++) {
+        view->shape[d] = 1;
+        view->strides[d] = 0;
+    }
+}
+
+/* Makes the image of a tensor: items x channels x positions. The last rows are positions; if there are none at all, or
+ * more than positions, the first ones are items. */
+static void set_image(bp_view *view, const DLTensor *tensor, const rows *r, const int64_t *stride, int64_t step,
+                      int positions) {
+    const bool empty = r->count == 1 && r->size[0] == 0;
+    set_view(view, tensor, 2 + positions);
+    view->shape[1] = tensor->shape[tensor->ndim - 1];
+    view->strides[1] = step;
+    for (int i = 0; i < r->count; i++) {
+        const int d = empty || i == r->count - 1 - positions ? 0 : 2 + positions - r->count + i;
+        view->shape[d] = r->size[i];
+        view->strides[d] = stride[i];
+    }
+}
+
+static bp_status lower(layer *l, const bp_linear_call *given) {
+    static const bp_conv_pass passes[] = {BP_CONV_FORWARD, BP_CONV_INPUT, BP_CONV_WEIGHT};
+    bp_linear_call own;
+    const bp_linear_call *call = bp__struct_read(&own, sizeof own, given, "call");
+    if (!call) {
+        return BP_E_ARGUMENT;
+    }
+    if ((unsigned)call->pass > BP_LINEAR_WEIGHT) {
+        return bp__fail(BP_E_ARGUMENT, "linear: pass is no value of its enumeration");
+    }
+    BP__TRY(check_shapes(call));
+    int64_t input[BP_MAX_NDIM], output[BP_MAX_NDIM], weight[2];
+    bp__tensor_strides(call->input, input);
+    bp__tensor_strides(call->output, output);
+    bp__tensor_strides(call->weight, weight);
+    rows r;
+    collect(&r, call, input, output);
+    if (r.count > MOST_DIMENSIONS) {
+        return bp__fail(BP_E_LAYOUT,
+                        "linear: %d leading dimensions cannot be merged, because of the strides of input and output; "
+                        "at most %d can be read where they are",
+                        r.count, MOST_DIMENSIONS);
+    }
+    const int positions = r.count > 1 ? r.count - 1 : 1;
+    set_image(&l->input, call->input, &r, r.input, input[call->input->ndim - 1], positions);
+    set_image(&l->output, call->output, &r, r.output, output[call->output->ndim - 1], positions);
+    set_view(&l->weight, call->weight, 2 + positions);
+    for (int d = 0; d < 2; d++) {
+        l->weight.shape[d] = call->weight->shape[d];
+        l->weight.strides[d] = weight[d];
+    }
+    l->call = (bp_conv_call){.struct_size = sizeof l->call,
+                             .pass = passes[call->pass],
+                             .ndim = positions,
+                             .activation = call->relu ? BP_CONV_RELU : BP_CONV_LINEAR,
+                             .input = &l->input.tensor,
+                             .weight = &l->weight.tensor,
+                             .bias = call->bias,
+                             .output = &l->output.tensor};
+    return BP_OK;
+}
+
+bp_status bp_linear_run(const bp_options *options, const bp_linear_call *call) {
+    layer l;
+    BP__TRY(lower(&l, call));
+    return bp_conv_run(options, &l.call);
+}
+
+bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_linear_call *call) {
+    layer l;
+    BP__TRY(lower(&l, call));
+    return bp_conv_plan(plan, options, &l.call);
+}
+
+bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *options, const bp_linear_call *call) {
+    layer l;
+    BP__TRY(lower(&l, call));
+    return bp_conv_explain(explanation, options, &l.call);
+}

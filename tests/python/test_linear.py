@@ -1,0 +1,73 @@
+"""linear() and its gradients, against NumPy in f64."""
+
+import numpy as np
+import pytest
+
+import backplane as bp
+from backplane.nn import functional as F
+from backplane.nn import grad
+
+
+def whole(*shape, dtype="f4", seed=0):
+    return np.random.default_rng(seed).integers(-5, 6, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("leading", [(), (1,), (7,), (2, 3), (2, 0, 3), (2, 3, 1, 4)])
+def test_results(dtype, leading):
+    x, w, b = whole(*leading, 6, dtype=dtype), whole(5, 6, dtype=dtype, seed=1), whole(5, dtype=dtype, seed=2)
+    wanted = x.astype("f8") @ w.astype("f8").T
+    for bias in (None, b):
+        for relu in (False, True):
+            y = F.linear(x, w, bias, relu=relu)
+            exact = wanted if bias is None else wanted + bias
+            assert y.dtype == x.dtype
+            np.testing.assert_array_equal(y, np.maximum(exact, 0) if relu else exact)
+    out = np.full((*leading, 5), 9, dtype)
+    assert F.linear(x, w, b, out=out) is out
+    np.testing.assert_array_equal(out, wanted + b)
+
+
+def test_layouts():
+    x, w = whole(4, 3, 8).transpose(1, 0, 2)[:, :, ::2], whole(4, 5, seed=3).T
+    np.testing.assert_array_equal(F.linear(x, w), x @ w.T)
+    out = np.zeros((5, 4, 3), "f4").transpose(2, 1, 0)
+    F.linear(x, w, out=out)
+    np.testing.assert_array_equal(out, x @ w.T)
+
+
+def test_gradients():
+    x, w, g = whole(2, 3, 6), whole(5, 6, seed=1), whole(2, 3, 5, seed=4)
+    np.testing.assert_array_equal(grad.linear_input(w, g), g @ w)
+    by_weight = np.einsum("abo,abi->oi", g, x)
+    np.testing.assert_array_equal(grad.linear_weight(x, g), by_weight)
+    both = grad.linear_weight(x, g, bias=True)
+    np.testing.assert_array_equal(both[0], by_weight)
+    np.testing.assert_array_equal(both[1], g.sum((0, 1)))
+
+
+def test_settings_and_explanation():
+    x, w = whole(9, 6), whole(5, 6, seed=1)
+    explanation = bp.explain(F.linear, x, w, settings={"conv.preferred": "native:implicit"})
+    assert "implicit gemm" in str(explanation)
+    F.linear(x, w, settings={"conv.preferred": "native:implicit"})
+    assert bp.last_plan().algorithm.startswith("implicit gemm")
+
+
+def test_refusals():
+    x, w = whole(9, 6), whole(5, 6, seed=1)
+    for again in range(2):
+        with pytest.raises(ValueError, match="a row of input has 6 elements, a row of weight 7"):
+            F.linear(x, whole(5, 7))
+        with pytest.raises(ValueError, match="weight has 1 dimensions; it must have 2"):
+            F.linear(x, whole(6))
+        with pytest.raises(ValueError, match="bias has 4 elements, weight has 5 rows"):
+            F.linear(x, w, whole(4))
+        with pytest.raises(ValueError, match=r"output has shape \(9, 4\); it must have shape \(9, 5\)"):
+            F.linear(x, w, out=np.zeros((9, 4), "f4"))
+        with pytest.raises(TypeError, match="weight"):
+            F.linear(x, w.astype("f8"))
+        with pytest.raises(ValueError, match="input has 0 dimensions"):
+            F.linear(np.float32(3), w)
+        with pytest.raises(ValueError):
+            grad.linear_weight(x, whole(8, 5))
