@@ -26,7 +26,9 @@
  * that are NULL are not computed. There is no gradient by the mask.
  *
  * Kernels are algorithms: "flash" and "mem_efficient" need memory that does not grow with L times S, "math" keeps all
- * scores of an item for each thread. The settings cuda.flash_sdp, cuda.mem_efficient_sdp, cuda.math_sdp, cuda.cudnn_sdp
+ * scores of an item for each thread. "flash_bf16" is flash for FORWARD of BF16 on processors with AVX512_BF16: it
+ * rounds the weights to BF16 before it multiplies them by values, and denormal numbers count as 0. The settings of
+ * flash apply to it. The settings cuda.flash_sdp, cuda.mem_efficient_sdp, cuda.math_sdp, cuda.cudnn_sdp
  * and cuda.overrideable_sdp disable kernels, on all devices; the last one is for kernels with other names. If
  * cuda.sdp_priority was set, the first kernel of its list that accepts is chosen, otherwise the one with the lowest
  * cost.
@@ -34,8 +36,9 @@
  * Element types: F16, BF16, F32 and F64, the same for all tensors, except that a mask may also be BOOL or F32, and that
  * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. Tensors may have
  * any strides; keys and values with contiguous columns are read where they are. The written tensors must not overlap
- * the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash skips keys that
- * `is_causal` excludes for all rows that it computes together, so that NaN in their values need not reach the output.
+ * the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash and flash_bf16 skip
+ * keys that `is_causal` excludes for all rows that they compute together, so that NaN in their values need not reach
+ * the output.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

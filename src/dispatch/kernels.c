@@ -54,6 +54,9 @@ void bp__kernels_add(const bp__kernels *kernels, bp__text *text) {
         for (int i = 0; i < kernels->count; i++) {
             const bp__kernel *kernel = &kernels->list[i];
             const int own = position(order, kernel->name);
+            if (i > 0 && strcmp(kernel->name, kernel[-1].name) == 0) {
+                continue;
+            }
             if ((own < 0 || own > BP__KERNELS_MOST ? BP__KERNELS_MOST : own) == at &&
                 bp__setting_int(kernel->enabled)) {
                 bp__text_addf(text, "%s,", kernel->name);

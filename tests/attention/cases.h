@@ -26,6 +26,7 @@ typedef struct attention_case {
     bp_attention_call call;
     strided_tensor tensor[BP_ATTENTION_TENSORS];
     int64_t seed[2];
+    double weight_error; /* relative, of each weight that the kernel rounds before it is multiplied by values */
     char text[256];
 } attention_case;
 
@@ -37,6 +38,11 @@ void attention_begin(attention_case *c, const attention_shape *shape);
 /* Turns a forward call that ran into one for the gradients. */
 void attention_turn(attention_case *c);
 void attention_end(attention_case *c);
+
+/* Runs the call with these settings, and notes what its kernel rounds; the test fails if the call does. */
+void attention_run(attention_case *c, const char *settings);
+/* Runs it on 1, 2, 3 and 7 threads; the test fails if the written tensors differ in any bit. */
+void attention_compare_threads(attention_case *c, const char *settings);
 
 /* Compare the written tensors with the reference; the test fails if they differ by more than rounding, or if the memory
  * between their elements was written. */

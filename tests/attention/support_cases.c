@@ -209,3 +209,57 @@ void attention_end(attention_case *c) {
         free(c->tensor[i].used);
     }
 }
+
+/* ---- Runs ---- */
+
+void attention_run(attention_case *c, const char *settings) {
+    bp_options *options = NULL;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    const bp_status status = bp_attention_run(options, &c->call);
+    if (status != BP_OK) {
+        fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
+    }
+    bp_options_release(options);
+    bp_plan_info info = {.struct_size = sizeof info}; /* there is no plan for empty tensors */
+    if (c->call.pass == BP_ATTENTION_FORWARD) {
+        c->weight_error = bp_last_plan(&info) == BP_OK && strcmp(info.algorithm, "flash_bf16") == 0 ? 0x1p-8 : 0;
+    }
+}
+
+/* Bytes of all written tensors. */
+static char *results(const attention_case *c, size_t *size) {
+    const int first = c->call.pass == BP_ATTENTION_FORWARD ? BP_ATTENTION_OUTPUT : BP_ATTENTION_QUERY_GRADIENT;
+    const int count = c->call.pass == BP_ATTENTION_FORWARD ? 2 : 3;
+    char *all = NULL;
+    *size = 0;
+    for (int i = first; i < first + count; i++) {
+        const size_t bytes = (size_t)c->tensor[i].all * bp_dtype_size(c->tensor[i].dtype);
+        all = realloc(all, *size + bytes);
+        assert_non_null(all);
+        memcpy(all + *size, c->tensor[i].memory, bytes);
+        *size += bytes;
+    }
+    return all;
+}
+
+void attention_compare_threads(attention_case *c, const char *kernel) {
+    static const int threads[] = {1, 2, 3, 7};
+    char *first = NULL, settings[160];
+    size_t size = 0;
+    for (int t = 0; t < 4; t++) {
+        snprintf(settings, sizeof settings, "%s, num_threads=%d", kernel, threads[t]);
+        attention_run(c, settings);
+        size_t own;
+        char *bytes = results(c, &own);
+        if (first && (own != size || memcmp(first, bytes, own) != 0)) {
+            fail_msg("%s: other bits on %d threads with %s", c->text, threads[t], kernel);
+        }
+        if (first) {
+            free(bytes);
+        } else {
+            first = bytes;
+            size = own;
+        }
+    }
+    free(first);
+}

@@ -189,8 +189,9 @@ static void compute_output(const attention_case *c, double *output, double *boun
                 }
                 output[line * s->value_size + e] = sum;
                 if (bound) {
-                    bound[line * s->value_size + e] = r.error * all + rounding(s->dtype) * fabs(sum) +
-                                                      1e-7 * rounding(s->dtype) + (s->dtype == BP_F16 ? 0x1p-24 : 0);
+                    bound[line * s->value_size + e] = (r.error + c->weight_error) * all +
+                                                      rounding(s->dtype) * fabs(sum) + 1e-7 * rounding(s->dtype) +
+                                                      (s->dtype == BP_F16 ? 0x1p-24 : 0);
                 }
             }
         }
@@ -238,10 +239,14 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
                   at_k = matrix_of(c, BP_ATTENTION_KEY, item), at_v = matrix_of(c, BP_ATTENTION_VALUE, item);
     const double *q = n->of[BP_ATTENTION_QUERY] + at_q, *g = n->of[BP_ATTENTION_OUTPUT_GRADIENT] + line * s->value_size,
                  *o = n->of[BP_ATTENTION_OUTPUT] + line * s->value_size;
-    double share = 0, share_size = 0;
+    double share = 0, share_size = 0, share_error = 0;
     for (int64_t e = 0; e < s->value_size; e++) {
         share += g[e] * o[e];
         share_size += fabs(g[e] * o[e]);
+        for (int64_t j = 0; j < s->keys && c->weight_error > 0; j++) {
+            const double term = n->of[BP_ATTENTION_VALUE][at_v + j * s->value_size + e] * r->weight[j];
+            share_error += c->weight_error * fabs(g[e] * term * kept(c, line, j));
+        }
     }
     for (int64_t j = 0; j < s->keys; j++) {
         const double w = r->weight[j], keep = kept(c, line, j);
@@ -256,10 +261,10 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
             of[2].bound[at] += (r->error + eps * (double)s->queries * 8) * fabs(w * keep * g[e]);
         }
         const double d = w * (slope - share) * scale;
-        /* The kernel math does not use the output, whose rounding is in `share`. */
+        /* The kernel math does not use the output, whose rounding is in `share`, with that of its weights. */
         const double error =
             fabs(w * scale) * (size * (r->error + ((double)(s->value_size + s->queries * 8) + 8) * eps) +
-                               share_size * rounding(s->dtype));
+                               share_size * rounding(s->dtype) + share_error);
         for (int64_t e = 0; e < s->size; e++) {
             of[0].value[at_q + e] += d * k[e];
             of[0].bound[at_q + e] += error * fabs(k[e]);

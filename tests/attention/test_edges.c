@@ -16,16 +16,6 @@ static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_s
                                       "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false"};
 enum { FLASH, EFFICIENT, MATH, KERNELS };
 
-static void run(attention_case *c, const char *settings) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    const bp_status status = bp_attention_run(options, &c->call);
-    if (status != BP_OK) {
-        fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
-    }
-    bp_options_release(options);
-}
-
 static void kernels_have_their_names(void **state) {
     static const char *const names[] = {"flash", "mem_efficient", "math"};
     (void)state;
@@ -34,15 +24,15 @@ static void kernels_have_their_names(void **state) {
     attention_begin(&c, &shape);
     for (int k = 0; k < KERNELS; k++) {
         bp_plan_info info = {.struct_size = sizeof info};
-        run(&c, kernels[k]);
+        attention_run(&c, kernels[k]);
         assert_int_equal(bp_last_plan(&info), BP_OK);
         assert_string_equal(info.algorithm, names[k]);
     }
-    run(&c, "cuda.sdp_priority=\"math,flash\"");
+    attention_run(&c, "cuda.sdp_priority=\"math,flash\"");
     bp_plan_info info = {.struct_size = sizeof info};
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_string_equal(info.algorithm, "math");
-    run(&c, "cuda.sdp_priority=\"math,efficient\", cuda.math_sdp=false");
+    attention_run(&c, "cuda.sdp_priority=\"math,efficient\", cuda.math_sdp=false");
     assert_int_equal(bp_last_plan(&info), BP_OK);
     assert_string_equal(info.algorithm, "mem_efficient");
     bp_options *options = NULL;
@@ -78,7 +68,7 @@ static void special_values_reach_the_output(void **state) {
         attention_begin(&c, &shape);
         strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
         strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
-        run(&c, kernels[i / 12 % KERNELS]);
+        attention_run(&c, kernels[i / 12 % KERNELS]);
         attention_compare_output(&c);
         attention_end(&c);
     }
@@ -98,7 +88,7 @@ static void huge_scores_do_not_overflow(void **state) {
                                        .scale = 1000,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        run(&c, kernels[i % KERNELS]);
+        attention_run(&c, kernels[i % KERNELS]);
         for (int64_t e = 0; e < strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]); e++) {
             assert_true(isfinite(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], e)));
         }
@@ -126,10 +116,10 @@ static void sizes_may_be_zero(void **state) {
                        : &shape.batch[0]) = 0;
         attention_case c;
         attention_begin(&c, &shape);
-        run(&c, kernels[i / 5]);
+        attention_run(&c, kernels[i / 5]);
         attention_compare_output(&c);
         attention_turn(&c);
-        run(&c, kernels[i / 5]);
+        attention_run(&c, kernels[i / 5]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }
@@ -154,48 +144,10 @@ static void long_keys_are_merged(void **state) {
                                        .causal = i % 5 == 1,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        run(&c, kernels[FLASH]);
+        attention_run(&c, kernels[FLASH]);
         attention_compare_output(&c);
         attention_end(&c);
     }
-}
-
-/* Bytes of all written tensors. */
-static char *results(const attention_case *c, size_t *size) {
-    const int first = c->call.pass == BP_ATTENTION_FORWARD ? BP_ATTENTION_OUTPUT : BP_ATTENTION_QUERY_GRADIENT;
-    const int count = c->call.pass == BP_ATTENTION_FORWARD ? 2 : 3;
-    char *all = NULL;
-    *size = 0;
-    for (int i = first; i < first + count; i++) {
-        const size_t bytes = (size_t)c->tensor[i].all * bp_dtype_size(c->tensor[i].dtype);
-        all = realloc(all, *size + bytes);
-        assert_non_null(all);
-        memcpy(all + *size, c->tensor[i].memory, bytes);
-        *size += bytes;
-    }
-    return all;
-}
-
-static void compare_threads(attention_case *c, const char *kernel) {
-    static const int threads[] = {1, 2, 3, 7};
-    char *first = NULL, settings[160];
-    size_t size = 0;
-    for (int t = 0; t < 4; t++) {
-        snprintf(settings, sizeof settings, "%s, num_threads=%d", kernel, threads[t]);
-        run(c, settings);
-        size_t own;
-        char *bytes = results(c, &own);
-        if (first && (own != size || memcmp(first, bytes, own) != 0)) {
-            fail_msg("%s: other bits on %d threads with %s", c->text, threads[t], kernel);
-        }
-        if (first) {
-            free(bytes);
-        } else {
-            first = bytes;
-            size = own;
-        }
-    }
-    free(first);
 }
 
 static void threads_do_not_change_bits(void **state) {
@@ -215,9 +167,9 @@ static void threads_do_not_change_bits(void **state) {
                                        .compact = true};
         attention_case c;
         attention_begin(&c, &shape);
-        compare_threads(&c, kernels[i / 4]);
+        attention_compare_threads(&c, kernels[i / 4]);
         attention_turn(&c);
-        compare_threads(&c, kernels[i / 4]);
+        attention_compare_threads(&c, kernels[i / 4]);
         attention_end(&c);
     }
 }
@@ -237,7 +189,7 @@ static void batch_does_not_change_bits(void **state) {
                                        .compact = true};
         attention_case c;
         attention_begin(&c, &shape);
-        run(&c, kernels[i / 4]);
+        attention_run(&c, kernels[i / 4]);
         const strided_tensor *output = &c.tensor[BP_ATTENTION_OUTPUT];
         const size_t bytes = (size_t)(shape.queries * shape.value_size) * bp_dtype_size(shape.dtype);
         char *kept = malloc(bytes), *last = output->memory + 19 * bytes;
@@ -251,7 +203,7 @@ static void batch_does_not_change_bits(void **state) {
                 tensor->shape[0] = 1;
             }
         }
-        run(&c, kernels[i / 4]);
+        attention_run(&c, kernels[i / 4]);
         assert_memory_equal(kept, last, bytes);
         free(kept);
         attention_end(&c);
@@ -289,9 +241,9 @@ static void gradients_are_slopes_of_the_loss(void **state) {
                                        .logsumexp = true};
         attention_case c;
         attention_begin(&c, &shape);
-        run(&c, kernels[i / 8]);
+        attention_run(&c, kernels[i / 8]);
         attention_turn(&c);
-        run(&c, kernels[i / 8]);
+        attention_run(&c, kernels[i / 8]);
         const int64_t count = strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]);
         double *weights = malloc((size_t)count * 2 * sizeof *weights);
         assert_non_null(weights);

@@ -25,16 +25,6 @@ static int reduced(int cases) {
     return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
 }
 
-static void run(attention_case *c, const char *settings) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    const bp_status status = bp_attention_run(options, &c->call);
-    if (status != BP_OK) {
-        fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
-    }
-    bp_options_release(options);
-}
-
 static void outputs_equal_the_reference(void **state) {
     (void)state;
     strided_random = 42;
@@ -42,7 +32,7 @@ static void outputs_equal_the_reference(void **state) {
         attention_case c;
         const attention_shape shape = attention_any(dtypes[i % DTYPES]);
         attention_begin(&c, &shape);
-        run(&c, kernels[i / DTYPES % KERNELS]);
+        attention_run(&c, kernels[i / DTYPES % KERNELS]);
         attention_compare_output(&c);
         attention_end(&c);
     }
@@ -58,9 +48,9 @@ static void gradients_equal_the_reference(void **state) {
         shape.queries = shape.queries > 100 ? shape.queries / 3 : shape.queries;
         shape.size = shape.size > 100 ? shape.size / 3 : shape.size;
         attention_begin(&c, &shape);
-        run(&c, "");
+        attention_run(&c, "");
         attention_turn(&c);
-        run(&c, kernels[i / DTYPES % KERNELS]);
+        attention_run(&c, kernels[i / DTYPES % KERNELS]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }

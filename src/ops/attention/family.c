@@ -34,11 +34,12 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 
 static const bp__kernels kernels = {
     .list = {{"flash", "flash", BP_SET_cuda_flash_sdp},
+             {"flash_bf16", "flash", BP_SET_cuda_flash_sdp},
              {"mem_efficient", "efficient", BP_SET_cuda_mem_efficient_sdp},
              {"math", "math", BP_SET_cuda_math_sdp},
              {"cudnn", "cudnn", BP_SET_cuda_cudnn_sdp},
              {NULL, "overrideable", BP_SET_cuda_overrideable_sdp}},
-    .count = 5,
+    .count = 6,
     .order = BP_SET_cuda_sdp_priority,
 };
 

@@ -4,6 +4,8 @@
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
 
+#include <stdio.h>
+
 typedef struct found {
     bp__attention_set set;
     bp__attention_kernel kernel;
@@ -11,6 +13,7 @@ typedef struct found {
 } found;
 
 static const char *const names[] = {"flash", "mem_efficient", "math"};
+static const char name_of_pairs[] = "flash_bf16";
 
 static bp__attention_set set_for(const bp_host *host, const bp_problem *problem) {
     static const bp__attention_numbers *const numbers[] =
@@ -18,7 +21,7 @@ static bp__attention_set set_for(const bp_host *host, const bp_problem *problem)
     static const bp__attention_elements *const elements[] =
         BP__NATIVE_PER_ISA(bp__attention_elements_default, bp__attention_elements_avx2, bp__attention_elements_avx512);
     const int isa = bp__native_isa(host, problem);
-    return (bp__attention_set){&numbers[isa][problem->dtype == BP_F64], elements[isa]};
+    return (bp__attention_set){&numbers[isa][problem->dtype == BP_F64], elements[isa], NULL};
 }
 
 /* Returns the estimated time on one thread: products at the rate of the matrix kernels, and about 20 operations on each
@@ -27,14 +30,17 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
                       bp__attention_kernel kernel) {
     const bp_attention_problem *p = &problem->of.attention;
     const double lanes = set->numbers->lanes, queries = (double)p->queries;
-    const double rows = queries < lanes ? (queries <= 4 ? 2 * queries : lanes) : queries;
+    const double rows = queries >= lanes ? queries : queries <= 4 && !set->pairs ? 2 * queries : lanes;
     const double keys = p->causal ? (double)p->keys / 2 + 64 : (double)p->keys;
     const double scores = (double)p->batch * rows * keys, columns = (double)p->size + (double)p->value_size;
-    const double rate = bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
+    const double rate =
+        set->pairs ? bp__native_bf16_rate()
+                   : bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
     const double products = problem->op == BP_OP_ATTENTION ? 1 : 4;
     const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
+    const double rounding = set->pairs ? 2 / lanes : 0;
     const double masks = p->tensor[BP_ATTENTION_MASK].dtype ? 0.5 : 0, dropout = p->dropout > 0 ? 6 : 0;
-    return 500 + kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + masks + dropout);
+    return 500 + kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + rounding + masks + dropout);
 }
 
 static void offer(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
@@ -42,13 +48,32 @@ static void offer(const bp_host *host, const bp_problem *problem, const bp__atte
     bp_verdict verdict = BP_VERDICT_INIT;
     const double alone = cost_of(host, problem, set, kernel);
     const found f = {*set, kernel, bp__native_worth(alone, problem->policy.threads)};
-    verdict.algorithm = names[kernel];
+    verdict.algorithm = set->pairs ? name_of_pairs : names[kernel];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT |
                          (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32);
     verdict.properties |= problem->of.attention.causal && kernel != BP__ATTENTION_MATH ? 0 : BP_PROPERTY_PROPAGATES_NAN;
     verdict.threads = f.threads;
     verdict.cost_ns = f.threads > 1 ? alone / (0.95 * f.threads) + 4000 : alone;
     offers->add(offers, &verdict, &f, sizeof f);
+}
+
+/* Offers flash_bf16. It rounds no input, because the inputs are bf16, so it needs no permission. */
+static void accept_pairs(const bp_host *host, const bp_problem *problem, bp__attention_set set, bp_offers *offers) {
+    const char *why = "";
+    if (problem->dtype != BP_BF16 || problem->op != BP_OP_ATTENTION) {
+        return;
+    }
+    set.pairs = bp__attention_pairs_for(host, problem, &why);
+    if (set.pairs) {
+        set.numbers = set.pairs->numbers;
+        offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
+    } else {
+        bp_verdict verdict = BP_VERDICT_INIT;
+        verdict.reason = BP_REASON_CAPABILITY;
+        verdict.algorithm = name_of_pairs;
+        snprintf(verdict.text, sizeof verdict.text, "%s", why);
+        offers->add(offers, &verdict, NULL, 0);
+    }
 }
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
@@ -60,6 +85,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
     offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
     offer(host, problem, &set, BP__ATTENTION_MATH, offers);
+    accept_pairs(host, problem, set, offers);
 }
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {

@@ -12,6 +12,9 @@
  *   mem_efficient  all scores of a panel, then softmax, then the sums: no rescaling. Its memory grows with the number
  *                  of keys.
  *   math           all scores of the batch, by two matrix products.
+ *   flash_bf16     as flash, for bf16 inputs and processors with VDPBF16PS, which multiplies pairs of bf16 numbers and
+ *                  adds to sums of f32. Weights are rounded to bf16 before they are multiplied by values; the sum of
+ *                  the weights has them before that, so that LOGSUMEXP is that of the other kernels.
  *
  * Weights are powers of 2, because the factor log2(e) can be applied to the queries. */
 #ifndef BP_NATIVE_ATTENTION_H
@@ -79,9 +82,32 @@ extern const bp__attention_elements bp__attention_elements_default[BP__ATTENTION
 extern const bp__attention_elements bp__attention_elements_avx2[BP__ATTENTION_DTYPES];
 extern const bp__attention_elements bp__attention_elements_avx512[BP__ATTENTION_DTYPES];
 
+/* Kernels that multiply pairs of bf16 numbers with VDPBF16PS: for scores, those of neighbouring columns; for sums of
+ * values, those of neighbouring keys. A pair has 32 bits, the first number in the lower half; the last one of an odd
+ * number has a 0. Panels of pairs are arrays [pairs][lanes]. */
+typedef struct bp__attention_pairs {
+    const bp__attention_numbers *numbers; /* those of f32 for panels with the same lanes */
+    /* scores[k] = scale * (sum over d of queries[d] * key[k * key_row + d]); `pairs` of both are multiplied. */
+    void (*multiply_keys)(int64_t keys, int64_t pairs, const void *key, int64_t key_row, const void *queries,
+                          void *scores, double scale);
+    /* sums[e] = sums[e] * factor + sum over k of values[k][e] * weights[k], for pairs of keys. */
+    void (*multiply_values)(int64_t columns, int64_t pairs, const void *values, const void *weights, void *sums,
+                            const void *factor);
+    /* Replaces a panel of weights by pairs of keys, rounded to bf16. */
+    void (*round)(int64_t keys, void *weights);
+    /* Writes pairs of rows, one row of `columns` pairs for each. Strides are in elements. */
+    void (*interleave)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column, void *to);
+} bp__attention_pairs;
+
+extern const bp__attention_pairs bp__attention_pairs_avx512bf16;
+
+/* Returns the kernels for pairs that the processor and the problem's policy permit, or NULL and a reason. */
+const bp__attention_pairs *bp__attention_pairs_for(const bp_host *host, const bp_problem *problem, const char **why);
+
 typedef struct bp__attention_set {
     const bp__attention_numbers *numbers;
     const bp__attention_elements *elements; /* of all types */
+    const bp__attention_pairs *pairs;       /* of the kernel flash_bf16; otherwise NULL */
 } bp__attention_set;
 
 /* Returns the bytes of an element of a tensor. */

@@ -1,4 +1,4 @@
-/* forward.c - runs the kernels flash and mem_efficient.
+/* forward.c - runs the kernels flash, flash_bf16 and mem_efficient.
  *
  * A unit of work is a block of rows and a part of the keys. If the keys have several parts, each unit leaves its sums
  * in the workspace, and another stage merges those of a block in the order of the parts. */
@@ -44,18 +44,54 @@ static inline const bp_attention_problem *parameters(const prepared *plan) {
 
 /* ---- Panels ---- */
 
+/* Rows of a block of keys or values, in memory as the products read them: as numbers with contiguous columns, or as
+ * pairs of bf16 numbers. */
+typedef struct block_rows {
+    const char *at;
+    int64_t row; /* elements from row to row */
+} block_rows;
+
+static block_rows keys_at(const unit *u, int64_t from, int64_t keys) {
+    block_rows b;
+    b.at = u->plan->work.set.pairs ? bp__attention_pair_keys(&u->item, from, keys, u->keys, &b.row)
+                                   : bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &b.row);
+    return b;
+}
+
+static block_rows values_at(const unit *u, int64_t from, int64_t keys) {
+    const bp__attention_pairs *pairs = u->plan->work.set.pairs;
+    const bp_attention_layout *value = &u->item.problem->tensor[BP_ATTENTION_VALUE];
+    block_rows b = {u->values, u->item.problem->value_size};
+    if (pairs) {
+        pairs->interleave(keys, b.row, u->item.tensor[BP_ATTENTION_VALUE] + from * value->row * 2, value->row,
+                          value->column, u->values);
+    } else {
+        b.at = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &b.row);
+    }
+    return b;
+}
+
 /* Computes the scores of a panel for a block of keys. */
-static void score(const unit *u, const char *queries, int64_t from, int64_t keys, char *scores) {
-    int64_t key_row;
-    const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &key_row);
-    u->plan->work.set.numbers->product(keys, u->item.problem->size, key, key_row, 1, queries, scores, NULL);
+static void score(const unit *u, const char *queries, block_rows key, int64_t keys, char *scores) {
+    const bp__attention_set *set = &u->plan->work.set;
+    const bp_attention_problem *p = u->item.problem;
+    if (set->pairs) {
+        set->pairs->multiply_keys(keys, (p->size + 1) / 2, key.at, key.row, queries, scores, p->scale * BP__LOG2_E);
+    } else {
+        set->numbers->product(keys, p->size, key.at, key.row, 1, queries, scores, NULL);
+    }
 }
 
 /* Adds the weighted values of a block of keys to the sums of a panel. */
-static void add_values(const unit *u, int64_t from, int64_t keys, const char *weights, char *sums, const char *factor) {
-    int64_t value_row;
-    const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &value_row);
-    u->plan->work.set.numbers->product(u->item.problem->value_size, keys, value, 1, value_row, weights, sums, factor);
+static void add_values(const unit *u, block_rows value, int64_t keys, char *weights, char *sums, const char *factor) {
+    const bp__attention_set *set = &u->plan->work.set;
+    const int64_t columns = u->item.problem->value_size;
+    if (set->pairs) {
+        set->pairs->round(keys, weights);
+        set->pairs->multiply_values(columns, (keys + 1) / 2, value.at, weights, sums, factor);
+    } else {
+        set->numbers->product(columns, keys, value.at, 1, value.row, weights, sums, factor);
+    }
 }
 
 /* One panel of a unit. */
@@ -78,19 +114,23 @@ static panel panel_at(const unit *u, int64_t index) {
 /* flash: all panels of a block use a block of keys before the next one is read. */
 static void run_blocks(const unit *u, int64_t panels) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
-    for (int64_t from = u->from; from < u->to; from += BP__ATTENTION_KEYS) {
+    const int64_t to = bp__attention_least(u->to, bp__attention_most_permitted(u->item.problem, u->row, u->rows));
+    for (int64_t from = u->from; from < to; from += BP__ATTENTION_KEYS) {
         const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, u->to - from);
+        const block_rows key = keys_at(u, from, keys), value = values_at(u, from, keys);
         for (int64_t i = 0; i < panels; i++) {
             const panel at = panel_at(u, i);
-            if (bp__attention_most_permitted(u->item.problem, at.row, at.rows) <= from) {
+            const int64_t permitted = bp__attention_most_permitted(u->item.problem, at.row, at.rows);
+            const int64_t own = bp__attention_least(keys, permitted - from);
+            if (own <= 0) {
                 continue;
             }
-            score(u, at.queries, from, keys, u->scores);
-            const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, from, keys, u->bias);
-            const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, from, keys, u->limits);
-            numbers->softmax(keys, u->scores, bias, limits, at.greatest, at.sum, u->factor);
-            bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, from, keys, u->scores);
-            add_values(u, from, keys, u->scores, at.sums, u->factor);
+            score(u, at.queries, key, own, u->scores);
+            const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, from, own, u->bias);
+            const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, from, own, u->limits);
+            numbers->softmax(own, u->scores, bias, limits, at.greatest, at.sum, u->factor);
+            bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, from, own, u->scores);
+            add_values(u, value, own, u->scores, at.sums, u->factor);
         }
     }
 }
@@ -103,8 +143,8 @@ static void run_whole(const unit *u, int64_t panels) {
         const panel at = panel_at(u, i);
         const int64_t keys = bp__attention_most_permitted(u->item.problem, at.row, at.rows);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
-            score(u, at.queries, from, bp__attention_least(BP__ATTENTION_KEYS, keys - from),
-                  u->scores + (size_t)from * line);
+            const int64_t some = bp__attention_least(BP__ATTENTION_KEYS, keys - from);
+            score(u, at.queries, keys_at(u, from, some), some, u->scores + (size_t)from * line);
         }
         const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, 0, keys, u->bias);
         const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, 0, keys, u->limits);
@@ -112,8 +152,8 @@ static void run_whole(const unit *u, int64_t panels) {
         bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, 0, keys, u->scores);
         numbers->set(u->factor, numbers->lanes, 1);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
-            add_values(u, from, bp__attention_least(BP__ATTENTION_KEYS, keys - from), u->scores + (size_t)from * line,
-                       at.sums, u->factor);
+            const int64_t some = bp__attention_least(BP__ATTENTION_KEYS, keys - from);
+            add_values(u, values_at(u, from, some), some, u->scores + (size_t)from * line, at.sums, u->factor);
         }
     }
 }
@@ -224,7 +264,11 @@ static void pack_queries(const unit *u, int64_t panels) {
     }
     for (int64_t i = 0; i < panels && !u->plan->few; i++) {
         const panel at = panel_at(u, i);
-        bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
+        if (u->plan->work.set.pairs) {
+            bp__attention_pack_pairs(&u->item, at.row, at.rows, at.queries);
+        } else {
+            bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
+        }
     }
 }
 
@@ -295,7 +339,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
 static void cut(prepared *plan) {
     const bp__attention_work *work = &plan->work;
     const int64_t lanes = work->set.numbers->lanes, keys = parameters(plan)->keys;
-    plan->few = !plan->whole && work->rows <= FEW;
+    plan->few = !plan->whole && !work->set.pairs && work->rows <= FEW;
     const int64_t panels = plan->few ? 1 : (work->rows + lanes - 1) / lanes;
     int64_t most = bp__attention_least(PANELS, panels);
     while (most > 1 && work->items * ((panels + most - 1) / most) < 4 * work->threads) {

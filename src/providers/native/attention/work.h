@@ -93,6 +93,13 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
 void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         int64_t columns, double factor, char *to);
 
+/* Copies rows of bf16 queries to the lanes of a panel of pairs; lanes without a row are 0. */
+void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *to);
+/* Returns `keys` rows of a bf16 KEY from key `from` on as rows of pairs, `*row` elements apart. They are copied into
+ * `memory` unless they are such rows already. */
+const char *bp__attention_pair_keys(const bp__attention_item *item, int64_t from, int64_t keys, char *memory,
+                                    int64_t *row);
+
 /* Runs compute(call, unit, memory of the thread) for each unit. */
 void bp__attention_stage(bp__attention_call *call,
                          void (*compute)(bp__attention_call *call, int64_t unit, char *memory), int64_t units);

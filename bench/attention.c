@@ -1,0 +1,112 @@
+/* attention.c - times attention of bf16 tensors against that of f32 tensors of the same shape, both with the switches
+ * of "flash".
+ *
+ *     attention [--threads N] [--rounds N] [--size N]
+ *
+ * One item, 8 heads, rows of --size elements (default 64), 512, 2048 and 4096 queries and as many keys, causal or not.
+ * Times are medians of interleaved rounds in milliseconds, with the quartiles. `gain` is the time of f32 divided by
+ * that of bf16. Each line names what ran.
+ */
+#include "backplane.h"
+#include "timing.h"
+
+enum { HEADS = 8, VARIANTS = 2, TENSORS = 4 };
+
+static const bp_dtype dtypes[VARIANTS] = {BP_F32, BP_BF16};
+
+typedef struct job {
+    bp_plan *plan;
+    bp_operand operands[7];
+    void *memory[TENSORS]; /* query, key, value, output */
+} job;
+
+static void check(bp_status status) {
+    if (status != BP_OK) {
+        fprintf(stderr, "attention: %s\n", bp_last_error());
+        exit(1);
+    }
+}
+
+static void run(void *context) {
+    const job *j = context;
+    check(bp_execute(j->plan, j->operands, NULL));
+}
+
+static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads) {
+    const int64_t shape[] = {HEADS, length, size};
+    const size_t count = (size_t)HEADS * (size_t)length * (size_t)size;
+    job j = {0};
+    bp_view views[TENSORS];
+    char text[128];
+    bp_options *options;
+    for (int i = 0; i < TENSORS; i++) {
+        float *numbers = timing_filled(count, false);
+        bp_view from;
+        j.memory[i] = malloc(count * bp_dtype_size(dtype));
+        check(bp_view_init(&from, numbers, BP_F32, 3, shape, NULL));
+        check(bp_view_init(&views[i], j.memory[i], dtype, 3, shape, NULL));
+        check(bp_tensor_copy(&views[i].tensor, &from.tensor));
+        free(numbers);
+    }
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .is_causal = causal,
+                                    .query = &views[0].tensor,
+                                    .key = &views[1].tensor,
+                                    .value = &views[2].tensor,
+                                    .output = &views[3].tensor};
+    snprintf(text, sizeof text, "num_threads=%d,cuda.mem_efficient_sdp=false,cuda.math_sdp=false", threads);
+    check(bp_options_new(&options, text));
+    check(bp_attention_plan(&j.plan, options, &call));
+    bp_options_release(options);
+    for (int i = 0; i < TENSORS; i++) {
+        j.operands[i == TENSORS - 1 ? 5 : i] = (bp_operand){j.memory[i], 0};
+    }
+    return j;
+}
+
+static void compare(int length, int size, bool causal, int threads, int rounds) {
+    job jobs[VARIANTS];
+    candidate list[VARIANTS];
+    for (int i = 0; i < VARIANTS; i++) {
+        jobs[i] = job_of(dtypes[i], length, size, causal, threads);
+        list[i] = (candidate){.name = bp_dtype_name(dtypes[i]), .run = run, .context = &jobs[i]};
+    }
+    timing_interleave(list, VARIANTS, rounds, 2e7, threads);
+    printf("%4d x %4d%s", length, length, causal ? ", causal:" : ":        ");
+    for (int i = 0; i < VARIANTS; i++) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        bp_plan_describe(jobs[i].plan, &info);
+        printf(" %s %8.3f [%.3f %.3f] %s %s,", list[i].name, timing_median(&list[i]) / 1e6,
+               timing_quantile(&list[i], 0.25) / 1e6, timing_quantile(&list[i], 0.75) / 1e6, info.library,
+               info.algorithm);
+        bp_plan_release(jobs[i].plan);
+        for (int t = 0; t < TENSORS; t++) {
+            free(jobs[i].memory[t]);
+        }
+    }
+    printf(" gain %.2f\n", timing_median(&list[0]) / timing_median(&list[1]));
+}
+
+int main(int argc, char **argv) {
+    int threads = 1, rounds = 21, size = 64;
+    for (int i = 1; i < argc; i += 2) {
+        char *end;
+        int *number = strcmp(argv[i], "--threads") == 0  ? &threads
+                      : strcmp(argv[i], "--rounds") == 0 ? &rounds
+                      : strcmp(argv[i], "--size") == 0   ? &size
+                                                         : NULL;
+        if (i + 1 == argc || !number || (*number = timing_number(argv[i + 1], &end)) == 0) {
+            fprintf(stderr, "usage: attention [--threads N] [--rounds N] [--size N]\n");
+            return 2;
+        }
+    }
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    check(bp_machine(&machine));
+    printf("%s, %d thread%s, 8 heads of size %d, ms\n", machine.cpu_model, threads, threads > 1 ? "s" : "", size);
+    for (int causal = 0; causal < 2; causal++) {
+        for (int length = 512; length <= 4096; length *= length == 512 ? 4 : 2) {
+            compare(length, size, causal, threads, rounds);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,467 @@
+/* test_bf16.c - the kernel "flash_bf16" with a model in place of the instruction VDPBF16PS, so that it runs on all
+ * processors, and with the instruction where there is one. The linker replaces the function that selects its kernels,
+ * and the rates of others, so that it is chosen for all sizes. */
+#include "attention/cases.h"
+#include "providers/native/attention/attention.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define FLASH "cuda.mem_efficient_sdp=false, cuda.math_sdp=false"
+
+extern const bp__attention_pairs bp__attention_pairs_model;
+static enum { MODEL, PROCESSOR, NONE } kernels_from;
+static bool real_rates;
+
+const bp__attention_pairs *__real_bp__attention_pairs_for(const bp_host *host, const bp_problem *problem,
+                                                          const char **why);
+const bp__attention_pairs *__wrap_bp__attention_pairs_for(const bp_host *host, const bp_problem *problem,
+                                                          const char **why);
+double __real_bp__native_rate(int set, bp_dtype dtype);
+double __wrap_bp__native_rate(int set, bp_dtype dtype);
+
+const bp__attention_pairs *__wrap_bp__attention_pairs_for(const bp_host *host, const bp_problem *problem,
+                                                          const char **why) {
+    *why = "the test has no kernels";
+    return kernels_from == NONE    ? NULL
+           : kernels_from == MODEL ? &bp__attention_pairs_model
+                                   : __real_bp__attention_pairs_for(host, problem, why);
+}
+
+double __wrap_bp__native_rate(int set, bp_dtype dtype) {
+    return __real_bp__native_rate(set, dtype) * (real_rates ? 1 : 1e-6);
+}
+
+/* Runs the call with flash_bf16. Numbers of threads differ, so that the plan cache keeps the plans apart. */
+static void run(attention_case *c) {
+    attention_run(c, kernels_from == MODEL ? FLASH ", num_threads=2" : FLASH ", num_threads=1");
+    if (c->weight_error == 0) {
+        fail_msg("%s: another kernel ran", c->text);
+    }
+}
+
+static void run_and_compare(const attention_shape *shape) {
+    attention_case c;
+    attention_begin(&c, shape);
+    run(&c);
+    attention_compare_output(&c);
+    attention_end(&c);
+}
+
+/* ---- Results ---- */
+
+static void outputs_equal_the_reference(void **state) {
+    const char *sanitizers = getenv("TESTED_SANITIZERS");
+    const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 20 : 200;
+    (void)state;
+    strided_random = 21;
+    for (int i = 0; i < cases; i++) {
+        const attention_shape shape = attention_any(BP_BF16);
+        run_and_compare(&shape);
+    }
+}
+
+/* Each size of a vector, a tile, a panel, a block of rows and a block of keys, one less and one more. */
+static void edges_of_blocks(void **state) {
+    static const int64_t queries[] = {1, 4, 5, 31, 32, 33, 65, 255, 257},
+                         keys[] = {1, 2, 3, 11, 12, 13, 127, 128, 129, 255, 256, 257},
+                         sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 255, 256};
+    (void)state;
+    strided_random = 22;
+    for (size_t i = 0; i < COUNT(keys) * COUNT(sizes); i++) {
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .queries = queries[i % COUNT(queries)],
+                                       .keys = keys[i % COUNT(keys)],
+                                       .size = sizes[i % COUNT(sizes)],
+                                       .value_size = sizes[i / 3 % COUNT(sizes)],
+                                       .causal = i % 2,
+                                       .compact = i % 3 != 0,
+                                       .logsumexp = true};
+        if (shape.queries * shape.keys * (shape.size + shape.value_size) < 4000000) {
+            run_and_compare(&shape);
+        }
+    }
+}
+
+static void each_mask(void **state) {
+    (void)state;
+    strided_random = 23;
+    for (int i = 0; i < 24; i++) {
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .batch_ndim = 2,
+                                       .batch = {2, 4},
+                                       .key_heads = i % 2 ? 2 : 0,
+                                       .value_heads = i % 2 ? 1 : 0,
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 150),
+                                       .size = strided_between(1, 20),
+                                       .value_size = strided_between(1, 20),
+                                       .broadcast = i % 4 == 0,
+                                       .mask = (attention_mask)(i % 4),
+                                       .dropout = i % 3 ? 0 : 0.4,
+                                       .logsumexp = true};
+        run_and_compare(&shape);
+    }
+}
+
+static void long_keys_are_merged(void **state) {
+    (void)state;
+    strided_random = 24;
+    for (int i = 0; i < 8; i++) {
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .batch_ndim = 1,
+                                       .batch = {2},
+                                       .queries = i % 2 ? 3 : 35,
+                                       .keys = strided_between(1024, 1700),
+                                       .size = strided_between(1, 9),
+                                       .value_size = strided_between(1, 9),
+                                       .causal = i % 4 == 3,
+                                       .logsumexp = true};
+        run_and_compare(&shape);
+    }
+}
+
+/* NaN and infinities in each input. */
+static void special_values_reach_the_output(void **state) {
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    (void)state;
+    strided_random = 25;
+    for (int i = 0; i < 144; i++) {
+        const int which = i / 3 % 4;
+        attention_case c;
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .batch_ndim = 1,
+                                       .batch = {2},
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 150),
+                                       .size = strided_between(1, 9),
+                                       .value_size = strided_between(1, 9),
+                                       .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
+                                       .logsumexp = true};
+        attention_begin(&c, &shape);
+        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        run(&c);
+        attention_compare_output(&c);
+        attention_end(&c);
+    }
+}
+
+/* A row whose mask excludes all keys is 0, and its logarithm -infinity; its neighbours are as usual. */
+static void excluded_rows_are_zero(void **state) {
+    enum { QUERIES = 70, KEYS = 131, COLUMNS = 7, ROW = 33 };
+    (void)state;
+    strided_random = 26;
+    attention_case c;
+    attention_shape shape = {.dtype = BP_BF16,
+                             .queries = QUERIES,
+                             .keys = KEYS,
+                             .size = 5,
+                             .value_size = COLUMNS,
+                             .mask = ATTENTION_BOOL,
+                             .logsumexp = true};
+    do { /* until the mask has all its rows and columns */
+        attention_begin(&c, &shape);
+        if (strided_elements(&c.tensor[BP_ATTENTION_MASK]) == QUERIES * KEYS) {
+            break;
+        }
+        attention_end(&c);
+    } while (true);
+    for (int64_t k = 0; k < KEYS; k++) {
+        strided_put(&c.tensor[BP_ATTENTION_MASK], ROW * KEYS + k, 0);
+    }
+    run(&c);
+    attention_compare_output(&c);
+    for (int64_t e = 0; e < COLUMNS; e++) {
+        assert_true(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], ROW * COLUMNS + e) == 0);
+    }
+    assert_true(strided_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], ROW) == -INFINITY);
+    attention_end(&c);
+}
+
+/* Denormal numbers count as 0: those of queries, keys and values. */
+static void denormal_numbers_are_zero(void **state) {
+    enum { KEYS = 20 };
+    (void)state;
+    strided_random = 27;
+    for (int which = BP_ATTENTION_QUERY; which <= BP_ATTENTION_VALUE; which++) {
+        attention_case c;
+        const attention_shape shape = {
+            .dtype = BP_BF16, .queries = 3, .keys = KEYS, .size = 4, .value_size = 4, .logsumexp = true};
+        const bool values = which == BP_ATTENTION_VALUE;
+        attention_begin(&c, &shape);
+        for (int t = BP_ATTENTION_QUERY; t <= BP_ATTENTION_VALUE; t++) {
+            const double other = values || t == BP_ATTENTION_VALUE ? 1 : 0x1p127; /* scores of 2, if they counted */
+            for (int64_t i = 0; i < strided_elements(&c.tensor[t]); i++) {
+                strided_put(&c.tensor[t], i, t == which ? 0x1p-127 : other);
+            }
+        }
+        run(&c);
+        for (int64_t i = 0; i < strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]); i++) {
+            assert_true(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == (values ? 0 : 1));
+        }
+        for (int64_t i = 0; i < strided_elements(&c.tensor[BP_ATTENTION_LOGSUMEXP]); i++) {
+            const double logsumexp = strided_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], i);
+            assert_true(fabs(logsumexp - log(KEYS) - (values ? 2 : 0)) < 1e-5);
+        }
+        attention_end(&c);
+    }
+}
+
+/* Values that are a unit matrix make the output the weights: the same ones are 0 as on mem_efficient. */
+static void other_kernels_drop_the_same_weights(void **state) {
+    enum { QUERIES = 45, KEYS = 140 };
+    (void)state;
+    strided_random = 28;
+    attention_case c;
+    const attention_shape shape = {
+        .dtype = BP_BF16, .queries = QUERIES, .keys = KEYS, .size = 9, .value_size = KEYS, .dropout = 0.5};
+    attention_begin(&c, &shape);
+    for (int64_t i = 0; i < KEYS * KEYS; i++) {
+        strided_put(&c.tensor[BP_ATTENTION_VALUE], i, i % (KEYS + 1) == 0);
+    }
+    bool zero[QUERIES * KEYS];
+    int dropped = 0;
+    run(&c);
+    for (int i = 0; i < QUERIES * KEYS; i++) {
+        zero[i] = strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0;
+        dropped += zero[i];
+    }
+    assert_true(dropped > QUERIES * KEYS * 2 / 5 && dropped < QUERIES * KEYS * 3 / 5);
+    attention_run(&c, "cuda.flash_sdp=false, cuda.math_sdp=false");
+    for (int i = 0; i < QUERIES * KEYS; i++) {
+        assert_int_equal(zero[i], strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0);
+    }
+    attention_end(&c);
+}
+
+/* ---- Bits ---- */
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    strided_random = 29;
+    for (int i = 0; i < 6; i++) {
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .batch_ndim = 1,
+                                       .batch = {1 + i % 3},
+                                       .queries = i % 2 ? 300 : 33,
+                                       .keys = i % 2 ? 300 : 1300,
+                                       .size = 13,
+                                       .value_size = 20,
+                                       .causal = i % 3 == 0,
+                                       .dropout = i == 4 ? 0.2 : 0,
+                                       .logsumexp = true,
+                                       .compact = true};
+        attention_case c;
+        attention_begin(&c, &shape);
+        run(&c);
+        attention_compare_threads(&c, FLASH);
+        attention_end(&c);
+    }
+}
+
+/* Items with the same numbers are bitwise equal. */
+static void position_in_the_batch_does_not_change_bits(void **state) {
+    enum { ITEMS = 7 };
+    (void)state;
+    strided_random = 30;
+    for (int i = 0; i < 2; i++) {
+        const attention_shape shape = {.dtype = BP_BF16,
+                                       .batch_ndim = 1,
+                                       .batch = {ITEMS},
+                                       .queries = 37,
+                                       .keys = 150,
+                                       .size = 8 + i,
+                                       .value_size = 11,
+                                       .compact = true};
+        attention_case c;
+        attention_begin(&c, &shape);
+        for (int t = BP_ATTENTION_QUERY; t <= BP_ATTENTION_VALUE; t++) {
+            const size_t bytes = (size_t)(strided_elements(&c.tensor[t]) / ITEMS) * 2;
+            memcpy(c.tensor[t].memory + (ITEMS - 1) * bytes, c.tensor[t].memory, bytes);
+        }
+        run(&c);
+        const char *output = c.tensor[BP_ATTENTION_OUTPUT].memory;
+        const size_t bytes = (size_t)(shape.queries * shape.value_size) * 2;
+        assert_memory_equal(output, output + (ITEMS - 1) * bytes, bytes);
+        assert_memory_not_equal(output, output + bytes, bytes);
+        attention_end(&c);
+    }
+}
+
+static bool runs_here(void) {
+    attention_case c;
+    const attention_shape shape = {.dtype = BP_BF16, .queries = 5, .keys = 5, .size = 5, .value_size = 5};
+    kernels_from = PROCESSOR;
+    attention_begin(&c, &shape);
+    attention_run(&c, FLASH);
+    attention_end(&c);
+    kernels_from = MODEL;
+    return c.weight_error > 0;
+}
+
+static void put_special_values(strided_tensor *t) {
+    static const double values[] = {NAN, INFINITY, -INFINITY, 0x1p-127, -0x1p-130, 0.0, -0.0, 0x1p-126, 0x1p127};
+    for (int i = 0; i < 3; i++) {
+        strided_put(t, strided_between(0, strided_elements(t) - 1),
+                      values[strided_between(0, COUNT(values) - 1)]);
+    }
+}
+
+/* Multiplies numbers by powers of 2, so that their sums are rounded. */
+static void spread_exponents(strided_tensor *t) {
+    for (int64_t i = 0; i < strided_elements(t); i++) {
+        strided_put(t, i, ldexp(strided_get(t, i), (int)strided_between(-12, 12)));
+    }
+}
+
+/* All shapes and layouts, a third of them with special values, a third with very different numbers. A logarithm of the
+ * sum of few weights shows each bit of a score. NaN may have other bits. */
+static void instruction_matches_model(void **state) {
+    (void)state;
+    if (!runs_here()) {
+        print_message("skipped: this processor does not have AVX512_BF16, so only the model has run\n");
+        skip();
+    }
+    strided_random = 31;
+    for (int i = 0; i < 150; i++) {
+        attention_shape shape = attention_any(BP_BF16);
+        shape.logsumexp = true;
+        shape.keys = i % 2 ? 1 + i % 5 : shape.keys;
+        attention_case c;
+        attention_begin(&c, &shape);
+        for (int t = BP_ATTENTION_QUERY; t <= BP_ATTENTION_VALUE && i % 3 == 0; t++) {
+            put_special_values(&c.tensor[t]);
+        }
+        if (i % 3 == 1) {
+            spread_exponents(&c.tensor[BP_ATTENTION_QUERY]);
+        }
+        double *expected[2] = {NULL, NULL};
+        for (int from = MODEL; from <= PROCESSOR; from++) {
+            kernels_from = from;
+            run(&c);
+            for (int t = 0; t < 2; t++) {
+                const strided_tensor *of = &c.tensor[BP_ATTENTION_OUTPUT + t];
+                const int64_t count = of->memory ? strided_elements(of) : 0;
+                expected[t] = expected[t] ? expected[t] : calloc((size_t)count + 1, sizeof(double));
+                assert_non_null(expected[t]);
+                for (int64_t at = 0; at < count; at++) {
+                    const double got = strided_get(of, at), want = expected[t][at];
+                    if (from == MODEL) {
+                        expected[t][at] = got;
+                    } else if (memcmp(&got, &want, sizeof got) != 0 && !(isnan(got) && isnan(want))) {
+                        fail_msg("%s: tensor %d, element %d is %a; the model has %a", c.text, t, (int)at, got, want);
+                    }
+                }
+            }
+        }
+        free(expected[0]);
+        free(expected[1]);
+        kernels_from = MODEL;
+        attention_end(&c);
+    }
+}
+
+/* ---- What permits and refuses it ---- */
+
+typedef struct verdict {
+    bool listed, accepted, chosen;
+    bp_reason reason;
+    uint32_t properties;
+    char text[256];
+} verdict;
+
+static verdict explain(const char *settings, bp_dtype dtype, int64_t queries, bool causal) {
+    verdict found = {0};
+    bp_options *options;
+    bp_explanation *explanation;
+    bp_view q, k;
+    bp_view_init(&q, NULL, dtype, 2, (const int64_t[]){queries, 64}, NULL);
+    bp_view_init(&k, NULL, dtype, 2, (const int64_t[]){512, 64}, NULL);
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .is_causal = causal,
+                                    .query = &q.tensor,
+                                    .key = &k.tensor,
+                                    .value = &k.tensor,
+                                    .output = &q.tensor};
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(bp_attention_explain(&explanation, options, &call), BP_OK);
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    for (int n = 0; bp_explanation_at(explanation, n, &candidate); n++) {
+        if (strcmp(candidate.library, "native") == 0 && strcmp(candidate.algorithm, "flash_bf16") == 0) {
+            found = (verdict){.listed = true,
+                              .accepted = candidate.accepted,
+                              .chosen = candidate.chosen,
+                              .reason = candidate.reason,
+                              .properties = candidate.properties};
+            snprintf(found.text, sizeof found.text, "%s", candidate.text);
+        }
+    }
+    bp_explanation_release(explanation);
+    bp_options_release(options);
+    return found;
+}
+
+static void settings_of_flash_apply(void **state) {
+    (void)state;
+    real_rates = true;
+    const uint32_t properties = BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_ACCUMULATES_F32;
+    /* Inputs of bf16 are not rounded, so they need no permission. */
+    const verdict usual = explain("fp32_precision=ieee, deterministic=threads", BP_BF16, 512, false);
+    assert_true(usual.accepted && usual.chosen);
+    assert_int_equal(usual.properties, properties | BP_PROPERTY_PROPAGATES_NAN);
+    assert_int_equal(explain("", BP_BF16, 512, true).properties, properties);
+    const verdict off = explain("cuda.flash_sdp=false", BP_BF16, 512, false);
+    assert_true(off.listed && !off.accepted);
+    assert_non_null(strstr(off.text, "cuda.flash_sdp is false"));
+    assert_true(explain("cuda.sdp_priority=\"flash,math\"", BP_BF16, 512, false).chosen);
+    assert_false(explain("cuda.sdp_priority=\"math,flash\"", BP_BF16, 512, false).chosen);
+    /* A query needs no panel. */
+    assert_false(explain("", BP_BF16, 1, false).chosen);
+    assert_false(explain("", BP_F32, 512, false).listed);
+    assert_false(explain("fp32_precision=bf16", BP_F32, 512, false).listed);
+    assert_false(explain("", BP_F16, 512, false).listed);
+    real_rates = false;
+}
+
+static void needs_the_instruction(void **state) {
+    (void)state;
+    kernels_from = NONE;
+    const verdict none = explain("", BP_BF16, 512, false);
+    assert_true(none.listed && !none.accepted && none.reason == BP_REASON_CAPABILITY);
+    assert_string_equal(none.text, "the test has no kernels");
+    kernels_from = PROCESSOR;
+    const verdict here = explain("", BP_BF16, 512, false),
+                  excluded = explain("cpu.capability=avx2", BP_BF16, 512, false);
+    print_message("this processor: %s\n", here.accepted ? "has AVX512_BF16" : here.text);
+    assert_true(here.accepted || strstr(here.text, "AVX512_BF16"));
+    assert_true(excluded.listed && !excluded.accepted);
+    assert_non_null(strstr(excluded.text, here.accepted ? "cpu.capability" : "AVX512_BF16"));
+    kernels_from = MODEL;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_equal_the_reference),
+        cmocka_unit_test(edges_of_blocks),
+        cmocka_unit_test(each_mask),
+        cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(special_values_reach_the_output),
+        cmocka_unit_test(excluded_rows_are_zero),
+        cmocka_unit_test(denormal_numbers_are_zero),
+        cmocka_unit_test(other_kernels_drop_the_same_weights),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(position_in_the_batch_does_not_change_bits),
+        cmocka_unit_test(instruction_matches_model),
+        cmocka_unit_test(settings_of_flash_apply),
+        cmocka_unit_test(needs_the_instruction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
