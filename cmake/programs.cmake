@@ -1,6 +1,7 @@
 # Programs that use only the public header: examples, benchmarks, and the generators of reference pages.
 
-# examples/*.c: one program each; tests/CMakeLists.txt runs them.
+# examples/*.c: one program each; tests/CMakeLists.txt runs them. examples/<name>/main.c: a network, which needs weights; its
+# other files are linked into it, and examples/networks/*.c into all of them. tests/cli/test_networks.py runs them.
 set(example_programs "")
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 if(BACKPLANE_EXAMPLES)
@@ -11,6 +12,16 @@ if(BACKPLANE_EXAMPLES)
         set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
         list(APPEND example_programs ${name})
+    endforeach()
+    file(GLOB network_sources CONFIGURE_DEPENDS examples/networks/*.c)
+    file(GLOB networks CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/examples examples/*/main.c)
+    foreach(main ${networks})
+        get_filename_component(name ${main} DIRECTORY)
+        file(GLOB own_sources CONFIGURE_DEPENDS examples/${name}/*.c)
+        add_executable(example_${name} ${own_sources} ${network_sources})
+        target_link_libraries(example_${name} PRIVATE backplane backplane_flags m)
+        set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
     endforeach()
 endif()
 

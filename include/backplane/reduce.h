@@ -32,8 +32,8 @@
  *     LOG_SOFTMAX   d[i] - exp(y[i]) sum over j of d[j]
  *
  * Types are f16, bf16, f32 and f64, the same for all tensors. Differences x[i] - m and exponentials are computed in f32
- * (f64 in f64): with a relative error of half a unit of rounding, and below 2 units. Exponentials below the least normal
- * number are 0. Sums are computed in f64, results are rounded once from f32 or f64.
+ * (f64 in f64): with a relative error of half a unit of rounding, and below 2 units. Exponentials below the least
+ * normal number are 0. Sums are computed in f64, results are rounded once from f32 or f64.
  *
  * Tensors may have any strides and are read where they are. The written tensor must not overlap the others or itself
  * (BP_E_OVERLAP), except that softmax works in place: then the output has the same address and strides as the input.

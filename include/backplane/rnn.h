@@ -72,8 +72,9 @@ typedef enum bp_rnn_pass {
                        * weight_hr_gradient, bias_ih_gradient, bias_hh_gradient} */
 } bp_rnn_pass;
 
-/* One call; its tensors are in the order of bp_rnn_tensor. Members that are 0 or NULL are absent. All passes need input, weight_ih, weight_hh and output; TRAINING and
- * BACKWARD of LSTM and GRU also need reserve. BACKWARD has neither biases nor final states. */
+/* One call; its tensors are in the order of bp_rnn_tensor. Members that are 0 or NULL are absent. All passes need
+ * input, weight_ih, weight_hh and output; TRAINING and BACKWARD of LSTM and GRU also need reserve. BACKWARD has neither
+ * biases nor final states. */
 typedef struct bp_rnn_call {
     size_t struct_size; /* sizeof(bp_rnn_call) */
     bp_rnn_pass pass;

@@ -136,8 +136,8 @@ typedef struct bp__family {
 /* The families, spelled as in BP_OP_MAP. */
 #define BP__FAMILY_MAP(X)                                                                                              \
     X(gemm)                                                                                                            \
-    X(fft) X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce)        \
-        X(layer_norm)
+    X(fft)                                                                                                             \
+    X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)

@@ -310,8 +310,7 @@ static bool runs_here(void) {
 static void put_special_values(strided_tensor *t) {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0x1p-127, -0x1p-130, 0.0, -0.0, 0x1p-126, 0x1p127};
     for (int i = 0; i < 3; i++) {
-        strided_put(t, strided_between(0, strided_elements(t) - 1),
-                      values[strided_between(0, COUNT(values) - 1)]);
+        strided_put(t, strided_between(0, strided_elements(t) - 1), values[strided_between(0, COUNT(values) - 1)]);
     }
 }
 

@@ -1,0 +1,183 @@
+/* network.c - weights, layers and messages of the example networks. */
+#include "network.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void stop(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
+void check(bp_status status, const char *call) {
+    if (status != BP_OK) {
+        stop("%s: %s", call, bp_last_error());
+    }
+}
+
+void *need(void *memory) {
+    if (!memory) {
+        stop("out of memory");
+    }
+    return memory;
+}
+
+/* ---- Weights ---- */
+
+void weights_open(weights *w, const char *path) {
+    FILE *file = fopen(path, "rb");
+    uint64_t length;
+    if (!file) {
+        stop("cannot open %s; examples/networks/fetch.py gets it", path);
+    }
+    w->path = path;
+    if (fread(&length, sizeof length, 1, file) != 1 || length > 1 << 26) {
+        stop("%s is no safetensors file", path);
+    }
+    w->header = need(calloc(1, (size_t)length + 1));
+    if (fread(w->header, 1, (size_t)length, file) != length || fseek(file, 0, SEEK_END) != 0) {
+        stop("%s is cut off", path);
+    }
+    w->size = (size_t)ftell(file) - (size_t)length - sizeof length;
+    w->data = need(malloc(w->size + 1)); /* aligned, wherever the file has it */
+    if (fseek(file, (long)(length + sizeof length), SEEK_SET) != 0 || fread(w->data, 1, w->size, file) != w->size) {
+        stop("cannot read %s", path);
+    }
+    fclose(file);
+}
+
+/* Returns what follows the key in the object that begins at `object`; the program ends if it has none. */
+static const char *value_of(const weights *w, const char *object, const char *key) {
+    const char *end = strchr(object, '}'), *at = strstr(object, key);
+    if (!end || !at || at > end) {
+        stop("%s: the header has an entry without %s", w->path, key);
+    }
+    return strchr(at, ':') + 1;
+}
+
+/* Reads "[1,2,3]". Returns how many numbers there are, at most `most`. */
+static int read_numbers(const char *at, int64_t *numbers, int most) {
+    int count = 0;
+    at = strchr(at, '[');
+    while (at && *at != ']' && count < most) {
+        char *end;
+        numbers[count] = strtoll(at + 1, &end, 10);
+        if (end == at + 1) {
+            break;
+        }
+        count++;
+        at = end + strspn(end, " ");
+    }
+    return count;
+}
+
+void weights_find(const weights *w, const char *name, bp_view *view, int ndim, const int64_t *shape) {
+    char key[160];
+    int64_t found[BP_MAX_NDIM], offsets[2], elements = 1;
+    snprintf(key, sizeof key, "\"%s\"", name);
+    const char *object = strstr(w->header, key);
+    if (!object) {
+        stop("%s has no tensor %s", w->path, name);
+    }
+    bool fits = strncmp(value_of(w, object, "\"dtype\""), "\"F32\"", 5) == 0 &&
+                read_numbers(value_of(w, object, "\"shape\""), found, BP_MAX_NDIM) == ndim;
+    for (int d = 0; d < ndim && fits; d++) {
+        fits = found[d] == shape[d];
+        elements *= shape[d];
+    }
+    fits = fits && read_numbers(value_of(w, object, "\"data_offsets\""), offsets, 2) == 2 && offsets[0] >= 0 &&
+           offsets[1] - offsets[0] == elements * (int64_t)sizeof(float) && (uint64_t)offsets[1] <= w->size &&
+           offsets[0] % (int64_t)sizeof(float) == 0;
+    if (!fits) {
+        stop("%s: %s has another type or shape than this program needs", w->path, name);
+    }
+    CHECK(bp_view_init(view, w->data + offsets[0], BP_F32, ndim, shape, NULL));
+}
+
+void weights_close(weights *w) {
+    free(w->header);
+    free(w->data);
+}
+
+/* ---- Layers ---- */
+
+/* A forward plan of both kinds has the operands {input, weight, bias, output}. */
+static void pack(layer *l, const DLTensor *weight, const DLTensor *bias) {
+    l->weight = weight->data;
+    l->bias = bias ? bias->data : NULL;
+    bp_plan_info info = {.struct_size = sizeof info};
+    CHECK(bp_plan_describe(l->plan, &info));
+    l->packed = NULL;
+    if (info.packs & 2) {
+        CHECK(bp_plan_pack(l->plan, 1, &(bp_operand){l->weight, 0}, &l->packed));
+    }
+}
+
+void layer_linear(layer *l, const bp_options *options, bp_linear_call *call) {
+    call->struct_size = sizeof *call;
+    CHECK(bp_linear_plan(&l->plan, options, call));
+    pack(l, call->weight, call->bias);
+}
+
+void layer_conv(layer *l, const bp_options *options, bp_conv_call *call) {
+    call->struct_size = sizeof *call;
+    CHECK(bp_conv_plan(&l->plan, options, call));
+    pack(l, call->weight, call->bias);
+}
+
+void layer_run(const layer *l, void *in, void *out) {
+    const bp_operand operands[] = {{in, 0}, {l->weight, 0}, {l->bias, 0}, {out, 0}};
+    const bp_packed *const packed[] = {NULL, l->packed, NULL, NULL};
+    const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};
+    CHECK(bp_execute(l->plan, operands, l->packed ? &exec : NULL));
+}
+
+void layer_release(layer *l) {
+    bp_packed_release(l->packed);
+    bp_plan_release(l->plan);
+}
+
+/* ---- Messages and options ---- */
+
+void report(bool wanted, const char *name) {
+    static char printed[1024];
+    bp_plan_info info = {.struct_size = sizeof info};
+    char entry[64];
+    snprintf(entry, sizeof entry, "[%s]", name);
+    if (!wanted || strstr(printed, entry) || bp_last_plan(&info) != BP_OK) {
+        return;
+    }
+    if (strlen(printed) + strlen(entry) < sizeof printed) {
+        strcat(printed, entry);
+    }
+    fprintf(stderr, "%-16s %s %s: %s\n", name, info.library, info.algorithm, info.problem);
+}
+
+int read_options(int count, char **arguments, bp_options **options, bool *explain) {
+    char text[4096] = "";
+    int i = 1;
+    for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
+        if (strcmp(arguments[i], "--explain") == 0) {
+            *explain = true;
+        } else if (strcmp(arguments[i], "--set") == 0 && i + 1 < count) {
+            const size_t used = strlen(text);
+            if ((size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? "," : "", arguments[++i]) >=
+                sizeof text - used) {
+                stop("too many settings");
+            }
+        } else {
+            break;
+        }
+    }
+    *options = NULL;
+    if (*text) {
+        CHECK(bp_options_new(options, text));
+    }
+    return i;
+}
