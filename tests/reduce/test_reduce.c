@@ -288,6 +288,28 @@ static void values(void **state) {
     assert_true(isnan(one(BP_REDUCE_MEAN, 0, cancel)));
 }
 
+/* Long rows, whose positions are found in two passes. */
+static void first_positions(void **state) {
+    (void)state;
+    enum { MOST = 9000 };
+    static double x[MOST];
+    for (int i = 0; i < 60; i++) {
+        const int n = i < 30 ? 8 + 11 * i : MOST - i, at = n / 3 + i % 7, second = n - 1 - i % 3;
+        const bool least = i % 2;
+        for (int j = 0; j < n; j++) {
+            x[j] = least ? INFINITY : -INFINITY;
+        }
+        const bp_reduce_kind kind = least ? BP_REDUCE_ARGMIN : BP_REDUCE_ARGMAX;
+        assert_true(one(kind, n, x) == 0);
+        x[at] = x[second] = 1;
+        assert_true(one(kind, n, x) == at);
+        x[second] = NAN;
+        assert_true(one(kind, n, x) == second);
+        x[at] = NAN;
+        assert_true(one(kind, n, x) == at);
+    }
+}
+
 /* Sums of f16 and f32 do not overflow, and lose nothing, before they are rounded. */
 static void wide_sums(void **state) {
     (void)state;
@@ -445,6 +467,7 @@ int main(void) {
         cmocka_unit_test(long_rows),
         cmocka_unit_test(values),
         cmocka_unit_test(wide_sums),
+        cmocka_unit_test(first_positions),
         cmocka_unit_test(broadcast),
         cmocka_unit_test(refused),
         cmocka_unit_test(plans),

@@ -73,10 +73,19 @@ INLINE void NAME(extreme_tile)(int64_t lane, int vectors, bool whole, int lanes,
     }
 }
 
+/* Whether all lanes are as clear() left them. */
+INLINE bool NAME(are_clear)(int64_t lanes, const int64_t *indices) {
+    int64_t used = 0;
+    for (int64_t l = 0; l < lanes; l++) {
+        used |= indices[l] ^ INT64_MAX;
+    }
+    return used == 0;
+}
+
 /* Without indices, joins whole vectors. */
 INLINE void NAME(merge_extreme)(int64_t lanes, NAME(number) * values, int64_t *indices, const NAME(number) * others,
                                 const int64_t *other_indices, bool least, bool track) {
-    int64_t l = 0;
+    int64_t l = track && NAME(are_clear)(lanes, other_indices) ? lanes : 0;
     for (; !track && l + NAME(WIDTH) <= lanes; l += NAME(WIDTH)) {
         VECTOR x, y;
         memcpy(&x, others + l, sizeof x);
@@ -93,8 +102,87 @@ INLINE void NAME(merge_extreme)(int64_t lanes, NAME(number) * values, int64_t *i
     }
 }
 
+/* Whether any flag of vectors joined by "or" is set. */
+INLINE bool NAME(any)(NAME(flags) flags) {
+    uint64_t words[VECTOR_BYTES / 8], all = 0;
+    memcpy(words, &flags, sizeof words);
+    UNROLL
+    for (int i = 0; i < VECTOR_BYTES / 8; i++) {
+        all |= words[i];
+    }
+    return all != 0;
+}
+
+/* Returns the most extreme of n >= WIDTH elements; the last vector may repeat some. */
+INLINE REAL NAME(extreme_of)(const NAME(element) * from, int64_t n, bool least) {
+    VECTOR best[TILE];
+    UNROLL
+    for (int v = 0; v < TILE; v++) {
+        best[v] = NAME(get)(from + n - NAME(WIDTH), 1, true, 0);
+    }
+    int64_t i = 0;
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            const VECTOR x = NAME(get)(from + i + v * NAME(WIDTH), 1, true, 0);
+            best[v] = NAME(choose)(NAME(exceeding)(x, best[v], least), x, best[v]);
+        }
+    }
+    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
+        const VECTOR x = NAME(get)(from + i, 1, true, 0);
+        best[0] = NAME(choose)(NAME(exceeding)(x, best[0], least), x, best[0]);
+    }
+    for (int v = 1; v < TILE; v++) {
+        best[0] = NAME(choose)(NAME(exceeding)(best[v], best[0], least), best[v], best[0]);
+    }
+    REAL one = best[0][0];
+    for (int l = 1; l < NAME(WIDTH); l++) {
+        one = NAME(exceeds)(best[0][l], one, least) ? best[0][l] : one;
+    }
+    return one;
+}
+
+/* Returns the first of the elements that is `value`, which is one of them. */
+INLINE int64_t NAME(first_of)(const NAME(element) * from, int64_t n, REAL value) {
+    const bool unordered = UNORDERED(value);
+    int64_t i = 0;
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        NAME(flags) found = {0};
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            const VECTOR x = NAME(get)(from + i + v * NAME(WIDTH), 1, true, 0);
+            found |= unordered ? (NAME(flags))UNORDERED(x) : (NAME(flags))(x == value);
+        }
+        if (NAME(any)(found)) {
+            break;
+        }
+    }
+    for (;; i++) {
+        const REAL x = NAME(get)(from + i, 1, false, 1)[0];
+        if (i >= n - 1 || (unordered ? UNORDERED(x) : x == value)) {
+            return i;
+        }
+    }
+}
+
+/* Finds the position in a contiguous row in two passes: the value, and then the first element that has it, unless an
+ * earlier piece of the row has an equal one. The first lane has the result, the others stay clear. */
+INLINE void NAME(find_in_row)(const bp__reduce_piece *p, NAME(number) * values, int64_t *indices, bool least) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    const int64_t n = p->lanes * p->count;
+    const REAL best = NAME(extreme_of)(from, n, least);
+    if (indices[0] == INT64_MAX || NAME(exceeds)(best, values[0], least)) {
+        values[0] = best;
+        indices[0] = p->index + NAME(first_of)(from, n, best);
+    }
+}
+
 #define EXTREME(kind, least, track, worst)                                                                             \
     static void NAME(add_##kind)(const bp__reduce_piece *p, void *values, int64_t *indices) {                          \
+        if (track && p->index_lane == 1 && p->lane[0] == 1 && p->lanes * p->count >= NAME(WIDTH)) {                    \
+            NAME(find_in_row)(p, values, indices, least);                                                              \
+            return;                                                                                                    \
+        }                                                                                                              \
         EACH_TILE(p->lanes, p->lane[0] == 1, NAME(extreme_tile), p, values, indices, least, track);                    \
     }                                                                                                                  \
     static void NAME(clear_##kind)(int64_t lanes, void *values, int64_t *indices) {                                    \
