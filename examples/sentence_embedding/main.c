@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { AT_ONCE = 16, STEP = 8 /* lengths are multiples of it, so that few shapes need layers */ };
 
@@ -67,14 +66,11 @@ static void read_sentences(list *l, const tokenizer *t, const char *path) {
             add_sentence(l, t, text, (size_t)length, path, line);
         }
     }
-    if (ferror(file)) {
-        stop("cannot read %s", path);
+    if (ferror(file) || l->count == 0) {
+        stop(ferror(file) ? "cannot read %s" : "%s has no sentences", path);
     }
     free(text);
     fclose(file);
-    if (l->count == 0) {
-        stop("%s has no sentences", path);
-    }
 }
 
 /* ---- The network ---- */
@@ -95,25 +91,6 @@ static void fill(encoder *e, const sentence *of, int64_t batch) {
     }
 }
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void time_runs(encoder *e, int repeats) {
-    double *times = need(malloc((size_t)repeats * sizeof *times));
-    for (int i = 0; i < repeats; i++) {
-        struct timespec from, to;
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        encoder_run(e);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        times[i] = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
-    }
-    qsort(times, (size_t)repeats, sizeof *times, by_value);
-    fprintf(stderr, "%d x %d tokens: %.3f ms\n", (int)e->batch, (int)e->length, times[repeats / 2]);
-    free(times);
-}
-
 static int by_length(const void *a, const void *b) {
     const sentence *x = a, *y = b;
     return x->count != y->count ? y->count - x->count : x->line - y->line;
@@ -125,8 +102,7 @@ static int by_line(const void *a, const void *b) {
 
 static int by_similarity(const void *a, const void *b) {
     const sentence *x = a, *y = b;
-    return x->similarity != y->similarity ? (x->similarity < y->similarity) - (x->similarity > y->similarity)
-                                          : x->line - y->line;
+    return (x->similarity < y->similarity) - (x->similarity > y->similarity);
 }
 
 /* Computes the vectors of all sentences. */
@@ -140,7 +116,7 @@ static void embed(encoder *e, list *l, int repeats) {
             memcpy(l->at[first + i].vector, (float *)e->vectors.tensor.data + i * HIDDEN, HIDDEN * sizeof(float));
         }
         if (first == 0 && repeats > 0) {
-            time_runs(e, repeats);
+            encoder_time(e, repeats);
         }
     }
     qsort(l->at, l->count, sizeof *l->at, by_line);
@@ -179,18 +155,17 @@ int main(int argc, char **argv) {
     list l = {0};
     bool vectors = false, tokens = false;
     int repeats = 0, at = read_options(argc, argv, &e.options, &e.explain);
-    for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
+    for (bool known = true; at < argc && known; at += known) {
         if (strcmp(argv[at], "--repeat") == 0 && at + 1 < argc) {
             repeats = atoi(argv[++at]);
-        } else if (strcmp(argv[at], "--vectors") == 0) {
-            vectors = true;
-        } else if (strcmp(argv[at], "--tokens") == 0) {
-            tokens = true;
         } else {
-            break;
+            const bool for_vectors = strcmp(argv[at], "--vectors") == 0, for_tokens = strcmp(argv[at], "--tokens") == 0;
+            vectors |= for_vectors;
+            tokens |= for_tokens;
+            known = for_vectors || for_tokens;
         }
     }
-    if (argc - at < 3 || argc - at > 4) {
+    if (argc - at < 3 || argc - at > 4 || strncmp(argv[at], "--", 2) == 0) {
         stop("usage: sentence_embedding [--explain] [--set NAME=VALUE] [--vectors|--tokens] [--repeat N] WEIGHTS "
              "VOCABULARY SENTENCES [QUERY]");
     }

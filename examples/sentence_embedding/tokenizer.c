@@ -1,9 +1,9 @@
 /* tokenizer.c - text to word pieces: removes control characters, splits at spaces and around punctuation and Chinese
  * characters, removes accents, converts to lower case, and takes the longest word pieces from the left.
  *
- * Covers Latin letters up to U+017F. Other letters stay as they are: accents and capitals of Greek, Cyrillic and
- * Vietnamese give other pieces than the tokenizer of PyTorch's networks, as do Korean syllables, which that one takes
- * apart. Punctuation outside the blocks in `punctuation` is part of words. */
+ * Covers Latin letters up to U+017F. Accents and capitals of other scripts stay, and marks of Japanese and Korean
+ * letters, so that such words have other pieces than in PyTorch's networks. Punctuation outside the blocks in
+ * `punctuation` is part of words. Names such as [SEP] in a sentence are text. */
 #include "tokenizer.h"
 #include "../networks/network.h"
 
