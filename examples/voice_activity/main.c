@@ -146,7 +146,7 @@ static void detect(detector *d, int64_t blocks, float *probabilities) {
     report(d->explain, "magnitude");
     float *in = d->magnitude.data;
     for (int i = 0; i < 4; i++) {
-        static const char *const names[] = {"encoder.0.reparam_conv", "conv2", "conv3", "conv4"};
+        static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
         layer_run(&d->conv[i], in, d->features[i].data);
         report(d->explain, names[i]);
         in = d->features[i].data;
