@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- Weights ---- */
 
@@ -191,25 +190,4 @@ void encoder_run(encoder *e) {
     CHECK(bp_reduce_run(e->options, BP_REDUCE_SUM, squares, &one, 1, 1, norms));
     CHECK(bp_unary_run(e->options, BP_UNARY_SQRT, norms, norms));
     CHECK(bp_binary_run(e->options, BP_BINARY_DIVIDE, vectors, norms, vectors));
-}
-
-/* ---- Timing ---- */
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void encoder_time(encoder *e, int repeats) {
-    double *times = need(malloc((size_t)repeats * sizeof *times));
-    for (int i = 0; i < repeats; i++) {
-        struct timespec from, to;
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        encoder_run(e);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        times[i] = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
-    }
-    qsort(times, (size_t)repeats, sizeof *times, by_value);
-    fprintf(stderr, "%d x %d tokens: %.3f ms\n", (int)e->batch, (int)e->length, times[repeats / 2]);
-    free(times);
 }

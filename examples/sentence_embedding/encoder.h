@@ -44,8 +44,6 @@ void encoder_open(encoder *e, const char *path);
 void encoder_shape(encoder *e, int64_t batch, int64_t length);
 /* Computes e->vectors from ids, mask and share. */
 void encoder_run(encoder *e);
-/* Runs it again and again, and prints the median of the times to stderr. */
-void encoder_time(encoder *e, int repeats);
 void encoder_close(encoder *e);
 
 #endif

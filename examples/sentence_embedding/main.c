@@ -1,6 +1,6 @@
 /* main.c - finds the sentences that mean the same as a query, with the transformer all-MiniLM-L6-v2.
  *
- *     sentence_embedding [--explain] [--set NAME=VALUE] [--vectors|--tokens] [--repeat N]
+ *     sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--vectors|--tokens]
  *                        WEIGHTS VOCABULARY SENTENCES [QUERY]
  *
  * ../networks/fetch.py gets WEIGHTS and VOCABULARY (Apache licence). SENTENCES is a text file with a sentence on each
@@ -105,6 +105,10 @@ static int by_similarity(const void *a, const void *b) {
     return (x->similarity < y->similarity) - (x->similarity > y->similarity);
 }
 
+static void run_encoder(void *context) {
+    encoder_run(context);
+}
+
 /* Computes the vectors of all sentences. */
 static void embed(encoder *e, list *l, int repeats) {
     qsort(l->at, l->count, sizeof *l->at, by_length);
@@ -116,7 +120,9 @@ static void embed(encoder *e, list *l, int repeats) {
             memcpy(l->at[first + i].vector, (float *)e->vectors.tensor.data + i * HIDDEN, HIDDEN * sizeof(float));
         }
         if (first == 0 && repeats > 0) {
-            encoder_time(e, repeats);
+            char name[64];
+            snprintf(name, sizeof name, "%d x %d tokens", (int)e->batch, (int)e->length);
+            time_runs(name, repeats, run_encoder, e);
         }
     }
     qsort(l->at, l->count, sizeof *l->at, by_line);
@@ -153,20 +159,12 @@ int main(int argc, char **argv) {
     static encoder e;
     tokenizer t;
     list l = {0};
-    bool vectors = false, tokens = false;
-    int repeats = 0, at = read_options(argc, argv, &e.options, &e.explain);
-    for (bool known = true; at < argc && known; at += known) {
-        if (strcmp(argv[at], "--repeat") == 0 && at + 1 < argc) {
-            repeats = atoi(argv[++at]);
-        } else {
-            const bool for_vectors = strcmp(argv[at], "--vectors") == 0, for_tokens = strcmp(argv[at], "--tokens") == 0;
-            vectors |= for_vectors;
-            tokens |= for_tokens;
-            known = for_vectors || for_tokens;
-        }
-    }
+    int repeats = 0, at = read_options(argc, argv, &e.options, &e.explain, &repeats);
+    const bool vectors = at < argc && strcmp(argv[at], "--vectors") == 0;
+    const bool tokens = at < argc && strcmp(argv[at], "--tokens") == 0;
+    at += vectors || tokens;
     if (argc - at < 3 || argc - at > 4 || strncmp(argv[at], "--", 2) == 0) {
-        stop("usage: sentence_embedding [--explain] [--set NAME=VALUE] [--vectors|--tokens] [--repeat N] WEIGHTS "
+        stop("usage: sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--vectors|--tokens] WEIGHTS "
              "VOCABULARY SENTENCES [QUERY]");
     }
     const char *query = argc - at == 4 ? argv[at + 3] : NULL;
