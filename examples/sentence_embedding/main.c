@@ -29,7 +29,7 @@ typedef struct sentence {
 
 typedef struct list {
     sentence *at;
-    size_t count, room;
+    size_t count, capacity;
 } list;
 
 static void add_sentence(list *l, const tokenizer *t, const char *text, size_t length, const char *from, int line) {
@@ -38,9 +38,9 @@ static void add_sentence(list *l, const tokenizer *t, const char *text, size_t l
     if (count < 0) {
         stop("%s, line %d: the text is not UTF-8", from, line);
     }
-    if (l->count == l->room) {
-        l->room = 2 * l->room + 16;
-        l->at = need(realloc(l->at, l->room * sizeof *l->at));
+    if (l->count == l->capacity) {
+        l->capacity = 2 * l->capacity + 16;
+        l->at = need(realloc(l->at, l->capacity * sizeof *l->at));
     }
     sentence *s = &l->at[l->count++];
     *s = (sentence){.text = need(strndup(text, length)),
@@ -53,12 +53,12 @@ static void add_sentence(list *l, const tokenizer *t, const char *text, size_t l
 static void read_sentences(list *l, const tokenizer *t, const char *path) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     ssize_t length;
     if (!file) {
         stop("cannot open %s", path);
     }
-    for (int line = 1; (length = getline(&text, &room, file)) >= 0; line++) {
+    for (int line = 1; (length = getline(&text, &capacity, file)) >= 0; line++) {
         while (length > 0 && strchr(" \t\r\n", text[length - 1])) { /* also zeros at the end */
             length--;
         }
