@@ -3,7 +3,7 @@
  *
  * The caller provides the output, of any strides, with the shape that each function describes. Tensors have up to
  * BP_MAX_NDIM dimensions, any strides, and any sizes, 0 included. Results do not depend on the number of threads, and
- * not on strides. An error means that nothing was written.
+ * not on strides. Nothing is written if arguments or indices are refused.
  *
  * Functions of one element (bp_unary_kind), with the formulas of PyTorch, where phi is the normal distribution function
  * (1 + erf(x / sqrt(2))) / 2:

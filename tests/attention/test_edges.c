@@ -125,6 +125,46 @@ static void sizes_may_be_zero(void **state) {
     }
 }
 
+/* The items of an empty batch that share a key and a value have gradients of 0. */
+static void empty_batches_may_share_keys(void **state) {
+    (void)state;
+    static const int64_t queries[] = {0, 2, 4}, keys[] = {1, 5, 4}, sums[] = {0, 2};
+    static const float zeros[20];
+    float data[20] = {1, 2, 3}, by_key[20], by_value[20];
+    bp_view query, key, value, of_key, of_value, sum;
+    bp_view_init(&query, NULL, BP_F32, 3, queries, NULL);
+    bp_view_init(&key, data, BP_F32, 3, keys, NULL);
+    bp_view_init(&sum, NULL, BP_F32, 2, sums, NULL);
+    bp_view_init(&value, data, BP_F32, 3, keys, NULL);
+    bp_view_init(&of_key, by_key, BP_F32, 3, keys, NULL);
+    bp_view_init(&of_value, by_value, BP_F32, 3, keys, NULL);
+    bp_attention_call call = {.struct_size = sizeof call,
+                              .query = &query.tensor,
+                              .key = &key.tensor,
+                              .value = &value.tensor,
+                              .output = &query.tensor};
+    for (int k = 0; k < KERNELS; k++) {
+        bp_options *options = NULL;
+        bp_plan *plan = NULL;
+        assert_int_equal(bp_options_new(&options, kernels[k]), BP_OK);
+        call.pass = BP_ATTENTION_FORWARD;
+        assert_int_equal(bp_attention_plan(&plan, options, &call), BP_OK);
+        bp_plan_release(plan);
+        bp_attention_call backward = call;
+        backward.pass = BP_ATTENTION_BACKWARD;
+        backward.logsumexp = &sum.tensor;
+        backward.output_gradient = &query.tensor;
+        backward.key_gradient = &of_key.tensor;
+        backward.value_gradient = &of_value.tensor;
+        memset(by_key, 1, sizeof by_key);
+        memset(by_value, 1, sizeof by_value);
+        assert_int_equal(bp_attention_run(options, &backward), BP_OK);
+        assert_memory_equal(by_key, zeros, sizeof zeros);
+        assert_memory_equal(by_value, zeros, sizeof zeros);
+        bp_options_release(options);
+    }
+}
+
 /* Keys that are cut into parts, for few rows and for panels. */
 static void long_keys_are_merged(void **state) {
     (void)state;
@@ -273,10 +313,11 @@ static void gradients_are_slopes_of_the_loss(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_have_their_names),    cmocka_unit_test(special_values_reach_the_output),
-        cmocka_unit_test(huge_scores_do_not_overflow), cmocka_unit_test(sizes_may_be_zero),
-        cmocka_unit_test(long_keys_are_merged),        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(batch_does_not_change_bits),  cmocka_unit_test(gradients_are_slopes_of_the_loss),
+        cmocka_unit_test(kernels_have_their_names),         cmocka_unit_test(special_values_reach_the_output),
+        cmocka_unit_test(huge_scores_do_not_overflow),      cmocka_unit_test(sizes_may_be_zero),
+        cmocka_unit_test(empty_batches_may_share_keys),     cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(threads_do_not_change_bits),       cmocka_unit_test(batch_does_not_change_bits),
+        cmocka_unit_test(gradients_are_slopes_of_the_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

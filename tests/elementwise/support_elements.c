@@ -18,7 +18,7 @@ int64_t between(int64_t low, int64_t high) {
     state_of_random ^= state_of_random << 13;
     state_of_random ^= state_of_random >> 7;
     state_of_random ^= state_of_random << 17;
-    return low + (int64_t)((state_of_random >> 11) % (uint64_t)(high - low + 1));
+    return low + (int64_t)((state_of_random >> 11) % ((uint64_t)high - (uint64_t)low + 1));
 }
 
 double uniform(void) {
@@ -41,7 +41,7 @@ static format format_of(bp_dtype dtype) {
 
 long double spacing(bp_dtype dtype, long double value) {
     const format f = format_of(dtype);
-    const int unit = value == 0 ? f.least : ilogbl(value) - f.bits + 1;
+    const int unit = value == 0 || !isfinite(value) ? f.least : ilogbl(value) - f.bits + 1;
     return ldexpl(1, unit < f.least ? f.least : unit);
 }
 

@@ -124,6 +124,12 @@ static void empty_tensors(void **state) {
     assert_true(y == 3);
     const DLTensor *const parts[] = {&none.tensor, &none.tensor};
     assert_status(bp_concat_run(NULL, parts, 2, 0, &none.tensor), BP_OK);
+    float row[] = {1, 2, 3, 4, 5}, copy[5];
+    view_of(&wide, row, BP_F32, 2, I64(1, 5), NULL);
+    view_of(&five, copy, BP_F32, 2, I64(1, 5), I64(INT64_MAX, 1)); /* a stride that is not used */
+    const DLTensor *const one_row[] = {&wide.tensor, &none.tensor};
+    assert_status(bp_concat_run(NULL, one_row, 2, 0, &five.tensor), BP_OK);
+    assert_memory_equal(copy, row, sizeof row);
     assert_status(bp_unary_plan(&plan, NULL, BP_UNARY_EXP, &none.tensor, &none.tensor), BP_OK);
     const bp_operand operands[3] = {{0}};
     assert_status(bp_execute(plan, operands, &(bp_exec){.struct_size = sizeof(bp_exec)}), BP_OK);

@@ -571,13 +571,31 @@ static void threads_do_not_change_bits(void **state) {
     }
 }
 
+static void longest_row(void **state) {
+    (void)state;
+    bp_view row;
+    bp_plan *plan = NULL;
+    bp_view_init(&row, NULL, BP_F16, 1, (const int64_t[]){INT64_C(1) << 59}, NULL);
+    const DLTensor *t = &row.tensor;
+    bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .dims = 1, .input = t, .output = t};
+    call.weight_gradient = t;
+    assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
+    bp_plan_release(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forward), cmocka_unit_test(backward),
-        cmocka_unit_test(large),   cmocka_unit_test(differences),
-        cmocka_unit_test(values),  cmocka_unit_test(large_mean),
-        cmocka_unit_test(refused), cmocka_unit_test(no_rows),
-        cmocka_unit_test(plans),   cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(longest_row),
+        cmocka_unit_test(forward),
+        cmocka_unit_test(backward),
+        cmocka_unit_test(large),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(values),
+        cmocka_unit_test(large_mean),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(no_rows),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(threads_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -395,6 +395,26 @@ static void plans(void **state) {
     bp_plan_release(plan);
 }
 
+/* Sizes and strides that no memory has: a broadcast input may be that large, and an empty dimension has any stride. */
+static void extreme_sizes_and_strides(void **state) {
+    (void)state;
+    const int64_t wide[] = {4, INT64_C(1) << 56}, none[] = {2, 3, 0}, two = 2;
+    const int64_t broadcast_rows[] = {0, 1}, any[] = {1, 1, INT64_MIN};
+    bp_view input, output;
+    bp_explanation *explanation;
+    bp_view_init(&input, NULL, BP_F32, 2, wide, broadcast_rows);
+    bp_view_init(&output, NULL, BP_F32, 1, wide, NULL);
+    assert_int_equal(
+        bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, &input.tensor, (int32_t[]){1}, 1, 0, &output.tensor),
+        BP_OK);
+    bp_explanation_release(explanation);
+    float sums[2] = {1, 1};
+    bp_view_init(&input, sums, BP_F32, 3, none, any);
+    bp_view_init(&output, sums, BP_F32, 1, &two, NULL);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, &input.tensor, (int32_t[]){1, 2}, 2, 0, &output.tensor), BP_OK);
+    assert_true(sums[0] == 0 && sums[1] == 0);
+}
+
 static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{300000, 1, 1}, {3, 90000, 1}, {90000, 3, 1}, {400, 300, 5}, {7, 260, 200}};
@@ -421,10 +441,15 @@ static void threads_do_not_change_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_cases), cmocka_unit_test(long_rows),
-        cmocka_unit_test(values),       cmocka_unit_test(wide_sums),
-        cmocka_unit_test(broadcast),    cmocka_unit_test(refused),
-        cmocka_unit_test(plans),        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(random_cases),
+        cmocka_unit_test(long_rows),
+        cmocka_unit_test(values),
+        cmocka_unit_test(wide_sums),
+        cmocka_unit_test(broadcast),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(extreme_sizes_and_strides),
+        cmocka_unit_test(threads_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

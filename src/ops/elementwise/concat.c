@@ -90,6 +90,9 @@ bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensor
     bp__call_enter(&scope, options);
     bp_status status = BP_OK;
     for (int i = 0; i < count && status == BP_OK; i++) {
+        if (bp__tensor_elements(tensors[i]) == 0) { /* the stride may be any then */
+            continue;
+        }
         DLTensor part = *output;
         part.shape = tensors[i]->shape;
         part.strides = strides;
@@ -97,7 +100,7 @@ bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensor
         part.data = (void *)((uintptr_t)part.data + (uintptr_t)(from * strides[along] * element));
         from += tensors[i]->shape[along];
         const bp__elementwise_request r = {BP_OP_UNARY, BP_UNARY_COPY, 0, 2, {tensors[i], &part}, false};
-        status = bp__tensor_elements(tensors[i]) > 0 ? bp__elementwise_run(&r) : BP_OK;
+        status = bp__elementwise_run(&r);
     }
     bp__call_leave(&scope);
     return status;

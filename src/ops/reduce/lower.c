@@ -70,9 +70,10 @@ void bp__reduce_lower(bp_problem *problem, const bp__reduce_request *r, uint64_t
             const int y = reduction ? out : d;
             out += !joined || r->keep;
             if (joined == (pass == 1) && input->shape[d] != 1) {
+                const bool used = input->shape[d] > 0; /* strides of an empty dimension may be any */
                 insert(p, first, !joined || !positions,
-                       (const int64_t[]){input->shape[d], strides[0][d], joined && reduction ? 0 : strides[1][y],
-                                         strides[2][d]});
+                       (const int64_t[]){input->shape[d], used ? strides[0][d] : 0,
+                                         used && !(joined && reduction) ? strides[1][y] : 0, used ? strides[2][d] : 0});
             }
         }
         merge(p, first);

@@ -11,7 +11,7 @@
 static bool has_group(const bp_attention_problem *p) {
     const int last = p->batch_ndim - 1;
     const bp_attention_layout *gradient = &p->tensor[BP_ATTENTION_QUERY_GRADIENT];
-    return last >= 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
+    return last >= 0 && p->batch_shape[last] > 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
            p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && !(gradient->dtype && gradient->batch[last] == 0);
 }
 

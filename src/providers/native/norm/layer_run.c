@@ -375,7 +375,7 @@ static void cut(prepared *plan) {
     plan->segments = plan->elements / plan->segment;
     int64_t most = MOST_PARTS;
     if (plan->weighs) {
-        most = SUMS_BYTES / (16 * plan->weights);
+        most = SUMS_BYTES / 16 / plan->weights;
         most = most < 1 ? 1 : bp__batch_norm_least(most, MOST_PARTS);
     }
     const int64_t enough = UNIT / plan->elements + 1, wanted = (plan->rows + most - 1) / most;

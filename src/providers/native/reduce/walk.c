@@ -50,7 +50,7 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     const int64_t wanted = whole ? 1 : least((PARTS + cut->items - 1) / cut->items, cut->blocks);
     cut->part = wanted > 1 ? (cut->blocks + wanted - 1) / wanted : cut->blocks;
     cut->parts = cut->part > 0 ? (cut->blocks + cut->part - 1) / cut->part : 1;
-    const int64_t elements = cut->chunk * cut->reduced / cut->parts + 1;
+    const int64_t elements = cut->chunk * least(cut->reduced / cut->parts, UNIT) + 1;
     cut->grain = elements < UNIT ? UNIT / elements : 1;
     cut->element = bp_dtype_size((bp_dtype)problem->dtype);
     cut->output = bp_dtype_size((bp_dtype)p->output);
