@@ -148,7 +148,7 @@ typedef struct word {
     int count, most;
 } word;
 
-/* Writes the word pieces of the word as far as there is capacity, and empties it. */
+/* Writes the word pieces of the word as far as they fit, and empties it. */
 static void end_word(const tokenizer *t, word *w) {
     int count = w->count;
     char piece[4 * MOST_CHARACTERS + 3] = "##";
