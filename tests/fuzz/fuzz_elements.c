@@ -1,0 +1,419 @@
+/* fuzz_elements.c - runs functions of elements, reductions and softmax, and compares the results with those of scalar
+ * loops; and explains calls of sizes that no memory has. */
+#include "arrays.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- Functions of elements ---- */
+
+static double unary_reference(int kind, double x) {
+    switch (kind) {
+    case BP_UNARY_NEGATIVE:
+        return -x;
+    case BP_UNARY_ABS:
+        return fabs(x);
+    case BP_UNARY_EXP:
+        return exp(x);
+    case BP_UNARY_LOG:
+        return log(x);
+    case BP_UNARY_SQRT:
+        return sqrt(x);
+    case BP_UNARY_TANH:
+        return tanh(x);
+    case BP_UNARY_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case BP_UNARY_RELU:
+        return x < 0 ? 0 : x;
+    case BP_UNARY_GELU:
+        return x * (erfc(-x / sqrt(2)) / 2);
+    case BP_UNARY_GELU_TANH:
+        return x / 2 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case BP_UNARY_SILU:
+        return x / (1 + exp(-x));
+    case BP_UNARY_HARDSWISH:
+        return x * fmin(isnan(x) ? x : fmax(x + 3, 0), 6) / 6;
+    default:
+        return x;
+    }
+}
+
+static double binary_reference(int kind, double a, double b) {
+    switch (kind) {
+    case BP_BINARY_ADD:
+        return a + b;
+    case BP_BINARY_SUBTRACT:
+        return a - b;
+    case BP_BINARY_MULTIPLY:
+        return a * b;
+    case BP_BINARY_DIVIDE:
+        return a / b;
+    case BP_BINARY_MAXIMUM:
+        return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
+    default:
+        return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
+    }
+}
+
+static void run_unary(input *in, const bp_options *set) {
+    array x, y;
+    const int kind = below(in, BP_UNARY_KINDS), at = below(in, 4) == 0;
+    const bp_dtype from = types[below(in, 6)], to = kind == BP_UNARY_COPY ? types[below(in, 6)] : from;
+    if (!next_shape(in, &x, 0)) {
+        return;
+    }
+    copy_shape(&y, &x);
+    if (!place(in, &x, 0, from, at) || !place(in, &y, 1, to, true)) {
+        return;
+    }
+    if (at && from == to) { /* in place */
+        y = x;
+    }
+    keep(&x);
+    keep(&y);
+    const bp_status status = bp_unary_run(set, (bp_unary_kind)kind, &x.tensor, &y.tensor);
+    check_bytes(&y, status == BP_OK);
+    int64_t index[BP_MAX_NDIM] = {0};
+    require(status == BP_OK || !is_float(from), "unary");
+    for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
+        double want = unary_reference(kind, get_old(&x, index));
+        if (is_float(from) && !is_float(to)) {
+            const double most = to == BP_I32 ? 2147483647. : 9223372036854775807.;
+            want = isnan(want) ? 0 : fmax(fmin(trunc(want), most), -most - (to == BP_I32));
+        }
+        expect(get(&y, index), want, is_float(to) ? (2 + 30 * (kind > 2)) * unit_of(to) * fabs(want) + 0x1p-24 : 0);
+    }
+    drop(&x);
+    drop(&y);
+}
+
+static void run_binary(input *in, const bp_options *set) {
+    array x[3];
+    const int kind = below(in, BP_BINARY_KINDS), at = below(in, 5);
+    const bp_dtype type = types[below(in, 6)];
+    if (!next_shape(in, &x[2], 0)) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const int omitted = x[2].tensor.ndim > 0 ? below(in, 4) == 0 : 0;
+        x[i].tensor.ndim = x[2].tensor.ndim - (i == 1 ? omitted : 0);
+        for (int d = 0; d < x[i].tensor.ndim; d++) {
+            x[i].shape[d] = i == 1 && below(in, 4) == 0 ? 1 : x[2].shape[d + x[2].tensor.ndim - x[i].tensor.ndim];
+        }
+    }
+    if (!place(in, &x[0], 0, type, at == 0) || !place(in, &x[1], 1, type, at == 1) ||
+        !place(in, &x[2], 2, type, true)) {
+        return;
+    }
+    if (at < 2 && x[at].tensor.ndim == x[2].tensor.ndim &&
+        memcmp(x[at].shape, x[2].shape, (size_t)x[2].tensor.ndim * sizeof(int64_t)) == 0) {
+        x[2] = x[at];
+    }
+    for (int i = 0; i < 3; i++) {
+        keep(&x[i]);
+    }
+    const bp_status status = bp_binary_run(set, (bp_binary_kind)kind, &x[0].tensor, &x[1].tensor, &x[2].tensor);
+    check_bytes(&x[2], status == BP_OK);
+    require(status == BP_OK || !is_float(type), "binary");
+    int64_t index[BP_MAX_NDIM] = {0};
+    for (bool more = status == BP_OK && count_of(&x[2]) > 0; more; more = advance(&x[2], index)) {
+        double value[2];
+        for (int i = 0; i < 2; i++) {
+            int64_t own[BP_MAX_NDIM];
+            for (int d = 0; d < x[i].tensor.ndim; d++) {
+                own[d] = x[i].shape[d] == 1 ? 0 : index[d + x[2].tensor.ndim - x[i].tensor.ndim];
+            }
+            value[i] = get_old(&x[i], own);
+        }
+        const double want = binary_reference(kind, value[0], value[1]);
+        expect(get(&x[2], index), want, is_float(type) ? 2 * unit_of(type) * fabs(want) + 0x1p-24 : 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        drop(&x[i]);
+    }
+}
+
+static void run_take(input *in, const bp_options *set) {
+    array x, indices, y;
+    const bool gather = below(in, 2);
+    const bp_dtype type = types[below(in, 6)], index_type = below(in, 2) ? BP_I32 : BP_I64;
+    if (!next_shape(in, &x, 1)) {
+        return;
+    }
+    const int axis = below(in, x.tensor.ndim);
+    if (gather) {
+        copy_shape(&indices, &x);
+        for (int d = 0; d < x.tensor.ndim; d++) {
+            indices.shape[d] = d == axis ? below(in, 20) : x.shape[d] - (x.shape[d] > 1 && below(in, 3) == 0);
+        }
+    } else if (!next_shape(in, &indices, 0)) {
+        return;
+    }
+    const bp_status shaped = bp_take_shape(&x.tensor, &indices.tensor, axis, &y.tensor.ndim, y.shape);
+    (void)shaped;
+    if (!place(in, &x, 0, type, false) || !place(in, &indices, 1, index_type, true)) {
+        return;
+    }
+    const bool wrong = below(in, 16) == 0;
+    for (size_t i = 0; i < indices.bytes / bp_dtype_size(index_type); i++) {
+        const int64_t n =
+            x.shape[axis] > 0 ? (int64_t)(next_random() % (uint64_t)x.shape[axis]) + (wrong && i == 3) : 0;
+        memcpy(indices.low + i * bp_dtype_size(index_type), &n, bp_dtype_size(index_type));
+    }
+    if (gather) {
+        copy_shape(&y, &indices);
+    } else if (bp_take_shape(&x.tensor, &indices.tensor, axis, &y.tensor.ndim, y.shape) != BP_OK) {
+        return;
+    }
+    int64_t count = 1;
+    for (int d = 0; d < y.tensor.ndim; d++) {
+        count *= y.shape[d];
+    }
+    if (count > MOST_ELEMENTS || !place(in, &y, 2, type, true)) {
+        return;
+    }
+    keep(&y);
+    const bp_status status = (gather ? bp_gather_run : bp_take_run)(set, &x.tensor, &indices.tensor, axis, &y.tensor);
+    check_bytes(&y, status == BP_OK);
+    require(status == BP_OK || wrong || x.shape[axis] == 0, "take");
+    int64_t index[BP_MAX_NDIM] = {0};
+    for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
+        int64_t from[BP_MAX_NDIM];
+        if (gather) {
+            memcpy(from, index, sizeof from);
+            from[axis] = (int64_t)get(&indices, index);
+        } else {
+            memcpy(from, index, (size_t)axis * sizeof *from);
+            from[axis] = (int64_t)get(&indices, index + axis);
+            memcpy(from + axis + 1, index + axis + indices.tensor.ndim,
+                   (size_t)(x.tensor.ndim - axis - 1) * sizeof *from);
+        }
+        require(memcmp(address_of(&x, from), address_of(&y, index), bp_dtype_size(type)) == 0, "take: wrong element");
+    }
+    drop(&y);
+}
+
+/* ---- Rows ---- */
+
+static void run_reduce(input *in, const bp_options *set) {
+    array x, y;
+    const bp_reduce_kind kind = (bp_reduce_kind)below(in, 7);
+    const bp_dtype type = types[below(in, 6)], to = kind >= BP_REDUCE_ARGMAX ? BP_I64 : type;
+    int32_t axes[BP_MAX_NDIM], count = 0;
+    bool reduced[BP_MAX_NDIM];
+    const int keep_axes = below(in, 2);
+    if (!next_shape(in, &x, 0)) {
+        return;
+    }
+    for (int d = 0; d < x.tensor.ndim; d++) {
+        reduced[d] = below(in, 2);
+        if (reduced[d]) {
+            axes[count++] = below(in, 2) ? d : d - x.tensor.ndim;
+        }
+    }
+    if (!place(in, &x, 0, type, false)) {
+        return;
+    }
+    int32_t ndim;
+    require(bp_reduce_shape(&x.tensor, axes, count, keep_axes, &ndim, y.shape) == BP_OK, "reduce_shape");
+    y.tensor.ndim = ndim;
+    if (!place(in, &y, 1, to, true)) {
+        return;
+    }
+    keep(&y);
+    const bp_status status = bp_reduce_run(set, kind, &x.tensor, axes, count, keep_axes, &y.tensor);
+    check_bytes(&y, status == BP_OK);
+    require(status == BP_OK || count_of(&x) == 0 || !is_float(type), "reduce");
+    int64_t index[BP_MAX_NDIM] = {0};
+    for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
+        array part = x; /* the elements that are joined: dimensions that are kept have size 1 */
+        int64_t from[BP_MAX_NDIM] = {0}, at[BP_MAX_NDIM] = {0}, n = 0, best = -1;
+        double sum = 0, size = 0, product = 1, extreme = 0, largest = 1;
+        for (int d = 0, out = 0; d < x.tensor.ndim; d++) {
+            part.shape[d] = reduced[d] ? x.shape[d] : 1;
+            at[d] = reduced[d] ? 0 : index[out];
+            out += !reduced[d] || keep_axes;
+        }
+        for (bool inner = count_of(&part) > 0; inner; inner = advance(&part, from), n++) {
+            int64_t place_of[BP_MAX_NDIM];
+            for (int d = 0; d < x.tensor.ndim; d++) {
+                place_of[d] = at[d] + from[d];
+            }
+            const double v = get(&x, place_of);
+            sum += v;
+            size += fabs(v);
+            product *= v;
+            largest = fmax(largest, fabs(product));
+            const bool least = kind == BP_REDUCE_MIN || kind == BP_REDUCE_ARGMIN;
+            if (best < 0 || (!isnan(extreme) && (isnan(v) || (least ? v < extreme : v > extreme)))) {
+                extreme = v;
+                best = n;
+            }
+        }
+        const double got = get(&y, index);
+        const double unit = is_float(type) ? 2 * unit_of(type) : 0;
+        switch (kind) {
+        case BP_REDUCE_SUM:
+            expect(got, sum, is_float(type) ? unit * fabs(sum) + (double)n * 0x1p-52 * size + 0x1p-24 : 0);
+            break;
+        case BP_REDUCE_MEAN:
+            expect(got, sum / (double)n, unit * fabs(sum) + 0x1p-50 * size + 0x1p-24);
+            break;
+        case BP_REDUCE_PROD:
+            if (is_float(type) && n < 100 && isfinite(product) && largest < 1e4) {
+                expect(got, product, (unit + (double)n * 0x1p-51) * fabs(product) + 0x1p-24);
+            }
+            break;
+        case BP_REDUCE_MAX:
+        case BP_REDUCE_MIN:
+            expect(got, extreme, 0);
+            break;
+        default:
+            expect(got, (double)best, 0);
+        }
+    }
+    drop(&y);
+}
+
+static void run_softmax(input *in, const bp_options *set) {
+    array x, d, y;
+    const bp_dtype type = types[below(in, 4)];
+    const bp_softmax_kind kind = (bp_softmax_kind)below(in, 2);
+    const int what = below(in, 4); /* 0: in place, 1: backward */
+    if (!next_shape(in, &x, 1)) {
+        return;
+    }
+    const int axis = below(in, x.tensor.ndim);
+    copy_shape(&y, &x);
+    copy_shape(&d, &x);
+    if (!place(in, &x, 0, type, what == 0) || !place(in, &y, 1, type, true) || !place(in, &d, 2, type, false)) {
+        return;
+    }
+    if (what == 0) {
+        y = x;
+    }
+    keep(&x);
+    keep(&y);
+    require((what == 1 ? bp_softmax_backward_run(set, kind, &x.tensor, &d.tensor, axis, &y.tensor)
+                       : bp_softmax_run(set, kind, &x.tensor, axis, &y.tensor)) == BP_OK,
+            "softmax");
+    check_bytes(&y, true);
+    int64_t index[BP_MAX_NDIM] = {0};
+    for (bool more = count_of(&y) > 0; more; more = advance(&y, index)) {
+        int64_t at[BP_MAX_NDIM];
+        double greatest = -INFINITY, sum = 0, size = 0;
+        memcpy(at, index, sizeof at);
+        for (at[axis] = 0; at[axis] < x.shape[axis]; at[axis]++) {
+            const double v = get_old(&x, at);
+            greatest = isnan(greatest) || !(v <= greatest) ? (isnan(greatest) ? greatest : v) : greatest;
+        }
+        for (at[axis] = 0; at[axis] < x.shape[axis]; at[axis]++) {
+            const double v = get_old(&x, at);
+            const double term = what != 1 ? exp(v - greatest) : kind == BP_SOFTMAX ? v * get(&d, at) : get(&d, at);
+            sum += term;
+            size += fabs(term);
+        }
+        const double v = get_old(&x, index), unit = unit_of(type) + 0x1p-45;
+        double want = kind == BP_SOFTMAX ? exp(v - greatest) / sum : v - greatest - log(sum), scale = fabs(want) + 1;
+        if (what == 1) {
+            const double g = get(&d, index);
+            want = kind == BP_SOFTMAX ? v * (g - sum) : g - exp(v) * sum;
+            scale = kind == BP_SOFTMAX ? fabs(v) * (fabs(g) + size) : fabs(g) + exp(v) * size;
+        }
+        expect(get(&y, index), want, isfinite(want) ? 64 * unit * (scale + 1) : 0);
+    }
+    drop(&x);
+    drop(&y);
+}
+
+/* ---- Sizes that no memory has ---- */
+
+static void run_huge(input *in, const bp_options *set) {
+    (void)set;
+    array x[3];
+    const bp_dtype type = types[below(in, 6)];
+    for (int i = 0; i < 3; i++) {
+        x[i].tensor = (DLTensor){.ndim = 1 + below(in, 4), .device = {kDLCPU, 0}, .dtype = bp_dtype_to_dlpack(type)};
+        x[i].tensor.shape = x[i].shape;
+        x[i].tensor.strides = below(in, 3) ? x[i].strides : NULL;
+        for (int d = 0; d < x[i].tensor.ndim; d++) {
+            const int bits = below(in, 64);
+            x[i].shape[d] = below(in, 2) ? below(in, 3) : (INT64_C(1) << (bits < 63 ? bits : 0)) - below(in, 2);
+            x[i].strides[d] = below(in, 3) ? (int64_t)((UINT64_C(1) << below(in, 64)) - (uint64_t)below(in, 2)) : 0;
+        }
+        if (i > 0 && below(in, 4)) {
+            copy_shape(&x[i], &x[0]);
+        }
+    }
+    const DLTensor *a = &x[0].tensor, *b = &x[1].tensor, *c = &x[2].tensor;
+    bp_explanation *e = NULL;
+    int32_t axis = below(in, 4);
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    bp_linear_call linear = {sizeof linear, BP_LINEAR_FORWARD, 0, a, b, NULL, c};
+    bp_layer_norm_call layer = {.struct_size = sizeof layer, .dims = 1, .input = a, .weight = b, .output = c};
+    bp_rnn_call rnn = {.struct_size = sizeof rnn,
+                       .mode = (bp_rnn_mode)below(in, 4),
+                       .input = a,
+                       .weight_ih = b,
+                       .weight_hh = c,
+                       .output = a};
+    const DLTensor *const list[] = {a, b, c};
+    switch (below(in, 9)) {
+    case 0:
+        bp_unary_explain(&e, NULL, (bp_unary_kind)below(in, 14), a, b);
+        break;
+    case 1:
+        if (bp_binary_shape(a, b, &ndim, shape) == BP_OK) {
+            copy_shape(&x[2], &(array){.tensor.ndim = 0});
+            x[2].tensor.ndim = ndim;
+            memcpy(x[2].shape, shape, (size_t)ndim * sizeof *shape);
+        }
+        bp_binary_explain(&e, NULL, (bp_binary_kind)below(in, 7), a, b, c);
+        break;
+    case 2:
+        x[1].tensor.dtype = bp_dtype_to_dlpack(BP_I64);
+        bp_gather_explain(&e, NULL, a, b, axis - 2, c);
+        break;
+    case 3:
+        x[1].tensor.dtype = bp_dtype_to_dlpack(BP_I32);
+        if (bp_take_shape(a, b, axis - 2, &ndim, shape) == BP_OK) {
+            x[2].tensor.ndim = ndim;
+            memcpy(x[2].shape, shape, (size_t)ndim * sizeof *shape);
+            x[2].tensor.strides = NULL;
+        }
+        bp_take_explain(&e, NULL, a, b, axis - 2, c);
+        break;
+    case 4:
+        if (bp_reduce_shape(a, &axis, 1, 1, &ndim, shape) == BP_OK) {
+            x[1].tensor.ndim = ndim;
+            memcpy(x[1].shape, shape, (size_t)ndim * sizeof *shape);
+        }
+        bp_reduce_explain(&e, NULL, (bp_reduce_kind)below(in, 8), a, &axis, 1, 1, b);
+        break;
+    case 5:
+        bp_softmax_backward_explain(&e, NULL, (bp_softmax_kind)below(in, 3), a, b, axis, c);
+        break;
+    case 6:
+        bp_linear_explain(&e, NULL, &linear);
+        break;
+    case 7:
+        bp_layer_norm_explain(&e, NULL, &layer);
+        break;
+    default:
+        bp_concat_shape(list, 3, axis - 2, &ndim, shape);
+        bp_concat_run(NULL, list, 2, axis, c);
+        rnn.directions = 1 + below(in, 2);
+        bp_rnn_shape(&rnn, BP_RNN_OUTPUT, &(bp_dtype){BP_F32}, &ndim, shape);
+        bp_rnn_explain(&e, NULL, &rnn);
+    }
+    bp_explanation_release(e);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static void (*const runs[])(input * in, const bp_options *set) = {run_unary,  run_binary,  run_take,
+                                                                      run_reduce, run_softmax, run_huge};
+    input in = {data, size};
+    const bp_options *set = begin(&in);
+    runs[below(&in, BP__COUNT(runs))](&in, set);
+    return 0;
+}
