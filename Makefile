@@ -14,9 +14,9 @@ programs: build/CMakeCache.txt ## build the library, its modules, the command an
 build: build/CMakeCache.txt ## build everything, tests and examples too
 	@cmake --build build -j $(JOBS)
 
-run: bootstrap ## install requirements, build, list the libraries and multiply the example matrices on each
+run: bootstrap ## install requirements, build, list the libraries, multiply the example matrices on each, and find speech in a recording
 	@$(MAKE) --no-print-directory build/CMakeCache.txt
-	@cmake --build build -j $(JOBS) --target runtime
+	@cmake --build build -j $(JOBS) --target runtime demo
 	@tools/run.sh
 
 test: bootstrap ## install requirements, build, and run all tests

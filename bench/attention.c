@@ -5,12 +5,58 @@
  *
  * One item, 8 heads, rows of --size elements (default 64), 512, 2048 and 4096 queries and as many keys, causal or not.
  * Times are medians of interleaved rounds in milliseconds, with the quartiles. `gain` is the time of f32 divided by
- * that of bf16. Each line names what ran.
+ * that of bf16. `peak` is the rate of the products that f32 needs, relative to that of a loop of fused multiply-adds
+ * without memory in the same rounds, on x86-64. Each line names what ran.
  */
 #include "backplane.h"
 #include "timing.h"
 
-enum { HEADS = 8, VARIANTS = 2, TENSORS = 4 };
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+enum { HEADS = 8, VARIANTS = 2, TENSORS = 4, LOOPS = 100000, CHAINS = 16 };
+
+/* ---- Peak ---- */
+
+static volatile float sink;
+
+/* Independent chains of fused multiply-adds, as many as registers allow. */
+#ifdef __x86_64__
+#define CHAINS_OF(name, isa, vector, set, fma)                                                                         \
+    static __attribute__((target(isa))) void name(void *context) {                                                     \
+        vector sum[CHAINS];                                                                                            \
+        (void)context;                                                                                                 \
+        for (int i = 0; i < CHAINS; i++) {                                                                             \
+            sum[i] = set((float)i);                                                                                    \
+        }                                                                                                              \
+        for (int n = 0; n < LOOPS; n++) {                                                                              \
+            _Pragma("GCC unroll 16") for (int i = 0; i < CHAINS - 2; i++) {                                            \
+                sum[i] = fma(sum[i], sum[CHAINS - 1], sum[CHAINS - 2]);                                                \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int i = 1; i < CHAINS; i++) {                                                                             \
+            sum[0] = fma(sum[0], sum[1], sum[i]);                                                                      \
+        }                                                                                                              \
+        sink = sum[0][0];                                                                                              \
+    }
+CHAINS_OF(chains_avx512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps)
+CHAINS_OF(chains_avx2, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+#endif
+
+/* Sets the loop of this processor. Returns its operations; 0: none. */
+static double peak_of(candidate *one) {
+    *one = (candidate){.name = "peak"};
+#ifdef __x86_64__
+    const bool wide = strcmp(bp_cpu_capability(), "AVX512") == 0, narrow = strcmp(bp_cpu_capability(), "AVX2") == 0;
+    one->run = wide ? chains_avx512 : narrow ? chains_avx2 : NULL;
+    return one->run ? 2. * (CHAINS - 2) * LOOPS * (wide ? 16 : 8) : 0;
+#else
+    return 0;
+#endif
+}
+
+/* ---- Attention ---- */
 
 static const bp_dtype dtypes[VARIANTS] = {BP_F32, BP_BF16};
 
@@ -66,12 +112,13 @@ static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads
 
 static void compare(int length, int size, bool causal, int threads, int rounds) {
     job jobs[VARIANTS];
-    candidate list[VARIANTS];
+    candidate list[VARIANTS + 1];
+    const double chained = peak_of(&list[VARIANTS]);
     for (int i = 0; i < VARIANTS; i++) {
         jobs[i] = job_of(dtypes[i], length, size, causal, threads);
         list[i] = (candidate){.name = bp_dtype_name(dtypes[i]), .run = run, .context = &jobs[i]};
     }
-    timing_interleave(list, VARIANTS, rounds, 2e7, threads);
+    timing_interleave(list, VARIANTS + (chained > 0), rounds, 2e7, threads);
     printf("%4d x %4d%s", length, length, causal ? ", causal:" : ":        ");
     for (int i = 0; i < VARIANTS; i++) {
         bp_plan_info info = {.struct_size = sizeof info};
@@ -84,7 +131,14 @@ static void compare(int length, int size, bool causal, int threads, int rounds) 
             free(jobs[i].memory[t]);
         }
     }
-    printf(" gain %.2f\n", timing_median(&list[0]) / timing_median(&list[1]));
+    printf(" gain %.2f", timing_median(&list[0]) / timing_median(&list[1]));
+    if (chained > 0) {
+        const double pairs = causal ? 0.5 * length * (length + 1.) : (double)length * length;
+        const double rate = 4. * HEADS * size * pairs / timing_median(&list[0]);
+        const double peak = chained / timing_median(&list[VARIANTS]) * threads;
+        printf(", f32 %.1f GFLOP/s, %.0f %% of %.1f", rate, 100 * rate / peak, peak);
+    }
+    printf("\n");
 }
 
 int main(int argc, char **argv) {

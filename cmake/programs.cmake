@@ -25,6 +25,12 @@ if(BACKPLANE_EXAMPLES)
     endforeach()
 endif()
 
+# What `make run` needs in addition to `runtime`.
+add_custom_target(demo)
+if(TARGET example_voice_activity)
+    add_dependencies(demo example_voice_activity)
+endif()
+
 # bench/*.c: one program each; bench/choice/*.c, bench/conv/*.c and bench/passes/*.c: the programs choice, conv
 # and passes. Built only by the target `bench`.
 add_custom_target(bench)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the demo of `make run`: lists the libraries of this machine, multiplies the matrices of examples/data on each library, and
-# shows which one dispatch chooses and why. Then runs a factorization and a transform, each with all candidates. Skips the
-# factorization if there is no LAPACK library. Usage: tools/run.sh [build folder]
+# shows which one dispatch chooses and why. Then runs a factorization and a transform, each with all candidates, and a neural
+# network. Skips the factorization if there is no LAPACK library, and the network if its weights cannot be downloaded. Usage: tools/run.sh [build folder]
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -27,3 +27,13 @@ elif [ "$status" -ne 0 ]; then
 fi
 echo
 "$backplane" eval rfft "$data/digits_f64.npy" -o "$build/spectra.npy" --explain
+
+echo
+echo "speech in examples/data/speech.wav, by the network silero-vad"
+if ! .venv/bin/python examples/networks/fetch.py voice_activity "$build/models"; then
+    echo "This needs the weights of the Python package silero-vad, which could not be downloaded from PyPI."
+elif [ ! -x "$build/examples/voice_activity" ]; then
+    echo "This needs the example programs, which were not built (-DBACKPLANE_EXAMPLES=OFF)."
+else
+    "$build/examples/voice_activity" --explain "$build/models/voice_activity.safetensors" "$data/speech.wav"
+fi

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void stop(const char *format, ...) {
     va_list arguments;
@@ -143,7 +144,7 @@ void layer_release(layer *l) {
     bp_plan_release(l->plan);
 }
 
-/* ---- Messages and options ---- */
+/* ---- Messages, times and options ---- */
 
 void report(bool wanted, const char *name) {
     static char printed[1024];
@@ -159,12 +160,33 @@ void report(bool wanted, const char *name) {
     fprintf(stderr, "%-16s %s %s: %s\n", name, info.library, info.algorithm, info.problem);
 }
 
-int read_options(int count, char **arguments, bp_options **options, bool *explain) {
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void time_runs(const char *name, int repeats, void (*run)(void *context), void *context) {
+    double *times = need(malloc((size_t)repeats * sizeof *times));
+    for (int i = 0; i < repeats; i++) {
+        struct timespec from, to;
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        run(context);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        times[i] = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
+    }
+    qsort(times, (size_t)repeats, sizeof *times, by_value);
+    fprintf(stderr, "%s: %.3f ms\n", name, times[repeats / 2]);
+    free(times);
+}
+
+int read_options(int count, char **arguments, bp_options **options, bool *explain, int *repeats) {
     char text[4096] = "";
     int i = 1;
     for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
         if (strcmp(arguments[i], "--explain") == 0) {
             *explain = true;
+        } else if (strcmp(arguments[i], "--repeat") == 0 && i + 1 < count) {
+            *repeats = atoi(arguments[++i]);
         } else if (strcmp(arguments[i], "--set") == 0 && i + 1 < count) {
             const size_t used = strlen(text);
             if ((size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? "," : "", arguments[++i]) >=

@@ -36,8 +36,11 @@ void layer_release(layer *l);
 /* Prints what ran last, once for each name. */
 void report(bool wanted, const char *name);
 
-/* The options of both programs: --set NAME=VALUE (again and again) and --explain. Returns the index of the first
- * argument that is none. */
-int read_options(int count, char **arguments, bp_options **options, bool *explain);
+/* Calls run(context) again and again, and prints the median of the times in milliseconds to stderr. */
+void time_runs(const char *name, int repeats, void (*run)(void *context), void *context);
+
+/* The options of both programs: --set NAME=VALUE (again and again), --explain and --repeat N. Returns the index of the
+ * first argument that is none. */
+int read_options(int count, char **arguments, bp_options **options, bool *explain, int *repeats);
 
 #endif

@@ -1,10 +1,11 @@
 /* main.c - finds speech in a recording with the network silero-vad: convolutions, an LSTM and a sigmoid.
  *
- *     voice_activity [--explain] [--set NAME=VALUE] [--probabilities] WEIGHTS FILE.wav
+ *     voice_activity [--explain] [--set NAME=VALUE] [--repeat N] [--probabilities] WEIGHTS FILE.wav
  *
  * WEIGHTS are those of the Python package silero-vad (MIT licence), which ../networks/fetch.py gets; FILE.wav has one
  * channel of 16-bit samples, 16000 a second. Prints the segments with speech in seconds, or with --probabilities that
- * of each block of 512 samples. --explain prints which library and algorithm runs each layer. */
+ * of each block of 512 samples. --explain prints which library and algorithm runs each layer, --repeat
+ * computes all N times more and prints the median time. */
 #include "../networks/network.h"
 
 #include <stdio.h>
@@ -146,7 +147,7 @@ static void detect(detector *d, int64_t blocks, float *probabilities) {
     report(d->explain, "magnitude");
     float *in = d->magnitude.data;
     for (int i = 0; i < 4; i++) {
-        static const char *const names[] = {"encoder.0.reparam_conv", "conv2", "conv3", "conv4"};
+        static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
         layer_run(&d->conv[i], in, d->features[i].data);
         report(d->explain, names[i]);
         in = d->features[i].data;
@@ -210,6 +211,27 @@ static void print_segment(int64_t first, int64_t end) {
     }
 }
 
+/* A recording and its results. */
+typedef struct recording {
+    detector *d;
+    const float *samples;
+    int64_t count;
+    float *probability; /* of each block */
+} recording;
+
+static void detect_all(void *context) {
+    const recording *r = context;
+    const int64_t blocks = (r->count + BLOCK - 1) / BLOCK;
+    memset(r->d->state, 0, sizeof r->d->state);
+    for (int64_t first = 0; first < blocks; first += AT_ONCE) {
+        const int64_t many = blocks - first < AT_ONCE ? blocks - first : AT_ONCE;
+        for (int64_t i = 0; i < AT_ONCE; i++) {
+            fill_block(r->d->samples.data + i * PADDED, r->samples, r->count, (first + i) * BLOCK);
+        }
+        detect(r->d, many, r->probability + first);
+    }
+}
+
 /* Speech begins at 0.5 and ends at 0.35, if it does not continue within a tenth of a second. */
 static void print_segments(const float *probability, int64_t blocks, int64_t samples) {
     enum { PAUSE = RATE / 10 };
@@ -247,23 +269,21 @@ static void release(detector *d) {
 
 int main(int argc, char **argv) {
     static detector d;
-    int at = read_options(argc, argv, &d.options, &d.explain);
+    int repeats = 0, at = read_options(argc, argv, &d.options, &d.explain, &repeats);
     const bool probabilities = at < argc && strcmp(argv[at], "--probabilities") == 0;
     at += probabilities;
     if (argc - at != 2) {
-        stop("usage: voice_activity [--explain] [--set NAME=VALUE] [--probabilities] WEIGHTS FILE.wav");
+        stop("usage: voice_activity [--explain] [--set NAME=VALUE] [--repeat N] [--probabilities] WEIGHTS FILE.wav");
     }
     int64_t count;
     float *samples = read_wav(argv[at + 1], &count);
     make_detector(&d, argv[at]);
     const int64_t blocks = (count + BLOCK - 1) / BLOCK;
     float *probability = need(malloc((size_t)(blocks + 1) * sizeof *probability));
-    for (int64_t first = 0; first < blocks; first += AT_ONCE) {
-        const int64_t many = blocks - first < AT_ONCE ? blocks - first : AT_ONCE;
-        for (int64_t i = 0; i < AT_ONCE; i++) {
-            fill_block(d.samples.data + i * PADDED, samples, count, (first + i) * BLOCK);
-        }
-        detect(&d, many, probability + first);
+    recording r = {&d, samples, count, probability};
+    detect_all(&r);
+    if (repeats > 0) {
+        time_runs("recording", repeats, detect_all, &r);
     }
     for (int64_t i = 0; i < blocks && probabilities; i++) {
         printf("%.6f\n", (double)probability[i]);

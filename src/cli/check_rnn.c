@@ -33,7 +33,7 @@ static number product_of(number a, number b) {
 
 static number logistic(number x) {
     const long double value = 1 / (1 + expl(-x.value));
-    return (number){value, x.error / 4 + value * (4 + 2 * fabsl(x.value))};
+    return (number){value, x.error / 4 + 6 * value};
 }
 
 static number hyperbolic(number x) {

@@ -1,49 +1,47 @@
 """The example networks, with their real weights, against recorded results of other programs."""
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def models(build):
-    """The folder with the weights, which are downloaded once for a build."""
-    return build / "models"
+from conftest import BUILD, ROOT
 
 
-def fetch(models, name):
-    done = subprocess.run([sys.executable, ROOT / "examples/networks/fetch.py", name, models], capture_output=True, text=True)
+MODELS = BUILD / "models"
+
+
+def fetch(name):
+    """Downloads the weights, once for a build."""
+    done = subprocess.run([sys.executable, ROOT / "examples/networks/fetch.py", name, MODELS], capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(f"the weights of {name} cannot be downloaded: {done.stderr.strip().splitlines()[-1]}")
 
 
-def run(build, *arguments):
-    done = subprocess.run([*map(str, arguments)], cwd=build, capture_output=True, text=True, timeout=120)
+def run(*arguments):
+    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done
 
 
 @pytest.mark.parametrize("settings", [(), ("num_threads=1",), ("conv.preferred=native:implicit", "deterministic=threads")])
-def test_voice_activity(build, models, settings):
+def test_voice_activity(settings):
     """The reference is onnxruntime 1.32 with the ONNX file of silero-vad 6.2.3, block by block."""
-    fetch(models, "voice_activity")
+    fetch("voice_activity")
     options = [word for setting in settings for word in ("--set", setting)]
-    program, data = build / "examples/voice_activity", ROOT / "examples/data/speech.wav"
-    done = run(build, program, *options, "--probabilities", models / "voice_activity.safetensors", data)
+    program, data = BUILD / "examples/voice_activity", ROOT / "examples/data/speech.wav"
+    done = run(program, *options, "--probabilities", MODELS / "voice_activity.safetensors", data)
     got = [float(line) for line in done.stdout.split()]
     wanted = [float(line) for line in (Path(__file__).parent / "voice_activity.txt").read_text().split()]
     assert len(got) == len(wanted)
     assert max(abs(a - b) for a, b in zip(got, wanted)) < 1e-4
-    done = run(build, program, "--explain", *options, models / "voice_activity.safetensors", data)
+    done = run(program, "--explain", *options, MODELS / "voice_activity.safetensors", data)
     assert done.stdout.splitlines() == ["0.70 2.27", "3.20 3.84", "4.22 4.80"]
     assert "lstm" in done.stderr and "conv4" in done.stderr
 
 
-def test_refusals(build, tmp_path):
-    program = build / "examples/voice_activity"
+def test_refusals(tmp_path):
+    program = BUILD / "examples/voice_activity"
     bad = tmp_path / "bad.safetensors"
     wav = ROOT / "examples/data/speech.wav"
     for content, words in ((b"", "no safetensors file"), (b"\x08\0\0\0\0\0\0\0{}", "is cut off"),
@@ -56,3 +54,88 @@ def test_refusals(build, tmp_path):
     done = subprocess.run([program, "--set", "nonsense=1", bad, wav], capture_output=True, text=True)
     assert done.returncode == 1 and "nonsense" in done.stderr
     assert subprocess.run([program], capture_output=True).returncode == 1
+
+
+@pytest.fixture
+def sentences(tmp_path):
+    """The recorded sentences, and a file with their texts. The reference is BertModel of transformers 5.23 in f64, with word
+    pieces of tokenizers 0.23."""
+    fetch("sentence_embedding")
+    recorded = json.loads((Path(__file__).parent / "sentence_embedding.json").read_text())
+    file = tmp_path / "sentences.txt"
+    file.write_text("\n\n".join(one["text"] for one in recorded))
+    return recorded, file
+
+
+def embed(*arguments):
+    """Runs the program; FILES stands for weights and vocabulary."""
+    at = arguments.index("FILES")
+    files = [MODELS / f"sentence_embedding.{kind}" for kind in ("safetensors", "vocabulary")]
+    return run(BUILD / "examples/sentence_embedding", *arguments[:at], *files, *arguments[at + 1 :])
+
+
+def test_word_pieces(sentences):
+    recorded, file = sentences
+    got = [[int(word) for word in line.split()] for line in embed("--tokens", "FILES", file).stdout.splitlines()]
+    assert got == [one["tokens"] for one in recorded]
+
+
+# Settings, the largest error of a cosine, and the kernel of attention. bf16 has 8 bits, so each input of a layer has an error of
+# 2^-9 at most; some processors have no such kernels and compute in f32.
+@pytest.mark.parametrize("settings, error, kernel", [
+    ((), 1e-5, "flash"), (("num_threads=1",), 1e-5, "flash"), (("deterministic=threads",), 1e-5, "flash"),
+    (("cuda.flash_sdp=false",), 1e-5, "mem_efficient"),
+    (("cuda.flash_sdp=false", "cuda.mem_efficient_sdp=false"), 1e-5, "math"), (("fp32_precision=bf16",), 1e-2, "flash")])
+def test_sentence_embedding(sentences, settings, error, kernel):
+    recorded, file = sentences
+    options = [word for setting in settings for word in ("--set", setting)]
+    done = embed("--explain", *options, "--vectors", "FILES", file)
+    vectors = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+    assert len(vectors) == len(recorded)
+    for one, vector in zip(recorded, vectors):
+        assert len(vector) == 384
+        assert max(abs(a - b) for a, b in zip(vector, one["first_numbers"])) < error
+        cosines = [sum(a * b for a, b in zip(vector, other)) for other in vectors]
+        assert max(abs(a - b) for a, b in zip(cosines, one["cosines"])) < error
+    ran = {line.split()[0]: line.split(":")[0].split()[1:] for line in done.stderr.splitlines()}
+    assert ran["attention"] == ["native", kernel]
+    assert {"words", "layer_norm", "query_key_value", "wide", "gelu", "narrow", "mean"} < set(ran)
+    if options == []:
+        assert "bf16" not in " ".join(ran["wide"])
+
+
+def test_query(sentences):
+    """The sentences are printed in the order of the recorded similarities."""
+    recorded, file = sentences
+    lines = embed("FILES", file, recorded[1]["text"]).stdout.splitlines()
+    wanted = sorted(zip(recorded[1]["cosines"], (one["text"] for one in recorded)), reverse=True)
+    assert [line.split(" ", 1)[1] for line in lines] == [text for _, text in wanted]
+    assert max(abs(float(line.split()[0]) - cosine) for line, (cosine, _) in zip(lines, wanted)) < 1e-4
+
+
+def test_refused_sentences(sentences, tmp_path):
+    recorded, file = sentences
+    program, weights = BUILD / "examples/sentence_embedding", MODELS / "sentence_embedding.safetensors"
+    vocabulary, bad = MODELS / "sentence_embedding.vocabulary", tmp_path / "bad"
+    pieces = vocabulary.read_bytes()
+    for content, arguments, words in (
+            (pieces[:5000], (weights, bad, file), "lines; the network has 30522 word pieces"),
+            (pieces.replace(b"[SEP]", b"[SEQ]"), (weights, bad, file), "lacks [UNK], [CLS] or [SEP]"),
+            (b"", (bad, vocabulary, file), "no safetensors file"),
+            (b"good\nbad \xff\n", (weights, vocabulary, bad), "line 2: the text is not UTF-8"),
+            (b" \n\n", (weights, vocabulary, bad), "has no sentences"),
+            (b"", (weights, vocabulary, tmp_path / "none"), "cannot open"),
+            (b"", ("--vectors", "--nonsense", weights, vocabulary, file), "usage"),
+            (b"", (), "usage")):
+        bad.write_bytes(content)
+        done = subprocess.run([program, *arguments], capture_output=True, text=True)
+        assert done.returncode == 1 and words in done.stderr, (words, done.stderr)
+
+
+def test_awkward_lines(sentences, tmp_path):
+    """Long lines are cut off at 256 word pieces, long words are unknown (100), and control characters are removed."""
+    file = tmp_path / "lines"
+    file.write_bytes(b"word " * 100000 + b"\n" + b"x" * 101 + b" a\0b\x07\r\n\r\n\0\n!")
+    lines = [line.split() for line in embed("--tokens", "FILES", file).stdout.splitlines()]
+    assert len(lines[0]) == 256 and set(lines[0][1:-1]) == {"2773"}
+    assert lines[1] == ["101", "100", "11113", "102"] and lines[2] == ["101", "999", "102"] and len(lines) == 3

@@ -20,7 +20,7 @@ def run(**more):
 def main():
     failures = []
     done = run()
-    for expected in ("native", "digits_t @ digits", "This needs a LAPACK library", "fft c128"):
+    for expected in ("native", "digits_t @ digits", "This needs a LAPACK library", "fft c128", "speech in examples"):
         if expected not in done.stdout:
             failures.append(f"tools/run.sh without libraries does not say '{expected}'")
     if done.returncode:
@@ -30,7 +30,7 @@ def main():
     # The script must fail if the command fails in any other way.
     if run(BACKPLANE_NUM_THREADS="1", BACKPLANE_DISPATCH_EXCLUDE="native").returncode == 0:
         failures.append("tools/run.sh succeeds where nothing can multiply")
-    common.finish(failures, 5)
+    common.finish(failures, 6)
 
 
 main()

@@ -5,7 +5,6 @@
 
 #include "support/pool.h"
 #include "support/arrays.h"
-
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

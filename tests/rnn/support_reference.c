@@ -46,7 +46,7 @@ static rnn_number times(const layer *l, rnn_number a, rnn_number b) {
 /* The bounds of rnn.h. */
 static rnn_number logistic(const layer *l, rnn_number x) {
     const long double value = 1 / (1 + expl(-x.value));
-    return (rnn_number){value, x.error / 4 + value * (4 + (x.value < 0 ? -2 * x.value : 0)) * l->u};
+    return (rnn_number){value, x.error / 4 + value * 6 * l->u};
 }
 
 static rnn_number hyperbolic(const layer *l, rnn_number x) {
