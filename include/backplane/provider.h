@@ -15,6 +15,7 @@
 #ifndef BACKPLANE_PROVIDER_H
 #define BACKPLANE_PROVIDER_H
 
+#include "backplane/device.h"
 #include "backplane/library.h"
 #include "backplane/machine.h"
 #include "backplane/network.h"
@@ -25,7 +26,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 7u
+#define BP_PROVIDER_ABI_MINOR 9u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -410,13 +411,11 @@ static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const b
 /* A constant operand in the layout of the plan that it was packed for, see bp_plan_pack(). */
 typedef struct bp_packed bp_packed;
 
-/* An ordered queue of work on a device. The host has none. */
-typedef struct bp_queue bp_queue;
-
 /* Arguments of one run of a plan, see bp_execute(). */
 typedef struct bp_exec {
     size_t struct_size; /* sizeof(bp_exec) */
-    bp_queue *queue;    /* NULL: run in the calling thread; complete when the call returns */
+    bp_queue *queue;    /* of the plan's device; NULL: the calling thread's. A plan of the host runs in the calling thread
+                         * and is complete when the call returns */
     bp_operand
         workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
     size_t workspace_size;    /* bytes */
@@ -426,6 +425,9 @@ typedef struct bp_exec {
                            * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
     size_t operand_count; /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
                            * caller guarantees it */
+    bp_event *const *after; /* events that the run waits for, on the device; since 2.9 */
+    size_t after_count;
+    bp_event **done; /* NULL, or where the event at the end of the run is stored; release it. Since 2.9 */
 } bp_exec;
 
 /* A prepared call. A provider's own struct begins with this one. */
@@ -516,6 +518,23 @@ typedef struct bp_host {
      * library sets for itself must not reach libraries that the program loads later. `names` ends with NULL, after at
      * most 64 names. */
     void (*keep_unset)(const char *const *names, void (*call)(void *user), void *user);
+
+    /* Since 2.9. Devices, see runtime.h; a problem's place tells which.
+     *
+     * Returns the facts of a device, for accept(); NULL if there is no such place. Valid until the provider's close(). */
+    const bp_device_info *(*device)(int32_t place);
+    /* Opens the device if necessary, and sets *device to what its runtime made in device_open(). For plan(). */
+    bp_status (*device_open)(int32_t place, void **device);
+    /* Returns what the runtime made in queue_open(). For enqueue(), where bp_exec.queue is never NULL on a device. */
+    void *(*queue)(bp_queue *queue);
+    /* Tells that a run was enqueued, and hands over the event of its last command. The host reports a failure of it with
+     * the operation's name. */
+    bp_status (*enqueued)(bp_queue *queue, void *event);
+    /* Bytes that are kept between processes, such as compiled kernels. The key is all that they depend on. `kind` names a
+     * folder. recall_bytes() returns a copy for release(), or NULL; the bytes have a checksum, so that damaged files
+     * count as absent. remember_bytes() does nothing if registry.cache does not permit it. */
+    void *(*recall_bytes)(const char *kind, const void *key, size_t key_size, size_t *size);
+    void (*remember_bytes)(const char *kind, const void *key, size_t key_size, const void *bytes, size_t size);
 } bp_host;
 
 typedef struct bp_provider {
