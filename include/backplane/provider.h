@@ -204,8 +204,8 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
  * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
  * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
- * transform. Dispatch handles `full_spectrum`, `conjugate` and `input_size` itself, around a plan of the plain
- * transform. */
+ * transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself, around a
+ * plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;

@@ -39,6 +39,8 @@
       "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
       "If the preferred library cannot run a call: strict fails, warn runs another and warns once per reason, allow runs another silently.") \
+    X(dispatch_transfer, 92, "dispatch.transfer", ENUM, "refuse", "refuse|allow", "", BP_SETTING_POLICY, "operations on devices", \
+      "If no provider accepts an operation on the device of its operands: refuse fails; allow copies the operands to the host, runs it there and copies the results back.") \
     X(calibration, 85, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "matmul, gemm, fft, linear algebra, convolutions", \
       "Choice by times measured on this machine: auto = measure libraries that have no stored times when a choice first needs them; read = use stored times only; off = use estimates. Never used if deterministic is set.") \
     X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm", \
