@@ -3,7 +3,7 @@
  * A provider's plan enqueues commands. Around it, a queue is found and locked for the calling thread, events that the
  * caller names are waited for on the device, and the workspace comes from the pool of the device. If no provider accepts
  * a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands. */
-#include "dispatch/internal.h"
+#include "dispatch/tune.h"
 
 #include "device/internal.h"
 #include "machine/internal.h"

@@ -1,5 +1,6 @@
 /* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
 #include "dispatch/tune.h"
+#include "device/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "tensor/internal.h"
