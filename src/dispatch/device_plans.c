@@ -1,8 +1,9 @@
 /* device_plans.c - plans on devices: which problems are on one, and how their plans run on a queue.
  *
  * A provider's plan enqueues commands. Around it, a queue is found and locked for the calling thread, events that the
- * caller names are waited for on the device, and the workspace comes from the pool of the device. If no provider accepts
- * a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands. */
+ * caller names are waited for on the device, and the workspace comes from the pool of the device. If no provider
+ * accepts a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands.
+ */
 #include "dispatch/tune.h"
 
 #include "device/internal.h"
@@ -94,10 +95,8 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
     if (!o) {
         return bp__fail_memory(sizeof *o, "a plan");
     }
-    o->base = (bp_prepared){.struct_size = sizeof(bp_prepared),
-                            .enqueue = enqueue,
-                            .destroy = destroy,
-                            .workspace = inner->workspace};
+    o->base = (bp_prepared){
+        .struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy, .workspace = inner->workspace};
     o->inner = inner;
     o->place = problem->place;
     o->op = (bp_op)problem->op;
@@ -108,8 +107,8 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
 
 /* ---- Runs on the host, on copies ---- */
 
-#define NS_PER_BYTE 0.1   /* of a copy, if the device's bandwidth is unknown */
-#define COPY_NS 20e3      /* of starting the copies of a call */
+#define NS_PER_BYTE 0.1 /* of a copy, if the device's bandwidth is unknown */
+#define COPY_NS 20e3    /* of starting the copies of a call */
 
 double bp__transfer_cost_ns(const bp_problem *problem) {
     const bp_device_info *device = bp__device_facts(problem->place);
@@ -220,7 +219,8 @@ bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner,
     if (!t) {
         return bp__fail_memory(sizeof *t, "a plan");
     }
-    t->base = (bp_prepared){.struct_size = sizeof(bp_prepared), .enqueue = enqueue_transferred, .destroy = destroy_transferred};
+    t->base = (bp_prepared){
+        .struct_size = sizeof(bp_prepared), .enqueue = enqueue_transferred, .destroy = destroy_transferred};
     t->inner = inner;
     t->place = problem->place;
     t->inputs = inputs_of((bp_op)problem->op);

@@ -62,8 +62,7 @@ static bp_status check_queue(const bp_plan *plan, const bp_exec *exec) {
         return BP_OK;
     }
     if (exec->queue || exec->done) {
-        return bp__fail(BP_E_UNSUPPORTED,
-                        "bp_execute: the plan runs on the host, which has no queues: %s must be NULL",
+        return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: %s must be NULL",
                         exec->queue ? "queue" : "done");
     }
     for (size_t i = 0; i < exec->after_count; i++) {

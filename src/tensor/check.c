@@ -71,8 +71,7 @@ static bp_status check_address(const DLTensor *tensor, const char *name, bp_dtyp
     const uintptr_t base = bp__tensor_has_address(tensor) ? (uintptr_t)tensor->data : 0;
     uintptr_t address;
     uintptr_t end;
-    if (tensor->byte_offset > UINTPTR_MAX ||
-        __builtin_add_overflow(base, (uintptr_t)tensor->byte_offset, &address) ||
+    if (tensor->byte_offset > UINTPTR_MAX || __builtin_add_overflow(base, (uintptr_t)tensor->byte_offset, &address) ||
         address < (uintptr_t)-low || __builtin_add_overflow(address, (uintptr_t)high, &end)) {
         return bp__fail(BP_E_OVERFLOW, "tensor '%s' reaches outside %s (byte_offset %" PRIu64 ")", name,
                         bp__tensor_has_address(tensor) ? "the address space" : "its block of memory",

@@ -14,11 +14,10 @@ bool bp__tensor_on_host(const DLTensor *tensor) {
 }
 
 const char *bp__device_text(DLDevice device, char *buffer, size_t size) {
-    static const char *const names[] = {[kDLCUDA] = "cuda",          [kDLOpenCL] = "opencl", [kDLVulkan] = "vulkan",
-                                        [kDLMetal] = "metal",        [kDLVPI] = "vpi",       [kDLROCM] = "rocm",
-                                        [kDLExtDev] = "ext",         [kDLCUDAManaged] = "cuda-managed",
-                                        [kDLOneAPI] = "oneapi",      [kDLWebGPU] = "webgpu", [kDLHexagon] = "hexagon",
-                                        [kDLMAIA] = "maia"};
+    static const char *const names[] = {
+        [kDLCUDA] = "cuda",     [kDLOpenCL] = "opencl", [kDLVulkan] = "vulkan",   [kDLMetal] = "metal",
+        [kDLVPI] = "vpi",       [kDLROCM] = "rocm",     [kDLExtDev] = "ext",      [kDLCUDAManaged] = "cuda-managed",
+        [kDLOneAPI] = "oneapi", [kDLWebGPU] = "webgpu", [kDLHexagon] = "hexagon", [kDLMAIA] = "maia"};
     const unsigned type = (unsigned)device.device_type;
     if (bp__place_of(device) == 0) {
         return "the host";

@@ -70,7 +70,8 @@ static inline bool bp__tensor_has_address(const DLTensor *tensor) {
 /* Returns whether both first elements are the same memory. */
 static inline bool bp__tensor_same_start(const DLTensor *a, const DLTensor *b) {
     const bool handles = !bp__tensor_has_address(a) || !bp__tensor_has_address(b);
-    return handles ? a->data == b->data && a->byte_offset == b->byte_offset && bp__place_of(a->device) == bp__place_of(b->device)
+    return handles ? a->data == b->data && a->byte_offset == b->byte_offset &&
+                         bp__place_of(a->device) == bp__place_of(b->device)
                    : bp__tensor_data(a) == bp__tensor_data(b);
 }
 

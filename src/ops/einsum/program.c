@@ -10,7 +10,7 @@ typedef struct run {
     bp_queue *queue;       /* NULL: the host */
     bp_operand work;       /* intermediate results and copies */
     bp_operand part_space; /* after `work`: the workspace of the current part */
-    double since;     /* estimated nanoseconds since the last interrupt check */
+    double since;          /* estimated nanoseconds since the last interrupt check */
 } run;
 
 #define ASKED_EACH 1e5 /* nanoseconds */

@@ -52,13 +52,14 @@ bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const ch
 /* ---- Plans (plan.c) ---- */
 
 typedef enum bp__cl_argument_kind {
-    BP__CL_OPERAND,   /* two kernel arguments: `__global T *base, ulong first`; first is the offset in units of `unit` bytes,
-                       * as number `index` of the call's operands has it. An absent operand has base NULL and first 0 */
+    BP__CL_OPERAND,   /* two kernel arguments: `__global T *base, ulong first`; first is the offset in units of `unit`
+                       * bytes,   as number `index` of the call's operands has it. An absent operand has base NULL and first
+                       * 0 */
     BP__CL_WORKSPACE, /* the same for the plan's workspace, from byte `offset` on */
     BP__CL_VALUE,     /* one kernel argument: `size` bytes that the plan has copied. A struct is passed by value */
-    BP__CL_SCALAR,    /* one kernel argument: alpha (index 0) or beta (1) of a gemm, as the scalar type `dtype`: float for
-                       * F16, F32; double; float2 and double2 for complex types */
-    BP__CL_LOCAL      /* one kernel argument: `size` bytes of local memory */
+    BP__CL_SCALAR, /* one kernel argument: alpha (index 0) or beta (1) of a gemm, as the scalar type `dtype`: float for
+                    * F16, F32; double; float2 and double2 for complex types */
+    BP__CL_LOCAL   /* one kernel argument: `size` bytes of local memory */
 } bp__cl_argument_kind;
 
 typedef struct bp__cl_argument {
@@ -82,8 +83,8 @@ typedef struct bp__cl_step {
     bp__cl_argument argument[BP__CL_ARGUMENTS_MOST];
 } bp__cl_step;
 
-/* A plan that enqueues its steps in order. Several threads may run it at once: each run leases a cl_kernel of each step,
- * because clSetKernelArg() is not thread-safe on a shared kernel. */
+/* A plan that enqueues its steps in order. Several threads may run it at once: each run leases a cl_kernel of each
+ * step, because clSetKernelArg() is not thread-safe on a shared kernel. */
 typedef struct bp__cl_plan bp__cl_plan;
 bp_status bp__cl_plan_new(bp__cl_device *device, size_t workspace, bp__cl_plan **plan);
 /* Copies the step and its values, and creates its first kernel. */
@@ -120,8 +121,8 @@ typedef struct bp__cl_family {
                       bp_prepared **prepared);
 } bp__cl_family;
 
-extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_reduce, bp__cl_layer_norm, bp__cl_norm,
-    bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft;
+extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_reduce, bp__cl_layer_norm,
+    bp__cl_norm, bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft;
 
 /* Adds a refusal. */
 void bp__cl_refuse(bp_offers *offers, bp_reason reason, const char *text);
