@@ -59,6 +59,7 @@ typedef struct bp_runtime {
     /* Memory. BP_E_NO_MEMORY if it is exhausted. */
     bp_status (*allocate)(void *device, size_t size, void **base);
     void (*release)(void *device, void *base);
+    bp_status (*size)(void *device, void *base, size_t *size); /* of a block, also of one that the program allocated */
 
     /* Queues. `native`: the program's own queue, or NULL for a new one. */
     bp_status (*queue_open)(void *device, uint32_t flags, void *native, void **queue);

@@ -250,3 +250,8 @@ void bp__device_fork_unlock(void) {
 }
 void bp__device_forked(void) {
 }
+
+bp_status bp__device_block_size(int32_t place, void *base, size_t *size) {
+    (void)place, (void)base, (void)size;
+    return BP_E_DEVICE;
+}

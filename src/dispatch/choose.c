@@ -510,7 +510,7 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
 /* Applies dispatch.transfer: chooses among the candidates of the host, which get copies of the operands. */
 static bp_status choose_on_host(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
     const double copies_ns = bp__transfer_cost_ns(problem);
-    char device[32], text[192], time[32];
+    char device[32], text[320], time[32];
     bp__text why = choice->decision;
     choice->decision = (bp__text){0};
     bp__text_free(&choice->warning);

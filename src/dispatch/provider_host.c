@@ -66,8 +66,6 @@ const bp_host *bp__host(void) {
             .device_open = bp__device_open,
             .queue = bp__queue_runtime,
             .enqueued = bp__queue_enqueued,
-            .recall_bytes = bp__store_recall_bytes,
-            .remember_bytes = bp__store_remember_bytes,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);
