@@ -34,7 +34,7 @@ bp_status bp__problem_put_on_device(bp_problem *problem, const bp__devices_noted
     if (problem->policy.simulate) {
         return bp__fail(BP_E_UNSUPPORTED,
                         "tensor '%s' is on %s; simulate.tf32 and simulate.bf16 round operands in host memory only",
-                        noted->name, bp__device_text(noted->device, text, sizeof text));
+                        noted->name, bp__tensor_device_text(noted->device, text, sizeof text));
     }
     if (bp__device_facts(noted->place)) {
         return BP_OK;
@@ -43,7 +43,7 @@ bp_status bp__problem_put_on_device(bp_problem *problem, const bp__devices_noted
     const bp_status status = bp__device_check(noted->place);
     bp__copy_text(why, sizeof why, bp_last_error());
     return bp__fail(status == BP_OK ? BP_E_DEVICE : status, "tensor '%s' is on %s: %s", noted->name,
-                    bp__device_text(noted->device, text, sizeof text), why);
+                    bp__tensor_device_text(noted->device, text, sizeof text), why);
 }
 
 /* ---- Runs on a queue ---- */

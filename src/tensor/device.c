@@ -13,7 +13,7 @@ bool bp__tensor_on_host(const DLTensor *tensor) {
     return bp__place_of(tensor->device) == 0;
 }
 
-const char *bp__device_text(DLDevice device, char *buffer, size_t size) {
+const char *bp__tensor_device_text(DLDevice device, char *buffer, size_t size) {
     static const char *const names[] = {
         [kDLCUDA] = "cuda",     [kDLOpenCL] = "opencl", [kDLVulkan] = "vulkan",   [kDLMetal] = "metal",
         [kDLVPI] = "vpi",       [kDLROCM] = "rocm",     [kDLExtDev] = "ext",      [kDLCUDAManaged] = "cuda-managed",
@@ -58,8 +58,8 @@ bp_status bp__tensor_note_device(const DLTensor *tensor, const char *name, int64
         return bp__fail(BP_E_DEVICE,
                         "tensor '%s' is on %s, but tensor '%s' is on %s; all operands must be on one device (bp_copy "
                         "copies between devices)",
-                        current->name, bp__device_text(current->device, one, sizeof one), name,
-                        bp__device_text(tensor->device, other, sizeof other));
+                        current->name, bp__tensor_device_text(current->device, one, sizeof one), name,
+                        bp__tensor_device_text(tensor->device, other, sizeof other));
     }
     return BP_OK;
 }
@@ -69,5 +69,5 @@ bp_status bp__tensor_check_host(const DLTensor *tensor, const char *name) {
     return bp__tensor_on_host(tensor)
                ? BP_OK
                : bp__fail(BP_E_DEVICE, "tensor '%s' is on %s; this function works on host memory only", name,
-                          bp__device_text(tensor->device, text, sizeof text));
+                          bp__tensor_device_text(tensor->device, text, sizeof text));
 }

@@ -39,7 +39,7 @@ static inline int32_t bp__place_of(DLDevice device) {
 }
 
 bool bp__tensor_on_host(const DLTensor *tensor);
-const char *bp__device_text(DLDevice device, char *buffer, size_t size); /* "opencl:0", "the host" */
+const char *bp__tensor_device_text(DLDevice device, char *buffer, size_t size); /* "opencl:0", "the host" */
 
 /* The devices of the tensors that bp__tensor_check() has accepted in this thread since bp__devices_note(). */
 typedef struct bp__devices_noted {
