@@ -4,6 +4,7 @@
 
 #include "backplane/dispatch.h"
 #include "backplane/library.h"
+#include "backplane/runtime.h"
 #include "base/base.h"
 
 /* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
@@ -37,6 +38,14 @@ typedef struct bp__module {
     bp_provider_info info;
 } bp__module;
 bp_status bp__modules(const bp__module **modules, int *count);
+/* The runtimes of these modules (runtime.h). They live as long as the entries. */
+#define BP__RUNTIMES_MOST 32
+#define BP__DEVICE_TYPES 0x7fff /* DLPack's device types are smaller */
+typedef struct bp__module_runtime {
+    const bp_runtime *runtime;
+    const char *path;
+} bp__module_runtime;
+bp_status bp__module_runtimes(const bp__module_runtime **list, int *count);
 void bp__modules_reset(void); /* frees the entries; called by bp__registry_reset */
 
 void bp__registry_reset(void);

@@ -40,6 +40,7 @@ typedef struct _cl_event *cl_event;
     X(cl_int, Finish, (cl_command_queue))                                                                              \
     X(cl_mem, CreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                       \
     X(cl_int, ReleaseMemObject, (cl_mem))                                                                              \
+    X(cl_int, GetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                                           \
     X(cl_int, EnqueueReadBuffer, (cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint,                  \
                                   const cl_event *, cl_event *))                                                       \
     X(cl_int, EnqueueWriteBuffer, (cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,           \
@@ -98,7 +99,7 @@ typedef struct _cl_event *cl_event;
     X(CONTEXT_DEVICES, 0x1081)                                                                                         \
     X(QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 1) X(QUEUE_PROFILING_ENABLE, 2)                                             \
     X(QUEUE_CONTEXT, 0x1090) X(QUEUE_DEVICE, 0x1091) X(QUEUE_PROPERTIES, 0x1093)                                       \
-    X(MEM_READ_WRITE, 1) X(MAP_READ, 1) X(MAP_WRITE, 2)                                                                \
+    X(MEM_READ_WRITE, 1) X(MEM_SIZE, 0x1102) X(MEM_CONTEXT, 0x1106) X(MAP_READ, 1) X(MAP_WRITE, 2)                     \
     X(PROGRAM_NUM_DEVICES, 0x1162) X(PROGRAM_DEVICES, 0x1163) X(PROGRAM_BINARY_SIZES, 0x1165)                          \
     X(PROGRAM_BINARIES, 0x1166) X(PROGRAM_BUILD_LOG, 0x1183)                                                           \
     X(KERNEL_WORK_GROUP_SIZE, 0x11B0)                                                                                  \

@@ -89,6 +89,21 @@ void bp__cl_release(void *device, void *base) {
     ((bp__cl_device *)device)->cl->ReleaseMemObject(base);
 }
 
+bp_status bp__cl_size(void *opaque, void *base, size_t *size) {
+    bp__cl_device *device = opaque;
+    cl_context context = NULL;
+    cl_int code = device->cl->GetMemObjectInfo(base, BP__CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    code = code ? code : device->cl->GetMemObjectInfo(base, BP__CL_MEM_SIZE, sizeof *size, size, NULL);
+    if (code != BP__CL_SUCCESS) {
+        return device->host->fail(BP_E_ARGUMENT, "opencl: the memory cannot be used: %s (%d)",
+                                  bp__cl_error_name(code, NULL), (int)code);
+    }
+    return context == device->context
+               ? BP_OK
+               : device->host->fail(BP_E_ARGUMENT,
+                                    "opencl: the memory belongs to another context than bp_device_context() gives");
+}
+
 /* ---- Queues ---- */
 
 /* Checks a queue of the program, and takes a reference to it. */

@@ -166,17 +166,22 @@ bp_event_state bp__cl_event_sync(void *event, int64_t timeout_ns, int64_t *code)
     return state;
 }
 
-/* Without a queue there is no host to set a message with, so the status is the whole answer. */
 bp_status bp__cl_event_times(void *event, int64_t *start_ns, int64_t *end_ns) {
+    const bp__cl_api *cl = &bp__cl_loaded;
     cl_ulong start, end;
-    int64_t code;
-    bp_event_state state = bp__cl_event_state(event, &code);
-    if (state != BP_EVENT_DONE) {
-        return state == BP_EVENT_PENDING ? BP_E_BUSY : BP_E_DEVICE;
+    int64_t failure = 0;
+    bp_event_state state = bp__cl_event_state(event, &failure);
+    if (state == BP_EVENT_PENDING) {
+        return bp__cl_host->fail(BP_E_BUSY, "opencl: the event is not reached yet");
     }
-    if (bp__cl_loaded.GetEventProfilingInfo(event, BP__CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) != 0 ||
-        bp__cl_loaded.GetEventProfilingInfo(event, BP__CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) != 0) {
-        return BP_E_UNSUPPORTED;
+    if (state == BP_EVENT_FAILED) {
+        return bp__cl_fail(bp__cl_host, (cl_int)failure, "the event's command");
+    }
+    cl_int code = cl->GetEventProfilingInfo(event, BP__CL_PROFILING_COMMAND_START, sizeof start, &start, NULL);
+    code = code ? code : cl->GetEventProfilingInfo(event, BP__CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+    if (code != BP__CL_SUCCESS) {
+        return bp__cl_host->fail(BP_E_UNSUPPORTED, "opencl: the event has no times: %s (%d)",
+                                 bp__cl_error_name(code, NULL), (int)code);
     }
     *start_ns = (int64_t)start;
     *end_ns = (int64_t)end;

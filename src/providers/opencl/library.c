@@ -2,6 +2,7 @@
 #include "providers/opencl/runtime.h"
 
 bp__cl_api bp__cl_loaded;
+const bp_host *bp__cl_host;
 
 bp_status bp__cl_library_load(const bp_host *host) {
     static const char file[] = "libOpenCL.so.1";
@@ -19,5 +20,6 @@ bp_status bp__cl_library_load(const bp_host *host) {
     BP__CL_FUNCTIONS(X)
 #undef X
     bp__cl_loaded = found;
+    bp__cl_host = host;
     return BP_OK;
 }

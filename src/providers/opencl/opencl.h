@@ -25,7 +25,8 @@ bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const ch
 
 typedef enum bp__cl_argument_kind {
     BP__CL_OPERAND,   /* two kernel arguments: `__global T *base, ulong first`; first is the offset in units of `unit`
-                       * bytes,   as number `index` of the call's operands has it. An absent operand has base NULL and first
+                       * bytes,   as number `index` of the call's operands has it. An absent operand has base NULL and
+                       * first
                        * 0 */
     BP__CL_WORKSPACE, /* the same for the plan's workspace, from byte `offset` on */
     BP__CL_VALUE,     /* one kernel argument: `size` bytes that the plan has copied. A struct is passed by value */

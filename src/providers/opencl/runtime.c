@@ -103,6 +103,13 @@ static bp_status describe(void *opaque, int index, bp_device_info *info) {
     return BP_OK;
 }
 
+/* What selects the loader, the drivers, and the devices that they show. */
+#define DEPENDS                                                                                                        \
+    "BACKPLANE_LIBRARY_PATH LD_LIBRARY_PATH VIRTUAL_ENV CONDA_PREFIX OCL_ICD_VENDORS OCL_ICD_FILENAMES "               \
+    "OPENCL_VENDOR_PATH POCL_DEVICES POCL_MAX_PTHREAD_COUNT POCL_CPU_MAX_CU_COUNT CUDA_VISIBLE_DEVICES "               \
+    "ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES GPU_DEVICE_ORDINAL ZE_AFFINITY_MASK /etc/OpenCL/vendors /dev/dri "       \
+    "/dev/kfd /dev/nvidiactl /proc/driver/nvidia/version"
+
 extern const bp_runtime bp_runtime_opencl;
 const bp_runtime bp_runtime_opencl = {
     .abi = BP_PROVIDER_ABI,
@@ -120,6 +127,7 @@ const bp_runtime bp_runtime_opencl = {
     .device_context = bp__cl_device_context,
     .allocate = bp__cl_allocate,
     .release = bp__cl_release,
+    .size = bp__cl_size,
     .queue_open = bp__cl_queue_open,
     .queue_close = bp__cl_queue_close,
     .queue_native = bp__cl_queue_native,
@@ -133,4 +141,5 @@ const bp_runtime bp_runtime_opencl = {
     .event_wrap = bp__cl_event_wrap,
     .event_release = bp__cl_event_release,
     .error_name = bp__cl_error_name,
+    .depends = DEPENDS,
 };

@@ -22,9 +22,10 @@ struct bp__cl_state {
     pthread_mutex_t mutex; /* guards the entries' facts */
 };
 
-/* The functions of the library. They stay the same for the whole process, because the library is never closed; events
- * have no other way to them. All NULL before bp__cl_library_load() has succeeded. */
+/* The functions of the library, and the host. They stay the same for the whole process, because the library is never
+ * closed; events have no other way to them. NULL before bp__cl_library_load() has succeeded. */
 extern bp__cl_api bp__cl_loaded;
+extern const bp_host *bp__cl_host;
 
 /* Opens libOpenCL.so.1 and fills bp__cl_loaded. Errors: BP_E_NOT_FOUND, BP_E_BROKEN (a function is missing). */
 bp_status bp__cl_library_load(const bp_host *host);
@@ -43,6 +44,7 @@ void bp__cl_device_close(void *device);
 void *bp__cl_device_context(void *device);
 bp_status bp__cl_allocate(void *device, size_t size, void **base);
 void bp__cl_release(void *device, void *base);
+bp_status bp__cl_size(void *device, void *base, size_t *size);
 bp_status bp__cl_queue_open(void *device, uint32_t flags, void *native, void **queue);
 void bp__cl_queue_close(void *queue);
 void *bp__cl_queue_native(void *queue);
