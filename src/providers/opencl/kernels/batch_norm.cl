@@ -1,7 +1,9 @@
-/* batch_norm.cl - applies the statistics of channels to their elements. common.cl comes before.
+/* batch_norm.cl - applies the statistics of channels to their elements.
  *
  * X is the type of the elements, P that of the parameters. Scale and shift of a channel are computed in WIDE: f64, or
  * f32 on devices without it. A work item takes `run` neighbouring elements of a row. */
+#include "common.cl"
+
 #define STORAGE JOIN(storage, X)
 #define REAL JOIN(number, X)
 #define WIDEN(x) JOIN(widen, X)(x)

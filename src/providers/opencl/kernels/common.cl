@@ -60,6 +60,15 @@ typedef ushort storage_f16;
 typedef float number_f16;
 typedef ushort storage_bf16;
 typedef float number_bf16;
+typedef char storage_i8;
+typedef uchar storage_u8;
+typedef uchar storage_b8;
+static inline int widen_i8(storage_i8 x) {
+    return x;
+}
+static inline int widen_u8(storage_u8 x) {
+    return x;
+}
 PLAIN_TYPE(f32, float)
 PLAIN_TYPE(i32, int)
 PLAIN_TYPE(i64, long)

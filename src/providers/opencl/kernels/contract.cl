@@ -1,8 +1,10 @@
-/* contract.cl - sums products of elements: C = alpha * sum of A B + beta C, over any dimensions. walk.cl comes before,
- * with three operands.
+/* contract.cl - sums products of elements: C = alpha * sum of A B + beta C, over any dimensions.
  *
  * X is the type of A and B, Y that of C, NUMBER that of the computation. If there are several parts, each writes its sum
  * to the workspace, for each part and result, and a second kernel joins them in their order. */
+#include "common.cl"
+#include "walk.cl"
+
 #define X_STORAGE JOIN(storage, X)
 #define Y_STORAGE JOIN(storage, Y)
 #define WIDEN(x) ((NUMBER)JOIN(widen, X)(x))

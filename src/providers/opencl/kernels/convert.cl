@@ -1,9 +1,8 @@
-/* convert.cl - has the kernel that converts elements of type X to type Y. elementwise.cl comes before.
+/* convert.cl - has the kernel that converts elements of type X to type Y.
  *
  * Elements are read into a domain, DOMAIN: long for integers and bool, float for f16, bf16 and f32, double for f64. */
-typedef char storage_i8;
-typedef uchar storage_u8;
-typedef uchar storage_b8;
+#include "common.cl"
+#include "elementwise.cl"
 
 /* ---- Reading ---- */
 

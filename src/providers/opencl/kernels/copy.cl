@@ -1,5 +1,7 @@
-/* copy.cl - copies elements of UNIT bytes each, in order, transposed, or at given indices. elementwise.cl comes before,
- * with X and Y as `unit`. */
+/* copy.cl - copies elements of UNIT bytes each, in order, transposed, or at given indices. */
+#include "common.cl"
+#include "elementwise.cl"
+
 
 static inline storage_unit itself(storage_unit x) {
     return x;

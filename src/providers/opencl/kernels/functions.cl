@@ -1,5 +1,8 @@
-/* functions.cl - has the kernels of functions of one and of two floating elements. math.cl and elementwise.cl come
- * before. */
+/* functions.cl - has the kernels of functions of one and of two floating elements. */
+#include "common.cl"
+#include "math.cl"
+#include "elementwise.cl"
+
 #define WIDEN(x) JOIN(widen, X)(x)
 #define NARROW(x) JOIN(narrow, X)(x)
 

@@ -1,12 +1,16 @@
-/* gemm.cl - computes matrix products: C = alpha A B + beta C for every item of a batch. common.cl comes before.
+/* gemm.cl - computes matrix products: C = alpha A B + beta C for every item of a batch.
  *
- * X is the type of A and B, Y that of C, NUMBER that of the computation. A sum is always computed in the order of k, so
+ * A_TYPE, B_TYPE and C_TYPE are the types of the operands, NUMBER is that of the computation. A sum is always computed in the order of k, so
  * that an element's bits depend neither on its place nor on the sizes. */
-#define X_STORAGE JOIN(storage, X)
-#define Y_STORAGE JOIN(storage, Y)
-#define WIDEN(x) JOIN(widen, X)(x)
-#define WIDEN_Y(x) JOIN(widen, Y)(x)
-#define NARROW_Y(x) JOIN(narrow, Y)(x)
+#include "common.cl"
+
+#define A_STORAGE JOIN(storage, A_TYPE)
+#define B_STORAGE JOIN(storage, B_TYPE)
+#define C_STORAGE JOIN(storage, C_TYPE)
+#define WIDEN_A(x) ((NUMBER)JOIN(widen, A_TYPE)(x))
+#define WIDEN_B(x) ((NUMBER)JOIN(widen, B_TYPE)(x))
+#define WIDEN_C(x) ((NUMBER)JOIN(widen, C_TYPE)(x))
+#define NARROW_C(x) JOIN(narrow, C_TYPE)(x)
 #define BATCH_DIMS 16
 
 typedef struct product {
@@ -32,23 +36,23 @@ static inline void find_item(const product *p, long item, long offset[3]) {
     }
 }
 
-static inline void store(const product *p, __global Y_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
+static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
     sum = p->alpha == 2 ? MULTIPLY(alpha, sum) : sum;
     if (p->beta == 2) {
-        sum = sum + MULTIPLY(beta, WIDEN_Y(*c));
+        sum = sum + MULTIPLY(beta, WIDEN_C(*c));
     } else if (p->beta == 1) {
-        sum = sum + WIDEN_Y(*c);
+        sum = sum + WIDEN_C(*c);
     }
-    *c = NARROW_Y(sum);
+    *c = NARROW_C(sum);
 }
 
 /* C = beta C, if k or alpha is 0. */
-__kernel void scale(__global Y_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
+__kernel void scale(__global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
     long offset[3];
     find_item(&p, p.first_item + get_global_id(2), offset);
     const long column = p.first_column + get_global_id(0), row = p.first_row + get_global_id(1);
-    __global Y_STORAGE *to = c + (long)c_first + offset[2] + row * p.c_row + column * p.c_column;
-    *to = p.beta == 0 ? NARROW_Y((NUMBER)0) : p.beta == 1 ? *to : NARROW_Y(MULTIPLY(beta, WIDEN_Y(*to)));
+    __global C_STORAGE *to = c + (long)c_first + offset[2] + row * p.c_row + column * p.c_column;
+    *to = p.beta == 0 ? NARROW_C((NUMBER)0) : p.beta == 1 ? *to : NARROW_C(MULTIPLY(beta, WIDEN_C(*to)));
 }
 
 /* ---- Panels: for processors ----
@@ -62,7 +66,6 @@ __kernel void scale(__global Y_STORAGE *c, ulong c_first, const product p, SCALA
 #else
 #define PARTS 1
 #endif
-#define VECTOR JOIN_(REAL, WIDTH)
 #define VECTOR_OF(type, width) type##width
 #define VECTOR_TYPE(type, width) VECTOR_OF(type, width)
 typedef VECTOR_TYPE(REAL, WIDTH) vector;
@@ -80,49 +83,49 @@ static inline void put(__global REAL *to, int step, int i, NUMBER x) {
 #endif
 }
 
-/* Copies panels of `wide` rows or columns of an operand, of all k. Work items: panels, pieces of k, items. */
-static inline void pack(__global const X_STORAGE *from, long across, long along, long first, long end, long k, int wide,
-                        bool conjugate, __global REAL *panel) {
-    const long piece = (k + get_global_size(1) - 1) / get_global_size(1), l0 = get_global_id(1) * piece;
-    const long l1 = min(l0 + piece, k);
-    const long inside = min((long)wide, end - first);
-    from += first * across;
-    if (inside == wide && across == 1) {
-        for (long l = l0; l < l1; l++) {
-            for (int i = 0; i < wide; i++) {
-                put(panel + l * wide * PARTS, wide, i, CONJUGATED(WIDEN(from[l * along + i]), conjugate));
-            }
-        }
-    } else {
-        for (int i = 0; i < wide; i++) {
-            for (long l = l0; l < l1; l++) {
-                put(panel + l * wide * PARTS, wide, i,
-                    i < inside ? CONJUGATED(WIDEN(from[l * along + i * across]), conjugate) : (NUMBER)0);
-            }
-        }
+/* Copies a panel of `wide` rows or columns of an operand, of all k. */
+#define PACK(name, STORAGE, WIDEN)                                                                                     \
+    static inline void name(__global const STORAGE *from, long across, long along, long inside, long k, int wide,      \
+                            bool conjugate, __global REAL *panel) {                                                    \
+        if (inside == wide && across == 1) {                                                                           \
+            for (long l = 0; l < k; l++) {                                                                             \
+                for (int i = 0; i < wide; i++) {                                                                       \
+                    put(panel + l * wide * PARTS, wide, i, CONJUGATED(WIDEN(from[l * along + i]), conjugate));         \
+                }                                                                                                      \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (int i = 0; i < wide; i++) {                                                                           \
+                for (long l = 0; l < k; l++) {                                                                         \
+                    put(panel + l * wide * PARTS, wide, i,                                                             \
+                        i < inside ? CONJUGATED(WIDEN(from[l * along + i * across]), conjugate) : (NUMBER)0);          \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-}
+PACK(pack_panel_a, A_STORAGE, WIDEN_A)
+PACK(pack_panel_b, B_STORAGE, WIDEN_B)
 
-__kernel void pack_a(__global const X_STORAGE *a, ulong a_first, __global REAL *panels, ulong panels_first,
+__kernel void pack_a(__global const A_STORAGE *a, ulong a_first, __global REAL *panels, ulong panels_first,
                      const product p) {
     long offset[3];
     find_item(&p, p.first_item + get_global_id(2), offset);
     const long panel = get_global_id(0), all = (p.rows + ROWS - 1) / ROWS;
-    pack(a + (long)a_first + offset[0], p.a_row, p.a_column, p.first_row + panel * ROWS, p.first_row + p.rows, p.k,
-         ROWS, p.conjugate_a, panels + (long)panels_first + (get_global_id(2) * all + panel) * ROWS * PARTS * p.k);
+    pack_panel_a(a + (long)a_first + offset[0] + (p.first_row + panel * ROWS) * p.a_row, p.a_row, p.a_column,
+                 min((long)ROWS, p.rows - panel * ROWS), p.k, ROWS, p.conjugate_a,
+                 panels + (long)panels_first + (get_global_id(2) * all + panel) * ROWS * PARTS * p.k);
 }
 
-__kernel void pack_b(__global const X_STORAGE *b, ulong b_first, __global REAL *panels, ulong panels_first,
+__kernel void pack_b(__global const B_STORAGE *b, ulong b_first, __global REAL *panels, ulong panels_first,
                      const product p) {
     long offset[3];
     find_item(&p, p.first_item + get_global_id(2), offset);
     const long panel = get_global_id(0), all = (p.columns + COLUMNS - 1) / COLUMNS;
-    pack(b + (long)b_first + offset[1], p.b_column, p.b_row, p.first_column + panel * COLUMNS,
-         p.first_column + p.columns, p.k, COLUMNS, p.conjugate_b,
-         panels + (long)panels_first + (get_global_id(2) * all + panel) * COLUMNS * PARTS * p.k);
+    pack_panel_b(b + (long)b_first + offset[1] + (p.first_column + panel * COLUMNS) * p.b_column, p.b_column, p.b_row,
+                 min((long)COLUMNS, p.columns - panel * COLUMNS), p.k, COLUMNS, p.conjugate_b,
+                 panels + (long)panels_first + (get_global_id(2) * all + panel) * COLUMNS * PARTS * p.k);
 }
 
-static inline void write_tile(const product *p, __global Y_STORAGE *c, long rows, long columns,
+static inline void write_tile(const product *p, __global C_STORAGE *c, long rows, long columns,
                               vector sum[ROWS][VECTORS * PARTS], SCALAR alpha, SCALAR beta) {
 #if !defined(COMPLEX) && !defined(HALF)
     if (columns == COLUMNS && p->c_column == 1 && p->beta == 0 && p->alpha == 1) {
@@ -160,7 +163,7 @@ static inline void write_tile(const product *p, __global Y_STORAGE *c, long rows
 
 /* Work items: groups of `group` panels of A, panels of B, items. */
 __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global const REAL *b, ulong b_first,
-                              __global Y_STORAGE *c, ulong c_first, const product p, const int group, const int same_a,
+                              __global C_STORAGE *c, ulong c_first, const product p, const int group, const int same_a,
                               const int same_b, SCALAR alpha, SCALAR beta) {
     long offset[3];
     find_item(&p, p.first_item + get_global_id(2), offset);
@@ -221,13 +224,9 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
 #define TILE (GROUP * SIDE)
 #define DEEP 16
 
-static inline NUMBER element(__global const X_STORAGE *from, long at, bool inside, bool conjugate) {
-    return inside ? CONJUGATED(WIDEN(from[at]), conjugate) : (NUMBER)0;
-}
-
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1))) void
-multiply_tiles(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,
-               __global Y_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
+multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STORAGE *b, ulong b_first,
+               __global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
     __local NUMBER left[DEEP][TILE + 1], right[DEEP][TILE + 1];
     const int x = get_local_id(0), y = get_local_id(1), id = y * GROUP + x;
     const long row = p.first_row + get_group_id(1) * TILE, column = p.first_column + get_group_id(0) * TILE;
@@ -249,11 +248,15 @@ multiply_tiles(__global const X_STORAGE *a, ulong a_first, __global const X_STOR
         const int deep = (int)min((long)DEEP, p.k - l0);
         for (int e = id; e < TILE * DEEP; e += GROUP * GROUP) {
             const int i = p.a_row == 1 ? e % TILE : e / DEEP, l = p.a_row == 1 ? e / TILE : e % DEEP;
-            left[l][i] = element(a, i * p.a_row + (l0 + l) * p.a_column, i < rows && l < deep, p.conjugate_a);
+            left[l][i] = i < rows && l < deep
+                             ? CONJUGATED(WIDEN_A(a[i * p.a_row + (l0 + l) * p.a_column]), p.conjugate_a)
+                             : (NUMBER)0;
         }
         for (int e = id; e < TILE * DEEP; e += GROUP * GROUP) {
             const int j = p.b_row == 1 ? e / DEEP : e % TILE, l = p.b_row == 1 ? e % DEEP : e / TILE;
-            right[l][j] = element(b, (l0 + l) * p.b_row + j * p.b_column, j < columns && l < deep, p.conjugate_b);
+            right[l][j] = j < columns && l < deep
+                              ? CONJUGATED(WIDEN_B(b[(l0 + l) * p.b_row + j * p.b_column]), p.conjugate_b)
+                              : (NUMBER)0;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int l = 0; l < deep; l++) {

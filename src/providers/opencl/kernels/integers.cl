@@ -1,5 +1,8 @@
-/* integers.cl - has the kernels of functions of one and of two integers, modulo 2^n. elementwise.cl comes before.
+/* integers.cl - has the kernels of functions of one and of two integers, modulo 2^n.
  * UNSIGNED is the type in which they are computed, because signed integers must not overflow. */
+#include "common.cl"
+#include "elementwise.cl"
+
 #define INTEGER X_STORAGE
 
 static inline INTEGER negated(INTEGER x) {

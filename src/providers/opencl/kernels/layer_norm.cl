@@ -1,8 +1,11 @@
-/* layer_norm.cl - normalizes rows with their own mean and variance. walk.cl comes before.
+/* layer_norm.cl - normalizes rows with their own mean and variance.
  *
  * X is the type of the elements, P that of weight, bias and statistics. The results of the walk are the rows. Means and
  * variances are computed in f64, in two passes: the mean of the differences to the first element, and the mean square of
  * what then remains. */
+#include "common.cl"
+#include "walk.cl"
+
 #define STORAGE JOIN(storage, X)
 #define WIDEN(x) JOIN(widen, X)(x)
 #define NARROW(x) JOIN(narrow, X)(x)

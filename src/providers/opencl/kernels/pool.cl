@@ -1,7 +1,9 @@
-/* pool.cl - computes maxima and averages of windows. common.cl comes before.
+/* pool.cl - computes maxima and averages of windows.
  *
  * X is the type of the elements. A work item takes `run` neighbouring results, in the order of items, channels and
  * positions. A window's elements are read in the order of their indices. */
+#include "common.cl"
+
 #define STORAGE JOIN(storage, X)
 #define REAL JOIN(number, X)
 #define WIDEN(x) JOIN(widen, X)(x)

@@ -1,9 +1,11 @@
-/* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions. walk.cl comes
- * before.
+/* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions.
  *
  * X is the type of the elements, Y that of the results, SUM that of sums and products (double, or ulong for integers),
  * VALUE that of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
  * and a second kernel joins them in their order. */
+#include "common.cl"
+#include "walk.cl"
+
 #define X_STORAGE JOIN(storage, X)
 #define Y_STORAGE JOIN(storage, Y)
 #define WIDEN(x) JOIN(widen, X)(x)

@@ -1,7 +1,11 @@
-/* softmax.cl - computes softmax and its logarithm along some dimensions. math.cl and walk.cl come before.
+/* softmax.cl - computes softmax and its logarithm along some dimensions.
  *
  * X is the type of the elements. Rows of one part are computed by one kernel; otherwise the parts of a row first find
  * their greatest elements, then the sums of their exponentials, and then write. The sums of exponentials are f64. */
+#include "common.cl"
+#include "math.cl"
+#include "walk.cl"
+
 #define STORAGE JOIN(storage, X)
 #define WIDEN(x) JOIN(widen, X)(x)
 #define NARROW(x) JOIN(narrow, X)(x)

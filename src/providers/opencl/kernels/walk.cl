@@ -6,7 +6,9 @@
  * one result in turn. The parts of a result are ranges of its elements, or (`interleaved`) each takes every parts-th
  * element, so that neighbouring work items read neighbouring elements. All of that depends on the problem and the
  * device only, and so does the order in which elements are joined. */
+#ifndef DIMS
 #define DIMS 24
+#endif
 #ifndef OPERANDS
 #define OPERANDS 2
 #endif
