@@ -3,6 +3,7 @@
  *   status.h    status codes, error messages, allocator, bp_reset
  *   interrupt.h stop a long call
  *   tensor.h    create, copy and print DLPack tensors and views
+ *   device.h    devices, memory on them, queues, events
  *   settings.h  settings, their layers, scopes and options
  *   machine.h   properties of the processor and of this process
  *   library.h   the math libraries found on this machine
@@ -34,6 +35,7 @@
 #include "backplane/status.h"
 #include "backplane/interrupt.h"
 #include "backplane/tensor.h"
+#include "backplane/device.h"
 #include "backplane/settings.h"
 #include "backplane/machine.h"
 #include "backplane/library.h"

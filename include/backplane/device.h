@@ -47,15 +47,15 @@ typedef enum bp_device_state {
 BP_API const char *bp_device_state_name(bp_device_state state);
 
 /* What a device can do: bits of bp_device_info.can. */
-#define BP_DEVICE_CAN_F64 1u            /* arithmetic in f64 */
-#define BP_DEVICE_CAN_F16 2u            /* arithmetic in f16 */
-#define BP_DEVICE_CAN_MAP 4u            /* memory can be mapped into the address space of the host */
-#define BP_DEVICE_CAN_TIME 8u           /* events have times */
-#define BP_DEVICE_CAN_SHARE_HOST 16u    /* device and host use the same physical memory */
-#define BP_DEVICE_CAN_OUT_OF_ORDER 32u  /* queues may run commands in another order */
-#define BP_DEVICE_CAN_COMPILE 64u       /* the driver has a compiler */
-#define BP_DEVICE_CAN_ATOMICS_64 128u   /* atomic operations on 64-bit integers */
-#define BP_DEVICE_IS_CPU 256u           /* the device is a processor of the host */
+#define BP_DEVICE_CAN_F64 1u           /* arithmetic in f64 */
+#define BP_DEVICE_CAN_F16 2u           /* arithmetic in f16 */
+#define BP_DEVICE_CAN_MAP 4u           /* memory can be mapped into the address space of the host */
+#define BP_DEVICE_CAN_TIME 8u          /* events have times */
+#define BP_DEVICE_CAN_SHARE_HOST 16u   /* device and host use the same physical memory */
+#define BP_DEVICE_CAN_OUT_OF_ORDER 32u /* queues may run commands in another order */
+#define BP_DEVICE_CAN_COMPILE 64u      /* the driver has a compiler */
+#define BP_DEVICE_CAN_ATOMICS_64 128u  /* atomic operations on 64-bit integers */
+#define BP_DEVICE_IS_CPU 256u          /* the device is a processor of the host */
 
 /* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
 typedef struct bp_device_info {
@@ -111,8 +111,8 @@ BP_API bp_status bp_device_load(const char *json, int32_t *place);
 
 /* ---- The runtime's own objects ----
  *
- * A device has one context of its runtime: on OpenCL a cl_context. All memory, queues and events of the device belong to
- * it. */
+ * A device has one context of its runtime: on OpenCL a cl_context. All memory, queues and events of the device belong
+ * to it. */
 
 /* Makes the program's own context that of the device, which no call has used yet. The program keeps it alive until
  * bp_reset(). Errors: BP_E_BUSY (the device has another context already), BP_E_DEVICE, BP_E_ARGUMENT (it does not
@@ -218,11 +218,11 @@ BP_API bp_status bp_unmap(const DLTensor *tensor, bp_queue *queue, bp_view *view
 
 /* The pool of a device. It keeps freed blocks for reuse. */
 typedef struct bp_device_memory_info {
-    size_t struct_size; /* set by the caller: sizeof(bp_device_memory_info) */
-    uint64_t used;      /* bytes of tensors and workspaces */
-    uint64_t cached;    /* bytes that are allocated, but unused */
-    uint64_t peak;      /* largest `used` */
-    uint64_t limit;     /* largest used + cached; 0: none */
+    size_t struct_size;   /* set by the caller: sizeof(bp_device_memory_info) */
+    uint64_t used;        /* bytes of tensors and workspaces */
+    uint64_t cached;      /* bytes that are allocated, but unused */
+    uint64_t peak;        /* largest `used` */
+    uint64_t limit;       /* largest used + cached; 0: none */
     uint64_t allocations; /* blocks that the driver allocated */
     uint64_t reuses;      /* requests that the pool served without the driver */
     uint64_t failures;    /* requests that failed for lack of memory */

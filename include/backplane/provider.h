@@ -204,8 +204,8 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
  * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
  * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
- * transform. Dispatch handles `full_spectrum`, `conjugate` and `input_size` itself, around a plan of the plain
- * transform. */
+ * transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself, around
+ * a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
@@ -414,17 +414,17 @@ typedef struct bp_packed bp_packed;
 /* Arguments of one run of a plan, see bp_execute(). */
 typedef struct bp_exec {
     size_t struct_size; /* sizeof(bp_exec) */
-    bp_queue *queue;    /* of the plan's device; NULL: the calling thread's. A plan of the host runs in the calling thread
-                         * and is complete when the call returns */
+    bp_queue *queue; /* of the plan's device; NULL: the calling thread's. A plan of the host runs in the calling thread
+                      * and is complete when the call returns */
     bp_operand
         workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
     size_t workspace_size;    /* bytes */
     const bp_scalar *scalars; /* alpha and beta of a gemm; NULL: 1 and 0 */
     const bp_packed *const
-        *packed;          /* for each operand NULL, or its packed form, which is read instead of the operand.
-                           * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
-    size_t operand_count; /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
-                           * caller guarantees it */
+        *packed;            /* for each operand NULL, or its packed form, which is read instead of the operand.
+                             * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
+    size_t operand_count;   /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
+                             * caller guarantees it */
     bp_event *const *after; /* events that the run waits for, on the device; since 2.9 */
     size_t after_count;
     bp_event **done; /* NULL, or where the event at the end of the run is stored; release it. Since 2.9 */
@@ -521,20 +521,25 @@ typedef struct bp_host {
 
     /* Since 2.9. Devices, see runtime.h; a problem's place tells which.
      *
-     * Returns the facts of a device, for accept(); NULL if there is no such place. Valid until the provider's close(). */
+     * Returns the facts of a device, for accept(); NULL if there is no such place. Valid until the provider's close().
+     */
     const bp_device_info *(*device)(int32_t place);
     /* Opens the device if necessary, and sets *device to what its runtime made in device_open(). For plan(). */
     bp_status (*device_open)(int32_t place, void **device);
     /* Returns what the runtime made in queue_open(). For enqueue(), where bp_exec.queue is never NULL on a device. */
     void *(*queue)(bp_queue *queue);
-    /* Tells that a run was enqueued, and hands over the event of its last command. The host reports a failure of it with
-     * the operation's name. */
+    /* Tells that a run was enqueued, and hands over the event of its last command. The host reports a failure of it
+     * with the operation's name. */
     bp_status (*enqueued)(bp_queue *queue, void *event);
-    /* Bytes that are kept between processes, such as compiled kernels. The key is all that they depend on. `kind` names a
-     * folder. recall_bytes() returns a copy for release(), or NULL; the bytes have a checksum, so that damaged files
+    /* Bytes that are kept between processes, such as compiled kernels. The key is all that they depend on. `kind` names
+     * a folder. recall_bytes() returns a copy for release(), or NULL; the bytes have a checksum, so that damaged files
      * count as absent. remember_bytes() does nothing if registry.cache does not permit it. */
     void *(*recall_bytes)(const char *kind, const void *key, size_t key_size, size_t *size);
     void (*remember_bytes)(const char *kind, const void *key, size_t key_size, const void *bytes, size_t size);
+    /* Opens a library that is not listed, such as the driver of a device, by the name of its file: "libOpenCL.so.1". It
+     * is searched in the same places, and opened under the same rules as by open_library(). Later calls return the same
+     * handle. Errors: BP_E_NOT_FOUND, BP_E_UNTRUSTED, BP_E_LOAD. */
+    bp_status (*open_named)(const char *name, void **handle);
 } bp_host;
 
 typedef struct bp_provider {

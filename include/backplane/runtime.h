@@ -59,6 +59,7 @@ typedef struct bp_runtime {
     /* Memory. BP_E_NO_MEMORY if it is exhausted. */
     bp_status (*allocate)(void *device, size_t size, void **base);
     void (*release)(void *device, void *base);
+    bp_status (*size)(void *device, void *base, size_t *size); /* of a block, also of one that the program allocated */
 
     /* Queues. `native`: the program's own queue, or NULL for a new one. */
     bp_status (*queue_open)(void *device, uint32_t flags, void *native, void **queue);
@@ -66,10 +67,12 @@ typedef struct bp_runtime {
     void *(*queue_native)(void *queue);
 
     /* Commands: enqueue, hand them to the device, and set *event to a reference that the host releases.
-     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. */
+     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be of
+     * another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the device;
+     * the host then waits in the calling thread. */
     bp_status (*copy)(void *queue, const bp_transfer *transfer, void **event);
     bp_status (*wait)(void *queue, int count, void *const *events, void **event);
-    /* Maps bytes of a block; NULL if the runtime cannot. The call waits for the queue's earlier commands. */
+    /* Maps bytes of a block; both are NULL if the runtime cannot. The call waits for the queue's earlier commands. */
     bp_status (*map)(void *queue, const bp_operand *start, size_t size, uint32_t flags, void **address);
     bp_status (*unmap)(void *queue, const bp_operand *start, void *address, void **event);
 
@@ -83,6 +86,10 @@ typedef struct bp_runtime {
     /* Returns the name of an error number, such as "CL_OUT_OF_RESOURCES", in static storage; sets *lost if the device
      * cannot be used after it. */
     const char *(*error_name)(int64_t code, int *lost);
+    /* What the list of devices depends on, separated by spaces: names of environment variables, and absolute paths of
+     * files and folders. The list is kept between processes as long as all of them are the same, and the loader's cache
+     * and the module too. NULL: it depends on more, and is not kept. */
+    const char *depends;
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

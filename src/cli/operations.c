@@ -224,8 +224,12 @@ int job_operands(const cli_job *job, bp_operand *operands) {
 
 int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     bp_view *view = &job->results[index];
-    return job->dry ? operand_view(view, dtype, ndim, shape, false)
-                    : operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
+    if (job->dry) {
+        const int code = operand_view(view, dtype, ndim, shape, false);
+        view->tensor.device = job->device.device_type ? job->device : view->tensor.device;
+        return code;
+    }
+    return operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
 }
 
 void job_fill_nan(cli_job *job) {

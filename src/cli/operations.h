@@ -82,7 +82,8 @@ typedef struct vector_words {
 typedef struct cli_job {
     const cli_args *args;
     const cli_operation *operation;
-    bool dry; /* explain: arrays have no data */
+    bool dry;        /* explain: arrays have no data */
+    DLDevice device; /* of the arrays, if dry */
     bp_options *options;
     const char *expression; /* NULL for operations that take none */
     int first;              /* index of the first operand that is an array */

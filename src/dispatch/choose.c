@@ -2,6 +2,7 @@
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
 #include "dispatch/tune.h"
+#include "device/internal.h"
 #include "registry/internal.h"
 
 #include <stdio.h>
@@ -96,8 +97,14 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     }
 }
 
+/* Returns whether the provider works on the place: on the host, or on a device of a runtime that it names. */
 static bool works_on(const bp_provider *provider, int32_t place) {
-    return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
+    const char *runtimes = BP__PROVIDER_HAS(provider, runtimes) ? provider->runtimes : NULL;
+    if (place == 0 || !runtimes) {
+        return place == 0 && !runtimes;
+    }
+    const bp_device_info *device = bp__device_facts(place);
+    return device && bp__text_has_word(runtimes, device->runtime);
 }
 
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
@@ -142,7 +149,8 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
-        add_refusal(choice, candidate, BP_REASON_DEVICE, "");
+        /* On the host, the providers of devices are of no interest. */
+        add_refusal(choice, candidate, problem->place ? BP_REASON_DEVICE : BP_REASON_OP, "");
     } else {
         int before = choice->count;
         collector c = {{collect}, choice, candidate, exclude};
@@ -499,6 +507,38 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
     return BP_OK;
 }
 
+/* Applies dispatch.transfer: chooses among the candidates of the host, which get copies of the operands. */
+static bp_status choose_on_host(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
+    const double copies_ns = bp__transfer_cost_ns(problem);
+    char device[32], text[320], time[32];
+    bp__text why = choice->decision;
+    choice->decision = (bp__text){0};
+    bp__text_free(&choice->warning);
+    choice->transferred = true;
+    choice->asked = *problem;
+    choice->asked.place = 0;
+    if (bp__adapted(&choice->asked)) {
+        bp__family_of(problem)->adapter->layout(&choice->asked);
+    }
+    bp_status status = choose(choice, failures, all);
+    snprintf(device, sizeof device, "%s", bp__device_facts(problem->place)->id);
+    for (int i = 0; status == BP_OK && i < choice->count; i++) {
+        bp_verdict *v = &choice->offers[i].verdict;
+        if (v->reason == BP_REASON_ACCEPTED) {
+            v->cost_ns += copies_ns;
+            snprintf(text, sizeof text, "%s%son the host; copies of the operands take about %s", v->text,
+                     *v->text ? "; " : "", bp__duration(copies_ns, time, sizeof time));
+            bp__copy_text(v->text, sizeof v->text, text);
+        }
+    }
+    if (status == BP_OK) {
+        bp__text_addf(&choice->decision, "; the host runs it on copies (dispatch.transfer=allow), because on %s %s",
+                      device, bp__text_get(&why));
+    }
+    bp__text_free(&why);
+    return status;
+}
+
 /* Adds when the times were measured, or why times that exist are not used. */
 static void describe_measurement(bp__choice *choice) {
     char age[64];
@@ -519,6 +559,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
         status = choose_without_guarantee(choice, failures, all);
+    }
+    if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && (problem->policy.constraints & BP__TRANSFERS)) {
+        status = choose_on_host(choice, problem, failures, all);
     }
     if (status == BP_OK && failures) {
         bp__text_add(&choice->decision, bp__text_get(&failures->text));

@@ -13,11 +13,12 @@ MAY_INCLUDE = {
     "machine": ["base", "settings"],
     "store": ["base", "settings"],
     "registry": ["base", "settings", "store", "machine"],
+    "device": ["base", "settings", "store", "tensor", "machine", "registry"],
     "einsum": ["base", "settings"],
     "calibration": ["base", "settings", "store", "machine", "registry"],
     "tuning": ["base"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "tuning"],
-    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "dispatch"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
+    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-BP__CL_SOURCE(copy);
+BP__CL_SOURCE(copies);
 BP__CL_SOURCE(functions);
 BP__CL_SOURCE(integers);
 BP__CL_SOURCE(convert);
@@ -64,7 +64,7 @@ bp_status bp__cl_copy_program(bp__cl_device *device, size_t element, bp__cl_prog
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
     bp__cl_options_add(&options, " -DX=unit -DY=unit -Dstorage_unit=%s", units[element]);
-    return bp__cl_program_get(device, bp__cl_source_copy, options.text, program);
+    return bp__cl_program_get(device, bp__cl_source_copies, options.text, program);
 }
 
 bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *given, size_t element,

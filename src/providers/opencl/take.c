@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The struct `indices` in kernels/copy.cl. */
+/* The struct `indices` in kernels/copies.cl. */
 typedef struct indices {
     int64_t axis, axis_size;
 } indices;
