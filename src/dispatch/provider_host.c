@@ -66,6 +66,7 @@ const bp_host *bp__host(void) {
             .device_open = bp__device_open,
             .queue = bp__queue_runtime,
             .enqueued = bp__queue_enqueued,
+            .open_named = bp__library_open_named,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);
