@@ -33,11 +33,15 @@ static bool continues(const bp__cl_dims *dims, int outer, int inner) {
     return all;
 }
 
+/* Also omits dimensions of size 1. */
 static void merge(bp__cl_dims *dims) {
     int kept = 0;
     for (int d = 0; d < dims->ndim; d++) {
         int64_t size = dims->size[d];
         int to = kept;
+        if (size == 1) {
+            continue;
+        }
         if (kept > 0 && continues(dims, kept - 1, d)) {
             size *= dims->size[kept - 1];
             to = kept - 1;

@@ -232,12 +232,8 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
                                                              (const int[]){0, 1})
                                           : add_function(device, problem, steps, &dims);
     }
-    if (status != BP_OK) {
-        bp__cl_plan_free(steps);
-        return status;
-    }
-    *prepared = bp__cl_plan_prepared(steps);
-    return takes && dims.total > 0 ? bp__cl_report_flag(device, *prepared, prepared) : BP_OK;
+    status = bp__cl_plan_finish(status, steps, prepared);
+    return status == BP_OK && takes && dims.total > 0 ? bp__cl_report_flag(device, *prepared, prepared) : status;
 }
 
 const bp__cl_family bp__cl_elementwise = {accept, plan};

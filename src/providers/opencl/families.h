@@ -48,6 +48,9 @@ void bp__cl_offer(const bp_device_info *facts, const char *algorithm, uint32_t p
 /* Each element is computed alone, or in an order that depends on the problem and the device only. */
 #define BP__CL_REPRODUCIBLE (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT)
 
+/* Ends plan(): hands over the steps, or frees them if `status` is a failure, which is returned. */
+bp_status bp__cl_plan_finish(bp_status status, bp__cl_plan *steps, bp_prepared **prepared);
+
 /* ---- Dimensions (dims.c) ---- */
 
 #define BP__CL_OPERANDS 4

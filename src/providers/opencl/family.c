@@ -80,3 +80,12 @@ void bp__cl_offer(const bp_device_info *facts, const char *algorithm, uint32_t p
     verdict.workspace = workspace;
     offers->add(offers, &verdict, found, size);
 }
+
+bp_status bp__cl_plan_finish(bp_status status, bp__cl_plan *steps, bp_prepared **prepared) {
+    if (status != BP_OK) {
+        bp__cl_plan_free(steps);
+        return status;
+    }
+    *prepared = bp__cl_plan_prepared(steps);
+    return BP_OK;
+}

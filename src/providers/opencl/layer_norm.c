@@ -45,10 +45,6 @@ static bool is_floating(uint32_t dtype) {
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     bp__cl_walk walk;
     (void)host;
-    if (problem->op != BP_OP_LAYER_NORM) {
-        bp__cl_refuse(offers, BP_REASON_OP, "gradients are not computed on devices");
-        return;
-    }
     if (!is_floating(problem->dtype) || !is_floating(problem->of.layer_norm.parameters)) {
         bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
@@ -142,12 +138,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
             }
         }
     }
-    if (status != BP_OK) {
-        bp__cl_plan_free(steps);
-        return status;
-    }
-    *prepared = bp__cl_plan_prepared(steps);
-    return BP_OK;
+    return bp__cl_plan_finish(status, steps, prepared);
 }
 
 const bp__cl_family bp__cl_layer_norm = {accept, plan};

@@ -41,10 +41,6 @@ static double elements_of(const bp_batch_norm_problem *p) {
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     const bp_batch_norm_problem *p = &problem->of.batch_norm;
     (void)host;
-    if (problem->op != BP_OP_BATCH_NORM) {
-        bp__cl_refuse(offers, BP_REASON_OP, "training and gradients are not computed on devices");
-        return;
-    }
     if (!is_floating(problem->dtype) || !is_floating(p->parameters)) {
         bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
@@ -115,12 +111,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         bp__cl_value(&step, &b, sizeof b);
         status = status == BP_OK ? bp__cl_plan_add(steps, &step) : status;
     }
-    if (status != BP_OK) {
-        bp__cl_plan_free(steps);
-        return status;
-    }
-    *prepared = bp__cl_plan_prepared(steps);
-    return BP_OK;
+    return bp__cl_plan_finish(status, steps, prepared);
 }
 
 const bp__cl_family bp__cl_norm = {accept, plan};

@@ -35,10 +35,6 @@ static double window_of(const bp_pool_problem *p) {
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     const bp_pool_problem *p = &problem->of.pool;
     (void)host;
-    if (problem->op != BP_OP_MAX_POOL && problem->op != BP_OP_AVG_POOL) {
-        bp__cl_refuse(offers, BP_REASON_OP, "gradients are not computed on devices");
-        return;
-    }
     if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
         bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
@@ -107,12 +103,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
     if (results_of(&problem->of.pool) > 0) {
         status = add_step(device, problem, steps);
     }
-    if (status != BP_OK) {
-        bp__cl_plan_free(steps);
-        return status;
-    }
-    *prepared = bp__cl_plan_prepared(steps);
-    return BP_OK;
+    return bp__cl_plan_finish(status, steps, prepared);
 }
 
 const bp__cl_family bp__cl_pool = {accept, plan};

@@ -164,10 +164,6 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     const bool softmax = problem->op == BP_OP_SOFTMAX;
     const bool sums = is_floating(problem->dtype) && (softmax || is_sum(problem));
     (void)host;
-    if (problem->op != BP_OP_REDUCE && !softmax) {
-        bp__cl_refuse(offers, BP_REASON_OP, "gradients are not computed on devices");
-        return;
-    }
     if (!has_types(problem)) {
         bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
         return;
@@ -200,12 +196,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         status = problem->op == BP_OP_REDUCE ? add_reduction(device, problem, &walk, steps)
                                              : add_softmax(device, problem, &walk, steps);
     }
-    if (status != BP_OK) {
-        bp__cl_plan_free(steps);
-        return status;
-    }
-    *prepared = bp__cl_plan_prepared(steps);
-    return BP_OK;
+    return bp__cl_plan_finish(status, steps, prepared);
 }
 
 const bp__cl_family bp__cl_reduce = {accept, plan};

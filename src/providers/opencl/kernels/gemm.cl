@@ -46,15 +46,6 @@ static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SC
     *c = NARROW_C(sum);
 }
 
-/* C = beta C, if k or alpha is 0. */
-__kernel void scale(__global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
-    long offset[3];
-    find_item(&p, p.first_item + get_global_id(2), offset);
-    const long column = p.first_column + get_global_id(0), row = p.first_row + get_global_id(1);
-    __global C_STORAGE *to = c + (long)c_first + offset[2] + row * p.c_row + column * p.c_column;
-    *to = p.beta == 0 ? NARROW_C((NUMBER)0) : p.beta == 1 ? *to : NARROW_C(MULTIPLY(beta, WIDEN_C(*to)));
-}
-
 /* ---- Panels: for processors ----
  *
  * A and B are first copied to panels of ROWS rows and of COLUMNS columns, which are zero past the end. Then each work
@@ -222,7 +213,6 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
  * memory. Neighbouring work items read neighbouring elements. */
 #ifdef TILES
 #define TILE (GROUP * SIDE)
-#define DEEP 16
 
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1))) void
 multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STORAGE *b, ulong b_first,
