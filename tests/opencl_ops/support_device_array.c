@@ -1,7 +1,7 @@
 /* support_device_array.c - makes tensors on an OpenCL device, and compares results. */
-#define _GNU_SOURCE
 #include "device_array.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
