@@ -22,7 +22,7 @@ const char *bp__cl_number(uint32_t dtype) {
 }
 
 static size_t number_size(uint32_t dtype) {
-    return dtype == BP_F16 || dtype == BP_BF16 ? sizeof(float) : bp__cl_size(dtype);
+    return dtype == BP_F16 || dtype == BP_BF16 ? sizeof(float) : bp__cl_bytes(dtype);
 }
 
 bool bp__cl_contraction_divide(bp__cl_walk *walk, uint32_t dtype, const bp_device_info *facts) {
@@ -36,15 +36,15 @@ size_t bp__cl_contraction_workspace(const bp__cl_walk *walk, uint32_t dtype) {
 
 bp_status bp__cl_contraction_steps(bp__cl_device *device, uint32_t dtype, const bp__cl_walk *walk,
                                    const bp__cl_factors *factors, int c, bp__cl_plan *plan) {
-    const size_t element = bp__cl_size(dtype);
+    const size_t element = bp__cl_bytes(dtype);
     const bp__cl_walk_limits limits = limits_for(dtype);
     bp__cl_step part = {.kernel = "contract_part"}, join = {.kernel = "contract_join"};
     bp__cl_step *const steps[] = {&part, &join};
     bp__cl_walk_bytes packed;
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=%s -DSCALAR=%s -DOPERANDS=3 -DLANES=%d%s",
-                       bp__cl_type(dtype), bp__cl_type(dtype), bp__cl_number(dtype), bp__cl_number(dtype),
+    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=%s -DSCALAR=%s -DOPERANDS=3 -DLANES=%d%s", bp__cl_type(dtype),
+                       bp__cl_type(dtype), bp__cl_number(dtype), bp__cl_number(dtype),
                        bp__cl_walk_lanes(&device->facts, &limits), is_complex(dtype) ? " -DCOMPLEX" : "");
     bp_status status = bp__cl_program_get(device, bp__cl_source_contract, options.text, &part.program);
     join.program = part.program;
@@ -107,7 +107,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32, f64, c64 and c128 are offered");
         return;
     }
-    const double element = (double)bp__cl_size(dtype);
+    const double element = (double)bp__cl_bytes(dtype);
     const uint32_t accumulates = bp__cl_is_double(dtype) ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
     if (is_copy(p) && copy_dims(&dims, p)) {
         bp__cl_offer(facts, "copy", BP__CL_REPRODUCIBLE | accumulates, 2 * element * (double)dims.total, 0, 1, 0,
@@ -141,7 +141,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
     }
     if (is_copy(p) && copy_dims(&dims, p)) {
         if (dims.total > 0 && !p->in_place) {
-            status = bp__cl_copy_step(device, steps, &dims, bp__cl_size(problem->dtype), (const int[]){0, 2});
+            status = bp__cl_copy_step(device, steps, &dims, bp__cl_bytes(problem->dtype), (const int[]){0, 2});
         }
     } else if (walk_of(&walk, problem, &device->facts) && walk.results > 0) {
         status = bp__cl_contraction_steps(device, problem->dtype, &walk, &factors, 2, steps);

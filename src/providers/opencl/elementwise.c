@@ -148,14 +148,17 @@ static bool converts(const bp_problem *problem) {
 static bp_status function_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const uint32_t from = p->type[0], to = p->type[converts(problem) ? 1 : 0];
-    const char *source = converts(problem)  ? bp__cl_source_convert
+    const char *source = converts(problem)   ? bp__cl_source_convert
                          : is_floating(from) ? bp__cl_source_functions
                                              : bp__cl_source_integers;
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
     bp__cl_options_add(&options, " -DX=%s -DY=%s", bp__cl_type(from), bp__cl_type(to));
     if (converts(problem)) {
-        bp__cl_options_add(&options, "%s", !is_floating(from) ? " -DFROM_INTEGER" : from == BP_F64 ? " -DFROM_F64" : "");
+        bp__cl_options_add(&options, "%s",
+                           !is_floating(from) ? " -DFROM_INTEGER"
+                           : from == BP_F64   ? " -DFROM_F64"
+                                              : "");
     } else if (!is_floating(from)) {
         bp__cl_options_add(&options, " -DUNSIGNED=%s", from == BP_I32 ? "uint" : "ulong");
     } else {
@@ -168,14 +171,14 @@ static bp_status add_function(bp__cl_device *device, const bp_problem *problem, 
                               const bp__cl_dims *dims) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     bp__cl_element_walk layout;
-    bp__cl_step step = {.kernel = converts(problem)             ? "convert_all"
+    bp__cl_step step = {.kernel = converts(problem)            ? "convert_all"
                                   : problem->op == BP_OP_UNARY ? unary_kernels[p->kind]
                                                                : binary_kernels[p->kind]};
     const bp_status status = function_program(device, problem, &step.program);
     bp__cl_element_layout(&layout, dims);
     bp__cl_spread(&step, &device->facts, layout.total, 1, &layout.run);
     for (int i = 0; i < dims->operands; i++) {
-        bp__cl_operand(&step, i, bp__cl_size(p->type[i]));
+        bp__cl_operand(&step, i, bp__cl_bytes(p->type[i]));
     }
     bp__cl_value(&step, &layout, sizeof layout);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
@@ -191,8 +194,8 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     double bytes = 0;
     (void)host;
     if (!takes && !is_plain_copy(problem)) {
-        const bool known = converts(problem) ? is_converted(p->type[0]) && is_converted(p->type[1])
-                                             : has_function(problem);
+        const bool known =
+            converts(problem) ? is_converted(p->type[0]) && is_converted(p->type[1]) : has_function(problem);
         if (!known) {
             bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
             return;
@@ -208,7 +211,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         return;
     }
     for (int i = 0; i < operands; i++) {
-        bytes += (double)dims.total * (double)bp__cl_size(p->type[i]);
+        bytes += (double)dims.total * (double)bp__cl_bytes(p->type[i]);
     }
     const char *name = takes ? "indices" : is_plain_copy(problem) ? "copy" : "elements";
     bp__cl_offer(facts, name, BP__CL_REPRODUCIBLE, bytes, 20 * (double)dims.total, takes ? 3 : 1,
@@ -227,10 +230,10 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         return status;
     }
     if (dims.total > 0) {
-        status = takes                    ? bp__cl_take_steps(device, problem, steps, &dims)
-                 : is_plain_copy(problem) ? bp__cl_copy_step(device, steps, &dims, bp__cl_size(problem->dtype),
-                                                             (const int[]){0, 1})
-                                          : add_function(device, problem, steps, &dims);
+        status = takes ? bp__cl_take_steps(device, problem, steps, &dims)
+                 : is_plain_copy(problem)
+                     ? bp__cl_copy_step(device, steps, &dims, bp__cl_bytes(problem->dtype), (const int[]){0, 1})
+                     : add_function(device, problem, steps, &dims);
     }
     status = bp__cl_plan_finish(status, steps, prepared);
     return status == BP_OK && takes && dims.total > 0 ? bp__cl_report_flag(device, *prepared, prepared) : status;

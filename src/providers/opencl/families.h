@@ -5,8 +5,8 @@
 
 #include "providers/opencl/opencl.h"
 
-/* Most dimensions that a kernel takes, after neighbours were merged. The arguments of a kernel have a limited size: 1024
- * bytes on every device. */
+/* Most dimensions that a kernel takes, after neighbours were merged. The arguments of a kernel have a limited size:
+ * 1024 bytes on every device. */
 #define BP__CL_DIMS 24
 
 /* ---- Programs (family.c) ---- */
@@ -21,7 +21,7 @@ void bp__cl_options_add(bp__cl_options *options, const char *format, ...) BP_PRI
 /* Returns the name of a type in the kernels: "f16", "c64", "b8" for bool. */
 const char *bp__cl_type(uint32_t dtype);
 /* Returns the bytes of an element. A module cannot call bp_dtype_size(). */
-size_t bp__cl_size(uint32_t dtype);
+size_t bp__cl_bytes(uint32_t dtype);
 
 /* ---- Verdicts (family.c) ---- */
 
@@ -106,9 +106,9 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 
 /* How a walk may be divided. */
 typedef struct bp__cl_walk_limits {
-    int lanes;      /* of a tile on processors */
-    int most_parts; /* of a result */
-    int64_t least;  /* elements of a part, at least */
+    int lanes;       /* of a tile on processors */
+    int most_parts;  /* of a result */
+    int64_t least;   /* elements of a part, at least */
     int64_t longest; /* elements that one part may have */
 } bp__cl_walk_limits;
 

@@ -40,7 +40,7 @@ const char *bp__cl_type(uint32_t dtype) {
     return dtype == BP_BOOL ? "b8" : dtype < TYPES && names[dtype] ? names[dtype] : "";
 }
 
-size_t bp__cl_size(uint32_t dtype) {
+size_t bp__cl_bytes(uint32_t dtype) {
     static const unsigned char sizes[TYPES] = {
 #define X(number, name, text, code, bits) [number] = (bits) / 8,
         BP_DTYPE_MAP(X)

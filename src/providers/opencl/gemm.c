@@ -110,11 +110,8 @@ static bool make_walk(const bp__cl_gemm_job *job, const bp_device_info *facts, b
 
 static bp_status add_direct(bp__cl_device *device, const bp__cl_gemm_job *job, bp__cl_plan *plan) {
     const bp__cl_product *p = &job->product;
-    const bp__cl_factors factors = {.has_b = 1,
-                                    .conjugate_a = p->conjugate_a,
-                                    .conjugate_b = p->conjugate_b,
-                                    .alpha = p->alpha,
-                                    .beta = p->beta};
+    const bp__cl_factors factors = {
+        .has_b = 1, .conjugate_a = p->conjugate_a, .conjugate_b = p->conjugate_b, .alpha = p->alpha, .beta = p->beta};
     bp__cl_walk walk;
     make_walk(job, &device->facts, &walk);
     return bp__cl_contraction_steps(device, job->type[0], &walk, &factors, 2, plan);

@@ -29,11 +29,11 @@ typedef struct bp__cl_gemm_job {
 
 /* The tiles of the kernels, and the parts of C that one step computes. */
 typedef struct bp__cl_gemm_cut {
-    int64_t rows, columns;                /* of a tile */
-    int width, vectors;                   /* panels: lanes of a vector, and vectors of a tile */
-    int group, side;                      /* tiles: work items of a group and elements of one, in each dimension */
+    int64_t rows, columns; /* of a tile */
+    int width, vectors;    /* panels: lanes of a vector, and vectors of a tile */
+    int group, side;       /* tiles: work items of a group and elements of one, in each dimension */
     int64_t slab_rows, slab_columns, slab_items; /* multiples of the tile's */
-    size_t a_bytes, b_bytes;              /* panels: of a slab */
+    size_t a_bytes, b_bytes;                     /* panels: of a slab */
 } bp__cl_gemm_cut;
 
 /* Panels (gemm_panels.c): A and B are copied to the workspace. For processors. False: the workspace would be too

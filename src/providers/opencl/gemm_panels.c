@@ -9,10 +9,6 @@ BP__CL_SOURCE(gemm);
 enum { ROWS = 6, VECTORS = 2 }; /* of a tile; its sums, a row of B and an element of A fill 16 vector registers */
 #define SLAB ((int64_t)1 << 25) /* bytes of the panels of A, and of B, at least */
 
-static int64_t parts_of(const bp__cl_gemm_job *job) {
-    return job->complex ? 2 : 1;
-}
-
 /* Returns how many tiles of `side` rows or columns with `depth` bytes for each fit into a slab. */
 static int64_t slab_of(int64_t size, int64_t side, int64_t depth, int64_t budget) {
     const int64_t fitting = depth > 0 ? budget / depth / side * side : size;
@@ -67,7 +63,7 @@ static bp_status add_pack(const panels *s, int operand) {
     if (a ? s->job->same_a : s->job->same_b) {
         step.global[2] = 1;
     }
-    bp__cl_operand(&step, operand, bp__cl_size(s->job->type[operand]));
+    bp__cl_operand(&step, operand, bp__cl_bytes(s->job->type[operand]));
     bp__cl_workspace(&step, a ? 0 : s->cut.a_bytes, (size_t)s->job->real);
     bp__cl_value(&step, &s->slab, sizeof s->slab);
     return bp__cl_plan_add(s->plan, &step);
@@ -93,7 +89,7 @@ static bp_status add_multiply(const panels *s) {
                         .local = {1, 1, 1}};
     bp__cl_workspace(&step, 0, (size_t)job->real);
     bp__cl_workspace(&step, s->cut.a_bytes, (size_t)job->real);
-    bp__cl_operand(&step, 2, bp__cl_size(job->type[2]));
+    bp__cl_operand(&step, 2, bp__cl_bytes(job->type[2]));
     bp__cl_value(&step, &s->slab, sizeof s->slab);
     bp__cl_value(&step, &group, sizeof group);
     bp__cl_value(&step, &same_a, sizeof same_a);

@@ -30,7 +30,7 @@ static bp_status add_multiply(bp__cl_device *device, const bp__cl_gemm_job *job,
                         .local = {group, group, 1}};
     (void)device;
     for (int i = 0; i < 3; i++) {
-        bp__cl_operand(&step, i, bp__cl_size(job->type[i]));
+        bp__cl_operand(&step, i, bp__cl_bytes(job->type[i]));
     }
     bp__cl_value(&step, slab, sizeof *slab);
     bp__cl_scalar(&step, 0, scalar);
@@ -55,8 +55,8 @@ bp_status bp__cl_tiles_steps(bp__cl_device *device, const bp__cl_gemm_job *job, 
         for (int64_t row = 0; row < p->m && status == BP_OK; row += cut.slab_rows) {
             slab.first_row = row;
             slab.rows = bp__cl_least(cut.slab_rows, p->m - row);
-            status = add_multiply(device, job, &cut, &slab, bp__cl_least(cut.slab_items, job->batch - item), program,
-                                  plan);
+            status =
+                add_multiply(device, job, &cut, &slab, bp__cl_least(cut.slab_items, job->batch - item), program, plan);
         }
     }
     return status;

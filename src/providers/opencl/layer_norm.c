@@ -56,7 +56,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 12 dimensions are left after neighbours were merged");
         return;
     }
-    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_size(problem->dtype);
+    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
     bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | BP_PROPERTY_ACCUMULATES_F64,
                  elements * element * 4, elements * 10, walk.parts > 1 ? 3 : 1, 2 * sums_of(&walk), offers, NULL, 0);
 }
@@ -66,7 +66,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
 typedef enum stage { DIFFERENCES, SQUARES, WRITE, STAGES } stage;
 
 static void add_tensors(bp__cl_step *step, const bp_problem *problem) {
-    const size_t element = bp__cl_size(problem->dtype), parameter = bp__cl_size(problem->of.layer_norm.parameters);
+    const size_t element = bp__cl_bytes(problem->dtype), parameter = bp__cl_bytes(problem->of.layer_norm.parameters);
     bp__cl_operand(step, X, element);
     bp__cl_operand(step, WEIGHT, parameter);
     bp__cl_operand(step, BIAS, parameter);
@@ -96,7 +96,7 @@ static bp_status add_stage(bp__cl_device *device, const bp_problem *problem, con
     if (which == WRITE) {
         add_tensors(&step, problem);
     } else {
-        bp__cl_operand(&step, X, bp__cl_size(problem->dtype));
+        bp__cl_operand(&step, X, bp__cl_bytes(problem->dtype));
     }
     if (walk->parts > 1) {
         bp__cl_workspace(&step, 0, sizeof(double));

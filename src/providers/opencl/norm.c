@@ -52,7 +52,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     const double elements = elements_of(p);
     bp__cl_offer(facts, by_channels(p) ? "channels" : "positions",
                  BP__CL_REPRODUCIBLE | (bp__cl_has_f64(facts) ? BP_PROPERTY_ACCUMULATES_F64 : 0),
-                 2 * elements * (double)bp__cl_size(problem->dtype), 4 * elements, 1, 0, offers, NULL, 0);
+                 2 * elements * (double)bp__cl_bytes(problem->dtype), 4 * elements, 1, 0, offers, NULL, 0);
 }
 
 static batch_norm layout_of(const bp_problem *problem) {
@@ -88,7 +88,7 @@ static void cut(batch_norm *b, const bp_device_info *facts, bp__cl_step *step) {
 
 static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared) {
-    const size_t element = bp__cl_size(problem->dtype), parameter = bp__cl_size(problem->of.batch_norm.parameters);
+    const size_t element = bp__cl_bytes(problem->dtype), parameter = bp__cl_bytes(problem->of.batch_norm.parameters);
     batch_norm b = layout_of(problem);
     bp__cl_step step = {.kernel = "normalize_channels"};
     bp__cl_plan *steps;

@@ -45,8 +45,8 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     bp__cl_offer(facts, "windows",
                  BP__CL_REPRODUCIBLE |
                      (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32),
-                 results_of(p) * (double)bp__cl_size(problem->dtype) * 4, results_of(p) * (20 + 4 * window_of(p)), 1, 0,
-                 offers, NULL, 0);
+                 results_of(p) * (double)bp__cl_bytes(problem->dtype) * 4, results_of(p) * (20 + 4 * window_of(p)), 1,
+                 0, offers, NULL, 0);
 }
 
 static pooling pooling_of(const bp_pool_problem *p) {
@@ -83,8 +83,8 @@ static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__
     bp__cl_options_add(&options, " -DX=%s", bp__cl_type(problem->dtype));
     const bp_status status = bp__cl_program_get(device, bp__cl_source_pool, options.text, &step.program);
     bp__cl_spread(&step, &device->facts, of.total, 10 + window_of(&problem->of.pool), &of.run);
-    bp__cl_operand(&step, X, bp__cl_size(problem->dtype));
-    bp__cl_operand(&step, Y, bp__cl_size(problem->dtype));
+    bp__cl_operand(&step, X, bp__cl_bytes(problem->dtype));
+    bp__cl_operand(&step, Y, bp__cl_bytes(problem->dtype));
     if (max) {
         bp__cl_operand(&step, INDICES, sizeof(int64_t));
     }

@@ -14,8 +14,8 @@ static bool is_floating(uint32_t dtype) {
 
 /* ---- The division of the work ---- */
 
-/* A sum of a contiguous row has at most 200 + n / 8192 roundings: those of 128 elements of a lane, of its blocks, of the
- * lanes, and of the parts. */
+/* A sum of a contiguous row has at most 200 + n / 8192 roundings: those of 128 elements of a lane, of its blocks, of
+ * the lanes, and of the parts. */
 static const bp__cl_walk_limits limits = {.lanes = LANES, .most_parts = 32, .least = 4096, .longest = 1 << 17};
 
 static bool walk_of(bp__cl_walk *walk, const bp_problem *problem, const bp_device_info *facts) {
@@ -58,15 +58,17 @@ static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
     bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s -DLANES=%d%s", bp__cl_type(x), bp__cl_type(y),
-                       bp__cl_type(y), bp__cl_walk_lanes(&device->facts, &limits),
-                       is_floating(x) ? "" : " -DINTEGER");
+                       bp__cl_type(y), bp__cl_walk_lanes(&device->facts, &limits), is_floating(x) ? "" : " -DINTEGER");
     if (is_sum(problem)) {
         bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "double" : "ulong");
     } else {
-        static const char *const worst[][2] = {{"INFINITY", "-INFINITY"}, {"INT_MAX", "INT_MIN"},
-                                               {"LONG_MAX", "LONG_MIN"}};
+        static const char *const worst[][2] = {
+            {"INFINITY", "-INFINITY"}, {"INT_MAX", "INT_MIN"}, {"LONG_MAX", "LONG_MIN"}};
         bp__cl_options_add(&options, " -DVALUE=number_%s -DEXCEEDS=%s -DWORST=%s%s", bp__cl_type(x),
-                           greatest ? "ABOVE" : "BELOW", worst[is_floating(x) ? 0 : x == BP_I32 ? 1 : 2][greatest],
+                           greatest ? "ABOVE" : "BELOW",
+                           worst[is_floating(x) ? 0
+                                 : x == BP_I32  ? 1
+                                                : 2][greatest],
                            is_position(problem) ? " -DPOSITIONS" : "");
     }
     return bp__cl_program_get(device, bp__cl_source_reduce, options.text, program);
@@ -83,12 +85,12 @@ static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem,
     bp__cl_step join = {.kernel = sum ? joins[kind] : "extreme_join"};
     bp_status status = reduce_program(device, problem, &part.program);
     join.program = part.program;
-    bp__cl_operand(&part, 0, bp__cl_size(problem->dtype));
+    bp__cl_operand(&part, 0, bp__cl_bytes(problem->dtype));
     bp__cl_step *const steps[] = {&part, &join};
     bp__cl_walk_bytes packed;
     bp__cl_walk_pack(walk, 2, BP__CL_DIMS, &packed);
     for (int i = 0; i < 2; i++) {
-        bp__cl_operand(steps[i], 1, bp__cl_size(problem->of.reduce.output));
+        bp__cl_operand(steps[i], 1, bp__cl_bytes(problem->of.reduce.output));
         bp__cl_workspace(steps[i], 0, value);
         if (!sum) {
             bp__cl_workspace(steps[i], values_of(walk), sizeof(int64_t));
@@ -112,7 +114,7 @@ static bp_status softmax_program(bp__cl_device *device, const bp_problem *proble
 
 static bp_status add_softmax(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk,
                              bp__cl_plan *plan) {
-    const size_t element = bp__cl_size(problem->dtype), number = problem->dtype == BP_F64 ? 8 : 4;
+    const size_t element = bp__cl_bytes(problem->dtype), number = problem->dtype == BP_F64 ? 8 : 4;
     const cl_int logarithm = problem->of.reduce.kind == BP_LOG_SOFTMAX;
     enum { GREATEST, SUMS, WRITE, STEPS };
     static const char *const kernels[STEPS] = {"greatest_of_parts", "sums_of_parts", "write_parts"};
@@ -176,10 +178,10 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");
         return;
     }
-    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_size(problem->dtype);
-    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | (sums ? BP_PROPERTY_ACCUMULATES_F64 : 0),
-                 elements * element * (softmax ? 4 : 1), elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1,
-                 workspace_of(&walk), offers, NULL, 0);
+    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
+    bp__cl_offer(facts, walk.columns ? "columns" : "rows",
+                 BP__CL_REPRODUCIBLE | (sums ? BP_PROPERTY_ACCUMULATES_F64 : 0), elements * element * (softmax ? 4 : 1),
+                 elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1, workspace_of(&walk), offers, NULL, 0);
 }
 
 static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,

@@ -1,8 +1,8 @@
 /* take.c - plans elements at given indices, and reports indices that are out of range.
  *
- * The indices are in the device's memory, so a call cannot refuse them. A first kernel checks all of them and sets a flag;
- * the next one writes nothing if it is set. The flag is then read without waiting, and an event of ours fails if it is
- * set, so that the error is reported as that of any other command. */
+ * The indices are in the device's memory, so a call cannot refuse them. A first kernel checks all of them and sets a
+ * flag; the next one writes nothing if it is set. The flag is then read without waiting, and an event of ours fails if
+ * it is set, so that the error is reported as that of any other command. */
 #include "elementwise.h"
 
 #include <string.h>
@@ -10,19 +10,11 @@
 /* The struct `indices` in kernels/copies.cl. */
 typedef struct indices {
     int64_t axis, axis_size;
+    int32_t wide, reserved; /* wide: they are i64 */
 } indices;
 
 static void add_flag(bp__cl_step *step) {
     bp__cl_workspace(step, 0, sizeof(cl_int));
-}
-
-static void add_indices(bp__cl_step *step, const bp_problem *problem, const bp__cl_element_walk *layout) {
-    const bp_elementwise_problem *p = &problem->of.elementwise;
-    const indices of = {p->axis, p->axis_size};
-    const cl_int wide = p->type[1] == BP_I64;
-    bp__cl_value(step, layout, sizeof *layout);
-    bp__cl_value(step, &of, sizeof of);
-    bp__cl_value(step, &wide, sizeof wide);
 }
 
 /* The layout of the indices alone. */
@@ -39,7 +31,8 @@ static void index_dims(bp__cl_dims *dims, const bp_elementwise_problem *p) {
 bp_status bp__cl_take_steps(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
                             const bp__cl_dims *dims) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    const size_t index = bp__cl_size(p->type[1]), element = bp__cl_size(problem->dtype);
+    const size_t index = bp__cl_bytes(p->type[1]), element = bp__cl_bytes(problem->dtype);
+    const indices numbers = {p->axis, p->axis_size, p->type[1] == BP_I64, 0};
     bp__cl_dims of;
     bp__cl_element_walk layout;
     bp__cl_program *program;
@@ -57,7 +50,8 @@ bp_status bp__cl_take_steps(bp__cl_device *device, const bp_problem *problem, bp
     bp__cl_spread(&check, &device->facts, layout.total, 0.3, &layout.run);
     bp__cl_operand(&check, 1, index);
     add_flag(&check);
-    add_indices(&check, problem, &layout);
+    bp__cl_value(&check, &layout, sizeof layout);
+    bp__cl_value(&check, &numbers, sizeof numbers);
     status = status == BP_OK ? bp__cl_plan_add(plan, &check) : status;
 
     bp__cl_step take = {.program = program, .kernel = "take_all"};
@@ -67,7 +61,8 @@ bp_status bp__cl_take_steps(bp__cl_device *device, const bp_problem *problem, bp
     bp__cl_operand(&take, 1, index);
     bp__cl_operand(&take, 2, element);
     add_flag(&take);
-    add_indices(&take, problem, &layout);
+    bp__cl_value(&take, &layout, sizeof layout);
+    bp__cl_value(&take, &numbers, sizeof numbers);
     return status == BP_OK ? bp__cl_plan_add(plan, &take) : status;
 }
 
@@ -128,7 +123,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     const reporting *plan = (const reporting *)self;
     const bp_host *host = plan->device->host;
     const bp__cl_queue *queue = host->queue(exec->queue);
-    cl_event outcome;
+    cl_event outcome = NULL;
     report *r = host->allocate(sizeof *r);
     if (!r) {
         return host->fail(BP_E_NO_MEMORY, "opencl: no memory for the %zu bytes of a report", sizeof *r);
@@ -160,10 +155,8 @@ bp_status bp__cl_report_flag(bp__cl_device *device, bp_prepared *inner, bp_prepa
         return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base,
-                               .enqueue = run,
-                               .destroy = destroy,
-                               .workspace = inner->workspace};
+    plan->base = (bp_prepared){
+        .struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .workspace = inner->workspace};
     plan->device = device;
     plan->inner = inner;
     *prepared = &plan->base;

@@ -1,5 +1,5 @@
-/* walk.c - divides reductions, contractions and normalizations among work items: into tiles of results, and parts of the
- * elements of a result. */
+/* walk.c - divides reductions, contractions and normalizations among work items: into tiles of results, and parts of
+ * the elements of a result. */
 #include "families.h"
 
 #include <stdlib.h>
@@ -81,8 +81,7 @@ bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *fact
     w->chunks = w->columns ? bp__cl_divide_up(width, lanes) : width;
     w->tiles = w->results / width * w->chunks;
     w->interleaved = lanes == 1 && w->ndim > w->kept_ndim && w->kept_ndim + 1 == w->ndim &&
-                     (w->kept_ndim == 0 ||
-                      llabs(w->stride[0][w->ndim - 1]) < llabs(w->stride[0][w->kept_ndim - 1]));
+                     (w->kept_ndim == 0 || llabs(w->stride[0][w->ndim - 1]) < llabs(w->stride[0][w->kept_ndim - 1]));
     divide_rows(w, facts, limits);
     int64_t values = 16; /* bytes of the largest one */
     return fits && bp__cl_multiply(&values, w->parts) && bp__cl_multiply(&values, w->results);

@@ -36,9 +36,10 @@ __kernel void copy_transposed(__global const X_STORAGE *x, ulong x_first, __glob
 
 typedef struct indices {
     long axis, axis_size; /* stride of the input along the axis, and elements there */
+    int wide, reserved;   /* wide: they are long */
 } indices;
 
-#define INDEX_OF(list, at) (wide_indices ? ((__global const long *)list)[at] : (long)((__global const int *)list)[at])
+#define INDEX_OF(list, at) (of.wide ? ((__global const long *)list)[at] : (long)((__global const int *)list)[at])
 
 __kernel void clear_flag(__global int *flag, ulong first) {
     flag[first] = 0;
@@ -46,7 +47,7 @@ __kernel void clear_flag(__global int *flag, ulong first) {
 
 /* Sets the flag if an index is out of range. The layout is that of the indices: operand 0. */
 __kernel void check_indices(__global const char *list, ulong list_first, __global int *flag, ulong flag_first,
-                            const layout l, const indices of, const int wide_indices) {
+                            const layout l, const indices of) {
     bool wrong = false;
     EACH_PIECE(l) {
         const long step = l.stride[0][l.ndim - 1], from = (long)list_first + offset[0];
@@ -63,7 +64,7 @@ __kernel void check_indices(__global const char *list, ulong list_first, __globa
 /* Writes nothing if the flag is set. */
 __kernel void take_all(__global const X_STORAGE *x, ulong x_first, __global const char *list, ulong list_first,
                        __global Y_STORAGE *y, ulong y_first, __global const int *flag, ulong flag_first,
-                       const layout l, const indices of, const int wide_indices) {
+                       const layout l, const indices of) {
     if (flag[flag_first] != 0) {
         return;
     }
