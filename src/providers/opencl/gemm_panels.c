@@ -123,7 +123,9 @@ bp_status bp__cl_panels_steps(bp__cl_device *device, const bp__cl_gemm_job *job,
     bp__cl_panels_cut(job, &device->facts, &s.cut);
     bp__cl_options_begin(&options, device);
     bp__cl_gemm_options(&options, job);
-    bp__cl_options_add(&options, " -DPANELS -DROWS=%d -DWIDTH=%d -DVECTORS=%d", ROWS, s.cut.width, s.cut.vectors);
+    const bool stores = !job->complex && bp__cl_bytes(job->type[2]) == (size_t)job->real; /* without conversion */
+    bp__cl_options_add(&options, " -DPANELS -DROWS=%d -DWIDTH=%d -DVECTORS=%d%s", ROWS, s.cut.width, s.cut.vectors,
+                       stores ? " -DSTORES_VECTORS" : "");
     bp_status status = bp__cl_program_get(device, bp__cl_source_gemm, options.text, &s.program);
     for (int64_t item = 0; item < job->batch && status == BP_OK; item += s.cut.slab_items) {
         s.slab.first_item = item;

@@ -80,11 +80,11 @@ static inline void add_strip(const strip *s, const factors *f, __global const X_
 __kernel void contract_part(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,
                             __global Y_STORAGE *c, ulong c_first, __global NUMBER *partial, ulong partial_first,
                             const walk w, const factors f, SCALAR alpha, SCALAR beta) {
-    const long number = PART_NUMBER(w);
+    const long number = part_of(&w);
     NUMBER sum[LANES];
     a += (long)a_first;
     b += (long)b_first;
-    EACH_TILE(w, t) {
+    EACH_TILE(w, true, t) {
         for (int l = 0; l < LANES; l++) {
             sum[l] = (NUMBER)0;
         }
@@ -108,7 +108,7 @@ __kernel void contract_part(__global const X_STORAGE *a, ulong a_first, __global
 
 __kernel void contract_join(__global Y_STORAGE *c, ulong c_first, __global const NUMBER *partial, ulong partial_first,
                             const walk w, const factors f, SCALAR alpha, SCALAR beta) {
-    EACH_TILE_ALONE(w, t) {
+    EACH_TILE(w, false, t) {
         for (int l = 0; l < t.lanes; l++) {
             NUMBER sum = partial[(long)partial_first + t.result + l];
             for (long part = 1; part < w.parts; part++) {

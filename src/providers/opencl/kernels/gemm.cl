@@ -36,11 +36,15 @@ static inline void find_item(const product *p, long item, long offset[3]) {
     }
 }
 
+/* For integers, alpha is 1, and beta 0 or 1. */
 static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
+#ifndef INTEGER
     sum = p->alpha == 2 ? MULTIPLY(alpha, sum) : sum;
     if (p->beta == 2) {
         sum = sum + MULTIPLY(beta, WIDEN_C(*c));
-    } else if (p->beta == 1) {
+    }
+#endif
+    if (p->beta == 1) {
         sum = sum + WIDEN_C(*c);
     }
     *c = NARROW_C(sum);
@@ -118,14 +122,14 @@ __kernel void pack_b(__global const B_STORAGE *b, ulong b_first, __global REAL *
 
 static inline void write_tile(const product *p, __global C_STORAGE *c, long rows, long columns,
                               vector sum[ROWS][VECTORS * PARTS], SCALAR alpha, SCALAR beta) {
-#if !defined(COMPLEX) && !defined(HALF)
+#ifdef STORES_VECTORS
     if (columns == COLUMNS && p->c_column == 1 && p->beta == 0 && p->alpha == 1) {
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
             if (i < rows) {
 #pragma unroll
                 for (int v = 0; v < VECTORS; v++) {
-                    STORE(WIDTH, sum[i][v], v, c + i * p->c_row);
+                    STORE(WIDTH, sum[i][v], v, (__global REAL *)(c + i * p->c_row));
                 }
             }
         }

@@ -136,7 +136,7 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
                              __global STORAGE *y, ulong y_first, __global P_STORAGE *means, ulong means_first,
                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, const walk w,
                              const normalization f) {
-    EACH_TILE_ALONE(w, t) {
+    EACH_TILE(w, false, t) {
         double center[LANES], mean[LANES], inverse_std[LANES];
         x += (long)x_first;
         read_centers(x, &w, &t, f.subtract_mean, center);
@@ -183,12 +183,12 @@ static inline void write_sums(__global double *sums, const walk *w, const tile *
 
 __kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global double *sums, ulong sums_first,
                                    const walk w) {
-    EACH_TILE(w, t) {
+    EACH_TILE(w, true, t) {
         double center[LANES], sum[LANES];
         x += (long)x_first;
         read_centers(x, &w, &t, 1, center);
-        add_differences(x, &w, &t, PART_NUMBER(w), center, center, sum);
-        write_sums(sums + (long)sums_first, &w, &t, PART_NUMBER(w), sum);
+        add_differences(x, &w, &t, part_of(&w), center, center, sum);
+        write_sums(sums + (long)sums_first, &w, &t, part_of(&w), sum);
     }
 }
 
@@ -205,12 +205,12 @@ static inline void read_means(__global const STORAGE *x, __global const double *
 
 __kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __global const double *sums, ulong sums_first,
                                __global double *squares, ulong squares_first, const walk w, const int subtract_mean) {
-    EACH_TILE(w, t) {
+    EACH_TILE(w, true, t) {
         double center[LANES], mean[LANES], sum[LANES];
         x += (long)x_first;
         read_means(x, sums + (long)sums_first, &w, &t, subtract_mean, center, mean);
-        add_squares(x, &w, &t, PART_NUMBER(w), center, mean, sum);
-        write_sums(squares + (long)squares_first, &w, &t, PART_NUMBER(w), sum);
+        add_squares(x, &w, &t, part_of(&w), center, mean, sum);
+        write_sums(squares + (long)squares_first, &w, &t, part_of(&w), sum);
     }
 }
 
@@ -220,8 +220,8 @@ __kernel void normalize_parts(__global const STORAGE *x, ulong x_first, __global
                               __global P_STORAGE *inverse_stds, ulong inverse_stds_first, __global const double *sums,
                               ulong sums_first, __global const double *squares, ulong squares_first, const walk w,
                               const normalization f) {
-    const long number = PART_NUMBER(w);
-    EACH_TILE(w, t) {
+    const long number = part_of(&w);
+    EACH_TILE(w, true, t) {
         double center[LANES], mean[LANES], inverse_std[LANES];
         x += (long)x_first;
         read_means(x, sums + (long)sums_first, &w, &t, f.subtract_mean, center, mean);

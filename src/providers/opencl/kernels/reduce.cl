@@ -40,8 +40,8 @@
     }                                                                                                                  \
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global SUM *partial, ulong partial_first, const walk w) {                              \
-        const long number = PART_NUMBER(w);                                                                            \
-        EACH_TILE(w, t) {                                                                                              \
+        const long number = part_of(&w);                                                                               \
+        EACH_TILE(w, true, t) {                                                                                        \
             SUM sum[LANES];                                                                                            \
             for (int l = 0; l < LANES; l++) {                                                                          \
                 sum[l] = neutral;                                                                                      \
@@ -66,7 +66,7 @@
     }                                                                                                                  \
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const SUM *partial, ulong partial_first,  \
                               const walk w) {                                                                          \
-        EACH_TILE_ALONE(w, t) {                                                                                        \
+        EACH_TILE(w, false, t) {                                                                                       \
             for (int l = 0; l < t.lanes; l++) {                                                                        \
                 SUM sum = partial[(long)partial_first + t.result + l];                                                 \
                 for (long part = 1; part < w.parts; part++) {                                                          \
@@ -123,8 +123,8 @@ SUMS(mean, PLUS, (SUM)0, DIVIDED)
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global VALUE *partial, ulong partial_first, __global long *indices,                    \
                               ulong indices_first, const walk w) {                                                     \
-        const long number = PART_NUMBER(w);                                                                            \
-        EACH_TILE(w, t) {                                                                                              \
+        const long number = part_of(&w);                                                                               \
+        EACH_TILE(w, true, t) {                                                                                        \
             VALUE best[LANES];                                                                                         \
             long index_of[LANES];                                                                                      \
             for (int l = 0; l < LANES; l++) {                                                                          \
@@ -153,7 +153,7 @@ SUMS(mean, PLUS, (SUM)0, DIVIDED)
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const VALUE *partial,                     \
                               ulong partial_first, __global const long *indices, ulong indices_first,                  \
                               const walk w) {                                                                          \
-        EACH_TILE_ALONE(w, t) {                                                                                        \
+        EACH_TILE(w, false, t) {                                                                                       \
             for (int l = 0; l < t.lanes; l++) {                                                                        \
                 const long first = t.result + l;                                                                       \
                 VALUE value = partial[(long)partial_first + first];                                                    \

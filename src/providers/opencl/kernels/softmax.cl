@@ -101,7 +101,7 @@ static inline void write_results(__global const STORAGE *x, __global STORAGE *y,
 
 __kernel void softmax_rows(__global const STORAGE *x, ulong x_first, __global STORAGE *y, ulong y_first, const walk w,
                            const int logarithm) {
-    EACH_TILE_ALONE(w, t) {
+    EACH_TILE(w, false, t) {
         REAL center[LANES];
         SUM sum[LANES];
         x += (long)x_first;
@@ -115,8 +115,8 @@ __kernel void softmax_rows(__global const STORAGE *x, ulong x_first, __global ST
 
 __kernel void greatest_of_parts(__global const STORAGE *x, ulong x_first, __global REAL *greatest,
                                 ulong greatest_first, const walk w) {
-    const long number = PART_NUMBER(w);
-    EACH_TILE(w, t) {
+    const long number = part_of(&w);
+    EACH_TILE(w, true, t) {
         REAL best[LANES];
         find_greatest(x + (long)x_first, &w, &t, number, best);
         for (int l = 0; l < t.lanes; l++) {
@@ -148,8 +148,8 @@ static inline void read_sums(__global const SUM *sums, const walk *w, const tile
 
 __kernel void sums_of_parts(__global const STORAGE *x, ulong x_first, __global const REAL *greatest,
                             ulong greatest_first, __global SUM *sums, ulong sums_first, const walk w) {
-    const long number = PART_NUMBER(w);
-    EACH_TILE(w, t) {
+    const long number = part_of(&w);
+    EACH_TILE(w, true, t) {
         REAL center[LANES];
         SUM sum[LANES];
         read_greatest(greatest + (long)greatest_first, &w, &t, center);
@@ -163,8 +163,8 @@ __kernel void sums_of_parts(__global const STORAGE *x, ulong x_first, __global c
 __kernel void write_parts(__global const STORAGE *x, ulong x_first, __global STORAGE *y, ulong y_first,
                           __global const REAL *greatest, ulong greatest_first, __global const SUM *sums,
                           ulong sums_first, const walk w, const int logarithm) {
-    const long number = PART_NUMBER(w);
-    EACH_TILE(w, t) {
+    const long number = part_of(&w);
+    EACH_TILE(w, true, t) {
         REAL center[LANES];
         SUM sum[LANES];
         read_greatest(greatest + (long)greatest_first, &w, &t, center);

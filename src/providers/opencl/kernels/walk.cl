@@ -50,19 +50,21 @@ static inline tile tile_at(const walk *w, long index) {
     return t;
 }
 
-/* The parts are dimension 0 of the work items if they are interleaved, the tiles otherwise. */
-#define PART_NUMBER(w) ((long)((w).interleaved ? get_global_id(0) : get_global_id(1)))
+/* The number of the part of a work item: dimension 0 of the work items if the parts are interleaved. */
+static inline long part_of(const walk *w) {
+    const long first = get_global_id(0), second = get_global_id(1);
+    return w->interleaved ? first : second;
+}
 
-/* Loops over the tiles of a work item. The second one is for kernels whose only dimension are the tiles. */
-#define EACH_TILE(w, t)                                                                                                \
+/* Loops over the tiles of a work item, which are the other dimension. If the parts are joined, it is dimension 0. */
+#define EACH_TILE(w, parted, t)                                                                                        \
+    const long id_##t[2] = {get_global_id(0), get_global_id(1)};                                                       \
+    const long all_##t[2] = {get_global_size(0), get_global_size(1)};                                                  \
+    const bool swapped_##t = (parted) && (w).interleaved;                                                              \
+    const long step_##t = swapped_##t ? all_##t[1] : all_##t[0];                                                       \
     tile t;                                                                                                            \
-    for (long index_##t = (w).interleaved ? get_global_id(1) : get_global_id(0);                                       \
-         index_##t < (w).tiles && (t = tile_at(&(w), index_##t), true);                                                \
-         index_##t += (w).interleaved ? get_global_size(1) : get_global_size(0))
-#define EACH_TILE_ALONE(w, t)                                                                                          \
-    tile t;                                                                                                            \
-    for (long index_##t = get_global_id(0); index_##t < (w).tiles && (t = tile_at(&(w), index_##t), true);             \
-         index_##t += get_global_size(0))
+    for (long index_##t = swapped_##t ? id_##t[1] : id_##t[0];                                                         \
+         index_##t < (w).tiles && (t = tile_at(&(w), index_##t), true); index_##t += step_##t)
 
 /* lanes x count elements: element (l, i) is l * lane + i * next elements behind the first. */
 typedef struct strip {
