@@ -391,7 +391,11 @@ static double NAME(read)(const void *from) {
 
 static void NAME(set)(void *of_to, int64_t count, double value) {
     NAME(number) *to = of_to;
-    for (int64_t i = 0; i < count; i++) {
+    int64_t i = 0;
+    for (; i + NAME(LANES) <= count; i += NAME(LANES)) {
+        NAME(store)(to + i, SPLAT((REAL)value));
+    }
+    for (; i < count; i++) {
         to[i] = (REAL)value;
     }
 }

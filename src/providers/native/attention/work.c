@@ -132,6 +132,21 @@ char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor whic
     return item->tensor[which] + offset * bp__attention_bytes(layout->dtype);
 }
 
+void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
+                        void **addresses) {
+    const bp_attention_layout *layout = &item->problem->tensor[which];
+    const int64_t step = layout->row * bp__attention_bytes(layout->dtype);
+    char *at = NULL;
+    int64_t left = 0; /* rows of this head */
+    for (int64_t i = 0; i < rows; i++, left--, at += step) {
+        if (left == 0) {
+            at = bp__attention_row(item, which, row + i);
+            left = item->problem->queries - (row + i) % item->problem->queries;
+        }
+        addresses[i] = at;
+    }
+}
+
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
                                 char *memory, int64_t *row) {
     const bp_attention_layout *layout = &item->problem->tensor[which];
@@ -151,14 +166,10 @@ void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor whic
                         int64_t columns, double factor, char *to) {
     const bp__attention_numbers *numbers = item->plan->set.numbers;
     const bp_attention_layout *layout = &item->problem->tensor[which];
-    const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
-    if (rows < numbers->lanes) {
-        memset(to, 0, (size_t)(columns * numbers->lanes) * numbers->number);
-    }
-    for (int64_t lane = 0; lane < rows; lane++) {
-        elements->widen(columns, 1, bp__attention_row(item, which, row + lane), layout->column, 0, factor,
-                        to + (size_t)lane * numbers->number, numbers->lanes);
-    }
+    void *from[BP__ATTENTION_LANES];
+    bp__attention_rows(item, which, row, rows, from);
+    bp__attention_elements_of(item->plan, layout->dtype)
+        ->pack(numbers->lanes, rows, columns, (const void *const *)from, layout->column, factor, to);
 }
 
 /* ---- Sweeps over gradients ---- */
