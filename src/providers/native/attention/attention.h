@@ -60,6 +60,7 @@ typedef struct bp__attention_numbers {
                  uint64_t limit, double factor);
     double (*load)(const void *from);
     void (*set)(void *to, int64_t count, double value);
+    void (*copy)(void *to, int64_t count, const double *from);
 } bp__attention_numbers;
 
 /* Conversions of one type of elements to numbers and back. Strides are in elements. */

@@ -245,10 +245,12 @@ static int64_t padded_rows(const prepared *plan) {
 static unit unit_of(const bp__attention_call *call, int64_t index, char *memory) {
     const prepared *plan = (const prepared *)call->plan;
     const bp_attention_problem *p = parameters(plan);
-    const int64_t part = index % plan->parts, block = index / plan->parts % plan->blocks;
+    const int64_t part = index % plan->parts, place = index / plan->parts;
+    /* Causal blocks that use the most keys come first, so that threads end at about the same time. */
+    const int64_t block = p->causal ? plan->blocks - 1 - place / plan->work.items : place % plan->blocks;
     const size_t line = (size_t)padded_rows(plan) * number_size(plan);
     unit u = {.plan = plan,
-              .item = bp__attention_item_of(call, index / plan->parts / plan->blocks),
+              .item = bp__attention_item_of(call, p->causal ? place % plan->work.items : place / plan->blocks),
               .row = block * plan->block,
               .rows = bp__attention_least(plan->block, plan->work.rows - block * plan->block),
               .from = part * plan->part,

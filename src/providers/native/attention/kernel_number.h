@@ -72,11 +72,11 @@ static void NAME(product)(int64_t rows, int64_t inner, const void *of_a, int64_t
 
 /* ---- Softmax of a panel ---- */
 
-/* Adds the bias, removes the keys behind the limits, and updates the greatest score of each lane. */
-INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
-                          VECTOR greatest[2]) {
+/* Adds the bias to keys [from, to), removes those behind the limits, and updates the greatest score of each lane. */
+INLINE void NAME(prepare_keys)(int64_t from, int64_t to, NAME(number) * scores, const NAME(number) * bias,
+                               const NAME(number) * limits, VECTOR greatest[2]) {
     const VECTOR none = SPLAT((REAL)-INFINITY);
-    for (int64_t k = 0; k < keys; k++) {
+    for (int64_t k = from; k < to; k++) {
         UNROLL
         for (int v = 0; v < 2; v++) {
             const int64_t at = k * NAME(WIDTH) + v * NAME(LANES);
@@ -96,19 +96,30 @@ INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number
     }
 }
 
+/* The same for all keys. Those before the least limit need no comparison. */
+INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
+                          VECTOR greatest[2]) {
+    int64_t open = keys;
+    for (int lane = 0; limits && lane < NAME(WIDTH); lane++) {
+        open = (int64_t)limits[lane] < open ? (int64_t)limits[lane] : open;
+    }
+    if (bias) {
+        NAME(prepare_keys)(0, open, scores, bias, NULL, greatest);
+    } else {
+        NAME(prepare_keys)(0, open, scores, NULL, NULL, greatest);
+    }
+    if (limits) {
+        NAME(prepare_keys)(open, keys, scores, bias, limits, greatest);
+    }
+}
+
 static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const void *limits, void *of_greatest,
                           void *of_sum, void *of_factor) {
     NAME(number) *scores = of_scores, *greatest = of_greatest, *sum = of_sum, *factor = of_factor;
     const VECTOR none = SPLAT((REAL)-INFINITY);
     VECTOR center[2] = {NAME(load)(greatest), NAME(load)(greatest + NAME(LANES))}, total[2] = {none, none};
     const VECTOR before[2] = {center[0], center[1]};
-    if (limits) {
-        NAME(prepare)(keys, scores, bias, limits, center);
-    } else if (bias) {
-        NAME(prepare)(keys, scores, bias, NULL, center);
-    } else {
-        NAME(prepare)(keys, scores, NULL, NULL, center);
-    }
+    NAME(prepare)(keys, scores, bias, limits, center);
     UNROLL
     for (int v = 0; v < 2; v++) {
         NAME(store)(greatest + v * NAME(LANES), center[v]);
@@ -140,10 +151,8 @@ static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const v
     NAME(number) *scores = of_scores;
     const VECTOR center[2] = {NAME(load)(logarithms), NAME(load)((const NAME(number) *)logarithms + NAME(LANES))};
     VECTOR unused[2] = {center[0], center[1]};
-    if (limits) {
+    if (bias || limits) {
         NAME(prepare)(keys, scores, bias, limits, unused);
-    } else if (bias) {
-        NAME(prepare)(keys, scores, bias, NULL, unused);
     }
     for (int64_t k = 0; k < keys; k++) {
         UNROLL
@@ -397,5 +406,12 @@ static void NAME(set)(void *of_to, int64_t count, double value) {
     }
     for (; i < count; i++) {
         to[i] = (REAL)value;
+    }
+}
+
+static void NAME(copy)(void *of_to, int64_t count, const double *from) {
+    NAME(number) *to = of_to;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = (REAL)from[i];
     }
 }

@@ -32,7 +32,7 @@
         .dots = dots_##type, .softmax_row = softmax_row_##type, .combine = combine_##type, .permit = permit_##type,    \
         .bias = bias_##type, .spread = spread_##type, .drop = drop_##type, .weigh = weigh_##type,                      \
         .slope = slope_##type, .merge = merge_##type, .scale = scale_##type, .slope_row = slope_row_##type,            \
-        .load = read_##type, .set = set_##type                                                                         \
+        .load = read_##type, .set = set_##type, .copy = copy_##type                                                    \
     }
 const bp__attention_numbers NUMBERS[BP__ATTENTION_NUMBERS] = {NUMBER_KERNELS(f32), NUMBER_KERNELS(f64)};
 

@@ -270,26 +270,30 @@ char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int6
     return to;
 }
 
+/* Whether rows belong to several heads. */
+static bool spans_heads(const bp_attention_problem *p, int64_t row, int64_t rows) {
+    return row % p->queries + rows > p->queries;
+}
+
 char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                  char *to) {
-    const bp__attention_numbers *numbers = item->plan->set.numbers;
-    bool limited = false;
-    for (int64_t lane = 0; item->problem->causal && lane < numbers->lanes; lane++) {
-        int64_t limit = bp__attention_permitted(item->problem, row + bp__attention_least(lane, rows - 1)) - from;
-        limited |= limit < keys;
-        limit = limit < 0 ? 0 : bp__attention_least(limit, keys);
-        numbers->set(to + (size_t)lane * numbers->number, 1, (double)limit);
+    const bp_attention_problem *p = item->problem;
+    const int64_t least = spans_heads(p, row, rows) ? bp__attention_permitted(p, 0) : bp__attention_permitted(p, row);
+    if (least - from >= keys) {
+        return NULL;
     }
-    return limited ? to : NULL;
+    double limits[BP__ATTENTION_LANES];
+    const int lanes = item->plan->set.numbers->lanes;
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        const int64_t limit = bp__attention_permitted(p, row + bp__attention_least(lane, rows - 1)) - from;
+        limits[lane] = (double)(limit < 0 ? 0 : bp__attention_least(limit, keys));
+    }
+    item->plan->set.numbers->copy(to, lanes, limits);
+    return to;
 }
 
 int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < rows && most < p->keys; i++) {
-        const int64_t own = bp__attention_permitted(p, row + i);
-        most = own > most ? own : most;
-    }
-    return most;
+    return bp__attention_permitted(p, spans_heads(p, row, rows) ? p->queries - 1 : row + rows - 1);
 }
 
 /* ---- Dropout ---- */
