@@ -31,9 +31,9 @@ INLINE V MATH(exponent)(V shifted) {
     return (V)(((BITS)shifted + BIAS) << MANTISSA);
 }
 
-/* 2 to the power of x, with an error of 1 ulp. The power is split into an integer, which becomes the exponent of the
- * result, and a rest from -0.5 to 0.5. Results are 0 from LEAST_EXPONENT - 0.5 down, because the exponent's bits are 0
- * there; x must not exceed the type's greatest exponent. NaN stays NaN. */
+/* 2 to the power of x, with an error below 1 ulp, or 1.2 without fused multiply-add. The power is split into an
+ * integer, which becomes the exponent of the result, and a rest from -0.5 to 0.5. Results are 0 from LEAST_EXPONENT -
+ * 0.5 down, because the exponent's bits are 0 there; x must not exceed the type's greatest exponent. NaN stays NaN. */
 INLINE V MATH(power)(V x) {
     static const MATH_REAL term[] = {POWER_TERMS};
     const V limited = MATH(maximum)(ALL(LEAST_EXPONENT - 1), x);
