@@ -122,7 +122,7 @@ static void convert(void *to, bp_dtype to_dtype, void *from, bp_dtype from_dtype
     assert_int_equal(bp_tensor_copy(&y.tensor, &x.tensor), BP_OK);
 }
 
-/* Where a row begins in the grid: rows are in an order of their own. */
+/* Returns the place of a row in the grid: rows are in an order of their own. */
 static int64_t place_of(int64_t row) {
     return (row * 7 + 3) % BP__ATTENTION_LANES * LINE;
 }
