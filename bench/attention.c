@@ -1,12 +1,12 @@
-/* attention.c - times attention of bf16 tensors against that of f32 tensors of the same shape, both with the switches
- * of "flash".
+/* attention.c - times attention of bf16 tensors, and of f32 tensors that may be rounded to bf16, against that of f32
+ * tensors of the same shape, all with the switches of "flash".
  *
  *     attention [--threads N] [--rounds N] [--size N]
  *
  * One item, 8 heads, rows of --size elements (default 64), 512, 2048 and 4096 queries and as many keys, causal or not.
  * Times are medians of interleaved rounds in milliseconds, with the quartiles. `gain` is the time of f32 divided by
- * that of bf16. `peak` is the rate of the products that f32 needs, relative to that of a loop of fused multiply-adds
- * without memory in the same rounds, on x86-64. Each line names what ran.
+ * that of bf16 and by that of rounded f32. `peak` is the rate of the products that f32 needs, relative to that of a
+ * loop of fused multiply-adds without memory in the same rounds, on x86-64. Each line names what ran.
  */
 #include "backplane.h"
 #include "timing.h"
@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-enum { HEADS = 8, VARIANTS = 2, TENSORS = 4, LOOPS = 100000, CHAINS = 16 };
+enum { HEADS = 8, VARIANTS = 3, TENSORS = 4, LOOPS = 100000, CHAINS = 16 };
 
 /* ---- Peak ---- */
 
@@ -58,7 +58,9 @@ static double peak_of(candidate *one) {
 
 /* ---- Attention ---- */
 
-static const bp_dtype dtypes[VARIANTS] = {BP_F32, BP_BF16};
+static const bp_dtype dtypes[VARIANTS] = {BP_F32, BP_BF16, BP_F32};
+static const char *const names[VARIANTS] = {"f32", "bf16", "f32 rounded"};
+static const char *const settings[VARIANTS] = {"", "", ",fp32_precision=bf16"};
 
 typedef struct job {
     bp_plan *plan;
@@ -78,7 +80,8 @@ static void run(void *context) {
     check(bp_execute(j->plan, j->operands, NULL));
 }
 
-static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads) {
+static job job_of(int variant, int length, int size, bool causal, int threads) {
+    const bp_dtype dtype = dtypes[variant];
     const int64_t shape[] = {HEADS, length, size};
     const size_t count = (size_t)HEADS * (size_t)length * (size_t)size;
     job j = {0};
@@ -100,7 +103,8 @@ static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads
                                     .key = &views[1].tensor,
                                     .value = &views[2].tensor,
                                     .output = &views[3].tensor};
-    snprintf(text, sizeof text, "num_threads=%d,cuda.mem_efficient_sdp=false,cuda.math_sdp=false", threads);
+    snprintf(text, sizeof text, "num_threads=%d,cuda.mem_efficient_sdp=false,cuda.math_sdp=false%s", threads,
+             settings[variant]);
     check(bp_options_new(&options, text));
     check(bp_attention_plan(&j.plan, options, &call));
     bp_options_release(options);
@@ -115,8 +119,8 @@ static void compare(int length, int size, bool causal, int threads, int rounds) 
     candidate list[VARIANTS + 1];
     const double chained = peak_of(&list[VARIANTS]);
     for (int i = 0; i < VARIANTS; i++) {
-        jobs[i] = job_of(dtypes[i], length, size, causal, threads);
-        list[i] = (candidate){.name = bp_dtype_name(dtypes[i]), .run = run, .context = &jobs[i]};
+        jobs[i] = job_of(i, length, size, causal, threads);
+        list[i] = (candidate){.name = names[i], .run = run, .context = &jobs[i]};
     }
     timing_interleave(list, VARIANTS + (chained > 0), rounds, 2e7, threads);
     printf("%4d x %4d%s", length, length, causal ? ", causal:" : ":        ");
@@ -131,7 +135,8 @@ static void compare(int length, int size, bool causal, int threads, int rounds) 
             free(jobs[i].memory[t]);
         }
     }
-    printf(" gain %.2f", timing_median(&list[0]) / timing_median(&list[1]));
+    printf(" gain %.2f and %.2f", timing_median(&list[0]) / timing_median(&list[1]),
+           timing_median(&list[0]) / timing_median(&list[2]));
     if (chained > 0) {
         const double pairs = causal ? 0.5 * length * (length + 1.) : (double)length * length;
         const double rate = 4. * HEADS * size * pairs / timing_median(&list[0]);

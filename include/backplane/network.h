@@ -125,6 +125,7 @@ typedef enum bp_attention_tensor {
     BP_ATTENTION_QUERY_GRADIENT,
     BP_ATTENTION_KEY_GRADIENT,
     BP_ATTENTION_VALUE_GRADIENT,
+    BP_ATTENTION_MASK_GRADIENT, /* since 2.8 */
     BP_ATTENTION_TENSORS
 } bp_attention_tensor;
 
@@ -138,14 +139,14 @@ typedef struct bp_attention_layout {
 
 /* Attention, as attention.h describes it; since 2.6. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
  * LOGSUMEXP}; ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT,
- * KEY_GRADIENT, VALUE_GRADIENT}.
+ * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}.
  *
  * The batch is that of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one more
- * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0; the
- * strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are omitted, neighbours are merged if all
- * strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD QUERIES and the batch, too. Types are F16,
- * BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL, F32 or of the problem's type; SEED is
- * I64. */
+ * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0, that by
+ * the mask also over rows and columns; the strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are
+ * omitted, neighbours are merged if all strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD
+ * QUERIES and the batch, too. Types are F16, BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL,
+ * F32 or of the problem's type, MASK_GRADIENT of the mask's type, which is not BOOL; SEED is I64. */
 typedef struct bp_attention_problem {
     int64_t queries, keys;
     int64_t size, value_size; /* columns of QUERY and KEY, and of VALUE and OUTPUT */

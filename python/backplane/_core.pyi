@@ -234,6 +234,7 @@ def attention(
     out: Any,
     settings: _Settings,
     explains: bool = False,
+    mask_gradient: bool = False,
 ) -> Any: ...
 def layer_norm(
     pass_: int,

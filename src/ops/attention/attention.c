@@ -33,7 +33,7 @@ static bool describe(bp__operation *o, const bp_attention_call *call) {
         return false;
     }
     const DLTensor *const gradients[] = {call->output_gradient, call->query_gradient, call->key_gradient,
-                                         call->value_gradient};
+                                         call->value_gradient, call->mask_gradient};
     uint64_t flags = (uint64_t)call->pass | (uint64_t)(call->is_causal != 0) << 1 |
                      (uint64_t)(call->enable_gqa != 0) << 2 | (uint64_t)(call->has_scale != 0) << 3;
     for (int i = 0; i < BP__COUNT(gradients); i++) {

@@ -30,6 +30,7 @@ int bp__attention_operands(const bp_attention_call *call, bp__attention_operand 
         {BP_ATTENTION_QUERY_GRADIENT, "query_gradient", call->query_gradient, false, true},
         {BP_ATTENTION_KEY_GRADIENT, "key_gradient", call->key_gradient, false, true},
         {BP_ATTENTION_VALUE_GRADIENT, "value_gradient", call->value_gradient, false, true},
+        {BP_ATTENTION_MASK_GRADIENT, "mask_gradient", call->mask_gradient, false, true},
     };
     const bool forwards = call->pass == BP_ATTENTION_FORWARD;
     const int count = forwards ? BP__COUNT(forward) : BP__COUNT(backward);
@@ -56,9 +57,12 @@ static bp_status check_parameters(const bp_attention_call *call) {
         return bp__fail(BP_E_ARGUMENT, call->seed ? "attention: seed is for dropout, which is 0; it must be NULL"
                                                   : "attention: dropout needs a seed, which is NULL");
     }
-    if (call->pass == BP_ATTENTION_FORWARD &&
-        (call->output_gradient || call->query_gradient || call->key_gradient || call->value_gradient)) {
+    if (call->pass == BP_ATTENTION_FORWARD && (call->output_gradient || call->query_gradient || call->key_gradient ||
+                                               call->value_gradient || call->mask_gradient)) {
         return bp__fail(BP_E_ARGUMENT, "attention: FORWARD has no gradients, which must be NULL");
+    }
+    if (call->mask_gradient && !call->mask) {
+        return bp__fail(BP_E_ARGUMENT, "attention: mask_gradient needs a mask, which is NULL");
     }
     return BP_OK;
 }
@@ -217,6 +221,7 @@ static int wanted_shape(const bp__attention *attention, bp_attention_tensor whic
     const DLTensor *like = which == BP_ATTENTION_QUERY_GRADIENT   ? call->query
                            : which == BP_ATTENTION_KEY_GRADIENT   ? call->key
                            : which == BP_ATTENTION_VALUE_GRADIENT ? call->value
+                           : which == BP_ATTENTION_MASK_GRADIENT  ? call->mask
                                                                   : NULL;
     if (which == BP_ATTENTION_SEED) {
         shape[0] = 2;
@@ -232,7 +237,11 @@ static int wanted_shape(const bp__attention *attention, bp_attention_tensor whic
 static bp_status check_tensor(const bp__attention *attention, const bp__attention_operand *operand) {
     const DLTensor *tensor = operand->tensor;
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    const bp_dtype mask = operand->which == BP_ATTENTION_MASK_GRADIENT
+                              ? bp_dtype_from_dlpack(attention->call->mask->dtype)
+                              : BP_DTYPE_NONE;
     const bp_dtype want = operand->which == BP_ATTENTION_SEED                                      ? BP_I64
+                          : mask                                                                   ? mask
                           : operand->which == BP_ATTENTION_LOGSUMEXP && attention->dtype != BP_F64 ? BP_F32
                                                                                                    : attention->dtype;
     int64_t shape[BP_MAX_NDIM];
@@ -242,6 +251,9 @@ static bp_status check_tensor(const bp__attention *attention, const bp__attentio
     }
     if (operand->which <= BP_ATTENTION_VALUE) { /* bp__attention_resolve() has checked them */
         return BP_OK;
+    }
+    if (mask == BP_BOOL) {
+        return bp__fail(BP_E_DTYPE, "attention: a mask of type bool has no gradient; mask_gradient must be NULL");
     }
     if (dtype != want) {
         return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->name,

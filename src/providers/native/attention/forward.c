@@ -63,8 +63,9 @@ static block_rows values_at(const unit *u, int64_t from, int64_t keys) {
     const bp_attention_layout *value = &u->item.problem->tensor[BP_ATTENTION_VALUE];
     block_rows b = {u->values, u->item.problem->value_size};
     if (pairs) {
-        pairs->interleave(keys, b.row, u->item.tensor[BP_ATTENTION_VALUE] + from * value->row * 2, value->row,
-                          value->column, u->values);
+        (value->dtype == BP_F32 ? pairs->interleave_f32 : pairs->interleave)(
+            keys, b.row, u->item.tensor[BP_ATTENTION_VALUE] + from * value->row * bp__attention_bytes(value->dtype),
+            value->row, value->column, u->values);
     } else {
         b.at = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &b.row);
     }
@@ -265,7 +266,7 @@ static void pack_queries(const unit *u, int64_t panels) {
     for (int64_t i = 0; i < panels && !u->plan->few; i++) {
         const panel at = panel_at(u, i);
         if (u->plan->work.set.pairs) {
-            bp__attention_pack_pairs(&u->item, at.row, at.rows, at.queries);
+            bp__attention_pack_pairs(&u->item, at.row, at.rows, u->keys, at.queries);
         } else {
             bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
         }

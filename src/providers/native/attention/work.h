@@ -85,6 +85,10 @@ char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int6
 char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                  char *to);
 
+/* Writes sums to a row of MASK_GRADIENT, from a column on. Sums are `step` numbers apart. */
+void bp__attention_write_mask(const bp__attention_item *item, int64_t row, int64_t column, int64_t columns,
+                              const char *sums, int64_t step);
+
 /* Applies dropout to the weights of `lanes` rows, of which `rows` exist. */
 void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t rows, int lanes, int64_t from,
                         int64_t keys, char *weights);
@@ -93,10 +97,11 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
 void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         int64_t columns, double factor, char *to);
 
-/* Copies rows of bf16 queries to the lanes of a panel of pairs; lanes without a row are 0. */
-void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *to);
-/* Returns `keys` rows of a bf16 KEY from key `from` on as rows of pairs, `*row` elements apart. They are copied into
- * `memory` unless they are such rows already. */
+/* Copies rows of queries to the lanes of a panel of pairs; lanes without a row are 0. Queries of f32 are rounded;
+ * `memory` holds one of them. */
+void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to);
+/* Returns `keys` rows of KEY from key `from` on as rows of pairs, `*row` bf16 numbers apart. They are copied into
+ * `memory` unless they are such rows already; those of f32 are rounded. */
 const char *bp__attention_pair_keys(const bp__attention_item *item, int64_t from, int64_t keys, char *memory,
                                     int64_t *row);
 
@@ -111,9 +116,11 @@ typedef struct bp__attention_sweep {
     int64_t targets, items;            /* gradients, and items of each */
 } bp__attention_sweep;
 
+enum { BP__ATTENTION_SWEEPS = 4 };
+
 /* Writes the sweeps that compute the gradients of a problem: by query; by key and value together, if they are summed
- * over the same items. Returns how many there are. */
-int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[3]);
+ * over the same items; by the mask. Returns how many there are. */
+int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS]);
 /* Returns item number `index` of those that add to a gradient. */
 int64_t bp__attention_sweep_item(const bp__attention_work *work, const bp__attention_sweep *sweep, int64_t target,
                                  int64_t index);
