@@ -80,7 +80,8 @@ extern "C" {
     X(45, SOFTMAX, "softmax", "input", "output", reduce)                                    \
     X(46, SOFTMAX_BACKWARD, "softmax_backward", "output,output_gradient", "input_gradient", reduce) \
     X(47, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
-    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm)
+    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm) \
+    X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention)
 /* clang-format on */
 
 typedef enum bp_op {

@@ -223,6 +223,8 @@ def attention(
     grad_output: Any,
     output: Any,
     logsumexp_: Any,
+    pages: Any,
+    lengths: Any,
     /,
     dropout_p: float,
     is_causal: bool,

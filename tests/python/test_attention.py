@@ -154,6 +154,38 @@ def test_gradients_by_masks_are_refused():
         differentiate(output, q, q, q, output, logsumexp, np.ones((3, 3), bool), mask_gradient=True)
 
 
+@pytest.mark.parametrize("kernel", ["flash", "math"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("integers", [np.int32, np.int64])
+def test_pages_equal_gathered_rows(kernel, causal, integers):
+    keys, values = random(12, 16, 2, 6), random(12, 16, 2, 3)
+    query, pages = random(3, 4, 5, 6), rng.permutation(12).reshape(3, 4).astype(integers)
+    lengths = [64, 37, 5]
+    for item, length in enumerate(lengths):
+        pages[item, (length + 15) // 16 :] = -1  # not read
+    with sdpa_kernel(KERNELS[kernel]):
+        out, logsumexp = attend(query, keys, values, pages=pages, lengths=lengths, is_causal=causal, enable_gqa=True, return_logsumexp=True)
+        assert bp.last_plan().operation == "attention_paged" and bp.last_plan().algorithm == kernel
+    assert logsumexp.shape == (3, 4, 5)
+    for item, length in enumerate(lengths):
+        k, v = (pool[pages[item]].reshape(64, 2, -1)[:length].swapaxes(0, 1) for pool in (keys, values))
+        mask = np.tril(np.ones((5, length), bool), length - 5) if causal else None
+        near(out[item], reference(query[item], k, v, mask, gqa=True))
+
+
+def test_wrong_pages_are_refused():
+    pool, query = random(4, 16, 2, 6), random(1, 2, 1, 6)
+    with pytest.raises(ValueError, match=r"pages\[0, 1\] is 4; the pool has 4 pages"):
+        attend(query, pool, pool, pages=[[0, 4]], lengths=[17])
+    with pytest.raises(ValueError, match=r"lengths\[0\] is 33; it must be from 0 to 32"):
+        attend(query, pool, pool, pages=[[0, 1]], lengths=[33])
+    with pytest.raises(ValueError, match="lengths is NULL"):
+        attend(query, pool, pool, pages=[[0, 1]])
+    with pytest.raises(bp.Error, match="does not read keys and values in pages"), sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+        attend(query, pool, pool, pages=[[0, 1]], lengths=[17])
+    attend(query, pool, pool, pages=[[0, 4]], lengths=[16])
+
+
 def test_warns_if_only_math_accepts(monkeypatch, recwarn):
     q = random(2, 3, 4, kind=np.float32)
     with sdpa_kernel(SDPBackend.MATH):

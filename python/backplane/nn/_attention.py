@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import floating
+from .._convert import floating, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
@@ -39,6 +39,11 @@ def _mask(name: str, mask: Any) -> Any:
     return mask if mask is None or kind.endswith("bool") else floating(name, mask)
 
 
+def _whole(numbers: Any) -> Any:
+    """Returns a table of pages or lengths; lists become arrays."""
+    return with_numpy("scaled_dot_product_attention", (numbers,))[0] if isinstance(numbers, (list, tuple)) else numbers
+
+
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
     inputs = floating(name, of["query"]), floating(name, of["key"]), floating(name, of["value"])
     seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
@@ -51,6 +56,8 @@ def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
         of.get("grad_output"),
         of.get("output"),
         of.get("logsumexp"),
+        _whole(of.get("pages")),
+        _whole(of.get("lengths")),
         dropout_p=of["dropout_p"],
         is_causal=of["is_causal"],
         scale=of["scale"],
@@ -109,13 +116,15 @@ def scaled_dot_product_attention(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
+    pages: Any = None,
+    lengths: Any = None,
     seed: Seed = None,
     return_logsumexp: bool = False,
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
     of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
-    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out)
+    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out, pages=pages, lengths=lengths)
     return _attend("scaled_dot_product_attention", dict(of, settings=settings), False)
 
 
@@ -153,6 +162,10 @@ _finish(
     used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
     dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
     ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
+
+    With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
+    ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
+    ``is_causal`` lets the last query see all of them.
     """,
     _attend,
 )

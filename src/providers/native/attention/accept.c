@@ -36,7 +36,7 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
     const double rate =
         set->pairs ? bp__native_bf16_rate()
                    : bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
-    const double products = problem->op == BP_OP_ATTENTION ? 1 : 4;
+    const double products = problem->op == BP_OP_ATTENTION_BACKWARD ? 4 : 1;
     const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
     /* Weights are rounded, and so are keys and values of f32 once for a block of 256 rows. */
     const double rounding = set->pairs ? (problem->dtype == BP_F32 ? 3 : 2) / lanes : 0;
@@ -87,7 +87,17 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     const bp__attention_set set = set_for(host, problem);
     offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
-    offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
+    if (problem->op == BP_OP_ATTENTION_PAGED) {
+        bp_verdict verdict = BP_VERDICT_INIT;
+        verdict.reason = BP_REASON_LAYOUT;
+        verdict.algorithm = names[BP__ATTENTION_EFFICIENT];
+        snprintf(verdict.text, sizeof verdict.text, "does not read keys and values in pages");
+        offers->add(offers, &verdict, NULL, 0);
+        verdict.algorithm = name_of_pairs;
+        offers->add(offers, &verdict, NULL, 0);
+    } else {
+        offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
+    }
     offer(host, problem, &set, BP__ATTENTION_MATH, offers);
     accept_pairs(host, problem, set, offers);
 }
@@ -97,7 +107,7 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (f->kernel == BP__ATTENTION_MATH) {
         return bp__attention_plan_math(host, problem, &f->set, f->threads, prepared);
     }
-    return problem->op == BP_OP_ATTENTION
+    return problem->op != BP_OP_ATTENTION_BACKWARD
                ? bp__attention_plan_forward(host, problem, &f->set, f->kernel, f->threads, prepared)
                : bp__attention_plan_backward(host, problem, &f->set, f->kernel, f->threads, prepared);
 }

@@ -117,7 +117,12 @@ typedef struct bp__attention_set {
 
 /* Returns the bytes of an element of a tensor. */
 static inline int64_t bp__attention_bytes(uint32_t dtype) {
-    return dtype == BP_BOOL ? 1 : dtype < BP_F32 ? 2 : dtype == BP_F32 ? 4 : 8;
+    return dtype == BP_BOOL ? 1 : dtype < BP_F32 ? 2 : dtype == BP_F32 || dtype == BP_I32 ? 4 : 8;
+}
+
+/* Returns a number of PAGES or LENGTHS. */
+static inline int64_t bp__attention_integer(const char *at, uint32_t dtype) {
+    return dtype == BP_I32 ? *(const int32_t *)(const void *)at : *(const int64_t *)(const void *)at;
 }
 
 typedef enum bp__attention_kernel {

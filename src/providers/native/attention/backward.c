@@ -183,7 +183,7 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
             load_block(&u, from, keys);
             for (int64_t j = 0; j < panels; j++) {
                 const int64_t first = row + j * lanes, count = bp__attention_least(lanes, rows - j * lanes);
-                if (bp__attention_most_permitted(p, first, count) > from) {
+                if (bp__attention_most_permitted(&u.item, first, count) > from) {
                     compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
                                    u.gradients + (size_t)(j * p->value_size) * line,
                                    u.more_sums + (size_t)(2 * j) * line);
@@ -258,7 +258,7 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
         load_block(&u, from, keys);
         for (int64_t row = 0; row < work->rows; row += lanes) {
             const int64_t rows = bp__attention_least(lanes, work->rows - row);
-            if (bp__attention_most_permitted(p, row, rows) <= from) {
+            if (bp__attention_most_permitted(&u.item, row, rows) <= from) {
                 continue;
             }
             load_panel(&u, c, row, rows, u.queries, u.gradients, u.query_rows);

@@ -86,6 +86,12 @@ static void load_rows(const unit *u, bp_attention_tensor which, int64_t columns,
 
 static void load_keys(const unit *u, bp_attention_tensor which, int64_t columns, double factor, char *to) {
     const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    if (u->item.problem->page_size > 0) { /* the rows behind the last key have weight 0 */
+        const int64_t own = u->item.keys, number = (int64_t)numbers_of(u)->number;
+        bp__attention_gather(&u->item, which, 0, own, factor, to);
+        numbers_of(u)->set(to + own * columns * number, (u->item.problem->keys - own) * columns, 0);
+        return;
+    }
     bp__attention_elements_of(&u->plan->work, layout->dtype)
         ->widen(u->item.problem->keys, columns, u->item.tensor[which], layout->row, layout->column, factor, to,
                 columns);
@@ -104,7 +110,7 @@ static void load_item(unit *u, const call *c, int64_t index) {
 static double weigh(const unit *u, int64_t row) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
-    const int64_t keys = bp__attention_permitted(p, row);
+    const int64_t keys = bp__attention_permitted(&u->item, row);
     char *scores = u->scores + (size_t)(row * p->keys) * numbers->number, *greatest = u->state,
          *sum = greatest + numbers->number, *factor = sum + numbers->number;
     const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
@@ -268,7 +274,11 @@ static void mask_gradient(bp__attention_call *base, int64_t target, char *memory
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call c = {.base = bp__attention_call_of(&plan->work, operands, exec)};
-    if (plan->work.problem.op == BP_OP_ATTENTION) {
+    const bp_status checked = bp__attention_check_pages(&c.base);
+    if (checked != BP_OK) {
+        return checked;
+    }
+    if (plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
         bp__attention_stage(&c.base, compute_output, plan->work.items);
         return bp__stop_status(&c.base.stop);
     }
@@ -332,7 +342,7 @@ static bp_status prepare_products(prepared *plan, int threads) {
     const int64_t rows = plan->work.rows, keys = p->keys, size = p->size, value_size = p->value_size;
     const bp_attention_layout *tensor = p->tensor;
     bp_status status = prepare(plan, SCORES, rows, keys, size, threads);
-    if (status == BP_OK && plan->work.problem.op == BP_OP_ATTENTION) {
+    if (status == BP_OK && plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
         return prepare(plan, OUTPUT, rows, value_size, keys, threads);
     }
     if (status == BP_OK) {

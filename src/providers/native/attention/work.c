@@ -17,7 +17,8 @@ static bool has_group(const bp_attention_problem *p) {
     const int last = p->batch_ndim - 1;
     const bp_attention_layout *by_mask = &p->tensor[BP_ATTENTION_MASK_GRADIENT];
     return last >= 0 && p->batch_shape[last] > 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
-           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && !sums(&p->tensor[BP_ATTENTION_QUERY_GRADIENT], last) &&
+           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && p->tensor[BP_ATTENTION_PAGES].batch[last] == 0 &&
+           p->tensor[BP_ATTENTION_LENGTHS].batch[last] == 0 && !sums(&p->tensor[BP_ATTENTION_QUERY_GRADIENT], last) &&
            !sums(by_mask, last) && !(by_mask->dtype && by_mask->row == 0);
 }
 
@@ -45,7 +46,12 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
         BP_ATTENTION_OUTPUT,          BP_ATTENTION_LOGSUMEXP,      BP_ATTENTION_QUERY_GRADIENT,
         BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_MASK_GRADIENT,
         BP_ATTENTION_TENSORS};
-    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION ? forward : backward;
+    static const bp_attention_tensor paged[] = {
+        BP_ATTENTION_QUERY, BP_ATTENTION_KEY,     BP_ATTENTION_VALUE,  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,
+        BP_ATTENTION_PAGES, BP_ATTENTION_LENGTHS, BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
+    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION         ? forward
+                                       : plan->problem.op == BP_OP_ATTENTION_PAGED ? paged
+                                                                                   : backward;
     const bp_attention_problem *p = &plan->problem.of.attention;
     bp__attention_call call = {.plan = plan,
                                .workspace = bp_operand_address(&exec->workspace),
@@ -117,7 +123,7 @@ void bp__attention_stage(bp__attention_call *call,
 
 bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index) {
     const bp_attention_problem *p = &call->plan->problem.of.attention;
-    bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index};
+    bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index, .keys = p->keys};
     int64_t offset[BP_ATTENTION_TENSORS] = {0};
     for (int d = p->batch_ndim - 1 - (call->plan->group > 1); d >= 0 && p->batch > 0; d--) {
         for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
@@ -127,6 +133,9 @@ bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t
     }
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
         item.tensor[i] = call->tensor[i] ? call->tensor[i] + offset[i] * bp__attention_bytes(p->tensor[i].dtype) : NULL;
+    }
+    if (item.tensor[BP_ATTENTION_LENGTHS]) {
+        item.keys = bp__attention_integer(item.tensor[BP_ATTENTION_LENGTHS], p->tensor[BP_ATTENTION_LENGTHS].dtype);
     }
     return item;
 }
@@ -147,12 +156,19 @@ const char *bp__attention_block(const bp__attention_item *item, bp_attention_ten
     const bp_attention_layout *layout = &item->problem->tensor[which];
     const int64_t columns = which == BP_ATTENTION_KEY ? item->problem->size : item->problem->value_size;
     const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
-    const char *at = item->tensor[which] + from * layout->row * (int64_t)elements->element;
-    if (elements->element == item->plan->set.numbers->number && (layout->column == 1 || columns < 2)) {
+    const bool paged = item->problem->page_size > 0;
+    int64_t rows = keys;
+    const char *at = paged ? bp__attention_in_page(item, which, from, &rows)
+                           : item->tensor[which] + from * layout->row * (int64_t)elements->element;
+    if (elements->element == item->plan->set.numbers->number && (layout->column == 1 || columns < 2) && rows >= keys) {
         *row = layout->row;
         return at;
     }
-    elements->widen(keys, columns, at, layout->row, layout->column, 1, memory, columns);
+    if (paged) {
+        bp__attention_gather(item, which, from, keys, 1, memory);
+    } else {
+        elements->widen(keys, columns, at, layout->row, layout->column, 1, memory, columns);
+    }
     *row = columns;
     return memory;
 }
@@ -293,7 +309,7 @@ char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, in
     const bp__attention_numbers *numbers = item->plan->set.numbers;
     bool limited = false;
     for (int64_t lane = 0; item->problem->causal && lane < numbers->lanes; lane++) {
-        int64_t limit = bp__attention_permitted(item->problem, row + bp__attention_least(lane, rows - 1)) - from;
+        int64_t limit = bp__attention_permitted(item, row + bp__attention_least(lane, rows - 1)) - from;
         limited |= limit < keys;
         limit = limit < 0 ? 0 : bp__attention_least(limit, keys);
         numbers->set(to + (size_t)lane * numbers->number, 1, (double)limit);
@@ -301,10 +317,10 @@ char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, in
     return limited ? to : NULL;
 }
 
-int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows) {
+int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows) {
     int64_t most = 0;
-    for (int64_t i = 0; i < rows && most < p->keys; i++) {
-        const int64_t own = bp__attention_permitted(p, row + i);
+    for (int64_t i = 0; i < rows && most < item->keys; i++) {
+        const int64_t own = bp__attention_permitted(item, row + i);
         most = own > most ? own : most;
     }
     return most;

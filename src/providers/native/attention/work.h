@@ -40,6 +40,7 @@ typedef struct bp__attention_item {
     const bp__attention_work *plan;
     const bp_attention_problem *problem;
     int64_t index;
+    int64_t keys;                       /* with pages, those of this item */
     char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
 } bp__attention_item;
 
@@ -58,6 +59,16 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
                                          const bp_exec *exec);
 bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index);
 
+/* Checks the numbers of pages and keys of a call with pages. Sets an error if one is out of range. */
+bp_status bp__attention_check_pages(const bp__attention_call *call);
+/* Converts `keys` rows of KEY or VALUE from key `from` on, which may be in several pages, to contiguous rows of
+ * numbers. */
+void bp__attention_gather(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
+                          double factor, char *to);
+/* Returns the address of a row of KEY or VALUE, and the number of rows from there on in the same page. */
+const char *bp__attention_in_page(const bp__attention_item *item, bp_attention_tensor which, int64_t key,
+                                  int64_t *rows);
+
 /* Returns the address of the first element of a row. */
 char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row);
 
@@ -66,13 +77,19 @@ char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor whic
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
                                 char *memory, int64_t *row);
 
-/* Returns how many keys a row may use: under `causal`, those up to its own position. */
-static inline int64_t bp__attention_permitted(const bp_attention_problem *p, int64_t row) {
-    return p->causal ? bp__attention_least(row % p->queries + 1, p->keys) : p->keys;
+/* Returns how many keys a row may use: under `causal`, those up to its own position, which with pages is counted from
+ * the last key. */
+static inline int64_t bp__attention_permitted(const bp__attention_item *item, int64_t row) {
+    const bp_attention_problem *p = item->problem;
+    if (!p->causal) {
+        return item->keys;
+    }
+    const int64_t own = row % p->queries + 1 + (p->page_size > 0 ? item->keys - p->queries : 0);
+    return own < 0 ? 0 : bp__attention_least(own, item->keys);
 }
 
 /* Returns the most keys that one of the rows may use. */
-int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows);
+int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows);
 
 /* Writes what the mask adds to the scores of one row, `lanes` numbers apart; the item has a mask. */
 void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t from, int64_t keys, char *to,
