@@ -536,6 +536,10 @@ typedef struct bp_host {
      * count as absent. remember_bytes() does nothing if registry.cache does not permit it. */
     void *(*recall_bytes)(const char *kind, const void *key, size_t key_size, size_t *size);
     void (*remember_bytes)(const char *kind, const void *key, size_t key_size, const void *bytes, size_t size);
+    /* Opens a library that is not listed, such as the driver of a device, by the name of its file: "libOpenCL.so.1". It
+     * is searched in the same places, and opened under the same rules as by open_library(). Later calls return the same
+     * handle. Errors: BP_E_NOT_FOUND, BP_E_UNTRUSTED, BP_E_LOAD. */
+    bp_status (*open_named)(const char *name, void **handle);
 } bp_host;
 
 typedef struct bp_provider {

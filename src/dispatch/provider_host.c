@@ -3,6 +3,7 @@
 #include "device/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
+#include "store/blob.h"
 #include "tensor/internal.h"
 
 #include <dlfcn.h>
@@ -66,6 +67,9 @@ const bp_host *bp__host(void) {
             .device_open = bp__device_open,
             .queue = bp__queue_runtime,
             .enqueued = bp__queue_enqueued,
+            .recall_bytes = bp__blob_recall,
+            .remember_bytes = bp__blob_remember,
+            .open_named = bp__library_open_named,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

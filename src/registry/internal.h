@@ -26,6 +26,9 @@ bp_status bp__library_absent(const char *name);
 bp_status bp__library_open(const bp_library_info *library, void **handle);
 bool bp__library_is_open(const bp_library_info *library);
 
+/* Finds a library by the name of its file and opens it under the loading rules; see bp_host.open_named. */
+bp_status bp__library_open_named(const char *name, void **handle);
+
 /* ---- Provider modules (modules.c) ---- */
 /* Loads the modules of the installed directory (next to libbackplane: backplane-providers/) and of
  * registry.provider_path. Every file examined has an entry; rejected ones have status and reason. Entries live until

@@ -6,37 +6,7 @@
 #ifndef BP_PROVIDERS_OPENCL_H
 #define BP_PROVIDERS_OPENCL_H
 
-#include "providers/opencl/api.h"
-
-#include "backplane/runtime.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-
-typedef struct bp__cl_state bp__cl_state; /* the loaded library with its platforms and devices */
-
-typedef struct bp__cl_device {
-    const bp_host *host;
-    const bp__cl_api *cl;
-    bp__cl_state *state;
-    cl_device_id id;
-    cl_context context;
-    bool own_context;
-    bp_device_info facts;
-    pthread_mutex_t mutex;           /* guards `programs` */
-    struct bp__cl_program *programs; /* built ones, kept until the device is closed */
-} bp__cl_device;
-
-typedef struct bp__cl_queue {
-    bp__cl_device *device;
-    cl_command_queue native;
-    bool timed;
-} bp__cl_queue;
-
-/* Fails with BP_E_DEVICE, or BP_E_NO_MEMORY, and a message: "opencl: <what>: CL_INVALID_VALUE (-30)". */
-bp_status bp__cl_fail(const bp_host *host, cl_int code, const char *what);
-const char *bp__cl_error_name(int64_t code, int *lost);
+#include "providers/opencl/objects.h"
 
 /* ---- Programs (program.c) ----
  *
@@ -47,13 +17,16 @@ const char *bp__cl_error_name(int64_t code, int *lost);
 typedef struct bp__cl_program bp__cl_program;
 bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program);
 
-/* Sources of kernels, embedded by CMake from src/providers/opencl/kernels/NAME.cl as bp__cl_source_NAME. */
+/* Declares the source of kernels that CMake embeds from src/providers/opencl/kernels/NAME.cl. A line `#include "x.cl"`
+ * in such a file is replaced with that file of the same folder. */
+#define BP__CL_SOURCE(NAME) extern const char bp__cl_source_##NAME[]
 
 /* ---- Plans (plan.c) ---- */
 
 typedef enum bp__cl_argument_kind {
     BP__CL_OPERAND,   /* two kernel arguments: `__global T *base, ulong first`; first is the offset in units of `unit`
-                       * bytes,   as number `index` of the call's operands has it. An absent operand has base NULL and first
+                       * bytes,   as number `index` of the call's operands has it. An absent operand has base NULL and
+                       * first
                        * 0 */
     BP__CL_WORKSPACE, /* the same for the plan's workspace, from byte `offset` on */
     BP__CL_VALUE,     /* one kernel argument: `size` bytes that the plan has copied. A struct is passed by value */
@@ -78,7 +51,8 @@ typedef struct bp__cl_step {
     bp__cl_program *program;
     const char *kernel; /* static text */
     cl_uint dimensions;
-    size_t global[3], local[3]; /* local[0] 0: the driver chooses the size of groups */
+    size_t global[3], local[3]; /* local[0] 0: the driver chooses the size of groups. PoCL then compiles the kernel
+                                 * again for each size that it chooses, which takes 0.1 s and more */
     int argument_count;
     bp__cl_argument argument[BP__CL_ARGUMENTS_MOST];
 } bp__cl_step;
@@ -123,8 +97,5 @@ typedef struct bp__cl_family {
 
 extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_reduce, bp__cl_layer_norm,
     bp__cl_norm, bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft;
-
-/* Adds a refusal. */
-void bp__cl_refuse(bp_offers *offers, bp_reason reason, const char *text);
 
 #endif
