@@ -41,7 +41,6 @@ static int use_parents(void *opaque) {
     held *h = opaque;
     bp_queue *queue;
     bp_event *event;
-    bp_operand block;
     int64_t ns;
     uint8_t bytes[100] = {0};
     const int64_t count = 100;
@@ -87,8 +86,8 @@ static int use_parents(void *opaque) {
     free_tensor(h->tensor); /* no-ops for the driver */
     bp_event_release(h->event);
     bp_queue_release(h->queue);
+    MUST(bp__devices_held() == 0);
     MUST(bp_reset() == BP_OK);
-    (void)block;
     int32_t place;
     MUST(bp_device_find("fake:0", &place) == BP_E_NOT_FOUND); /* also after a reset */
     MUST(strstr(bp_last_error(), "fork"));
@@ -161,6 +160,10 @@ static atomic_bool stop;
 
 static void *use_all_the_time(void *opaque) {
     const held *h = opaque;
+    bp_queue *own;
+    if (bp__queue_for(h->place, NULL, &own) != BP_OK) {
+        return "failed";
+    }
     while (!stop) {
         const int64_t count = 100;
         DLManagedTensorVersioned *tensor;
@@ -176,10 +179,29 @@ static void *use_all_the_time(void *opaque) {
     return NULL;
 }
 
+/* Uses a queue of this thread on a runtime that the parent had not opened. */
+static void *use_other(void *unused) {
+    (void)unused;
+    int32_t place;
+    bp_queue *queue;
+    if (bp_device_find("other:0", &place) != BP_OK || bp__queue_for(place, NULL, &queue) != BP_OK ||
+        bp_queue_wait(queue) != BP_OK) {
+        return "failed";
+    }
+    return NULL;
+}
+
 static int check_a_few(void *opaque) {
     held *h = opaque;
+    pthread_t thread;
+    void *wrong;
     MUST(bp_queue_wait(h->queue) == BP_E_FORKED);
     MUST(bp_device_wait(h->place) == BP_E_FORKED);
+    for (int i = 0; i < 8; i++) { /* in memory of the parent's threads, which do not exist here */
+        MUST(pthread_create(&thread, NULL, use_other, NULL) == 0);
+        pthread_join(thread, &wrong);
+        MUST(!wrong);
+    }
     free_tensor(h->tensor);
     bp_event_release(h->event);
     bp_queue_release(h->queue);
