@@ -172,7 +172,8 @@ bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char 
     int64_t code;
     int64_t left = timeout_ns;
     for (;;) {
-        const int64_t slice = timeout_ns >= 0 && left < SLICE_NS ? left : SLICE_NS;
+        const int64_t most = what && bp__interrupt_is_set() ? SLICE_NS : -1;
+        const int64_t slice = timeout_ns < 0 ? most : most < 0 || left < most ? left : most;
         if (runtime->event_sync(command->event, slice, &code) != BP_EVENT_PENDING || is_over(command)) {
             return BP_OK;
         }

@@ -4,6 +4,7 @@
 
 #include "registry/probe_cache_key.h"
 #include "registry/scan.h"
+#include "settings/internal.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -75,6 +76,9 @@ bool bp__contact_key(const bp__runtime *row, char *key, size_t size) {
     if (*row->module) {
         add_file(&text, row->module);
     }
+    bp__text_addf(&text, "%s\n", bp__setting_text(BP_SET_registry_library_path));
+    add_variable(&text, "VIRTUAL_ENV");
+    add_variable(&text, "CONDA_PREFIX");
     for (const char *word = runtime->depends; *word;) {
         char name[PATH_MAX];
         size_t length = strcspn(word, " ");

@@ -203,8 +203,11 @@ bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns) {
         }
     }
     const bp_runtime *runtime = from->device->runtime;
-    BP__TRY(runtime->event_times(from->command->event, &start, &begin));
-    BP__TRY(runtime->event_times(to->command->event, &start, &end));
+    bp_status status = runtime->event_times(from->command->event, &start, &begin);
+    status = status == BP_OK ? runtime->event_times(to->command->event, &start, &end) : status;
+    if (status != BP_OK) { /* the runtime has no host to set a message with */
+        return bp__fail(status, "bp_event_elapsed: the driver of device %s tells no times", from->device->info.id);
+    }
     *ns = end - begin;
     return BP_OK;
 }

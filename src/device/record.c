@@ -128,7 +128,8 @@ static bool read_can(loading *l) {
     if (!bp__json_expect(&l->reader, '[', "expected a list of words")) {
         return false;
     }
-    while (bp__json_peek(&l->reader) == '"') {
+    bool more = bp__json_peek(&l->reader) != ']';
+    while (more) {
         const char *word;
         if (!read_text(l, &word)) {
             return false;
@@ -136,10 +137,8 @@ static bool read_can(loading *l) {
         for (int i = 0; i < BP__DEVICE_CAN_COUNT; i++) {
             l->info.can |= strcmp(word, bp__device_can_names[i]) == 0 ? 1u << i : 0;
         }
-        if (bp__json_peek(&l->reader) != ',') {
-            break;
-        }
-        l->reader.at++;
+        more = bp__json_peek(&l->reader) == ',';
+        l->reader.at += more;
     }
     return bp__json_expect(&l->reader, ']', "expected ',' or ']'");
 }
@@ -191,7 +190,8 @@ static bool read_object(loading *l) {
     if (!bp__json_expect(&l->reader, '{', "expected '{'")) {
         return false;
     }
-    while (bp__json_peek(&l->reader) == '"') {
+    bool more = bp__json_peek(&l->reader) != '}';
+    while (more) {
         char name[64];
         if (!bp__json_string(&l->reader, &l->text)) {
             return false;
@@ -200,10 +200,8 @@ static bool read_object(loading *l) {
         if (!bp__json_expect(&l->reader, ':', "expected ':'") || !read_member(l, name)) {
             return false;
         }
-        if (bp__json_peek(&l->reader) != ',') {
-            break;
-        }
-        l->reader.at++;
+        more = bp__json_peek(&l->reader) == ',';
+        l->reader.at += more;
     }
     if (!bp__json_expect(&l->reader, '}', "expected ',' or '}'")) {
         return false;

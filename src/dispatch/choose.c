@@ -137,6 +137,15 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
     add_refusal(choice, candidate, absent ? BP_REASON_OP : BP_REASON_EXCLUDED, absent ? "" : text);
 }
 
+/* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
+ * interest, and on a device those that do not offer the operation anywhere. */
+static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
+    bp_problem on_host = choice->asked;
+    on_host.place = 0;
+    const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
+    add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, "");
+}
+
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
@@ -149,8 +158,7 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
-        /* On the host, the providers of devices are of no interest. */
-        add_refusal(choice, candidate, problem->place ? BP_REASON_DEVICE : BP_REASON_OP, "");
+        add_device_refusal(choice, candidate);
     } else {
         int before = choice->count;
         collector c = {{collect}, choice, candidate, exclude};

@@ -52,6 +52,7 @@ typedef struct on_device {
     bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
     int32_t place;
+    uint32_t process; /* number of forks when it was made */
     bp_op op;
     char text[128]; /* the problem, for messages */
 } on_device;
@@ -85,7 +86,9 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 
 static void destroy(bp_prepared *self) {
     on_device *o = (on_device *)self;
-    o->inner->destroy(o->inner);
+    if (o->process == *bp__fork_count()) { /* a child leaves what belongs to the parent's driver */
+        o->inner->destroy(o->inner);
+    }
     bp__free(o);
 }
 
@@ -99,6 +102,7 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
         .struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy, .workspace = inner->workspace};
     o->inner = inner;
     o->place = problem->place;
+    o->process = *bp__fork_count();
     o->op = (bp_op)problem->op;
     bp__copy_text(o->text, sizeof o->text, text);
     *prepared = &o->base;

@@ -432,8 +432,8 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
 /* Returns a composed plan in the same way. Its key begins with a byte of 0, which no problem's key does. */
 typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, const void *context);
-bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
-                                 bool *fresh);
+bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
+                                 const void *context, bool *fresh);
 void bp__cache_reset(void);
 /* Returns a number that changes when older plans become invalid: after a cleared cache, a new library list or a fork.
  */

@@ -106,14 +106,12 @@ static bool needs_scalars(const bp_problem *problem) {
     return family->needs_scalars && family->needs_scalars(problem);
 }
 
-/* Wraps `*prepared`, or destroys it. */
-static bp_status wrapped(bp_prepared **prepared, bp_status status, bp_prepared *outer) {
-    if (status == BP_OK) {
-        *prepared = outer;
-    } else {
+/* Replaces `*prepared` by the one that was wrapped around it. If that failed, destroys it. */
+static bp_status replace(bp_prepared **prepared, bp_status status, bp_prepared *const *outer) {
+    if (status != BP_OK) {
         (*prepared)->destroy(*prepared);
-        *prepared = NULL;
     }
+    *prepared = status == BP_OK ? *outer : NULL;
     return status;
 }
 
@@ -122,15 +120,19 @@ static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, con
                            const char *text) {
     bp_problem local = *problem; /* as the provider's side sees it */
     bp_prepared *outer = NULL;
+    bp_status status = BP_OK;
     local.place = choice->transferred ? 0 : problem->place;
     if (bp__adapted(&local)) {
-        BP__TRY(wrapped(prepared, bp__family_of(&local)->adapter->wrap(&local, *prepared, &outer), outer));
+        status = bp__family_of(&local)->adapter->wrap(&local, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
     }
     if (choice->transferred) {
-        BP__TRY(wrapped(prepared, bp__prepare_transferred(problem, *prepared, &outer), outer));
+        status = bp__prepare_transferred(problem, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
     }
     if (problem->place != 0) {
-        BP__TRY(wrapped(prepared, bp__prepare_on_device(problem, text, *prepared, &outer), outer));
+        status = bp__prepare_on_device(problem, text, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
     }
     return BP_OK;
 }

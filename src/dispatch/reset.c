@@ -28,7 +28,7 @@ static bp_status check_nothing_held(void) {
            : paths > 0      ? busy(paths, "contraction path", "release")
            : packed > 0     ? busy(packed, "packed operand", "release")
            : plans > 0      ? busy(plans, "plan", "release")
-           : devices > 0    ? busy(devices, "queue, event or device tensor", "release")
+           : devices > 0    ? busy(devices, "device object", "release")
                             : BP_OK;
 }
 

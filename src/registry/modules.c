@@ -105,11 +105,11 @@ static const char *missing_part_of_runtime(const bp_runtime *runtime) {
         const char *name;
         bool there;
     } required[] = {
-        PART(name),       PART(version),       PART(description), PART(open),         PART(close),
-        PART(count),      PART(describe),      PART(device_open), PART(device_close), PART(device_context),
-        PART(allocate),   PART(release),       PART(queue_open),  PART(queue_close),  PART(queue_native),
-        PART(copy),       PART(wait),          PART(event_state), PART(event_sync),   PART(event_times),
-        PART(event_wrap), PART(event_release), PART(error_name),
+        PART(name),         PART(version),    PART(description),   PART(open),         PART(close),
+        PART(count),        PART(describe),   PART(device_open),   PART(device_close), PART(device_context),
+        PART(allocate),     PART(release),    PART(size),          PART(queue_open),   PART(queue_close),
+        PART(queue_native), PART(copy),       PART(wait),          PART(event_state),  PART(event_sync),
+        PART(event_times),  PART(event_wrap), PART(event_release), PART(error_name),
     };
 #undef PART
     for (int i = 0; i < BP__COUNT(required); i++) {

@@ -35,6 +35,9 @@ typedef struct bp__cl_queue {
 bp_status bp__cl_fail(const bp_host *host, cl_int code, const char *what);
 const char *bp__cl_error_name(int64_t code, int *lost); /* bp_runtime.error_name */
 
+/* The error of a run of take or gather that found an index out of range: no number of OpenCL's. */
+enum { BP__CL_INDEX_OUT_OF_RANGE = -40001 };
+
 /* Adds a refusal. */
 void bp__cl_refuse(bp_offers *offers, bp_reason reason, const char *text);
 

@@ -1,0 +1,164 @@
+/* take.c - plans elements at given indices, and reports indices that are out of range.
+ *
+ * The indices are in the device's memory, so a call cannot refuse them. A first kernel checks all of them and sets a
+ * flag; the next one writes nothing if it is set. The flag is then read without waiting, and an event of ours fails if
+ * it is set, so that the error is reported as that of any other command. */
+#include "elementwise.h"
+
+#include <string.h>
+
+/* The struct `indices` in kernels/copies.cl. */
+typedef struct indices {
+    int64_t axis, axis_size;
+    int32_t wide, reserved; /* wide: they are i64 */
+} indices;
+
+static void add_flag(bp__cl_step *step) {
+    bp__cl_workspace(step, 0, sizeof(cl_int));
+}
+
+/* The layout of the indices alone. */
+static void index_dims(bp__cl_dims *dims, const bp_elementwise_problem *p) {
+    dims->ndim = p->index_ndim;
+    dims->operands = 1;
+    for (int d = 0; d < p->index_ndim; d++) {
+        dims->size[d] = p->size[p->first_index + d];
+        dims->stride[0][d] = p->stride[1][p->first_index + d];
+    }
+    bp__cl_dims_simplify(dims, 0);
+}
+
+bp_status bp__cl_take_steps(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
+                            const bp__cl_dims *dims) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const size_t index = bp__cl_bytes(p->type[1]), element = bp__cl_bytes(problem->dtype);
+    const indices numbers = {p->axis, p->axis_size, p->type[1] == BP_I64, 0};
+    bp__cl_dims of;
+    bp__cl_element_walk layout;
+    bp__cl_program *program;
+    bp_status status = bp__cl_copy_program(device, element, &program);
+    if (status != BP_OK) {
+        return status;
+    }
+    bp__cl_step clear = {.program = program, .kernel = "clear_flag", .dimensions = 1, .global = {1}, .local = {1}};
+    add_flag(&clear);
+    status = bp__cl_plan_add(plan, &clear);
+
+    bp__cl_step check = {.program = program, .kernel = "check_indices"};
+    index_dims(&of, p);
+    bp__cl_element_layout(&layout, &of);
+    bp__cl_spread(&check, &device->facts, layout.total, 0.3, &layout.run);
+    bp__cl_operand(&check, 1, index);
+    add_flag(&check);
+    bp__cl_value(&check, &layout, sizeof layout);
+    bp__cl_value(&check, &numbers, sizeof numbers);
+    status = status == BP_OK ? bp__cl_plan_add(plan, &check) : status;
+
+    bp__cl_step take = {.program = program, .kernel = "take_all"};
+    bp__cl_element_layout(&layout, dims);
+    bp__cl_spread(&take, &device->facts, layout.total, 0.5, &layout.run);
+    bp__cl_operand(&take, 0, element);
+    bp__cl_operand(&take, 1, index);
+    bp__cl_operand(&take, 2, element);
+    add_flag(&take);
+    bp__cl_value(&take, &layout, sizeof layout);
+    bp__cl_value(&take, &numbers, sizeof numbers);
+    return status == BP_OK ? bp__cl_plan_add(plan, &take) : status;
+}
+
+/* ---- The flag ---- */
+
+typedef struct reporting {
+    bp_prepared base; /* must be first */
+    bp__cl_device *device;
+    bp_prepared *inner;
+} reporting;
+
+/* One run: the flag that is read, and the event that fails with it. */
+typedef struct report {
+    const bp__cl_device *device;
+    cl_event outcome;
+    cl_int flag;
+} report;
+
+static void conclude(cl_event read, cl_int status, void *user) {
+    report *r = user;
+    const bp__cl_device *device = r->device;
+    (void)read;
+    device->cl->SetUserEventStatus(r->outcome, status < 0 ? status : r->flag ? BP__CL_INDEX_OUT_OF_RANGE : 0);
+    device->cl->ReleaseEvent(r->outcome);
+    device->host->release(r);
+}
+
+/* Enqueues the read of the flag. On success, conclude() owns the report; *outcome has a reference for the caller. */
+static cl_int read_flag(report *r, cl_command_queue queue, const bp_operand *workspace, cl_event *outcome) {
+    const bp__cl_api *cl = r->device->cl;
+    cl_event read;
+    cl_int code;
+    r->outcome = cl->CreateUserEvent(r->device->context, &code);
+    if (code != BP__CL_SUCCESS) {
+        return code;
+    }
+    code = cl->EnqueueReadBuffer(queue, workspace->base, 0, (size_t)workspace->offset, sizeof r->flag, &r->flag, 0,
+                                 NULL, &read);
+    if (code == BP__CL_SUCCESS) {
+        *outcome = r->outcome;
+        cl->RetainEvent(r->outcome);
+        code = cl->SetEventCallback(read, BP__CL_COMPLETE, conclude, r);
+        if (code != BP__CL_SUCCESS) { /* the read must end before its target is released */
+            cl->WaitForEvents(1, &read);
+            cl->ReleaseEvent(r->outcome);
+        }
+        cl->ReleaseEvent(read);
+    }
+    if (code != BP__CL_SUCCESS) {
+        cl->SetUserEventStatus(r->outcome, code);
+        cl->ReleaseEvent(r->outcome);
+        return code;
+    }
+    return cl->Flush(queue);
+}
+
+static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const reporting *plan = (const reporting *)self;
+    const bp_host *host = plan->device->host;
+    const bp__cl_queue *queue = host->queue(exec->queue);
+    cl_event outcome = NULL;
+    report *r = host->allocate(sizeof *r);
+    if (!r) {
+        return host->fail(BP_E_NO_MEMORY, "opencl: no memory for the %zu bytes of a report", sizeof *r);
+    }
+    *r = (report){.device = plan->device};
+    const bp_status status = plan->inner->enqueue(plan->inner, operands, exec);
+    if (status != BP_OK) {
+        host->release(r);
+        return status;
+    }
+    const cl_int code = read_flag(r, queue->native, &exec->workspace, &outcome);
+    if (code != BP__CL_SUCCESS) {
+        host->release(r);
+        return bp__cl_fail(host, code, "read of the check of indices");
+    }
+    return host->enqueued(exec->queue, outcome);
+}
+
+static void destroy(bp_prepared *self) {
+    reporting *plan = (reporting *)self;
+    plan->inner->destroy(plan->inner);
+    plan->device->host->release(plan);
+}
+
+bp_status bp__cl_report_flag(bp__cl_device *device, bp_prepared *inner, bp_prepared **prepared) {
+    reporting *plan = device->host->allocate(sizeof *plan);
+    if (!plan) {
+        inner->destroy(inner);
+        return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for the %zu bytes of a plan", sizeof *plan);
+    }
+    memset(plan, 0, sizeof *plan);
+    plan->base = (bp_prepared){
+        .struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .workspace = inner->workspace};
+    plan->device = device;
+    plan->inner = inner;
+    *prepared = &plan->base;
+    return BP_OK;
+}
