@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 int32_t test_device;
+bool test_as_gpu;
 
 /* Lets the provider see a device that is no processor, so that it divides work as for one. */
 static void pretend_gpu(void) {
@@ -19,6 +20,7 @@ static void pretend_gpu(void) {
     bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
     assert_non_null(facts);
     assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
+    test_as_gpu = true;
     facts->can &= ~BP_DEVICE_IS_CPU;
     device->facts.can &= ~BP_DEVICE_IS_CPU;
 }
