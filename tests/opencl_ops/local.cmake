@@ -2,3 +2,13 @@
 if(TARGET test_opencl_ops_elementwise)
     target_sources(test_opencl_ops_elementwise PRIVATE elementwise/support_elements.c)
 endif()
+
+# Each program also runs as if the device were no processor, because work is divided otherwise then.
+foreach(source ${sources})
+    get_filename_component(target ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" short ${target})
+    if(TARGET test_opencl_ops_${short} AND NOT BACKPLANE_FUZZ)
+        add_project_test(opencl_ops_${short}_as_gpu test_opencl_ops_${short})
+        set_property(TEST opencl_ops_${short}_as_gpu APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1)
+    endif()
+endforeach()

@@ -37,8 +37,8 @@ static long double greatest(bp_dtype dtype) {
 static void compare(bp_unary_kind kind, bp_dtype dtype, long double x, long double y) {
     const long double want =
         isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : unary_reference(kind, x);
-    const long double error = unary_bound(kind, dtype == BP_F64 ? BP_F64 : BP_F32, x) *
-                              spacing(dtype == BP_F64 ? BP_F64 : BP_F32, want);
+    const long double error =
+        unary_bound(kind, dtype == BP_F64 ? BP_F64 : BP_F32, x) * spacing(dtype == BP_F64 ? BP_F64 : BP_F32, want);
     const long double bound = dtype < BP_F32 ? error + spacing(dtype, want) / 2 : error;
     const bool overflows = fabsl(want) + bound >= greatest(dtype);
     const bool good = isnan(want) ? isnan(y)
@@ -248,9 +248,9 @@ static long double converted(bp_dtype from, bp_dtype to, long double x) {
 }
 
 static void set_for_conversion(device_array *t, int64_t index) {
-    static const long double specials[] = {0,     -0.5L, 0.5L,  255.5L, 256,    -129,   127.99L, 65504,      65520,
-                                           1e-30L, NAN,  INFINITY, -INFINITY, 3e9L, -3e9L, 1e19L,   -1e19L,     33554433,
-                                           4097,  0x1.0010008p20L, 0x1.00100001p20L};
+    static const long double specials[] = {
+        0,        -0.5L,     0.5L, 255.5L, 256,   -129,   127.99L,  65504, 65520,           1e-30L,          NAN,
+        INFINITY, -INFINITY, 3e9L, -3e9L,  1e19L, -1e19L, 33554433, 4097,  0x1.0010008p20L, 0x1.00100001p20L};
     const bp_dtype dtype = t->host.dtype;
     const int64_t count = (int64_t)(sizeof specials / sizeof *specials);
     int64_t whole = between(INT64_MIN / 4, INT64_MAX / 4) >> between(0, 60);
@@ -258,7 +258,8 @@ static void set_for_conversion(device_array *t, int64_t index) {
         whole = between(0, 1);
     }
     if (is_floating(dtype)) {
-        const long double x = index < count ? specials[index] : (long double)uniform() * ldexpl(1, (int)between(-30, 66));
+        const long double x =
+            index < count ? specials[index] : (long double)uniform() * ldexpl(1, (int)between(-30, 66));
         set_number(dtype, host_at(t, index), x);
     } else {
         memcpy(host_at(t, index), &whole, bp_dtype_size(dtype));
@@ -402,9 +403,9 @@ static void test_wrong_index(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_functions),   cmocka_unit_test(test_integers), cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_conversions), cmocka_unit_test(test_copies),   cmocka_unit_test(test_indices),
-        cmocka_unit_test(test_wrong_index)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions),  cmocka_unit_test(test_integers),
+                                       cmocka_unit_test(test_binary),     cmocka_unit_test(test_conversions),
+                                       cmocka_unit_test(test_copies),     cmocka_unit_test(test_indices),
+                                       cmocka_unit_test(test_wrong_index)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

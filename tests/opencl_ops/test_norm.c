@@ -1,5 +1,5 @@
-/* test_norm.c - batch, layer, RMS and group normalization, and pooling, on an OpenCL device, against definitions in long
- * double. */
+/* test_norm.c - batch, layer, RMS and group normalization, and pooling, on an OpenCL device, against definitions in
+ * long double. */
 #include "device_array.h"
 
 #include <math.h>
@@ -187,8 +187,8 @@ static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
 }
 
 static void test_layer_norm(void **state) {
-    static const rows some[] = {{BP_LAYER_NORM, {3, 7, 50}, 1, 0},  {BP_LAYER_NORM, {3, 7, 50}, 2, 0},
-                                {BP_RMS_NORM, {5, 4, 33}, 1, 0},    {BP_GROUP_NORM, {2, 12, 21}, 0, 3},
+    static const rows some[] = {{BP_LAYER_NORM, {3, 7, 50}, 1, 0},   {BP_LAYER_NORM, {3, 7, 50}, 2, 0},
+                                {BP_RMS_NORM, {5, 4, 33}, 1, 0},     {BP_GROUP_NORM, {2, 12, 21}, 0, 3},
                                 {BP_GROUP_NORM, {2, 12, 21}, 0, 12}, {BP_LAYER_NORM, {1, 2, 30011}, 1, 0},
                                 {BP_LAYER_NORM, {9, 40, 1}, 1, 0},   {BP_GROUP_NORM, {2, 4, 20000}, 0, 2}};
     int number = 0;
@@ -285,7 +285,9 @@ static void check_pool(const window *w, bp_pool_kind kind, bp_dtype dtype, int n
             }
         }
         if (average) {
-            const int64_t divisor = call.divisor ? call.divisor : call.exclude_padding ? elements : counted[0] * counted[1];
+            const int64_t divisor = call.divisor           ? call.divisor
+                                    : call.exclude_padding ? elements
+                                                           : counted[0] * counted[1];
             const double want = (double)(sum / (long double)(divisor > 0 ? divisor : 1));
             assert_close(text, o, test_array_get(&y.host, o), want,
                          (double)(elements + 2) * device_compute_eps(dtype) * (double)size /
