@@ -1,6 +1,7 @@
 /* main.c - measures recurrent layers: Backplane's choice, each of its providers, and oneDNN called directly (--onednn).
  *
- *     rnn [--hidden N] [--batch N] [--threads N] [--steps N] [--onednn PATH] [--settings TEXT] [--rounds N]
+ *     rnn [--mode NAME] [--hidden N] [--batch N] [--threads N] [--steps N] [--onednn PATH] [--settings TEXT]
+ *         [--rounds N]
  *
  * f32, one direction, 64 steps, as many columns as hidden units, weights packed beforehand. Without --hidden and
  * --batch: 256 and 1024 units, 1 and 32 items. Times are medians of interleaved rounds in microseconds. Ratios above 1
@@ -17,7 +18,7 @@ static const char *const modes[] = {"rnn_tanh", "rnn_relu", "lstm", "gru"};
 
 typedef struct options {
     int hidden, batch, threads, steps, rounds;
-    const char *library, *settings;
+    const char *mode, *library, *settings;
 } options;
 
 typedef struct job {
@@ -149,12 +150,13 @@ static void read_options(options *o, int argc, char **argv) {
                       : strcmp(word, "--steps") == 0   ? &o->steps
                       : strcmp(word, "--rounds") == 0  ? &o->rounds
                                                        : NULL;
-        const char **text = strcmp(word, "--onednn") == 0     ? &o->library
+        const char **text = strcmp(word, "--mode") == 0       ? &o->mode
+                            : strcmp(word, "--onednn") == 0   ? &o->library
                             : strcmp(word, "--settings") == 0 ? &o->settings
                                                               : NULL;
         if (!value || (!number && !text) || (number && (*number = timing_number(value, &end)) == 0)) {
-            fprintf(stderr, "usage: rnn [--hidden N] [--batch N] [--threads N] [--steps N] [--onednn PATH] "
-                            "[--settings TEXT] [--rounds N]\n");
+            fprintf(stderr, "usage: rnn [--mode NAME] [--hidden N] [--batch N] [--threads N] [--steps N] "
+                            "[--onednn PATH] [--settings TEXT] [--rounds N]\n");
             exit(2);
         }
         if (text) {
@@ -165,7 +167,7 @@ static void read_options(options *o, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     static const bp_rnn_mode all[] = {BP_RNN_LSTM, BP_RNN_GRU, BP_RNN_TANH};
-    options o = {0, 0, 1, 64, 11, "", ""};
+    options o = {0, 0, 1, 64, 11, "", "", ""};
     read_options(&o, argc, argv);
     if (*o.library && !direct_open(o.library, o.threads)) {
         return 1;
@@ -179,7 +181,8 @@ int main(int argc, char **argv) {
         layer l = {.mode = all[i / 4], .steps = o.steps, .hidden = i / 2 % 2 ? 1024 : 256, .batch = i % 2 ? 32 : 1};
         l.hidden = o.hidden ? o.hidden : l.hidden;
         l.batch = o.batch ? o.batch : l.batch;
-        if ((!o.hidden || i / 2 % 2 == 0) && (!o.batch || i % 2 == 0)) {
+        if ((!*o.mode || strcmp(o.mode, modes[l.mode]) == 0) && (!o.hidden || i / 2 % 2 == 0) &&
+            (!o.batch || i % 2 == 0)) {
             measure(&o, &l);
         }
     }

@@ -18,6 +18,7 @@ typedef struct prepared {
     bool packs;                     /* the second one packs its operand */
     int64_t parts;                  /* of the items, of BP__RNN_ROWS each */
     int64_t columns, cells;         /* of a row of the arrays of hidden states and of cells: whole panels */
+    int64_t gate_row;               /* numbers from one row of gates to the next */
     size_t panels, projection_panels, bias, gates, states, cell, raw, products, scratch; /* offsets in the workspace */
 } prepared;
 
@@ -181,7 +182,7 @@ static bp_status multiply_input(const call *c, const packed *weight) {
                    : bp__rnn_at(&c->base, BP_RNN_WEIGHT_IH, d, 0, 0);
         const bp_status status =
             bp__rnn_multiply(product, c->base.tensor[BP_RNN_INPUT], own,
-                             bp__rnn_memory(&c->base, plan->gates, d * p->steps * p->batch * plan->work.rows),
+                             bp__rnn_memory(&c->base, plan->gates, d * p->steps * p->batch * plan->gate_row),
                              weight ? weight->inner[d] : NULL, c->base.workspace + plan->scratch);
         if (status != BP_OK) {
             return status;
@@ -260,15 +261,21 @@ static part part_of(const call *c, int64_t unit, const bp__rnn_panels *panels) {
     return s;
 }
 
-/* Writes the output of a part from the states after the step; items that have ended keep their states. */
-static void write_output(const call *c, const part *s) {
+static char *output_at(const call *c, const part *s, int64_t row) {
+    const bp_rnn_problem *p = bp__rnn_problem_of(c->base.plan);
+    return bp__rnn_at(&c->base, BP_RNN_OUTPUT, s->step, bp__rnn_item(&c->base, row),
+                      s->direction * p->output_size + s->first);
+}
+
+/* Writes the output of a part from the states after the step, from row `first` on; items that have ended keep their
+ * states. */
+static void write_output(const call *c, const part *s, int64_t first) {
     const bp__rnn_work *work = c->base.plan;
     const bp_rnn_problem *p = bp__rnn_problem_of(work);
     const int64_t stride = p->tensor[BP_RNN_OUTPUT].stride[2];
-    for (int64_t row = s->from; row < s->to; row++) {
+    for (int64_t row = first; row < s->to; row++) {
         char *after = state_at(c, s->direction, 1, row, s->first);
-        char *to = bp__rnn_at(&c->base, BP_RNN_OUTPUT, s->step, bp__rnn_item(&c->base, row),
-                              s->direction * p->output_size + s->first);
+        char *to = output_at(c, s, row);
         if (row < s->active) {
             bp__rnn_copy(work, s->count, to, stride, after, 1);
         } else {
@@ -318,6 +325,27 @@ static bp_status multiply_states(const call *c, int which) {
     return status;
 }
 
+static char *gates_at(const call *c, const part *s, int64_t row) {
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    const int64_t at = (s->direction * p->steps + s->step) * p->batch + bp__rnn_item(&c->base, row);
+    return bp__rnn_memory(&c->base, plan->gates, at * plan->gate_row + s->first);
+}
+
+/* Requests the input's part of the gates, whose pieces are too far apart for the processor to expect them. */
+static void prefetch_gates(const call *c, const part *s) {
+    const prepared *plan = plan_of(c);
+    const int64_t number = (int64_t)bp__rnn_number(&plan->work), line = 64;
+    for (int64_t row = s->from; row < s->active; row++) {
+        const char *x = gates_at(c, s, row);
+        for (int64_t g = 0; g < plan->hidden.gates; g++) {
+            for (int64_t at = 0; at < s->count * number; at += line) {
+                __builtin_prefetch(x + g * plan->hidden.units * number + at, 0, 2);
+            }
+        }
+    }
+}
+
 /* Computes the states of the units of one block. */
 static void compute_states(void *context, int64_t unit, int task) {
     const call *c = context;
@@ -329,28 +357,30 @@ static void compute_states(void *context, int64_t unit, int task) {
     const int64_t number = (int64_t)bp__rnn_number(&plan->work), slots = p->mode == BP_RNN_GRU ? 4 : panels->gates;
     const part s = part_of(c, unit, panels);
     const int64_t block = s.direction * panels->blocks + s.block;
+    const bool stores = !projects && p->tensor[BP_RNN_OUTPUT].stride[2] <= 1; /* 0: a single column */
+    prefetch_gates(c, &s);
     const sums_of_part sums =
         sums_of(c, &s, panels, c->panels, state_at(c, s.direction, 0, s.from, 0), plan->columns, plan->work.rows, task);
     for (int64_t row = s.from; row < s.active; row++) {
         const int64_t item = bp__rnn_item(&c->base, row);
-        const int64_t at = (s.direction * p->steps + s.step) * p->batch + item;
         const bp__rnn_row r = {
             .units = s.count,
             .gate = p->hidden_size,
             .width = panels->width,
             .sum = sums.gate,
-            .x = bp__rnn_memory(&c->base, plan->gates, at * plan->work.rows + s.first),
+            .x = gates_at(c, &s, row),
             .sums = sums.at + (row - s.from) * sums.row * number,
             .bias = bp__rnn_memory(&c->base, plan->bias, block * slots * panels->width),
             .before = projects ? NULL : state_at(c, s.direction, 0, row, s.first),
             .after =
                 projects ? cell_at(c, plan->raw, s.direction, row, s.first) : state_at(c, s.direction, 1, row, s.first),
+            .output = stores ? output_at(c, &s, row) : NULL,
             .cell = p->mode == BP_RNN_LSTM ? cell_at(c, plan->cell, s.direction, row, s.first) : NULL,
             .saved = saves ? bp__rnn_saved_at(&c->base, s.direction, s.step, item) + s.first * number : NULL};
         plan->work.kernels->forward[p->mode](&r);
     }
     if (!projects) {
-        write_output(c, &s);
+        write_output(c, &s, stores && s.active > s.from ? s.active : s.from);
     }
 }
 
@@ -368,7 +398,7 @@ static void compute_projection(void *context, int64_t unit, int task) {
         memcpy(state_at(c, s.direction, 1, row, s.first), sums.at + (row - s.from) * sums.row * number,
                (size_t)(s.count * number));
     }
-    write_output(c, &s);
+    write_output(c, &s, s.from);
 }
 
 /* Returns the panels of a weight: packed before the call, or now; NULL if they are not worth it. */
@@ -440,7 +470,7 @@ static bp_status prepare_input(prepared *plan) {
                            .k = p->input_size,
                            .a = {plan->work.x_row, x[2], x[0]},
                            .b = {w[2], w[1], 0},
-                           .c = {plan->work.rows, 1, p->batch * plan->work.rows}};
+                           .c = {plan->gate_row, 1, p->batch * plan->gate_row}};
     const bp_status status = bp__rnn_product(&plan->work, &shape, NULL, &plan->product[INPUT_PLAIN]);
     shape.b = (bp__rnn_matrix){plan->work.rows, 1, 0};
     return status != BP_OK ? status : bp__rnn_product(&plan->work, &shape, &plan->packs, &plan->product[INPUT_PACKED]);
@@ -484,7 +514,7 @@ static void lay_out(prepared *plan) {
     plan->projection_panels = bp__rnn_reserve(end, plan->projection.block_bytes, projects && !few ? p->directions : 0,
                                               plan->projection.blocks);
     plan->bias = bp__rnn_reserve(end, number, 4 * p->directions, plan->cells);
-    plan->gates = bp__rnn_reserve(end, number, p->directions * p->steps * p->batch, plan->work.rows);
+    plan->gates = bp__rnn_reserve(end, number, p->directions * p->steps * p->batch, plan->gate_row);
     plan->states = bp__rnn_reserve(end, number, 2 * rows, plan->columns);
     plan->cell = bp__rnn_reserve(end, number, lstm ? rows : 0, plan->cells);
     plan->raw = bp__rnn_reserve(end, number, projects ? rows : 0, plan->cells);
@@ -494,6 +524,14 @@ static void lay_out(prepared *plan) {
         most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
     }
     plan->scratch = bp__rnn_reserve(end, 1, 1, (int64_t)most);
+}
+
+/* Returns a length of rows, at least `least`: an odd number of 64-byte lines, because lines at distances of powers of 2
+ * share a few places of a cache. */
+static int64_t spread(const prepared *plan, int64_t least) {
+    enum { LINE = 64, FEW_LINES = 8 };
+    const int64_t number = (int64_t)bp__rnn_number(&plan->work), lines = (least * number + LINE - 1) / LINE;
+    return lines < FEW_LINES ? least : (lines | 1) * LINE / number;
 }
 
 bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
@@ -511,8 +549,9 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
     plan->hidden = bp__rnn_panels_of(&plan->work, bp__rnn_gates(p), p->hidden_size, p->output_size);
     plan->projection = bp__rnn_panels_of(&plan->work, 1, p->output_size, p->hidden_size);
     const bp__rnn_panels *output = p->tensor[BP_RNN_WEIGHT_HR].dtype ? &plan->projection : &plan->hidden;
-    plan->columns = output->blocks * output->width;
-    plan->cells = plan->hidden.blocks * plan->hidden.width;
+    plan->columns = spread(plan, output->blocks * output->width);
+    plan->cells = spread(plan, plan->hidden.blocks * plan->hidden.width);
+    plan->gate_row = spread(plan, plan->work.rows);
     plan->parts = (p->batch + BP__RNN_ROWS - 1) / BP__RNN_ROWS;
     bp_status status = prepare_input(plan);
     status = status == BP_OK ? prepare_states(plan) : status;

@@ -23,6 +23,7 @@ typedef struct bp__rnn_row {
     const void *bias;   /* of each gate; of GRU a fourth one, which is added to the sums of n */
     const void *before; /* hidden state */
     void *after;        /* hidden state after the step, before a projection */
+    void *output;       /* the same, for the caller; NULL: not wanted */
     void *cell;         /* LSTM: read and written */
     void *saved;        /* LSTM i, f, g, o, c'; GRU r, z, n and the hidden state's part of n; NULL: not wanted */
 } bp__rnn_row;
@@ -44,7 +45,7 @@ typedef struct bp__rnn_slope {
 typedef struct bp__rnn_kernels {
     int lanes;
     size_t number; /* bytes */
-    /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (BP__RNN_VECTORS or one of both); row i
+    /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (3, 4 or 6); row i
      * of A is item[i], or i without items (NULL). Sums of `block` terms are added up, as in products of matrices, so
      * that these have equal bits. */
     void (*product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *a, int64_t a_row,
@@ -58,7 +59,8 @@ typedef struct bp__rnn_kernels {
 } bp__rnn_kernels;
 
 #define BP__RNN_VECTORS 4     /* of a panel's row, for 1 and 4 gates */
-#define BP__RNN_VECTORS_GRU 6 /* for 3 gates */
+#define BP__RNN_VECTORS_GRU 3 /* for 3 gates: tiles of more rows read a panel less often */
+#define BP__RNN_VECTORS_FEW 6 /* the same, for a few items: each sum is a chain, and few chains take longer */
 
 #define BP__RNN_DTYPES 2 /* f32, f64 */
 extern const bp__rnn_kernels bp__rnn_default[BP__RNN_DTYPES];
