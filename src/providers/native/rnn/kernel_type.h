@@ -92,7 +92,7 @@ static void NAME(product)(int64_t rows, int vectors, int64_t inner, int64_t bloc
 /* The input's part of a gate, with the bias. */
 INLINE VECTOR NAME(given)(const bp__rnn_row *row, int gate, int64_t j) {
     const NAME(number) *x = row->x, *bias = row->bias;
-    return NAME(load_some)(x + gate * row->gate + j, row->units - j) + NAME(load)(bias + gate * row->width + j);
+    return NAME(load_some)(x + gate * row->input + j, row->units - j) + NAME(load)(bias + gate * row->width + j);
 }
 
 INLINE VECTOR NAME(recurrent)(const bp__rnn_row *row, int gate, int64_t j) {

@@ -1,8 +1,9 @@
 /* rnn.h - declares the parts of recurrent layers: kernels and plans.
  *
- * The input's part of the gates is one matrix product for all steps. In each step, threads take blocks of hidden units:
- * a block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes
- * of one vector each, and its states follow without another pass over memory. An element of a sum is one chain of
+ * The input's part of the gates is computed first, for all steps. In each step, threads take blocks of hidden units: a
+ * block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes of
+ * one vector each, and its states follow without another pass over memory. The input's part has the same panels, and
+ * the gates of a block are together in memory. An element of a sum is one chain of
  * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
  * not copied to panels: the sums are products of matrices then, which are the same chains.
  *
@@ -15,7 +16,8 @@
 /* One item of a step, forwards: some units of it. Distances are in numbers. */
 typedef struct bp__rnn_row {
     int64_t units;
-    int64_t gate;       /* from gate to gate in x and saved */
+    int64_t gate;       /* from gate to gate in saved */
+    int64_t input;      /* from gate to gate in x */
     int64_t width;      /* from gate to gate in bias */
     int64_t sum;        /* from gate to gate in sums */
     const void *x;      /* the input's part of the gates */
