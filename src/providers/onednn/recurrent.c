@@ -21,6 +21,16 @@ static const char *why_not(const bp_problem *problem) {
     return p->steps == 0 || p->batch == 0 || p->input_size == 0 ? "it takes no empty tensors" : NULL;
 }
 
+/* Completes the strides of a tensor, whose columns must be contiguous. Returns whether the library takes them. */
+static bool has_rows(bp__onednn_tensor *t) {
+    const int last = t->ndim - 1;
+    if (!bp__onednn_is_nested(t)) {
+        return false;
+    }
+    t->stride[last] = t->size[last] == 1 ? 1 : t->stride[last];
+    return t->stride[last] == 1;
+}
+
 /* Describes a tensor of three dimensions whose columns are contiguous. Returns false for other layouts. */
 static bool set_sequence(bp__onednn_operand *o, int argument, bp_rnn_tensor which, const bp_rnn_problem *p,
                          int64_t columns) {
@@ -28,8 +38,8 @@ static bool set_sequence(bp__onednn_operand *o, int argument, bp_rnn_tensor whic
     *o = (bp__onednn_operand){argument,
                               (int)which,
                               bp__onednn_type(p->tensor[which].dtype),
-                              {3, {p->steps, p->batch, columns}, {stride[0], stride[1], columns == 1 ? 1 : stride[2]}}};
-    return bp__onednn_is_nested(&o->tensor) && o->tensor.stride[2] == 1;
+                              {3, {p->steps, p->batch, columns}, {stride[0], stride[1], stride[2]}}};
+    return has_rows(&o->tensor);
 }
 
 /* Describes states: layer, direction, item, unit. An absent one is staged if the library needs it, as it has none or
@@ -50,8 +60,7 @@ static bool set_state(bp__onednn_call *call, int place, int argument, bp_rnn_ten
         o->tensor.stride[1] = p->batch * units;
         o->tensor.stride[2] = units;
     }
-    return bp__onednn_is_nested(&o->tensor) && o->tensor.stride[3] == 1 &&
-           (!layout->dtype || units == 1 || layout->stride[2] == 1);
+    return has_rows(&o->tensor) && (!layout->dtype || units == 1 || layout->stride[2] == 1);
 }
 
 /* Describes a weight of a gate's rows, of which our memory has the columns next to each other. It is copied if it is
@@ -98,7 +107,7 @@ const char *bp__onednn_describe_recurrent(bp__onednn_call *call, const bp_proble
         return "it takes tensors with contiguous columns and positive strides only";
     }
     call->kind = BP__ONEDNN_RECUR;
-    call->algorithm = BP__ONEDNN_TANH;
+    call->algorithm = p->mode == BP_RNN_RELU ? BP__ONEDNN_RELU : BP__ONEDNN_TANH;
     call->direction = p->directions == 2 ? BP__ONEDNN_BOTH : p->reverse ? BP__ONEDNN_DESCENDING : BP__ONEDNN_ASCENDING;
     set_weight(call, BP__ONEDNN_WEIGHT, BP__ONEDNN_ARG_WEIGHTS, BP_RNN_WEIGHT_IH, p, gates, units, p->input_size);
     set_weight(call, BP__ONEDNN_ITER, BP__ONEDNN_ARG_WEIGHTS_ITER, BP_RNN_WEIGHT_HH, p, gates, units, p->output_size);
@@ -108,15 +117,14 @@ const char *bp__onednn_describe_recurrent(bp__onednn_call *call, const bp_proble
                    p->output_size, units);
         call->packs |= 1u << BP_RNN_WEIGHT_HR;
     }
-    if (p->tensor[BP_RNN_BIAS_IH].dtype || p->tensor[BP_RNN_BIAS_HH].dtype) {
-        const int64_t slots = gates + (p->mode == BP_RNN_GRU), all = slots * units;
-        o[BP__ONEDNN_BIAS] =
-            (bp__onednn_operand){BP__ONEDNN_ARG_BIAS,
-                                 BP_RNN_BIAS_IH,
-                                 BP__ONEDNN_F32,
-                                 {4, {1, p->directions, slots, units}, {p->directions * all, all, units, 1}}};
-        call->staged |= 1u << BP__ONEDNN_BIAS;
-    }
+    /* Always with a bias: without one the library refuses most layers. */
+    const int64_t slots = gates + (p->mode == BP_RNN_GRU), all = slots * units;
+    o[BP__ONEDNN_BIAS] =
+        (bp__onednn_operand){BP__ONEDNN_ARG_BIAS,
+                             BP_RNN_BIAS_IH,
+                             BP__ONEDNN_F32,
+                             {4, {1, p->directions, slots, units}, {p->directions * all, all, units, 1}}};
+    call->staged |= 1u << BP__ONEDNN_BIAS;
     return NULL;
 }
 
