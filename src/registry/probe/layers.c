@@ -1,8 +1,8 @@
 /* layers.c - checks recurrent layers of oneDNN against their formulas in double precision.
  *
- * Sizes are no multiples of a vector. Each layer runs in both directions and in each one alone, with and without
- * states, bias and projection, as far as the library has them. Gates are the library's: of an LSTM i, f, g, o, of a GRU
- * z, r, n and the bias of the hidden state's part of n. */
+ * Sizes are no multiples of a vector. Each layer runs in both directions and in each one alone, with and without states
+ * and projection, always with a bias, as in the provider's calls. Gates are the library's: of an LSTM i, f, g, o, of a
+ * GRU z, r, n and the bias of the hidden state's part of n. */
 #include "registry/probe/dnn.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { STEPS = 3, ITEMS = 5, COLUMNS = 7, UNITS = 19, PROJECTED = 11, MOST_GATES
 typedef struct layer {
     layer_kind kind;
     int direction; /* of the library */
-    bool full;     /* with states, bias, and projection of an LSTM */
+    bool full;     /* with states, and projection of an LSTM */
     int64_t directions, gates, slots, outputs;
     argument *x, *weight, *iter, *projection, *bias, *hidden, *cell, *y, *last_hidden, *last_cell;
 } layer;
@@ -55,8 +55,8 @@ static void add_arguments(layer *l) {
     l->y = add(BP__ONEDNN_ARG_DST, 3, (int64_t[]){STEPS, ITEMS, d * p});
     l->weight = add_weight(l, BP__ONEDNN_ARG_WEIGHTS, l->gates, UNITS, COLUMNS);
     l->iter = add_weight(l, BP__ONEDNN_ARG_WEIGHTS_ITER, l->gates, UNITS, p);
+    l->bias = add(BP__ONEDNN_ARG_BIAS, 4, (int64_t[]){1, d, l->slots, UNITS});
     if (l->full) {
-        l->bias = add(BP__ONEDNN_ARG_BIAS, 4, (int64_t[]){1, d, l->slots, UNITS});
         l->hidden = add(BP__ONEDNN_ARG_SRC_ITER, 4, (int64_t[]){1, d, ITEMS, p});
         l->last_hidden = add(BP__ONEDNN_ARG_DST_ITER, 4, (int64_t[]){1, d, ITEMS, p});
     }
