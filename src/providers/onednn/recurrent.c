@@ -137,7 +137,7 @@ double bp__onednn_recurrent_ns(const bp__driver *driver, const bp_problem *probl
         weights += call->own >> i & 1 ? bp__onednn_elements(&call->operand[i].tensor) : 0;
     }
     const double gates = rows * bp__onednn_elements(&call->operand[BP__ONEDNN_ITER].tensor) / (double)p->output_size;
-    const double products = 1.2 * rows * weights / bp__onednn_rate(driver), reads = (double)p->steps * weights * 4 / 30;
-    const double alone = (products > reads ? products : reads) + 0.7 * gates;
-    return 5000 + 0.5 * weights + 1200 * (double)(p->steps * p->directions) + alone / threads;
+    const double products = 1.5 * rows * weights / bp__onednn_rate(driver), reads = (double)p->steps * weights * 4 / 30;
+    const double alone = (products > reads ? products : reads) + 1.0 * gates;
+    return 5000 + 0.5 * weights + 1500 * (double)(p->steps * p->directions) + alone / threads;
 }
