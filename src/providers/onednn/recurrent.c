@@ -39,7 +39,14 @@ static bool set_sequence(bp__onednn_operand *o, int argument, bp_rnn_tensor whic
                               (int)which,
                               bp__onednn_type(p->tensor[which].dtype),
                               {3, {p->steps, p->batch, columns}, {stride[0], stride[1], stride[2]}}};
-    return has_rows(&o->tensor);
+    bp__onednn_tensor *t = &o->tensor;
+    if (!has_rows(t)) {
+        return false;
+    }
+    /* With rows at equal distances the library multiplies those of all steps at once. */
+    t->stride[1] = t->size[1] > 1 ? t->stride[1] : t->size[0] > 1 ? t->stride[0] : columns;
+    t->stride[0] = t->size[0] > 1 ? t->stride[0] : t->stride[1] * t->size[1];
+    return true;
 }
 
 /* Describes states: layer, direction, item, unit. An absent one is staged if the library needs it, as it has none or
