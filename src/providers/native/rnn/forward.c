@@ -357,6 +357,13 @@ static void compute_states(void *context, int64_t unit, int task) {
     const part s = part_of(c, unit, panels);
     const int64_t block = s.direction * panels->blocks + s.block;
     const bool stores = !projects && p->tensor[BP_RNN_OUTPUT].stride[2] <= 1; /* 0: a single column */
+    if (!projects && plan->work.threads > 1 && s.active > s.from) {
+        plan->work.kernels->claim(s.active - s.from, plan->columns * number, s.count * number,
+                                  state_at(c, s.direction, 1, s.from, s.first));
+        for (int64_t row = s.from; row < s.active && stores; row++) {
+            plan->work.kernels->claim(1, 0, s.count * number, output_at(c, &s, row));
+        }
+    }
     const sums_of_part sums =
         sums_of(c, &s, panels, c->panels, state_at(c, s.direction, 0, s.from, 0), plan->columns, plan->work.rows, task);
     for (int64_t row = s.from; row < s.active; row++) {

@@ -58,6 +58,9 @@ typedef struct bp__rnn_kernels {
     void (*hidden)(int64_t units, int64_t gate, const void *saved, void *to);
     /* to[i] += from[i], of numbers in the provider's memory */
     void (*add)(int64_t count, void *to, const void *from);
+    /* Requests memory that will be written: `bytes` in each of `rows` rows that are `row` bytes apart. Without it, a
+     * store to memory that other threads have read waits for their caches. */
+    void (*claim)(int64_t rows, int64_t row, int64_t bytes, void *first);
 } bp__rnn_kernels;
 
 #define BP__RNN_VECTORS 4     /* of a panel's row, for 1 and 4 gates */
