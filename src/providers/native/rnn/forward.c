@@ -152,8 +152,9 @@ static void load_biases(const call *c) {
 static char *gates_at(const call *c, int direction, int64_t block, int64_t row) {
     const prepared *plan = plan_of(c);
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
-    const int64_t rows = p->steps * p->batch;
-    const int64_t at = c->input_panels ? ((direction * plan->input.blocks + block) * rows + row) * plan->input.gates *
+    /* One step more than there is, because the blocks of a step would share a few places of a cache. */
+    const int64_t rows = p->steps * p->batch, apart = rows + p->batch;
+    const int64_t at = c->input_panels ? ((direction * plan->input.blocks + block) * apart + row) * plan->input.gates *
                                              plan->input.width
                                        : (direction * rows + row) * plan->gate_row + block * plan->input.width;
     return bp__rnn_memory(&c->base, plan->gates, at);
@@ -523,7 +524,7 @@ static void lay_out(prepared *plan) {
     plan->projection_panels = bp__rnn_reserve(end, plan->projection.block_bytes, projects && !few ? p->directions : 0,
                                               plan->projection.blocks);
     plan->bias = bp__rnn_reserve(end, number, 4 * p->directions, plan->cells);
-    plan->gates = bp__rnn_reserve(end, number, p->directions * p->steps * p->batch,
+    plan->gates = bp__rnn_reserve(end, number, p->directions * (p->steps + 1) * p->batch,
                                   block > plan->gate_row ? block : plan->gate_row);
     plan->states = bp__rnn_reserve(end, number, 2 * rows, plan->columns);
     plan->cell = bp__rnn_reserve(end, number, lstm ? rows : 0, plan->cells);
