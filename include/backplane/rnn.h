@@ -42,8 +42,8 @@
  * be compact. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh
  * and of the logistic function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the
  * distance of the numbers next to 1, unless the result is denormal. On `native`, and on every provider that
- * `deterministic=threads` permits, results do not depend on the number of threads, and those of an item do not depend on
- * other items. The plan of INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3,
+ * `deterministic=threads` permits, results do not depend on the number of threads, and those of an item do not depend
+ * on other items. The plan of INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3,
  * bp_plan_pack()).
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
