@@ -294,6 +294,14 @@ bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
 bp_status check_rnn(cli_check *check, const cli_job *job);
+bp_status check_unary(cli_check *check, const cli_job *job);
+bp_status check_binary(cli_check *check, const cli_job *job);
+bp_status check_take(cli_check *check, const cli_job *job);
+bp_status check_gather(cli_check *check, const cli_job *job);
+bp_status check_reduction(cli_check *check, const cli_job *job);
+bp_status check_softmax(cli_check *check, const cli_job *job);
+bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
+bp_status check_row_normalization(cli_check *check, const cli_job *job); /* layer_norm, rms_norm, group_norm */
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

@@ -44,6 +44,12 @@ def test_softmax(compute):
     np.testing.assert_allclose(compute("log_softmax", x), np.log(e / e.sum(1, keepdims=True)))
 
 
+def test_softmax_gradients(compute):
+    y, d = draw(4, 5), draw(5, 4).T
+    np.testing.assert_allclose(compute("softmax_input", y, d, "--dim", "0"), y * (d - (y * d).sum(0)))
+    np.testing.assert_allclose(compute("log_softmax_input", y, d), d - np.exp(y) * d.sum(1, keepdims=True))
+
+
 def test_normalizations(compute):
     x, weight, bias = draw(3, 4, 5), draw(4, 5), draw(4, 5) + 1
 
@@ -68,6 +74,7 @@ def test_explanations(backplane):
 
     assert "f32 sum of 4 x 5 elements" in explain("reduce", "f32", "4x5", "--dim", "1")
     assert "f32 softmax of 4 x 5 elements" in explain("softmax", "f32", "4x5")
+    assert "gradient" in explain("log_softmax_input", "f32", "4x5", "4x5")
     assert "f32 4 rows of 5 elements" in explain("layer_norm", "f32", "4x5")
 
 
