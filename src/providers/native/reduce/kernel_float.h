@@ -4,12 +4,40 @@
 #define LOWEST ((REAL)-INFINITY)
 #define HIGHEST ((REAL)INFINITY)
 #define UNORDERED(x) ((x) != (x))
+#define GREATEST(x, y) _Generic(x, vector_f32 : maximum_f32, vector_f64 : maximum_f64)(x, y)
+#define LEAST(x, y) (-GREATEST(-(x), -(y)))
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+typedef unsigned NAME(nans);
+#define NANS(x) _Generic(x, vector_f32 : nan_lanes_f32, vector_f64 : nan_lanes_f64)(x)
+#define ANY_NAN(nans) ((nans) != 0)
+#else
+typedef __typeof__((VECTOR){0} != (VECTOR){0}) NAME(nans);
+#define NANS(x) ((x) != (x))
+#define ANY_NAN(nans) NAME(any)((NAME(flags))(nans))
+#endif
 #include "kernel_extreme.h"
+#undef GREATEST
+#undef LEAST
+#undef NANS
+#undef ANY_NAN
 #undef LOWEST
 #undef HIGHEST
 #undef UNORDERED
 
 /* ---- Sums and products ---- */
+
+/* Converts the vectors at an address to f64, without a step in f32 if the processor can. */
+INLINE void NAME(read_doubles)(const NAME(element) * from, vector_f64 *to) {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    if (sizeof *from == sizeof(float)) {
+        const float *at = (const float *)(const void *)from;
+        to[0] = _mm512_cvtps_pd(_mm256_loadu_ps(at));
+        to[sizeof(REAL) == sizeof(float)] = _mm512_cvtps_pd(_mm256_loadu_ps(at + 8));
+        return;
+    }
+#endif
+    DOUBLES(LOAD(from), to);
+}
 
 INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p, double *values,
                            bool product) {
@@ -26,7 +54,11 @@ INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, con
         UNROLL
         for (int v = 0; v < vectors; v++) {
             vector_f64 x[NAME(PARTS)];
-            DOUBLES(NAME(get)(from + v * NAME(WIDTH), p->lane[0], whole, lanes), x);
+            if (whole) {
+                NAME(read_doubles)(from + v * NAME(WIDTH), x);
+            } else {
+                DOUBLES(NAME(get)(from + v * NAME(WIDTH), p->lane[0], false, lanes), x);
+            }
             UNROLL
             for (int h = 0; h < NAME(PARTS); h++) {
                 sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];
@@ -54,6 +86,80 @@ static void NAME(add_sum)(const bp__reduce_piece *p, void *values, int64_t *indi
 static void NAME(add_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
     (void)indices;
     EACH_TILE(p->lanes, p->lane[0] == 1, NAME(sum_tile), p, values, true);
+}
+
+/* Joins the lanes, pairwise. */
+INLINE double NAME(joined)(vector_f64 sum[TILE][NAME(PARTS)], bool product) {
+    enum { LANES = VECTOR_BYTES / 8 };
+    double lanes[LANES];
+    UNROLL
+    for (int h = 0; h < NAME(PARTS); h++) {
+        sum[0][h] = product ? (sum[0][h] * sum[1][h]) * (sum[2][h] * sum[3][h])
+                            : (sum[0][h] + sum[1][h]) + (sum[2][h] + sum[3][h]);
+    }
+    if (NAME(PARTS) > 1) {
+        sum[0][0] = product ? sum[0][0] * sum[0][NAME(PARTS) - 1] : sum[0][0] + sum[0][NAME(PARTS) - 1];
+    }
+    memcpy(lanes, &sum[0][0], sizeof lanes);
+    UNROLL
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        UNROLL
+        for (int l = 0; l < half; l++) {
+            lanes[l] = product ? lanes[l] * lanes[l + half] : lanes[l] + lanes[l + half];
+        }
+    }
+    return lanes[0];
+}
+
+INLINE double NAME(sum_of_row)(const NAME(element) * from, int64_t n, bool product) {
+    vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)];
+    int64_t i = 0;
+    UNROLL
+    for (int v = 0; v < TILE * NAME(PARTS); v++) {
+        sum[v / NAME(PARTS)][v % NAME(PARTS)] = splat_f64(product ? 1 : 0);
+    }
+#define ADD_AT(v)                                                                                                      \
+    UNROLL                                                                                                             \
+    for (int h = 0; h < NAME(PARTS); h++) {                                                                            \
+        sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];                                                     \
+    }
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            NAME(read_doubles)(from + i + v * NAME(WIDTH), x);
+            ADD_AT(v)
+        }
+    }
+    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
+        NAME(read_doubles)(from + i, x);
+        ADD_AT(0)
+    }
+    if (i < n && !product) {
+        DOUBLES(NAME(get)(from + i, 1, false, (int)(n - i)), x);
+        ADD_AT(1)
+    }
+#undef ADD_AT
+    double result = NAME(joined)(sum, product);
+    for (; i < n && product; i++) {
+        result *= (double)WIDEN(from[i]);
+    }
+    return result;
+}
+
+static void NAME(rows_sum)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    (void)indices;
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0]) {
+        ((double *)values)[l] += NAME(sum_of_row)(from, p->count, false);
+    }
+}
+
+static void NAME(rows_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    (void)indices;
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0]) {
+        ((double *)values)[l] *= NAME(sum_of_row)(from, p->count, true);
+    }
 }
 
 static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride,

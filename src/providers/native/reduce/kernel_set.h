@@ -11,13 +11,18 @@
 
 #include <math.h>
 
-#define TEMPLATE "providers/native/reduce/kernel_float.h"
-#include "providers/native/kernel_each_type.h"
-
 typedef int32_t vector_i32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t vector_i64 __attribute__((vector_size(VECTOR_BYTES)));
 
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#include "kernel_masks.h"
+#endif
+
+#define TEMPLATE "providers/native/reduce/kernel_float.h"
+#include "providers/native/kernel_each_type.h"
+
 #define NARROW SAME
+#define WIDEN SAME
 #define TYPE i32
 #define IN int32_t
 #define VECTOR vector_i32
@@ -76,12 +81,12 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
 }
 
 #define SUM_KERNELS(type, number)                                                                                      \
-    { clear_sum, add_sum_##type, merge_sum_##number, store_sum_##type, 8, sizeof(element_##type) }
+    { clear_sum, add_sum_##type, rows_sum_##type, merge_sum_##number, store_sum_##type, 8, sizeof(element_##type) }
 #define PROD_KERNELS(type, number)                                                                                     \
-    { clear_prod_##number, add_prod_##type, merge_prod_##number, store_sum_##type, 8, sizeof(element_##type) }
+    { clear_prod_##number, add_prod_##type, rows_prod_##type, merge_prod_##number, store_sum_##type, 8, sizeof(element_##type) }
 #define EXTREME_KERNELS(type, kind, store)                                                                             \
     {                                                                                                                  \
-        clear_##kind##_##type, add_##kind##_##type, merge_##kind##_##type, store, sizeof(number_##type),               \
+        clear_##kind##_##type, add_##kind##_##type, rows_##kind##_##type, merge_##kind##_##type, store, sizeof(number_##type),               \
             sizeof(element_##type)                                                                                     \
     }
 #define KERNELS(type, number)                                                                                          \

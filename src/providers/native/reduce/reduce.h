@@ -28,6 +28,8 @@ typedef struct bp__reduce_piece {
 typedef struct bp__reduce_kernels {
     void (*clear)(int64_t lanes, void *values, int64_t *indices);
     void (*add)(const bp__reduce_piece *piece, void *values, int64_t *indices);
+    /* The same where lanes are rows, and the elements of each are neighbours (next[0] is 1). */
+    void (*add_rows)(const bp__reduce_piece *piece, void *values, int64_t *indices);
     /* Joins other values to those of the lanes. */
     void (*merge)(int64_t lanes, void *values, int64_t *indices, const void *others, const int64_t *other_indices);
     /* Writes the results: `divisor` is the number of elements. */
@@ -73,7 +75,8 @@ static inline int bp__reduce_type(uint32_t dtype) {
  * An item is a chunk of columns, or one result of a row. Its reduced elements are blocks: up to `block` positions of
  * the last reduced dimension. Parts of `part` blocks are units of work for threads. */
 typedef struct bp__reduce_cut {
-    bool columns;
+    bool columns;          /* lanes are columns of an item */
+    bool rows;             /* columns, of which each is a row of neighbours in memory */
     int64_t chunk, chunks; /* columns of an item; items of the last kept dimension */
     int64_t items, blocks, row_blocks, block;
     int64_t part, parts;

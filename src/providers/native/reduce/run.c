@@ -25,6 +25,11 @@ static void add(void *context, const bp__reduce_piece *piece) {
     s->kernels->add(piece, s->values, s->indices);
 }
 
+static void add_rows(void *context, const bp__reduce_piece *piece) {
+    state *s = context;
+    s->kernels->add_rows(piece, s->values, s->indices);
+}
+
 static void store(const prepared *plan, const call *w, const bp__reduce_item *item, const void *values,
                   const int64_t *indices) {
     const bp_reduce_problem *p = &plan->work.problem.of.reduce;
@@ -43,7 +48,7 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part) {
     state s;
     s.kernels = plan->kernels;
     s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
-    bp__reduce_walk(p, cut, &item, part, base->operand, add, &s);
+    bp__reduce_walk(p, cut, &item, part, base->operand, cut->rows ? add_rows : add, &s);
     for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {
         s.kernels->merge(half, s.values, s.indices, s.values + (size_t)half * s.kernels->value, s.indices + half);
     }

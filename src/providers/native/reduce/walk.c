@@ -34,7 +34,12 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->columns = p->kept_ndim > 0 && columns > 1 &&
                    (rows == 1 || cut->reduced < SHORT_ROW || magnitude(p->x[kept]) < magnitude(p->x[last]));
     cut->chunk = 1;
-    if (cut->columns) {
+    cut->rows = problem->op == BP_OP_REDUCE && rows > 1 && p->x[last] == 1 &&
+                !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
+    if (cut->rows) {
+        cut->columns = true;
+        cut->chunk = cut->reduced < UNIT ? least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
+    } else if (cut->columns) {
         const bool wide = problem->op == BP_OP_REDUCE || cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
         cut->chunk = wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
     }
@@ -43,7 +48,9 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     /* Few rows of columns at once, so that whole stretches of each are read; positions are joined one by one at the end
      * of a block. */
     const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
-    cut->block = !cut->columns ? BP__REDUCE_COUNT * BP__REDUCE_LANES : positions ? BP__REDUCE_COUNT : FEW_ROWS;
+    cut->block = !cut->columns || cut->rows ? BP__REDUCE_COUNT * BP__REDUCE_LANES
+                 : positions                ? BP__REDUCE_COUNT
+                                            : FEW_ROWS;
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
     const bool whole = cut->items == 0 || cut->reduced < LONG / least(cut->chunk, columns);
