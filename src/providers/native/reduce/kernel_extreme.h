@@ -1,7 +1,7 @@
 /* kernel_extreme.h - template: the greatest and least elements of lanes, for one type. Parameters: NAME(x), REAL,
  * VECTOR and, from kernel_lanes.h or kernel_integer.h, element, number, WIDTH, get() and the conversions WIDEN and
- * NARROW; UNORDERED(x), whether x is NaN; LOWEST and HIGHEST; and for rows GREATEST(x, y), LEAST(x, y), NANS(x), of type
- * nans, and ANY_NAN(nans). */
+ * NARROW; UNORDERED(x), whether x is NaN; LOWEST and HIGHEST; and for rows GREATEST(x, y), LEAST(x, y), NANS(x, y),
+ * which lanes of either are NaN, of type nans, and ANY_NAN(nans). */
 typedef __typeof__(_Generic((REAL)0, float : (int32_t)0, double : (int64_t)0, default : (REAL)0)) NAME(flag);
 typedef NAME(flag) NAME(flags) __attribute__((vector_size(VECTOR_BYTES)));
 
@@ -149,17 +149,16 @@ INLINE REAL NAME(short_position)(const NAME(element) * from, int64_t n, bool lea
     return value;
 }
 
-/* Returns the most extreme of n elements. Extremes of vectors are of their negatives for `least`. An element that is NaN
- * is noted apart, because the processor's maximum loses it. */
+/* Returns the most extreme of n elements. Extremes of vectors are of their negatives for `least`. An element that is
+ * NaN is noted apart, because the processor's maximum loses it. */
 INLINE REAL NAME(extreme_of)(const NAME(element) * from, int64_t n, bool least) {
 #define EXTREME_AT(v, i)                                                                                               \
     do {                                                                                                               \
-        const VECTOR x = NAME(get)(from + (i), 1, true, 0);                                                            \
-        nan[v] |= NANS(x);                                                                                             \
-        best[v] = least ? LEAST(x, best[v]) : GREATEST(x, best[v]);                                                    \
+        x[v] = NAME(get)(from + (i), 1, true, 0);                                                                      \
+        best[v] = least ? LEAST(x[v], best[v]) : GREATEST(x[v], best[v]);                                              \
     } while (0)
-    VECTOR best[TILE];
-    NAME(nans) nan[TILE] = {0};
+    VECTOR best[TILE], x[TILE];
+    NAME(nans) nan[2] = {0};
     int64_t i = 0;
     if (n < NAME(WIDTH)) {
         int64_t unused;
@@ -167,36 +166,42 @@ INLINE REAL NAME(extreme_of)(const NAME(element) * from, int64_t n, bool least) 
     }
     UNROLL
     for (int v = 0; v < TILE; v++) {
-        best[v] = NAME(get)(from + n - NAME(WIDTH), 1, true, 0);
+        best[v] = NAME(get)(from, 1, true, 0);
     }
-    nan[0] |= NANS(best[0]);
     for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
         UNROLL
         for (int v = 0; v < TILE; v++) {
             EXTREME_AT(v, i + v * NAME(WIDTH));
         }
+        nan[0] |= NANS(x[0], x[1]);
+        nan[1] |= NANS(x[2], x[3]);
     }
     for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
         EXTREME_AT(0, i);
+        nan[0] |= NANS(x[0], x[0]);
+    }
+    if (i < n) {
+        EXTREME_AT(1, n - NAME(WIDTH));
+        nan[1] |= NANS(x[1], x[1]);
     }
 #undef EXTREME_AT
     for (int v = 1; v < TILE; v++) {
         best[0] = least ? LEAST(best[v], best[0]) : GREATEST(best[v], best[0]);
-        nan[0] |= nan[v];
     }
-    if (ANY_NAN(nan[0])) {
+    if (ANY_NAN(nan[0] | nan[1])) {
         return (REAL)NAN;
     }
     return NAME(most_of_lanes)(best[0], least);
 }
 
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
-/* Finds the most extreme of n elements, and its position: of each lane with the number of its tile, and then the first
- * of those with the same value. NaN is searched for if there is one. */
+/* Finds the most extreme of n elements, and its position: of each lane with the position of its tile, and then the
+ * first of those with the same value. Vector v of a tile is v vectors behind that position. NaN is searched for if
+ * there is one. */
 INLINE REAL NAME(extreme_position)(const NAME(element) * from, int64_t n, bool least, int64_t *position) {
-    VECTOR best[TILE];
+    VECTOR best[TILE], x[TILE];
     NAME(flags) at[TILE], now = {0}, lane = {0}, first;
-    NAME(nans) nan[TILE] = {0};
+    NAME(nans) nan[2] = {0};
     int64_t i = 0;
     for (int l = 0; l < NAME(WIDTH); l++) {
         lane[l] = (NAME(flag))l;
@@ -204,35 +209,37 @@ INLINE REAL NAME(extreme_position)(const NAME(element) * from, int64_t n, bool l
     UNROLL
     for (int v = 0; v < TILE; v++) {
         best[v] = NAME(get)(from, 1, true, 0);
-        at[v] = (NAME(flags)){0};
+        at[v] = (NAME(flags)){0} - (NAME(flag))(v * NAME(WIDTH));
     }
 #define JOIN_AT(v, i, tile)                                                                                            \
     do {                                                                                                               \
-        const VECTOR x = NAME(get)(from + (i), 1, true, 0);                                                            \
-        const unsigned more = MORE_LANES(x, best[v], least);                                                           \
-        nan[v] |= NANS(x);                                                                                             \
-        best[v] = PICK(more, x, best[v]);                                                                              \
+        x[v] = NAME(get)(from + (i), 1, true, 0);                                                                      \
+        const unsigned more = MORE_LANES(x[v], best[v], least);                                                        \
+        best[v] = PICK(more, x[v], best[v]);                                                                           \
         at[v] = PICK_FLAGS(more, tile, at[v]);                                                                         \
     } while (0)
     for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH), now += TILE * NAME(WIDTH)) {
         UNROLL
         for (int v = 0; v < TILE; v++) {
-            JOIN_AT(v, i + v * NAME(WIDTH), now + v * NAME(WIDTH));
+            JOIN_AT(v, i + v * NAME(WIDTH), now);
         }
+        nan[0] |= NANS(x[0], x[1]);
+        nan[1] |= NANS(x[2], x[3]);
     }
     for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH), now += NAME(WIDTH)) {
         JOIN_AT(0, i, now);
+        nan[0] |= NANS(x[0], x[0]);
     }
     if (i < n) {
         JOIN_AT(0, n - NAME(WIDTH), now - (NAME(flag))(i + NAME(WIDTH) - n));
+        nan[1] |= NANS(x[0], x[0]);
     }
 #undef JOIN_AT
     VECTOR most = best[0];
     for (int v = 1; v < TILE; v++) {
         most = least ? LEAST(best[v], most) : GREATEST(best[v], most);
-        nan[0] |= nan[v];
     }
-    if (ANY_NAN(nan[0])) {
+    if (ANY_NAN(nan[0] | nan[1])) {
         for (*position = 0; !UNORDERED(NAME(one)(from, *position)); ++*position) {
         }
         return NAME(one)(from, *position);
@@ -241,7 +248,7 @@ INLINE REAL NAME(extreme_position)(const NAME(element) * from, int64_t n, bool l
     first = at[0] + lane;
     first = PICK_FLAGS(EQUAL_LANES(best[0], value), first, (NAME(flags)){0} + (NAME(flag))n);
     for (int v = 1; v < TILE; v++) {
-        const NAME(flags) other = at[v] + lane;
+        const NAME(flags) other = at[v] + lane + (NAME(flag))(v * NAME(WIDTH));
         first = PICK_FLAGS(EQUAL_LANES(best[v], value) & MORE_FLAGS(first, other), other, first);
     }
     *position = LEAST_FLAG(first);

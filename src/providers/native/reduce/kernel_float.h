@@ -8,11 +8,11 @@
 #define LEAST(x, y) (-GREATEST(-(x), -(y)))
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 typedef unsigned NAME(nans);
-#define NANS(x) _Generic(x, vector_f32 : nan_lanes_f32, vector_f64 : nan_lanes_f64)(x)
+#define NANS(x, y) _Generic(x, vector_f32 : nan_lanes_f32, vector_f64 : nan_lanes_f64)(x, y)
 #define ANY_NAN(nans) ((nans) != 0)
 #else
 typedef __typeof__((VECTOR){0} != (VECTOR){0}) NAME(nans);
-#define NANS(x) ((x) != (x))
+#define NANS(x, y) (((x) != (x)) | ((y) != (y)))
 #define ANY_NAN(nans) NAME(any)((NAME(flags))(nans))
 #endif
 #include "kernel_extreme.h"

@@ -22,7 +22,7 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
 #define GREATEST(x, y) NAME(choose)((NAME(flags))((x) > (y)), x, y)
 #define LEAST(x, y) NAME(choose)((NAME(flags))((x) < (y)), x, y)
 typedef int NAME(nans);
-#define NANS(x) 0
+#define NANS(x, y) 0
 #define ANY_NAN(nans) ((nans) != 0)
 #include "kernel_extreme.h"
 #undef UNORDERED

@@ -4,8 +4,8 @@
 
 /* Which lanes are NaN, are greater or less, or have a value; a choice of lanes; the least lane. */
 #define FLOATING_MASKS(type, suffix, real)                                                                             \
-    INLINE unsigned nan_lanes_##type(vector_##type x) {                                                                \
-        return _mm512_cmp_##suffix##_mask(x, x, _CMP_UNORD_Q);                                                         \
+    INLINE unsigned nan_lanes_##type(vector_##type x, vector_##type y) {                                               \
+        return _mm512_cmp_##suffix##_mask(x, y, _CMP_UNORD_Q);                                                         \
     }                                                                                                                  \
     INLINE unsigned more_lanes_##type(vector_##type x, vector_##type y, bool least) {                                  \
         return least ? _mm512_cmp_##suffix##_mask(x, y, _CMP_LT_OQ) : _mm512_cmp_##suffix##_mask(x, y, _CMP_GT_OQ);    \
@@ -42,7 +42,10 @@ INTEGER_MASKS(i64, epi64, int64_t)
 #undef INTEGER_MASKS
 
 #define OF_VECTOR(function, x)                                                                                         \
-    _Generic(x, vector_f32 : function##_f32, vector_f64 : function##_f64, vector_i32 : function##_i32, vector_i64      \
+    _Generic(x, vector_f32                                                                                             \
+             : function##_f32, vector_f64                                                                              \
+             : function##_f64, vector_i32                                                                              \
+             : function##_i32, vector_i64                                                                              \
              : function##_i64)
 #define MORE_LANES(x, y, least) OF_VECTOR(more_lanes, x)(x, y, least)
 #define EQUAL_LANES(x, value) OF_VECTOR(equal_lanes, x)(x, value)

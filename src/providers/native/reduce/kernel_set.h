@@ -83,11 +83,14 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
 #define SUM_KERNELS(type, number)                                                                                      \
     { clear_sum, add_sum_##type, rows_sum_##type, merge_sum_##number, store_sum_##type, 8, sizeof(element_##type) }
 #define PROD_KERNELS(type, number)                                                                                     \
-    { clear_prod_##number, add_prod_##type, rows_prod_##type, merge_prod_##number, store_sum_##type, 8, sizeof(element_##type) }
+    {                                                                                                                  \
+        clear_prod_##number, add_prod_##type, rows_prod_##type, merge_prod_##number, store_sum_##type, 8,              \
+            sizeof(element_##type)                                                                                     \
+    }
 #define EXTREME_KERNELS(type, kind, store)                                                                             \
     {                                                                                                                  \
-        clear_##kind##_##type, add_##kind##_##type, rows_##kind##_##type, merge_##kind##_##type, store, sizeof(number_##type),               \
-            sizeof(element_##type)                                                                                     \
+        clear_##kind##_##type, add_##kind##_##type, rows_##kind##_##type, merge_##kind##_##type, store,                \
+            sizeof(number_##type), sizeof(element_##type)                                                              \
     }
 #define KERNELS(type, number)                                                                                          \
     {                                                                                                                  \

@@ -10,8 +10,8 @@ typedef struct prepared {
 /* Values and indices of the lanes of an item; of one part if there are several. */
 typedef struct state {
     const bp__reduce_kernels *kernels;
-    _Alignas(64) char values[BP__REDUCE_CHUNK * 8];
-    int64_t indices[BP__REDUCE_CHUNK];
+    _Alignas(64) char values[BP__REDUCE_WIDE * 8];
+    int64_t indices[BP__REDUCE_WIDE];
 } state;
 
 typedef struct call {

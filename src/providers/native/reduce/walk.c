@@ -40,8 +40,8 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
         cut->columns = true;
         cut->chunk = cut->reduced < UNIT ? least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
     } else if (cut->columns) {
-        const bool wide = problem->op == BP_OP_REDUCE || cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
-        cut->chunk = wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
+        const bool wide = cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
+        cut->chunk = problem->op == BP_OP_REDUCE ? BP__REDUCE_WIDE : wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
     }
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
