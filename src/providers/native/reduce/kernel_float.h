@@ -322,3 +322,119 @@ GRADIENT(log_gradient, true)
 static void NAME(set)(void *numbers, int64_t index, double value) {
     ((NAME(number) *)numbers)[index] = (REAL)value;
 }
+
+/* ---- Rows of softmax ---- */
+
+/* Reads vectors of a row; lanes behind its end are `rest`. */
+INLINE VECTOR NAME(row_at)(const NAME(element) * from, int64_t i, int64_t n, REAL rest) {
+    if (i + NAME(WIDTH) <= n) {
+        return NAME(get)(from + i, 1, true, 0);
+    }
+    NAME(flags) lane = {0};
+    for (int l = 0; l < NAME(WIDTH); l++) {
+        lane[l] = (NAME(flag))l;
+    }
+    return NAME(choose)((NAME(flags))(lane < (NAME(flag))(n - i)), NAME(get)(from + i, 1, false, (int)(n - i)),
+                        SPLAT(rest));
+}
+
+INLINE void NAME(write_at)(NAME(element) * to, int64_t i, int64_t n, VECTOR x) {
+    const bool whole = i + NAME(WIDTH) <= n;
+    NAME(put)(to + i, 1, whole, whole ? 0 : (int)(n - i), x);
+}
+
+/* Returns the sum of the exponentials of a row, and keeps them in the output if it has the type of the computation. */
+INLINE double NAME(sum_of_exps)(const NAME(element) * from, NAME(element) * to, int64_t n, REAL center, bool keep) {
+    vector_f64 sum[TILE][NAME(PARTS)], part[NAME(PARTS)];
+    int64_t i = 0;
+    memset(sum, 0, sizeof sum);
+#define ADD_EXPS(v, i)                                                                                                 \
+    do {                                                                                                               \
+        const VECTOR e = NAME(exponential)(NAME(row_at)(from, i, n, (REAL)-INFINITY) - SPLAT(center));                 \
+        if (keep) {                                                                                                    \
+            NAME(write_at)(to, i, n, e);                                                                               \
+        }                                                                                                              \
+        DOUBLES(e, part);                                                                                              \
+        UNROLL                                                                                                         \
+        for (int h = 0; h < NAME(PARTS); h++) {                                                                        \
+            sum[v][h] += part[h];                                                                                      \
+        }                                                                                                              \
+    } while (0)
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            ADD_EXPS(v, i + v * NAME(WIDTH));
+        }
+    }
+    for (; i < n; i += NAME(WIDTH)) {
+        ADD_EXPS(0, i);
+    }
+#undef ADD_EXPS
+    return NAME(joined)(sum, false);
+}
+
+INLINE void NAME(softmax_row)(const NAME(element) * from, NAME(element) * to, int64_t n, bool logarithm) {
+    const bool keep = !logarithm && sizeof *to == sizeof(REAL);
+    const REAL center = NAME(extreme_of)(from, n, false);
+    const double sum = NAME(sum_of_exps)(from, to, n, center, keep);
+    const REAL scale = (REAL)(logarithm ? log(sum) : 1 / sum);
+    for (int64_t i = 0; i < n; i += NAME(WIDTH)) {
+        VECTOR x = NAME(row_at)(keep ? to : from, i, n, 0);
+        if (!keep) {
+            x -= SPLAT(center);
+            x = logarithm ? x - SPLAT(scale) : NAME(exponential)(x) * SPLAT(scale);
+        } else {
+            x *= SPLAT(scale);
+        }
+        NAME(write_at)(to, i, n, x);
+    }
+}
+
+static void NAME(softmax_rows)(const bp__reduce_piece *p, bool logarithm) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[1];
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0], to += p->lane[1]) {
+        if (logarithm) {
+            NAME(softmax_row)(from, to, p->count, true);
+        } else {
+            NAME(softmax_row)(from, to, p->count, false);
+        }
+    }
+}
+
+INLINE void NAME(gradient_row)(const NAME(element) * y, const NAME(element) * d, NAME(element) * to, int64_t n,
+                               bool logarithm) {
+    vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)], weight[NAME(PARTS)];
+    memset(sum, 0, sizeof sum);
+    for (int64_t i = 0; i < n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            if (i + v * NAME(WIDTH) < n) {
+                DOUBLES(NAME(row_at)(d, i + v * NAME(WIDTH), n, 0), x);
+                DOUBLES(NAME(row_at)(y, i + v * NAME(WIDTH), n, 0), weight);
+                UNROLL
+                for (int h = 0; h < NAME(PARTS); h++) {
+                    sum[v][h] = logarithm ? sum[v][h] + x[h] : madd_f64(x[h], weight[h], sum[v][h]);
+                }
+            }
+        }
+    }
+    const VECTOR all = SPLAT((REAL)NAME(joined)(sum, false));
+    for (int64_t i = 0; i < n; i += NAME(WIDTH)) {
+        const VECTOR of = NAME(row_at)(y, i, n, 0), by = NAME(row_at)(d, i, n, 0);
+        NAME(write_at)(to, i, n, logarithm ? by - NAME(exponential)(of) * all : of * (by - all));
+    }
+}
+
+static void NAME(gradient_rows)(const bp__reduce_piece *p, bool logarithm) {
+    const NAME(element) *y = (const NAME(element) *)(const void *)p->at[0];
+    const NAME(element) *d = (const NAME(element) *)(const void *)p->at[1];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[2];
+    for (int64_t l = 0; l < p->lanes; l++, y += p->lane[0], d += p->lane[1], to += p->lane[2]) {
+        if (logarithm) {
+            NAME(gradient_row)(y, d, to, p->count, true);
+        } else {
+            NAME(gradient_row)(y, d, to, p->count, false);
+        }
+    }
+}

@@ -102,8 +102,8 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
     {                                                                                                                  \
         .exps = exps_##type, .scale = scale_##type, .softmax = softmax_##type, .log_softmax = log_softmax_##type,      \
         .products = products_##type, .sums = sums_##type, .gradient = gradient_##type,                                 \
-        .log_gradient = log_gradient_##type, .set = set_##type, .number = sizeof(number_##type),                       \
-        .element = sizeof(element_##type)                                                                              \
+        .log_gradient = log_gradient_##type, .rows = softmax_rows_##type, .gradient_rows = gradient_rows_##type,       \
+        .set = set_##type, .number = sizeof(number_##type), .element = sizeof(element_##type)                          \
     }
 const bp__reduce_set SET = {
     .reduce = {KERNELS(f16, real), KERNELS(bf16, real), KERNELS(f32, real), KERNELS(f64, real), KERNELS(i32, integer),

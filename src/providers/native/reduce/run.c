@@ -39,13 +39,14 @@ static void store(const prepared *plan, const call *w, const bp__reduce_item *it
                          p->output == BP_I64, p->kind == BP_REDUCE_MEAN ? (double)plan->work.cut.reduced : 1);
 }
 
-static void compute(bp__reduce_call *base, int64_t index, int64_t part) {
+static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task) {
     const prepared *plan = (const prepared *)base->work;
     call *w = (call *)base;
     const bp__reduce_cut *cut = &plan->work.cut;
     const bp_reduce_problem *p = &plan->work.problem.of.reduce;
     const bp__reduce_item item = bp__reduce_item_at(p, cut, index);
     state s;
+    (void)task;
     s.kernels = plan->kernels;
     s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
     bp__reduce_walk(p, cut, &item, part, base->operand, cut->rows ? add_rows : add, &s);
