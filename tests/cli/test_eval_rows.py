@@ -91,3 +91,9 @@ def test_refused(backplane, tmp_path):
     assert "takes one" in refused("softmax", "x.npy", "--dim", "0,1")
     assert "4 to 15 dimensions" in refused("layer_norm", "x.npy", "--row-dims", "4")
     assert "multiple of 2 groups" in refused("group_norm", "x.npy", "--groups", "2")
+
+
+def test_linear(compute):
+    x, weight, bias = draw(3, 4, 7), draw(7, 5).T, draw(5)
+    np.testing.assert_allclose(compute("linear", x, weight, bias), x @ weight.T + bias)
+    np.testing.assert_allclose(compute("linear", x[0, 0], weight, "--relu"), np.maximum(weight @ x[0, 0], 0), atol=1e-12)

@@ -95,6 +95,8 @@ static const char *const cases[][WORDS] = {
     {"lstm", "4x3x5", "16x5", "16x4", "16", "16", "3x4", "3x4", "--reverse"},
     {"lstm", "2x3x5", "2x16x5", "2x16x3", "2x3x4", "--projection"},
     {"gru", "4x3x5", "2x12x5", "2x12x4", "2x12", "2x12", "2x3x4"},
+    {"linear", "3x4x7", "5x7", "5"},
+    {"linear", "7", "5x7", "--relu"},
     {"binary", "3x4", "4", "--kind", "add"},
     {"binary", "3x1x2", "4x1", "--kind", "subtract"},
     {"binary", "7", "7", "--kind", "multiply"},
@@ -344,8 +346,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    static const char *const real[] = {"_pool", "_norm", "sdpa",   "rnn",    "lstm",
-                                       "gru",   "unary", "binary", "reduce", "softmax"};
+    static const char *const real[] = {"_pool", "_norm",  "sdpa",   "rnn",    "lstm",   "gru",
+                                       "unary", "binary", "reduce", "linear", "softmax"};
     const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
     for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
         if (strstr(operation, real[i])) {

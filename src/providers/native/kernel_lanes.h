@@ -17,7 +17,8 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
     VECTOR x = SPLAT(0);
     if (stride == 1 && sizeof *from == sizeof(REAL)) {
         const void *at = from;
-        return _Generic(x, vector_f32 : load_part_f32((const float *)at, lanes), vector_f64
+        return _Generic(x, vector_f32
+                        : load_part_f32((const float *)at, lanes), vector_f64
                         : load_part_f64((const double *)at, lanes));
     }
     for (int i = 0; i < lanes; i++) {

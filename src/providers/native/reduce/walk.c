@@ -49,8 +49,10 @@ static void choose_rows(bp__reduce_cut *cut, const bp_problem *problem, int64_t 
     const bool single = p->ndim == p->kept_ndim + 1;
     cut->staged = single && !neighbours && !side_by_side && rows <= STAGED;
     cut->rows = single && ((neighbours && rows < LONG) || cut->staged);
-    const int64_t line = LINE / (int64_t)bp_dtype_size((bp_dtype)problem->dtype);
-    cut->leading = ((rows + line - 1) / line | 1) * line;
+    if (cut->staged) { /* an odd number of cache lines, so that rows are in different sets of a cache */
+        const int64_t line = LINE / (int64_t)bp_dtype_size((bp_dtype)problem->dtype);
+        cut->leading = ((rows + line - 1) / line | 1) * line;
+    }
 }
 
 void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
