@@ -61,7 +61,7 @@ static void make_conv(detector *d, layer *l, const char *name, image *in, image 
     bp_conv_call call = {.ndim = 1,
                          .stride = &stride,
                          .padding = &padding,
-                         .activation = relu ? BP_CONV_RELU : BP_CONV_LINEAR,
+                         .activation = relu ? BP_UNARY_RELU : BP_UNARY_COPY,
                          .input = &in->view.tensor,
                          .weight = &weight.tensor,
                          .bias = relu ? &bias.tensor : NULL,

@@ -5,6 +5,8 @@
  * of terms, and adds up the tile in its own memory. */
 #include "conv.h"
 
+#include "providers/native/elementwise/elementwise.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,9 +21,10 @@ typedef struct prepared {
     bp__conv_set set;
     int threads;
     bool positions_are_v;
-    bool by_panels;         /* all terms of a panel of rows, then the next panel; else all panels of a block of terms */
-    int64_t jobs, row_tile; /* rows of a tile */
-    size_t weight_bytes;    /* of all packed weights */
+    bool by_panels; /* all terms of a panel of rows, then the next panel; else all panels of a block of terms */
+    bp__element_unary function; /* of the results, in place; NULL: none, or it is computed later */
+    int64_t jobs, row_tile;     /* rows of a tile */
+    size_t weight_bytes;        /* of all packed weights */
     size_t image_bytes, sums_bytes;
 } prepared;
 
@@ -219,6 +222,23 @@ static bool write_directly(const call *w, const tile *t, bp__native_view *view, 
     return true;
 }
 
+/* Computes the function of the results of a panel of rows, which are contiguous. */
+static void activate(const call *w, const tile *t, int64_t first, int64_t rows) {
+    const bp__conv_job *job = &w->job;
+    const int64_t element = (int64_t)w->plan->set.products->element, channel = t->group * job->rows + t->row + first;
+    const int64_t step = job->axis[BP_MAX_CONV_NDIM - 1].result * element;
+    for (int64_t done = 0; done < t->positions;) {
+        int64_t index[1 + BP_MAX_CONV_NDIM];
+        bp__conv_position(job, t->start + done, index);
+        const int64_t run = run_length(job, index, t->positions - done);
+        char *to = w->result + (result_at(job, index) + channel) * element;
+        for (int64_t i = 0; i < run; i++, to += step) {
+            w->plan->function(rows, to, to);
+        }
+        done += run;
+    }
+}
+
 /* Computes a tile panel by panel: the sums of one panel stay in the first-level cache until they are written. The
  * positions of all terms are packed before. */
 static void compute_panels(const call *w, tile *t, char *panels, char *sums) {
@@ -234,7 +254,7 @@ static void compute_panels(const call *w, tile *t, char *panels, char *sums) {
         bp__native_view view = all;
         view.p = bp__conv_least(width, all.p - first);
         view.c_q = width;
-        const bool directly = write_directly(w, t, &view, first);
+        const bool directly = terms > 0 && write_directly(w, t, &view, first);
         for (int64_t k0 = 0; k0 < terms; k0 += kernels->k_block) {
             const char *image = panels + k0 / kernels->k_block * t->image_block;
             const char *weights = t->weights + k0 / kernels->k_block * t->weight_block;
@@ -249,8 +269,14 @@ static void compute_panels(const call *w, tile *t, char *panels, char *sums) {
             kernels->block(&view);
             view.beta[0] = 1;
         }
+        if (terms == 0) {
+            memset(sums, 0, (size_t)(view.c_q * view.q) * kernels->sum);
+        }
         if (!directly) {
             write_sums(w, t, &view, first);
+        }
+        if (plan->function) {
+            activate(w, t, first, view.p);
         }
         first += view.p;
     }
@@ -289,7 +315,7 @@ static void compute_tile(const call *w, int64_t unit, char *panels, char *sums) 
               .weights = w->packed + group * w->cut.group_bytes + index * w->cut.row_bytes,
               .image_block = image_bytes(plan, full),
               .weight_block = panel_bytes(plan, full)};
-    (plan->by_panels && job->terms > 0 ? compute_panels : compute_blocks)(w, &t, panels, sums);
+    (plan->by_panels ? compute_panels : compute_blocks)(w, &t, panels, sums);
 }
 
 static void compute_tiles(void *context, int task) {
@@ -456,5 +482,14 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
     plan->sums_bytes = (size_t)bp__conv_round_up(positions * rows * (int64_t)set->products->sum, 64);
     plan->base.workspace = plan->weight_bytes + (size_t)threads * (plan->image_bytes + plan->sums_bytes);
     *result = &plan->base;
+    if (c->activation && plan->by_panels && job.result_channel == 1 && set->own == set->plain) {
+        plan->function = bp__element_function(host, problem, c->activation, (bp_dtype)problem->dtype);
+    } else if (c->activation) {
+        const bp_status status = bp__conv_plan_activation(host, problem, threads, &plan->base, result);
+        if (status != BP_OK) {
+            host->release(plan);
+        }
+        return status;
+    }
     return BP_OK;
 }
