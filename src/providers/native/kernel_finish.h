@@ -36,7 +36,7 @@ typedef struct NAME(target) {
 } NAME(target);
 
 INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
-    return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, NULL, false};
+    return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, t->bias, t->relu};
 }
 
 /* Returns a vector of results for contiguous rows of C, of which `rows` exist. */

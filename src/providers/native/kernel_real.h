@@ -17,21 +17,17 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
                        const REAL *s, REAL *c, int rows, int64_t count) {
     const int64_t depth = t->k, v_k = packed ? mv * VL : t->v_k, s_k = packed ? NR : t->s_k;
     const int64_t s_q = packed ? 1 : t->s_q, s_tile = packed ? NR * depth : nr * s_q;
-    NAME(target) target = NAME(target_of)(t, rows);
-    target.bias = packed ? t->bias : NULL;
-    target.relu = packed && t->relu;
+    const NAME(target) target = NAME(target_of)(t, rows);
     for (; count > 0; count--, s += s_tile, c += nr * target.c_q) {
         const REAL *v = panel, *y = s;
         VECTOR sum[MOST_COLUMNS][MV];
         UNROLL
         for (int j = 0; j < nr; j++) {
-            if (packed) {
-                for (int i = 0; i < mv; i++) {
-                    __builtin_prefetch(c + j * target.c_q + i * VL, 1);
-                }
-            }
             UNROLL
             for (int i = 0; i < mv; i++) {
+                if (packed) {
+                    __builtin_prefetch(c + j * target.c_q + i * VL, 1);
+                }
                 sum[j][i] = NAME(splat)(0);
             }
         }
@@ -81,13 +77,13 @@ static NAME(tile_function) *const NAME(tiles)[3][MV][MOST_COLUMNS] = {EACH_TILE(
 
 /* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
  * while all panels of V are read. */
-static void NAME(block)(const bp__native_view *of_b) {
-    bp__native_view own = *of_b, *b = &own;
+static void NAME(block)(const bp__native_view *given) {
+    bp__native_view own = *given, *b = &own;
     REAL *c = b->c;
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
         const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK;
         const REAL *v = b->v;
-        b->bias = of_b->bias;
+        b->bias = given->bias;
         for (int64_t p = 0; p < b->p;) {
             const int mv = NAME(vectors)(b->p - p);
             const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
