@@ -6,6 +6,7 @@ typedef MATH_SIGNED MATH(bitmask) __attribute__((vector_size(VECTOR_BYTES)));
 #define BITS MATH(bits)
 #define ALL(x) MATH(splat)((MATH_REAL)(x))
 #define MAGIC ALL(1.5 / EPSILON) /* adding it rounds to an integer, which is in the low bits of the sum */
+#define BIASED_MAGIC ALL(1.5 / EPSILON + BIAS)
 #define EPSILON (1. / (double)(UINT64_C(1) << MANTISSA))
 #define SIGN ((BITS)ALL(-0.))
 
@@ -30,14 +31,14 @@ INLINE V MATH(exponent)(V shifted) {
     return (V)(((BITS)shifted + BIAS) << MANTISSA);
 }
 
-/* 2 to the power of x, with an error of 1 ulp. The power is split into an integer, which becomes the exponent of the
- * result, and a rest from -0.5 to 0.5. Results below the least normal number are 0; x must not exceed the type's
- * greatest exponent. NaN stays NaN. */
+/* 2 to the power of x, with an error below 1 ulp, or 1.2 without fused multiply-add. The power is split into an
+ * integer, which becomes the exponent of the result, and a rest from -0.5 to 0.5. Results are 0 from LEAST_EXPONENT -
+ * 0.5 down, because the exponent's bits are 0 there; x must not exceed the type's greatest exponent. NaN stays NaN. */
 INLINE V MATH(power)(V x) {
     static const MATH_REAL term[] = {POWER_TERMS};
-    const V shifted = x + MAGIC, rest = x - (shifted - MAGIC);
-    const V result = MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * MATH(exponent)(shifted);
-    return MATH(select)((MATH(bitmask))(x < ALL(LEAST_EXPONENT)), ALL(0), result);
+    const V limited = MATH(maximum)(ALL(LEAST_EXPONENT - 1), x);
+    const V shifted = limited + BIASED_MAGIC, rest = limited - (shifted - BIASED_MAGIC);
+    return MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * (V)((BITS)shifted << MANTISSA);
 }
 
 /* Splits x + low, with a low that rounding x would remove, into n ln 2 + r. Returns e^r - 1 and sets *n. */
@@ -129,6 +130,7 @@ INLINE V MATH(gelu)(V x) {
 #undef BITS
 #undef ALL
 #undef MAGIC
+#undef BIASED_MAGIC
 #undef EPSILON
 #undef SIGN
 #undef POLYNOMIAL

@@ -60,6 +60,7 @@ typedef struct bp__attention_numbers {
                  uint64_t limit, double factor);
     double (*load)(const void *from);
     void (*set)(void *to, int64_t count, double value);
+    void (*copy)(void *to, int64_t count, const double *from);
 } bp__attention_numbers;
 
 /* Conversions of one type of elements to numbers and back. Strides are in elements. */
@@ -71,8 +72,16 @@ typedef struct bp__attention_elements {
     /* to[i * row + j * column] = from[i * from_row + j * from_column] * factor */
     void (*narrow)(int64_t rows, int64_t columns, const void *from, int64_t from_row, int64_t from_column,
                    double factor, void *to, int64_t row, int64_t column);
+    /* Panels of at most BP__ATTENTION_LANES lanes, of which `rows` exist; the others are set to 0, or not read.
+     * to[j * lanes + i] = from[i][j * column] * factor */
+    void (*pack)(int64_t lanes, int64_t rows, int64_t columns, const void *const *from, int64_t column, double factor,
+                 void *to);
+    /* to[i][j * column] = from[j * lanes + i] / sum[i], or from[j * lanes + i] if the sum is 0 */
+    void (*unpack)(int64_t lanes, int64_t rows, int64_t columns, const void *from, const void *sum, void *const *to,
+                   int64_t column);
 } bp__attention_elements;
 
+#define BP__ATTENTION_LANES 32  /* most lanes of a panel */
 #define BP__ATTENTION_NUMBERS 2 /* f32, f64 */
 #define BP__ATTENTION_DTYPES 4  /* from BP_F16 on, in the order of bp_dtype */
 extern const bp__attention_numbers bp__attention_numbers_default[BP__ATTENTION_NUMBERS];

@@ -193,30 +193,45 @@ static void run_rows(const unit *u) {
 /* Addresses of the sums of a row: those of panels have a lane for each row. */
 typedef struct row_sums {
     char *sums, *greatest, *sum;
-    int64_t step;
 } row_sums;
 
 static row_sums sums_of_row(const unit *u, int64_t row) {
     const size_t number = number_size(u->plan);
     const int64_t lanes = u->plan->few ? 1 : u->plan->work.set.numbers->lanes;
     const int64_t at = row / lanes * lanes * u->item.problem->value_size + row % lanes;
-    return (row_sums){u->sums + (size_t)at * number, u->greatest + (size_t)row * number, u->sum + (size_t)row * number,
-                      lanes};
+    return (row_sums){u->sums + (size_t)at * number, u->greatest + (size_t)row * number, u->sum + (size_t)row * number};
+}
+
+static void write_logarithms(const unit *u) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    for (int64_t row = 0; row < u->rows; row++) {
+        const row_sums from = sums_of_row(u, row);
+        const double sum = numbers->load(from.sum);
+        numbers->set(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, u->row + row), 1,
+                     sum == 0 ? -INFINITY : numbers->load(from.greatest) * BP__LN_2 + log(sum));
+    }
 }
 
 static void write_results(const unit *u) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
     const bp_attention_layout *output = &u->item.problem->tensor[BP_ATTENTION_OUTPUT];
     const bp__attention_elements *elements = bp__attention_elements_of(&u->plan->work, output->dtype);
-    for (int64_t row = 0; row < u->rows; row++) {
+    const int64_t columns = u->item.problem->value_size, lanes = u->plan->few ? 1 : numbers->lanes;
+    for (int64_t row = 0; row < u->rows; row += lanes) {
         const row_sums from = sums_of_row(u, row);
-        const double sum = numbers->load(from.sum), greatest = numbers->load(from.greatest);
-        elements->narrow(1, u->item.problem->value_size, from.sums, 0, from.step, sum == 0 ? 1 : 1 / sum,
-                         bp__attention_row(&u->item, BP_ATTENTION_OUTPUT, u->row + row), 0, output->column);
-        if (u->item.tensor[BP_ATTENTION_LOGSUMEXP]) {
-            numbers->set(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, u->row + row), 1,
-                         sum == 0 ? -INFINITY : greatest * BP__LN_2 + log(sum));
+        const int64_t rows = bp__attention_least(lanes, u->rows - row);
+        if (u->plan->few) {
+            const double sum = numbers->load(from.sum);
+            elements->narrow(1, columns, from.sums, 0, 1, sum == 0 ? 1 : 1 / sum,
+                             bp__attention_row(&u->item, BP_ATTENTION_OUTPUT, u->row + row), 0, output->column);
+        } else {
+            void *to[BP__ATTENTION_LANES];
+            bp__attention_rows(&u->item, BP_ATTENTION_OUTPUT, u->row + row, rows, to);
+            elements->unpack(lanes, rows, columns, from.sums, from.sum, to, output->column);
         }
+    }
+    if (u->item.tensor[BP_ATTENTION_LOGSUMEXP]) {
+        write_logarithms(u);
     }
 }
 
@@ -230,10 +245,12 @@ static int64_t padded_rows(const prepared *plan) {
 static unit unit_of(const bp__attention_call *call, int64_t index, char *memory) {
     const prepared *plan = (const prepared *)call->plan;
     const bp_attention_problem *p = parameters(plan);
-    const int64_t part = index % plan->parts, block = index / plan->parts % plan->blocks;
+    const int64_t part = index % plan->parts, place = index / plan->parts;
+    /* Causal blocks that use the most keys come first, so that threads end at about the same time. */
+    const int64_t block = p->causal ? plan->blocks - 1 - place / plan->work.items : place % plan->blocks;
     const size_t line = (size_t)padded_rows(plan) * number_size(plan);
     unit u = {.plan = plan,
-              .item = bp__attention_item_of(call, index / plan->parts / plan->blocks),
+              .item = bp__attention_item_of(call, p->causal ? place % plan->work.items : place / plan->blocks),
               .row = block * plan->block,
               .rows = bp__attention_least(plan->block, plan->work.rows - block * plan->block),
               .from = part * plan->part,

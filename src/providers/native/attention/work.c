@@ -132,6 +132,21 @@ char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor whic
     return item->tensor[which] + offset * bp__attention_bytes(layout->dtype);
 }
 
+void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
+                        void **addresses) {
+    const bp_attention_layout *layout = &item->problem->tensor[which];
+    const int64_t step = layout->row * bp__attention_bytes(layout->dtype);
+    char *at = NULL;
+    int64_t left = 0; /* rows of this head */
+    for (int64_t i = 0; i < rows; i++, left--, at += step) {
+        if (left == 0) {
+            at = bp__attention_row(item, which, row + i);
+            left = item->problem->queries - (row + i) % item->problem->queries;
+        }
+        addresses[i] = at;
+    }
+}
+
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
                                 char *memory, int64_t *row) {
     const bp_attention_layout *layout = &item->problem->tensor[which];
@@ -151,14 +166,10 @@ void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor whic
                         int64_t columns, double factor, char *to) {
     const bp__attention_numbers *numbers = item->plan->set.numbers;
     const bp_attention_layout *layout = &item->problem->tensor[which];
-    const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
-    if (rows < numbers->lanes) {
-        memset(to, 0, (size_t)(columns * numbers->lanes) * numbers->number);
-    }
-    for (int64_t lane = 0; lane < rows; lane++) {
-        elements->widen(columns, 1, bp__attention_row(item, which, row + lane), layout->column, 0, factor,
-                        to + (size_t)lane * numbers->number, numbers->lanes);
-    }
+    void *from[BP__ATTENTION_LANES];
+    bp__attention_rows(item, which, row, rows, from);
+    bp__attention_elements_of(item->plan, layout->dtype)
+        ->pack(numbers->lanes, rows, columns, (const void *const *)from, layout->column, factor, to);
 }
 
 /* ---- Sweeps over gradients ---- */
@@ -259,26 +270,30 @@ char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int6
     return to;
 }
 
+/* Whether rows belong to several heads. */
+static bool spans_heads(const bp_attention_problem *p, int64_t row, int64_t rows) {
+    return row % p->queries + rows > p->queries;
+}
+
 char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                  char *to) {
-    const bp__attention_numbers *numbers = item->plan->set.numbers;
-    bool limited = false;
-    for (int64_t lane = 0; item->problem->causal && lane < numbers->lanes; lane++) {
-        int64_t limit = bp__attention_permitted(item->problem, row + bp__attention_least(lane, rows - 1)) - from;
-        limited |= limit < keys;
-        limit = limit < 0 ? 0 : bp__attention_least(limit, keys);
-        numbers->set(to + (size_t)lane * numbers->number, 1, (double)limit);
+    const bp_attention_problem *p = item->problem;
+    const int64_t least = spans_heads(p, row, rows) ? bp__attention_permitted(p, 0) : bp__attention_permitted(p, row);
+    if (least - from >= keys) {
+        return NULL;
     }
-    return limited ? to : NULL;
+    double limits[BP__ATTENTION_LANES];
+    const int lanes = item->plan->set.numbers->lanes;
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        const int64_t limit = bp__attention_permitted(p, row + bp__attention_least(lane, rows - 1)) - from;
+        limits[lane] = (double)(limit < 0 ? 0 : bp__attention_least(limit, keys));
+    }
+    item->plan->set.numbers->copy(to, lanes, limits);
+    return to;
 }
 
 int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows) {
-    int64_t most = 0;
-    for (int64_t i = 0; i < rows && most < p->keys; i++) {
-        const int64_t own = bp__attention_permitted(p, row + i);
-        most = own > most ? own : most;
-    }
-    return most;
+    return bp__attention_permitted(p, spans_heads(p, row, rows) ? p->queries - 1 : row + rows - 1);
 }
 
 /* ---- Dropout ---- */

@@ -61,6 +61,10 @@ bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t
 /* Returns the address of the first element of a row. */
 char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row);
 
+/* Writes those of `rows` rows. */
+void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
+                        void **addresses);
+
 /* Returns `keys` rows of KEY or VALUE from key `from` on as numbers with contiguous columns, `*row` numbers apart. They
  * are converted into `memory` unless they are such numbers already. */
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
