@@ -107,6 +107,12 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return device && bp__text_has_word(runtimes, device->runtime);
 }
 
+/* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
+static bool understands(const bp_provider *provider, const bp_problem *problem) {
+    const bool conv = problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
+    return !conv || !problem->of.conv.activation || (provider->abi & 0xffffu) >= BP_PROVIDER_MINOR_ACTIVATION;
+}
+
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
 typedef struct reasons {
     bp_offers base;
@@ -159,6 +165,9 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
+    } else if (!understands(candidate->provider, problem)) {
+        add_refusal(choice, candidate, BP_REASON_OTHER,
+                    "the provider's interface is older than functions of the results");
     } else {
         int before = choice->count;
         collector c = {{collect}, choice, candidate, exclude};
