@@ -10,5 +10,10 @@ foreach(source ${sources})
     if(TARGET test_opencl_ops_${short} AND NOT BACKPLANE_FUZZ)
         add_project_test(opencl_ops_${short}_as_gpu test_opencl_ops_${short})
         set_property(TEST opencl_ops_${short}_as_gpu APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1)
+        if(short MATCHES "reduce|norm|elementwise") # they compute in another way without f64
+            add_project_test(opencl_ops_${short}_without_f64 test_opencl_ops_${short})
+            set_property(TEST opencl_ops_${short}_without_f64 APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1
+                TESTED_WITHOUT_F64=1)
+        endif()
     endif()
 endforeach()

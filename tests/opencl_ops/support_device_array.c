@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 int32_t test_device;
-bool test_as_gpu;
+bool test_as_gpu, test_without_f64;
 
 /* Lets the provider see a device that is no processor, so that it divides work as for one. */
 static void pretend_gpu(void) {
@@ -23,6 +23,11 @@ static void pretend_gpu(void) {
     test_as_gpu = true;
     facts->can &= ~BP_DEVICE_IS_CPU;
     device->facts.can &= ~BP_DEVICE_IS_CPU;
+    if (getenv("TESTED_WITHOUT_F64")) {
+        test_without_f64 = true;
+        facts->can &= ~BP_DEVICE_CAN_F64;
+        device->facts.can &= ~BP_DEVICE_CAN_F64;
+    }
 }
 
 int test_device_setup(void **state) {

@@ -15,8 +15,9 @@ typedef struct shapes {
 } shapes;
 
 static const shapes some_shapes[] = {
-    {{1, 1, 1, 1}, 15},  {{3, 5, 7, 19}, 8}, {{3, 5, 7, 19}, 1},    {{3, 5, 7, 19}, 6},    {{2, 17, 3, 40}, 10},
-    {{3, 5, 7, 19}, 15}, {{4, 3, 2, 5}, 0},  {{1, 1, 2, 70000}, 8}, {{1, 9000, 1, 33}, 2}, {{0, 4, 1, 3}, 8},
+    {{1, 1, 1, 1}, 15},    {{3, 5, 7, 19}, 8},    {{3, 5, 7, 19}, 1},  {{3, 5, 7, 19}, 6},
+    {{2, 17, 3, 40}, 10},  {{3000, 1, 1, 20}, 8}, {{3, 5, 7, 19}, 15}, {{4, 3, 2, 5}, 0},
+    {{1, 1, 2, 70000}, 8}, {{1, 9000, 1, 33}, 2}, {{0, 4, 1, 3}, 8},
 };
 enum { SHAPES = sizeof some_shapes / sizeof *some_shapes };
 
@@ -136,7 +137,8 @@ static void check_sum(const char *text, bp_reduce_kind kind, const group *g, con
     const double error = kind == BP_REDUCE_PROD ? n * (double)fabsl(want) : roundings * (double)size;
     const double scale = kind == BP_REDUCE_MEAN ? n : 1;
     assert_close(text, result, test_array_get(&y->host, result), (double)want,
-                 error * 0x1p-53 / scale + 2.01 * device_eps(dtype) * (double)fabsl(want) + 2 * device_tiny(dtype));
+                 error * (test_without_f64 ? 0x1p-44 : 0x1p-53) / scale +
+                     2.01 * device_eps(dtype) * (double)fabsl(want) + 2 * device_tiny(dtype));
 }
 
 static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output, const shapes *s, int number) {
@@ -184,6 +186,10 @@ static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output
     device_array_free(&y);
 }
 
+static bool refused(bp_dtype dtype, int kind) {
+    return test_without_f64 && (dtype == BP_F64 || (is_floating(dtype) && kind == BP_REDUCE_PROD));
+}
+
 static void test_reductions(void **state) {
     static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
     int number = 0;
@@ -191,7 +197,7 @@ static void test_reductions(void **state) {
     test_device_need();
     for (int i = 0; i < 6; i++) {
         for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
-            for (int s = 0; s < SHAPES && !(i >= 4 && kind == BP_REDUCE_MEAN); s++) {
+            for (int s = 0; s < SHAPES && !(i >= 4 && kind == BP_REDUCE_MEAN) && !refused(types[i], kind); s++) {
                 const bool longer = types[i] == BP_I32 && kind <= BP_REDUCE_PROD && s % 2;
                 const bp_dtype output = kind >= BP_REDUCE_ARGMAX || longer ? BP_I64 : types[i];
                 check_reduction((bp_reduce_kind)kind, types[i], output, &some_shapes[s], number++);
@@ -208,6 +214,9 @@ static void test_long(void **state) {
     for (int i = 0; i < 2; i++) {
         for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
             const shapes s = longer[i];
+            if (refused(BP_F32, kind)) {
+                continue;
+            }
             check_reduction((bp_reduce_kind)kind, BP_F32, kind >= BP_REDUCE_ARGMAX ? BP_I64 : BP_F32, &s, 0);
         }
     }
@@ -288,8 +297,8 @@ static void test_softmax(void **state) {
     (void)state;
     test_device_need();
     for (int i = 0; i < 4; i++) {
-        for (int kind = 0; kind <= BP_LOG_SOFTMAX; kind++) {
-            for (int s = 0; s < 5; s++) {
+        for (int kind = 0; kind <= BP_LOG_SOFTMAX && !refused(types[i], BP_REDUCE_SUM); kind++) {
+            for (int s = 0; s < 6; s++) {
                 check_softmax((bp_softmax_kind)kind, types[i], &some_shapes[s], number++);
             }
         }
