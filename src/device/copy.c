@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    PIECE = 32 << 20, /* bytes of a copy between devices that are on the host at once */
+    PIECE = 8 << 20,  /* bytes of a copy between devices that are on the host at once */
     SHORT_RUN = 1024, /* bytes; shorter runs of host memory are gathered */
     FEW_RUNS = 8,     /* so many runs are never gathered */
 };

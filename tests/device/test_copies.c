@@ -21,8 +21,8 @@ static void test_large_copies(void **state) {
         copy_and_check(pairs[i][0], pairs[i][1], BP_F32, 2, (int64_t[]){rows, 1203}, true);
     }
     /* More than a piece of a copy between devices, and slices that are more than one. */
-    copy_and_check("other", "fake", BP_C128, 3, (int64_t[]){2, 5, 220000}, false);
-    copy_and_check("fake:0", "fake:1", BP_C128, 2, (int64_t[]){3, 750000}, tested_slowly());
+    copy_and_check("other", "fake", BP_C128, 3, (int64_t[]){2, 5, 110000}, false);
+    copy_and_check("fake:0", "fake:1", BP_C128, 2, (int64_t[]){3, 180000}, tested_slowly());
 }
 
 /* With a queue of the program, the call returns before anything was copied. */
