@@ -29,6 +29,7 @@ SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
+    "providers/opencl": ["providers/clblast"],
 }
 # The benchmarks of convolutions and of passes call oneDNN directly, as their peer.
 PEERS = {"bench/conv": "providers/onednn/api.h", "bench/passes": "providers/onednn/api.h"}
