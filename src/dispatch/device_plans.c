@@ -52,6 +52,7 @@ typedef struct on_device {
     bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
     int32_t place;
+    uint32_t process; /* number of forks when it was made */
     bp_op op;
     char text[128]; /* the problem, for messages */
 } on_device;
@@ -85,7 +86,9 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 
 static void destroy(bp_prepared *self) {
     on_device *o = (on_device *)self;
-    o->inner->destroy(o->inner);
+    if (o->process == *bp__fork_count()) { /* a child leaves what belongs to the parent's driver */
+        o->inner->destroy(o->inner);
+    }
     bp__free(o);
 }
 
@@ -99,6 +102,7 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
         .struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy, .workspace = inner->workspace};
     o->inner = inner;
     o->place = problem->place;
+    o->process = *bp__fork_count();
     o->op = (bp_op)problem->op;
     bp__copy_text(o->text, sizeof o->text, text);
     *prepared = &o->base;
@@ -114,6 +118,21 @@ double bp__transfer_cost_ns(const bp_problem *problem) {
     const bp_device_info *device = bp__device_facts(problem->place);
     const double each = device && device->bandwidth_gb_s > 0 ? 1.0 / device->bandwidth_gb_s : NS_PER_BYTE;
     return COPY_NS + 2 * noted_bytes * each;
+}
+
+void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why) {
+    char text[320], time[32];
+    for (int i = 0; i < choice->count; i++) {
+        bp_verdict *v = &choice->offers[i].verdict;
+        if (v->reason == BP_REASON_ACCEPTED) {
+            v->cost_ns += copies_ns;
+            snprintf(text, sizeof text, "%s%son the host; copies of the operands take about %s", v->text,
+                     *v->text ? "; " : "", bp__duration(copies_ns, time, sizeof time));
+            bp__copy_text(v->text, sizeof v->text, text);
+        }
+    }
+    bp__text_addf(&choice->decision, "; the host runs it on copies (dispatch.transfer=allow), because on %s %s",
+                  bp__device_facts(place)->id, why);
 }
 
 typedef struct transferred {

@@ -299,6 +299,8 @@ void bp__policy_on_device(bp_policy *policy); /* switches off what works on the 
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
 bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
+/* Adds to the accepted offers of the host what copies take, and to the decision why no candidate of the device runs. */
+void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why);
 /* Returns the expected time of copying the operands of the problem that this thread made last. */
 double bp__transfer_cost_ns(const bp_problem *problem);
 
@@ -432,8 +434,8 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
 /* Returns a composed plan in the same way. Its key begins with a byte of 0, which no problem's key does. */
 typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, const void *context);
-bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
-                                 bool *fresh);
+bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
+                                 const void *context, bool *fresh);
 void bp__cache_reset(void);
 /* Returns a number that changes when older plans become invalid: after a cleared cache, a new library list or a fork.
  */

@@ -171,15 +171,35 @@ static void test_two_devices_ended(void **state) {
     bp__cl_loaded.SetUserEventStatus(failed, -77);
     void *good = wait_for(&b, ended);
     test_cl_done(good);
-    void *bad = wait_for(&b, failed);
-    assert_true(test_cl_wait(bad) < 0);
-    runtime->event_release(bad);
+    void *event, *bad = failed;
+    assert_int_equal(runtime->wait(b.queue, 1, &bad, &event), BP_E_DEVICE);
+    assert_contains(test_cl_error, "a command to wait for has failed");
     bp__cl_loaded.ReleaseEvent(ended);
     bp__cl_loaded.ReleaseEvent(failed);
     test_queue_free(&b);
 }
 
 /* ---- Failures ---- */
+
+/* The event of another device fails while a queue waits for it. */
+static void test_two_devices_failing(void **state) {
+    (void)state;
+    test_cl_need(2);
+    int value = 1, result = 9;
+    test_queue b = test_queue_new(1, 0);
+    void *base = test_cl_memory(&b, &value, sizeof value);
+    cl_event gate = gate_of(0);
+    void *waited = wait_for(&b, gate);
+    void *read = copy(&b, BP_TRANSFER_READ, &result, base, sizeof result);
+    open_gate(gate, -77);
+    assert_true(test_cl_wait(read) < 0);
+    assert_true(test_cl_wait(waited) < 0);
+    assert_int_equal(result, 9);
+    runtime->event_release(waited);
+    runtime->event_release(read);
+    runtime->release(test_cl_devices[1], base);
+    test_queue_free(&b);
+}
 
 static void test_failing_event(void **state) {
     (void)state;
@@ -307,11 +327,17 @@ static void test_map(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gate),          cmocka_unit_test(test_gate_of_another_queue),
-        cmocka_unit_test(test_mark),          cmocka_unit_test(test_many_events),
-        cmocka_unit_test(test_two_devices),   cmocka_unit_test(test_two_devices_ended),
-        cmocka_unit_test(test_failing_event), cmocka_unit_test(test_timeout),
-        cmocka_unit_test(test_times),         cmocka_unit_test(test_map),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_gate_of_another_queue),
+        cmocka_unit_test(test_mark),
+        cmocka_unit_test(test_many_events),
+        cmocka_unit_test(test_two_devices),
+        cmocka_unit_test(test_two_devices_ended),
+        cmocka_unit_test(test_two_devices_failing),
+        cmocka_unit_test(test_failing_event),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_map),
     };
     return cmocka_run_group_tests_name("events", tests, test_cl_setup, test_cl_teardown);
 }

@@ -298,7 +298,8 @@ static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
         return bp__fail_memory(size, "a contraction");
     }
     put_request(&k, r, &policies);
-    bp_status status = bp__cache_get_composed(plan, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
+    bp_status status =
+        bp__cache_get_composed(plan, r->problem.place, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
     if (k.bytes != near) {
         bp__free(k.bytes);
     }

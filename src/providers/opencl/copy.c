@@ -14,6 +14,9 @@ BP__CL_SOURCE(copy);
 /* Numbers of commands up to which no kernel is used. */
 enum { PIECES_WITHIN_DEVICE = 4, PIECES_WITH_HOST = 32 };
 
+/* Work items of a group. If drivers chose it by the range, PoCL would compile the kernel again for each size. */
+enum { GROUP = 64 };
+
 /* One call. Bases are a cl_mem or, for the host, an address. */
 typedef struct copy_job {
     const bp__cl_queue *queue;
@@ -105,7 +108,7 @@ static bp_status copy_rectangles(const copy_job *job, const bp__cl_layout *layou
 typedef struct kernel_layout {
     cl_ulong size[BP_TRANSFER_MAX_NDIM];
     int64_t dst[BP_TRANSFER_MAX_NDIM], src[BP_TRANSFER_MAX_NDIM];
-    cl_ulong dimensions;
+    cl_ulong dimensions, units;
 } kernel_layout;
 
 /* Returns the largest unit, in bytes, in which all sizes, offsets and strides are whole numbers. */
@@ -118,24 +121,23 @@ static uint64_t unit_of(const bp__cl_layout *layout) {
     return bits & -bits;
 }
 
-static const char *options_of(uint64_t unit) {
-    return unit == 16  ? "-DUNIT=ulong2"
-           : unit == 8 ? "-DUNIT=ulong"
-           : unit == 4 ? "-DUNIT=uint"
-           : unit == 2 ? "-DUNIT=ushort"
-                       : "-DUNIT=uchar";
+static void write_options(uint64_t unit, uint64_t units, char *text, size_t size) {
+    const char *type = unit == 16  ? "ulong2"
+                       : unit == 8 ? "ulong"
+                       : unit == 4 ? "uint"
+                       : unit == 2 ? "ushort"
+                                   : "uchar";
+    snprintf(text, size, "-DUNIT=%s -DINDEX=%s", type, units <= UINT32_MAX ? "uint" : "ulong");
 }
 
-/* Adds the units of a run as the last dimension. If all dimensions are taken, the layout keeps its runs and is refused.
- */
-static bool to_units(const bp__cl_layout *layout, uint64_t unit, kernel_layout *units, size_t range[2]) {
+/* Adds the units of a run as the last dimension. Returns false if all dimensions are taken. */
+static bool to_units(const bp__cl_layout *layout, uint64_t unit, kernel_layout *units) {
     uint64_t run = layout->run / unit;
     int ndim = layout->ndim;
     if (run > 1 && ndim == BP_TRANSFER_MAX_NDIM) {
         return false;
     }
-    *units = (kernel_layout){.dimensions = (cl_ulong)ndim};
-    range[1] = 1;
+    *units = (kernel_layout){.dimensions = (cl_ulong)ndim, .units = bp__cl_layout_bytes(layout) / unit};
     for (int i = 0; i < ndim; i++) {
         units->size[i] = layout->size[i];
         units->dst[i] = layout->dst_stride[i] / (int64_t)unit;
@@ -146,39 +148,37 @@ static bool to_units(const bp__cl_layout *layout, uint64_t unit, kernel_layout *
         units->dst[ndim] = units->src[ndim] = 1;
         units->dimensions++;
     }
-    for (cl_ulong i = 0; i + 1 < units->dimensions; i++) {
-        range[1] *= units->size[i];
-    }
-    range[0] = units->size[units->dimensions - 1];
     return true;
 }
 
 static bp_status run_kernel(const copy_job *job, cl_kernel kernel, const bp__cl_layout *layout, uint64_t unit,
-                            const kernel_layout *units, const size_t range[2], cl_event *event) {
+                            const kernel_layout *units, cl_event *event) {
     const bp__cl_api *cl = job->cl;
     cl_mem dst = job->dst, src = job->src;
     cl_ulong dst_first = layout->dst / unit, src_first = layout->src / unit;
+    const size_t group = GROUP, range = (units->units + GROUP - 1) / GROUP * GROUP;
     cl_int code = cl->SetKernelArg(kernel, 0, sizeof dst, &dst);
     code = code ? code : cl->SetKernelArg(kernel, 1, sizeof dst_first, &dst_first);
     code = code ? code : cl->SetKernelArg(kernel, 2, sizeof src, &src);
     code = code ? code : cl->SetKernelArg(kernel, 3, sizeof src_first, &src_first);
     code = code ? code : cl->SetKernelArg(kernel, 4, sizeof *units, units);
-    code = code ? code : cl->EnqueueNDRangeKernel(job->queue->native, kernel, 2, NULL, range, NULL, 0, NULL, event);
+    code = code ? code : cl->EnqueueNDRangeKernel(job->queue->native, kernel, 1, NULL, &range, &group, 0, NULL, event);
     return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy with a kernel");
 }
 
 /* Copies within the device. */
 static bp_status copy_by_kernel(const copy_job *job, const bp__cl_layout *layout, cl_event *event) {
     uint64_t unit = unit_of(layout);
+    char options[64];
     kernel_layout units;
-    size_t range[2];
     bp__cl_program *program;
     cl_int code;
-    if (!to_units(layout, unit, &units, range)) {
+    if (!to_units(layout, unit, &units)) {
         bp__cl_rectangle rectangle = bp__cl_rectangle_of(layout);
         return copy_rectangles(job, layout, &rectangle, event);
     }
-    bp_status status = bp__cl_program_get(job->queue->device, bp__cl_source_copy, options_of(unit), &program);
+    write_options(unit, units.units, options, sizeof options);
+    bp_status status = bp__cl_program_get(job->queue->device, bp__cl_source_copy, options, &program);
     if (status != BP_OK) {
         return status;
     }
@@ -186,7 +186,7 @@ static bp_status copy_by_kernel(const copy_job *job, const bp__cl_layout *layout
     if (!kernel) {
         return fail(job, code, "clCreateKernel");
     }
-    status = run_kernel(job, kernel, layout, unit, &units, range, event);
+    status = run_kernel(job, kernel, layout, unit, &units, event);
     job->cl->ReleaseKernel(kernel);
     return status;
 }

@@ -1,71 +1,57 @@
 /* events.c - marks, waits, maps, and the states and times of events.
  *
- * The runtime's event is a cl_event with a reference. OpenCL lets a queue wait only for events of its own context. An
- * event of another one is therefore represented by a user event, which a callback completes. */
+ * The runtime's event is a cl_event with a reference. */
+#include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 
 #include <time.h>
 
 /* ---- Waits ---- */
 
-/* The driver calls this when the foreign event has ended. `user` is our user event. */
-static void complete(cl_event foreign, cl_int status, void *user) {
-    (void)foreign;
-    bp__cl_loaded.SetUserEventStatus(user, status < 0 ? status : BP__CL_COMPLETE);
-    bp__cl_loaded.ReleaseEvent(user);
-}
-
-/* Sets *event to an event of the device's context that completes with `foreign`, with a reference. */
-static bp_status bridge(const bp__cl_device *device, cl_event foreign, cl_event *event) {
-    cl_int code;
-    *event = device->cl->CreateUserEvent(device->context, &code);
-    if (!*event) {
-        return bp__cl_fail(device->host, code, "clCreateUserEvent");
-    }
-    device->cl->RetainEvent(*event); /* for the callback */
-    code = device->cl->SetEventCallback(foreign, BP__CL_COMPLETE, complete, *event);
-    if (code != BP__CL_SUCCESS) {
-        device->cl->SetUserEventStatus(*event, code);
-        device->cl->ReleaseEvent(*event);
-        device->cl->ReleaseEvent(*event);
-        return bp__cl_fail(device->host, code, "clSetEventCallback");
-    }
-    return BP_OK;
-}
-
-/* Sets *usable to an event that the device's queues can wait for, with a reference. */
+/* Sets *usable to an event that the device's queues can wait for, with a reference: the event itself, or a user event
+ * that is to be linked to it. Drivers ignore an event that has failed before the wait for it is enqueued, so that the
+ * wait is refused. */
 static bp_status usable_event(const bp__cl_device *device, cl_event event, cl_event *usable) {
     cl_context context = NULL;
+    int64_t failure = 0;
     cl_int code = device->cl->GetEventInfo(event, BP__CL_EVENT_CONTEXT, sizeof context, &context, NULL);
-    if (code != BP__CL_SUCCESS) {
-        return bp__cl_fail(device->host, code, "clGetEventInfo");
+    if (code == BP__CL_SUCCESS && bp__cl_event_state(event, &failure) == BP_EVENT_FAILED) {
+        return bp__cl_fail(device->host, (cl_int)failure, "a command to wait for has failed");
     }
-    if (context != device->context) {
-        return bridge(device, event, usable);
-    }
-    device->cl->RetainEvent(event);
     *usable = event;
-    return BP_OK;
+    if (code == BP__CL_SUCCESS && context != device->context) {
+        *usable = device->cl->CreateUserEvent(device->context, &code);
+    } else if (code == BP__CL_SUCCESS) {
+        code = device->cl->RetainEvent(event);
+    }
+    return code == BP__CL_SUCCESS ? BP_OK : bp__cl_fail(device->host, code, "an event to wait for");
 }
 
 enum { WAITS_AT_ONCE = 16 };
 
 /* Makes the queue's next commands wait for a few events. */
 static bp_status wait_for(const bp__cl_queue *queue, int count, void *const *events, cl_event *last) {
-    const bp__cl_device *device = queue->device;
+    const bp__cl_api *cl = queue->device->cl;
     cl_event list[WAITS_AT_ONCE];
     bp_status status = BP_OK;
     int ready = 0;
     while (status == BP_OK && ready < count) {
-        status = usable_event(device, events[ready], &list[ready]);
+        status = usable_event(queue->device, events[ready], &list[ready]);
         ready += status == BP_OK;
     }
     if (status == BP_OK) {
-        cl_int code = device->cl->EnqueueBarrierWithWaitList(queue->native, (cl_uint)count, list, last);
-        status = code == BP__CL_SUCCESS ? BP_OK : bp__cl_fail(device->host, code, "clEnqueueBarrierWithWaitList");
+        cl_int code = cl->EnqueueBarrierWithWaitList(queue->native, (cl_uint)count, list, last);
+        status =
+            code == BP__CL_SUCCESS ? BP_OK : bp__cl_fail(queue->device->host, code, "clEnqueueBarrierWithWaitList");
     }
     for (int i = 0; i < ready; i++) {
-        device->cl->ReleaseEvent(list[i]);
+        if (status == BP_OK && list[i] != events[i]) {
+            status = bp__cl_bridge_add(queue->device->state->bridge, events[i], list[i]);
+        }
+        if (status != BP_OK && list[i] != events[i]) {
+            cl->SetUserEventStatus(list[i], BP__CL_OUT_OF_RESOURCES); /* nothing may wait for it for ever */
+        }
+        cl->ReleaseEvent(list[i]);
     }
     return status;
 }
@@ -84,9 +70,11 @@ bp_status bp__cl_wait(void *opaque, int count, void *const *events, void **event
         bool is_last = done + some == count;
         status = wait_for(queue, some, events + done, is_last ? &last : NULL);
     }
+    queue->device->cl->Flush(queue->native); /* also if a later command failed: the earlier ones are enqueued */
     if (status == BP_OK) {
-        queue->device->cl->Flush(queue->native);
         *event = last;
+    } else if (last) {
+        queue->device->cl->ReleaseEvent(last);
     }
     return status;
 }
@@ -128,25 +116,28 @@ bp_event_state bp__cl_event_state(void *event, int64_t *code) {
     return state == BP__CL_COMPLETE ? BP_EVENT_DONE : BP_EVENT_PENDING;
 }
 
-static int64_t now(void) {
+int64_t bp__cl_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* OpenCL has no wait with a time limit, so the event is asked again and again. The pauses grow with the time that has
- * passed, so that they add little to it, and not beyond a millisecond. */
-static bp_event_state poll_until(void *event, int64_t timeout_ns, int64_t *code) {
+int64_t bp__cl_pause(int64_t passed_ns) {
     enum { LONGEST_NS = 1000000, SHORTEST_NS = 20000, PART = 16 };
-    int64_t start = now();
+    int64_t pause = passed_ns / PART;
+    return pause < SHORTEST_NS ? SHORTEST_NS : pause > LONGEST_NS ? LONGEST_NS : pause;
+}
+
+/* OpenCL has no wait with a time limit, so the event is asked for its state again and again. */
+static bp_event_state poll_until(void *event, int64_t timeout_ns, int64_t *code) {
+    int64_t start = bp__cl_now();
     for (;;) {
         bp_event_state state = bp__cl_event_state(event, code);
-        int64_t passed = now() - start;
+        int64_t passed = bp__cl_now() - start;
         if (state != BP_EVENT_PENDING || passed >= timeout_ns) {
             return state;
         }
-        int64_t pause = passed / PART < SHORTEST_NS ? SHORTEST_NS : passed / PART;
-        pause = pause < LONGEST_NS ? pause : LONGEST_NS;
+        int64_t pause = bp__cl_pause(passed);
         pause = pause < timeout_ns - passed ? pause : timeout_ns - passed;
         nanosleep(&(struct timespec){.tv_nsec = (long)pause}, NULL);
     }

@@ -51,7 +51,8 @@ typedef struct bp__cl_step {
     bp__cl_program *program;
     const char *kernel; /* static text */
     cl_uint dimensions;
-    size_t global[3], local[3]; /* local[0] 0: the driver chooses the size of groups */
+    size_t global[3], local[3]; /* local[0] 0: the driver chooses the size of groups. PoCL then compiles the kernel
+                                 * again for each size that it chooses, which takes 0.1 s and more */
     int argument_count;
     bp__cl_argument argument[BP__CL_ARGUMENTS_MOST];
 } bp__cl_step;

@@ -2,6 +2,7 @@
  *
  * The list is made once, when the runtime is opened, in the order of the loader and of the drivers, so that an index
  * means the same device until the runtime is closed. */
+#include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 
 #include <string.h>
@@ -74,6 +75,7 @@ static bp_status open_runtime(const bp_host *host, void **state) {
     *fresh = (bp__cl_state){.host = host, .cl = &bp__cl_loaded, .entries = entries};
     pthread_mutex_init(&fresh->mutex, NULL);
     status = find_devices(fresh);
+    status = status == BP_OK ? bp__cl_bridge_new(host, fresh->cl, &fresh->bridge) : status;
     if (status != BP_OK) {
         free_state(fresh);
         return status;
@@ -82,8 +84,13 @@ static bp_status open_runtime(const bp_host *host, void **state) {
     return BP_OK;
 }
 
-static void close_runtime(void *state, int forked) {
-    (void)forked; /* nothing of the driver is released here */
+static void close_runtime(void *opaque, int forked) {
+    bp__cl_state *state = opaque;
+    if (forked) {
+        bp__cl_bridge_forget(state->bridge);
+    } else {
+        bp__cl_bridge_free(state->bridge);
+    }
     free_state(state);
 }
 

@@ -20,6 +20,7 @@ struct bp__cl_state {
     int count;
     bp__cl_entry *entries;
     pthread_mutex_t mutex; /* guards the entries' facts */
+    struct bp__cl_bridge *bridge;
 };
 
 /* The functions of the library, and the host. They stay the same for the whole process, because the library is never
@@ -37,6 +38,12 @@ void bp__cl_forget_entry(const bp_host *host, bp__cl_entry *entry);
 
 /* Frees the programs of a device. */
 void bp__cl_programs_free(bp__cl_device *device);
+
+/* Returns the time of a monotonic clock, in ns. */
+int64_t bp__cl_now(void);
+/* Returns for how long to pause between two looks at an event, for which a thread has waited for some time: a part of
+ * it, so that pauses add little to it, and at most a millisecond. */
+int64_t bp__cl_pause(int64_t passed_ns);
 
 /* Functions of bp_runtime. */
 bp_status bp__cl_device_open(void *state, int index, void *context, void **device);

@@ -8,7 +8,8 @@ enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL), NAME(WIDTH) = 2 * NAME(LANES) 
 
 /* ---- Products ---- */
 
-/* One tile: c = c * factor + a * b, or a * b without a factor. */
+/* One tile: c = c * factor + a * b, or a * b without a factor; `inner` is not 0. Sums without a factor begin with a
+ * product: to set as many registers to zero as a tile has takes longer. */
 INLINE void NAME(tile)(int rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
                        const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
     VECTOR sum[ROWS][2];
@@ -17,10 +18,11 @@ INLINE void NAME(tile)(int rows, int64_t inner, const NAME(number) * a, int64_t 
         UNROLL
         for (int v = 0; v < 2; v++) {
             const int at = v * NAME(LANES);
-            sum[i][v] = factor ? NAME(load)(c + i * NAME(WIDTH) + at) * NAME(load)(factor + at) : SPLAT(0);
+            sum[i][v] = factor ? NAME(load)(c + i * NAME(WIDTH) + at) * NAME(load)(factor + at)
+                               : SPLAT(a[i * a_row]) * NAME(load)(b + at);
         }
     }
-    for (int64_t k = 0; k < inner; k++) {
+    for (int64_t k = factor ? 0 : 1; k < inner; k++) {
         const VECTOR first = NAME(load)(b + k * NAME(WIDTH)), second = NAME(load)(b + k * NAME(WIDTH) + NAME(LANES));
         UNROLL
         for (int i = 0; i < rows; i++) {
@@ -51,32 +53,55 @@ static void NAME(edge)(int rows, int64_t inner, const NAME(number) * a, int64_t 
     }
 }
 
-static void NAME(product)(int64_t rows, int64_t inner, const void *of_a, int64_t a_row, int64_t a_inner, const void *b,
-                          void *of_c, const void *factor) {
-    const NAME(number) *a = of_a;
-    NAME(number) *c = of_c;
+/* c = c * factor, or 0 without a factor. */
+static void NAME(scale_rows)(int64_t rows, NAME(number) * c, const NAME(number) * factor) {
+    for (int64_t i = 0; i < rows * 2; i++) {
+        NAME(number) *at = c + i * NAME(LANES);
+        NAME(store)(at, factor ? NAME(load)(at) * NAME(load)(factor + i % 2 * NAME(LANES)) : SPLAT(0));
+    }
+}
+
+INLINE void NAME(tiles)(int64_t rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
+                        const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
     int64_t i = 0;
     for (; rows - i >= ROWS; i += ROWS) {
-        if (a_inner == 1) {
-            NAME(tile)(ROWS, inner, a + i * a_row, a_row, 1, b, c + i * NAME(WIDTH), factor);
-        } else if (a_row == 1) {
-            NAME(tile)(ROWS, inner, a + i, 1, a_inner, b, c + i * NAME(WIDTH), factor);
-        } else {
-            NAME(tile)(ROWS, inner, a + i * a_row, a_row, a_inner, b, c + i * NAME(WIDTH), factor);
-        }
+        NAME(tile)(ROWS, inner, a + i * a_row, a_row, a_inner, b, c + i * NAME(WIDTH), factor);
     }
     if (i < rows) {
         NAME(edge)((int)(rows - i), inner, a + i * a_row, a_row, a_inner, b, c + i * NAME(WIDTH), factor);
     }
 }
 
+/* Calls them with strides of 1 as constants, as `factor` is if that of the caller is. */
+INLINE void NAME(tiles_of)(int64_t rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
+                           const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
+    if (a_inner == 1) {
+        NAME(tiles)(rows, inner, a, a_row, 1, b, c, factor);
+    } else if (a_row == 1) {
+        NAME(tiles)(rows, inner, a, 1, a_inner, b, c, factor);
+    } else {
+        NAME(tiles)(rows, inner, a, a_row, a_inner, b, c, factor);
+    }
+}
+
+static void NAME(product)(int64_t rows, int64_t inner, const void *a, int64_t a_row, int64_t a_inner, const void *b,
+                          void *c, const void *factor) {
+    if (inner == 0) {
+        NAME(scale_rows)(rows, c, factor);
+    } else if (factor) {
+        NAME(tiles_of)(rows, inner, a, a_row, a_inner, b, c, factor);
+    } else {
+        NAME(tiles_of)(rows, inner, a, a_row, a_inner, b, c, NULL);
+    }
+}
+
 /* ---- Softmax of a panel ---- */
 
-/* Adds the bias, removes the keys behind the limits, and updates the greatest score of each lane. */
-INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
-                          VECTOR greatest[2]) {
+/* Adds the bias to keys [from, to), removes those behind the limits, and updates the greatest score of each lane. */
+INLINE void NAME(prepare_keys)(int64_t from, int64_t to, NAME(number) * scores, const NAME(number) * bias,
+                               const NAME(number) * limits, VECTOR greatest[2]) {
     const VECTOR none = SPLAT((REAL)-INFINITY);
-    for (int64_t k = 0; k < keys; k++) {
+    for (int64_t k = from; k < to; k++) {
         UNROLL
         for (int v = 0; v < 2; v++) {
             const int64_t at = k * NAME(WIDTH) + v * NAME(LANES);
@@ -96,19 +121,30 @@ INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number
     }
 }
 
+/* The same for all keys. Those before the least limit need no comparison. */
+INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
+                          VECTOR greatest[2]) {
+    int64_t open = keys;
+    for (int lane = 0; limits && lane < NAME(WIDTH); lane++) {
+        open = (int64_t)limits[lane] < open ? (int64_t)limits[lane] : open;
+    }
+    if (bias) {
+        NAME(prepare_keys)(0, open, scores, bias, NULL, greatest);
+    } else {
+        NAME(prepare_keys)(0, open, scores, NULL, NULL, greatest);
+    }
+    if (limits) {
+        NAME(prepare_keys)(open, keys, scores, bias, limits, greatest);
+    }
+}
+
 static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const void *limits, void *of_greatest,
                           void *of_sum, void *of_factor) {
     NAME(number) *scores = of_scores, *greatest = of_greatest, *sum = of_sum, *factor = of_factor;
     const VECTOR none = SPLAT((REAL)-INFINITY);
     VECTOR center[2] = {NAME(load)(greatest), NAME(load)(greatest + NAME(LANES))}, total[2] = {none, none};
     const VECTOR before[2] = {center[0], center[1]};
-    if (limits) {
-        NAME(prepare)(keys, scores, bias, limits, center);
-    } else if (bias) {
-        NAME(prepare)(keys, scores, bias, NULL, center);
-    } else {
-        NAME(prepare)(keys, scores, NULL, NULL, center);
-    }
+    NAME(prepare)(keys, scores, bias, limits, center);
     UNROLL
     for (int v = 0; v < 2; v++) {
         NAME(store)(greatest + v * NAME(LANES), center[v]);
@@ -140,10 +176,8 @@ static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const v
     NAME(number) *scores = of_scores;
     const VECTOR center[2] = {NAME(load)(logarithms), NAME(load)((const NAME(number) *)logarithms + NAME(LANES))};
     VECTOR unused[2] = {center[0], center[1]};
-    if (limits) {
+    if (bias || limits) {
         NAME(prepare)(keys, scores, bias, limits, unused);
-    } else if (bias) {
-        NAME(prepare)(keys, scores, bias, NULL, unused);
     }
     for (int64_t k = 0; k < keys; k++) {
         UNROLL
@@ -391,7 +425,18 @@ static double NAME(read)(const void *from) {
 
 static void NAME(set)(void *of_to, int64_t count, double value) {
     NAME(number) *to = of_to;
-    for (int64_t i = 0; i < count; i++) {
+    int64_t i = 0;
+    for (; i + NAME(LANES) <= count; i += NAME(LANES)) {
+        NAME(store)(to + i, SPLAT((REAL)value));
+    }
+    for (; i < count; i++) {
         to[i] = (REAL)value;
+    }
+}
+
+static void NAME(copy)(void *of_to, int64_t count, const double *from) {
+    NAME(number) *to = of_to;
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = (REAL)from[i];
     }
 }

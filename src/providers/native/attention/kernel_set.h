@@ -5,6 +5,13 @@
 
 #include <math.h>
 
+#include "providers/native/kernel_vector.h"
+
+#include "providers/native/half.h"
+#include "providers/native/kernel_convert.h"
+#include "providers/native/kernel_transpose.h"
+
+#define TRANSPOSE(v) _Generic((v), vector_f32 * : transpose_f32, vector_f64 * : transpose_f64)(v)
 #define TEMPLATE "providers/native/attention/kernel_element.h"
 #include "providers/native/kernel_each_type.h"
 
@@ -25,11 +32,14 @@
         .dots = dots_##type, .softmax_row = softmax_row_##type, .combine = combine_##type, .permit = permit_##type,    \
         .bias = bias_##type, .spread = spread_##type, .drop = drop_##type, .weigh = weigh_##type,                      \
         .slope = slope_##type, .merge = merge_##type, .scale = scale_##type, .slope_row = slope_row_##type,            \
-        .load = read_##type, .set = set_##type                                                                         \
+        .load = read_##type, .set = set_##type, .copy = copy_##type                                                    \
     }
 const bp__attention_numbers NUMBERS[BP__ATTENTION_NUMBERS] = {NUMBER_KERNELS(f32), NUMBER_KERNELS(f64)};
 
 #define ELEMENT_KERNELS(type)                                                                                          \
-    { .element = sizeof(element_##type), .widen = widen_block_##type, .narrow = narrow_block_##type }
+    {                                                                                                                  \
+        .element = sizeof(element_##type), .widen = widen_block_##type, .narrow = narrow_block_##type,                 \
+        .pack = pack_##type, .unpack = unpack_##type                                                                   \
+    }
 const bp__attention_elements ELEMENTS[BP__ATTENTION_DTYPES] = {ELEMENT_KERNELS(f16), ELEMENT_KERNELS(bf16),
                                                                ELEMENT_KERNELS(f32), ELEMENT_KERNELS(f64)};

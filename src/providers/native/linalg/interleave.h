@@ -1,5 +1,5 @@
 /* interleave.h - template: copies matrices between memory and the interleaved layout, and fills or checks interleaved
- * matrices. Parameters are those of interleaved_kernels.h, and PART_LANES.
+ * matrices. Parameters are those of interleaved_kernels.h.
  *
  * If memory is contiguous along rows, along columns, or as a whole, vectors of each lane's matrix are loaded and
  * transposed in registers. Otherwise elements are copied one by one.
@@ -7,34 +7,6 @@
 #define ELEMENT_BYTES ((int64_t)(PARTS * sizeof(REAL)))
 
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-
-/* Transposes VL vectors of VL lanes in place: exchanges blocks at distances 1, 2, 4, ... */
-#define LOWER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) - (distance) : (lane))
-#define UPPER_LANE(lane, distance) ((lane) & (distance) ? VL + (lane) : (lane) + (distance))
-#define EXCHANGE_AT(distance)                                                                                          \
-    UNROLL                                                                                                             \
-    for (int i = 0; i < VL; i++) {                                                                                     \
-        if (!(i & (distance))) {                                                                                       \
-            const VECTOR low = v[i], high = v[i + (distance)];                                                         \
-            v[i] = __builtin_shufflevector(low, high, PART_LANES(LOWER_LANE, distance));                               \
-            v[i + (distance)] = __builtin_shufflevector(low, high, PART_LANES(UPPER_LANE, distance));                  \
-        }                                                                                                              \
-    }
-INLINE void NAME(transpose)(VECTOR *v) {
-    EXCHANGE_AT(1)
-#if VL > 2
-    EXCHANGE_AT(2)
-#endif
-#if VL > 4
-    EXCHANGE_AT(4)
-#endif
-#if VL > 8
-    EXCHANGE_AT(8)
-#endif
-}
-#undef LOWER_LANE
-#undef UPPER_LANE
-#undef EXCHANGE_AT
 
 /* Order in which a copy reads the elements in memory: line by line. Lines are the contiguous direction, if there is
  * one. */
@@ -108,7 +80,7 @@ INLINE void NAME(copy_run)(bool store, int lanes, const bp__interleaved_copy *t,
             const void *from = memory[i] + (size_t)done * sizeof(REAL);
             v[i] = store ? *at[i] : (VECTOR) * (const NAME(loose) *)from;
         }
-        NAME(transpose)(v);
+        OF_PART(transpose)(v);
         if (store) {
             UNROLL
             for (int lane = 0; lane < lanes; lane++) {

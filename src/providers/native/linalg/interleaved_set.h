@@ -5,6 +5,8 @@
 
 #include "interleaved_vector.h"
 
+#include "providers/native/kernel_transpose.h"
+
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)
 #define NAME(x) JOIN_(x, TYPE)
