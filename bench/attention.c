@@ -1,12 +1,15 @@
-/* attention.c - times attention of bf16 tensors against that of f32 tensors of the same shape, both with the switches
- * of "flash".
+/* attention.c - times attention of bf16 tensors, and of f32 tensors that may be rounded to bf16, against that of f32
+ * tensors of the same shape, all with the switches of "flash".
  *
- *     attention [--threads N] [--rounds N] [--size N]
+ *     attention [--threads N] [--rounds N] [--size N] [--kernels LENGTH]
  *
  * One item, 8 heads, rows of --size elements (default 64), 512, 2048 and 4096 queries and as many keys, causal or not.
  * Times are medians of interleaved rounds in milliseconds, with the quartiles. `gain` is the time of f32 divided by
- * that of bf16. `peak` is the rate of the products that f32 needs, relative to that of a loop of fused multiply-adds
- * without memory in the same rounds, on x86-64. Each line names what ran.
+ * that of bf16 and by that of rounded f32. `peak` is the rate of the products that f32 needs, relative to that of a
+ * loop of fused multiply-adds without memory in the same rounds, on x86-64. Each line names what ran.
+ *
+ * With --kernels, the kernels flash, mem_efficient and math run on f32 tensors of 128 queries and keys, twice as many,
+ * up to LENGTH. The last columns are bytes of the workspace, and of the four tensors.
  */
 #include "backplane.h"
 #include "timing.h"
@@ -15,7 +18,7 @@
 #include <immintrin.h>
 #endif
 
-enum { HEADS = 8, VARIANTS = 2, TENSORS = 4, LOOPS = 100000, CHAINS = 16 };
+enum { HEADS = 8, VARIANTS = 3, TENSORS = 4, LOOPS = 100000, CHAINS = 16 };
 
 /* ---- Peak ---- */
 
@@ -58,7 +61,19 @@ static double peak_of(candidate *one) {
 
 /* ---- Attention ---- */
 
-static const bp_dtype dtypes[VARIANTS] = {BP_F32, BP_BF16};
+/* What is compared: a name, and a call. */
+typedef struct variant {
+    const char *name;
+    bp_dtype dtype;
+    const char *settings;
+} variant;
+
+#define FLASH "cuda.mem_efficient_sdp=false,cuda.math_sdp=false"
+static const variant types[VARIANTS] = {
+    {"f32", BP_F32, FLASH}, {"bf16", BP_BF16, FLASH}, {"f32 rounded", BP_F32, FLASH ",fp32_precision=bf16"}};
+static const variant kernels[VARIANTS] = {{"flash", BP_F32, FLASH},
+                                          {"mem_efficient", BP_F32, "cuda.flash_sdp=false,cuda.math_sdp=false"},
+                                          {"math", BP_F32, "cuda.flash_sdp=false,cuda.mem_efficient_sdp=false"}};
 
 typedef struct job {
     bp_plan *plan;
@@ -78,7 +93,8 @@ static void run(void *context) {
     check(bp_execute(j->plan, j->operands, NULL));
 }
 
-static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads) {
+static job job_of(const variant *of, int length, int size, bool causal, int threads) {
+    const bp_dtype dtype = of->dtype;
     const int64_t shape[] = {HEADS, length, size};
     const size_t count = (size_t)HEADS * (size_t)length * (size_t)size;
     job j = {0};
@@ -100,7 +116,7 @@ static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads
                                     .key = &views[1].tensor,
                                     .value = &views[2].tensor,
                                     .output = &views[3].tensor};
-    snprintf(text, sizeof text, "num_threads=%d,cuda.mem_efficient_sdp=false,cuda.math_sdp=false", threads);
+    snprintf(text, sizeof text, "num_threads=%d,%s", threads, of->settings);
     check(bp_options_new(&options, text));
     check(bp_attention_plan(&j.plan, options, &call));
     bp_options_release(options);
@@ -110,13 +126,20 @@ static job job_of(bp_dtype dtype, int length, int size, bool causal, int threads
     return j;
 }
 
+static void release(job *j) {
+    bp_plan_release(j->plan);
+    for (int t = 0; t < TENSORS; t++) {
+        free(j->memory[t]);
+    }
+}
+
 static void compare(int length, int size, bool causal, int threads, int rounds) {
     job jobs[VARIANTS];
     candidate list[VARIANTS + 1];
     const double chained = peak_of(&list[VARIANTS]);
     for (int i = 0; i < VARIANTS; i++) {
-        jobs[i] = job_of(dtypes[i], length, size, causal, threads);
-        list[i] = (candidate){.name = bp_dtype_name(dtypes[i]), .run = run, .context = &jobs[i]};
+        jobs[i] = job_of(&types[i], length, size, causal, threads);
+        list[i] = (candidate){.name = types[i].name, .run = run, .context = &jobs[i]};
     }
     timing_interleave(list, VARIANTS + (chained > 0), rounds, 2e7, threads);
     printf("%4d x %4d%s", length, length, causal ? ", causal:" : ":        ");
@@ -126,12 +149,10 @@ static void compare(int length, int size, bool causal, int threads, int rounds) 
         printf(" %s %8.3f [%.3f %.3f] %s %s,", list[i].name, timing_median(&list[i]) / 1e6,
                timing_quantile(&list[i], 0.25) / 1e6, timing_quantile(&list[i], 0.75) / 1e6, info.library,
                info.algorithm);
-        bp_plan_release(jobs[i].plan);
-        for (int t = 0; t < TENSORS; t++) {
-            free(jobs[i].memory[t]);
-        }
+        release(&jobs[i]);
     }
-    printf(" gain %.2f", timing_median(&list[0]) / timing_median(&list[1]));
+    printf(" gain %.2f and %.2f", timing_median(&list[0]) / timing_median(&list[1]),
+           timing_median(&list[0]) / timing_median(&list[2]));
     if (chained > 0) {
         const double pairs = causal ? 0.5 * length * (length + 1.) : (double)length * length;
         const double rate = 4. * HEADS * size * pairs / timing_median(&list[0]);
@@ -141,23 +162,46 @@ static void compare(int length, int size, bool causal, int threads, int rounds) 
     printf("\n");
 }
 
+/* Times the kernels at one length. */
+static void compare_kernels(int length, int size, int threads, int rounds) {
+    job jobs[VARIANTS];
+    candidate list[VARIANTS];
+    for (int i = 0; i < VARIANTS; i++) {
+        jobs[i] = job_of(&kernels[i], length, size, false, threads);
+        list[i] = (candidate){.name = kernels[i].name, .run = run, .context = &jobs[i]};
+    }
+    timing_interleave(list, VARIANTS, rounds, 2e7, threads);
+    for (int i = 0; i < VARIANTS; i++) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        bp_plan_describe(jobs[i].plan, &info);
+        printf("%5d %-13s %10.3f [%.3f %.3f] %11zu %10zu\n", length, kernels[i].name, timing_median(&list[i]) / 1e6,
+               timing_quantile(&list[i], 0.25) / 1e6, timing_quantile(&list[i], 0.75) / 1e6, info.workspace,
+               TENSORS * (size_t)HEADS * (size_t)length * (size_t)size * sizeof(float));
+        release(&jobs[i]);
+    }
+}
+
 int main(int argc, char **argv) {
-    int threads = 1, rounds = 21, size = 64;
+    int threads = 1, rounds = 21, size = 64, most = 0;
     for (int i = 1; i < argc; i += 2) {
         char *end;
-        int *number = strcmp(argv[i], "--threads") == 0  ? &threads
-                      : strcmp(argv[i], "--rounds") == 0 ? &rounds
-                      : strcmp(argv[i], "--size") == 0   ? &size
-                                                         : NULL;
+        int *number = strcmp(argv[i], "--threads") == 0   ? &threads
+                      : strcmp(argv[i], "--rounds") == 0  ? &rounds
+                      : strcmp(argv[i], "--size") == 0    ? &size
+                      : strcmp(argv[i], "--kernels") == 0 ? &most
+                                                          : NULL;
         if (i + 1 == argc || !number || (*number = timing_number(argv[i + 1], &end)) == 0) {
-            fprintf(stderr, "usage: attention [--threads N] [--rounds N] [--size N]\n");
+            fprintf(stderr, "usage: attention [--threads N] [--rounds N] [--size N] [--kernels LENGTH]\n");
             return 2;
         }
     }
     bp_machine_info machine = {.struct_size = sizeof machine};
     check(bp_machine(&machine));
     printf("%s, %d thread%s, 8 heads of size %d, ms\n", machine.cpu_model, threads, threads > 1 ? "s" : "", size);
-    for (int causal = 0; causal < 2; causal++) {
+    for (int length = 128; length <= most; length *= 2) {
+        compare_kernels(length, size, threads, rounds);
+    }
+    for (int causal = 0; causal < 2 && most == 0; causal++) {
         for (int length = 512; length <= 4096; length *= length == 512 ? 4 : 2) {
             compare(length, size, causal, threads, rounds);
         }

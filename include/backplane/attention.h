@@ -21,13 +21,24 @@
  * `seed`; the weight is dropped if the word is below dropout times 2^32. So the same weights are dropped by all
  * kernels and on any number of threads. L more calls of one item need an offset that is L larger.
  *
+ * With `pages`, key and value are pools of pages, which items share: pages x rows x heads x E, and ... x V; query is
+ * batch x heads x L x E. `pages` is batch x M, the pages of each item in their order, and `lengths` is batch, the
+ * number of keys of each item, which is at most M times the rows of a page. Both are I32 or I64, of any strides. Key j
+ * of an item is row j modulo (rows of a page) of page pages[item, j / (rows of a page)]. Pages behind the last key are
+ * not read, nor are their numbers. S is M times the rows of a page for the mask; with `is_causal`, score[j] is
+ * -infinity for j > lengths[item] - L + i, so that the last query sees all keys. Only FORWARD has pages. A number of a
+ * page that the pool does not have, or a length out of range, is BP_E_ARGUMENT when the call runs, and nothing is
+ * written then.
+ *
  * BACKWARD computes the gradients of a loss from `output_gradient`, with `output` and `logsumexp` as FORWARD wrote
  * them. A gradient has the shape of its tensor: over dimensions in which this was broadcast, it is summed. Gradients
- * that are NULL are not computed. There is no gradient by the mask.
+ * that are NULL are not computed. `mask_gradient` has the mask's type too; a mask of type BOOL has no gradient. Where
+ * the mask is -infinity, its gradient is 0.
  *
  * Kernels are algorithms: "flash" and "mem_efficient" need memory that does not grow with L times S, "math" keeps all
  * scores of an item for each thread. "flash_bf16" is flash for FORWARD of BF16 on processors with AVX512_BF16: it
- * rounds the weights to BF16 before it multiplies them by values, and denormal numbers count as 0. The settings of
+ * rounds the weights to BF16 before it multiplies them by values, and denormal numbers count as 0. Where
+ * mkldnn.matmul.fp32_precision is bf16, it also takes F32, and rounds query, key and value to BF16. The settings of
  * flash apply to it. The settings cuda.flash_sdp, cuda.mem_efficient_sdp, cuda.math_sdp, cuda.cudnn_sdp
  * and cuda.overrideable_sdp disable kernels, on all devices; the last one is for kernels with other names. If
  * cuda.sdp_priority was set, the first kernel of its list that accepts is chosen, otherwise the one with the lowest
@@ -43,9 +54,10 @@
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL; a mask with is_causal; dropout outside 0 to 1, or without a seed; a
- * scale that is not finite; a tensor that the pass does not have), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an
- * address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK,
- * BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * scale that is not finite; a tensor that the pass does not have; mask_gradient without a mask; pages without lengths,
+ * with BACKWARD, or out of range), BP_E_SHAPE,
+ * BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_ATTENTION_H
 #define BACKPLANE_ATTENTION_H
@@ -58,9 +70,10 @@ extern "C" {
 
 /* What a call computes, and the operands of its plan. */
 typedef enum bp_attention_pass {
-    BP_ATTENTION_FORWARD, /* {query, key, value, mask, seed, output, logsumexp} */
+    BP_ATTENTION_FORWARD, /* {query, key, value, mask, seed, output, logsumexp}; with pages {query, key, value, mask,
+                           * seed, pages, lengths, output, logsumexp} */
     BP_ATTENTION_BACKWARD /* {output_gradient, query, key, value, mask, seed, output, logsumexp, query_gradient,
-                           * key_gradient, value_gradient} */
+                           * key_gradient, value_gradient, mask_gradient} */
 } bp_attention_pass;
 
 /* One call. Members that are 0 or NULL are absent. FORWARD needs query, key, value and output; logsumexp is optional.
@@ -75,6 +88,8 @@ typedef struct bp_attention_call {
     const DLTensor *query, *key, *value, *mask, *seed;
     const DLTensor *output, *logsumexp;
     const DLTensor *output_gradient, *query_gradient, *key_gradient, *value_gradient;
+    const DLTensor *mask_gradient;   /* BACKWARD only; needs a mask */
+    const DLTensor *pages, *lengths; /* both or none */
 } bp_attention_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

@@ -47,8 +47,8 @@ typedef struct bp_plan bp_plan;
  * 64 bytes.
  *
  * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands; those of the operation and of
- * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue, because plans of the host accept
- * none, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the plan;
+ * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue or bp_exec.done if the plan is
+ * one of the host, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the plan;
  * BP_E_ARGUMENT for an operand packed for another plan or another position. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
@@ -65,7 +65,7 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  * both).
  *
  * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_UNSUPPORTED (a plan of
- * another operation); BP_E_NO_MEMORY. */
+ * another operation, or on a device); BP_E_NO_MEMORY. */
 BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
 BP_API void bp_packed_release(bp_packed *packed); /* NULL is allowed */
 

@@ -22,7 +22,9 @@ extern "C" {
  *
  * Elements outside X are 0. Operands: CONV {X, W, bias, Y}; CONV_INPUT {Y, W, bias, X}; CONV_WEIGHT {X, Y, W, bias}, or
  * {Y, X, W, bias} if `transposed`, with bias the sum of the second operand over items and positions. The bias may be
- * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN.
+ * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN. With
+ * `activation` (since 2.10), each element of that result becomes the function of the element; providers of older
+ * interfaces get no such problem.
  *
  * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
  * 0 in dimensions of size 1; those of the written operands do not overlap. The group's stride is that of the channel
@@ -38,7 +40,8 @@ typedef struct bp_conv_problem {
     int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
     int64_t bias; /* its stride */
     uint8_t has_bias, relu, transposed;
-    uint8_t reserved[5];
+    uint8_t activation; /* a bp_unary_kind; not with relu. BP_UNARY_COPY (0): none */
+    uint8_t reserved[4];
 } bp_conv_problem;
 
 /* Pooling of X to Y, or the gradient by X from that by Y, as pool.h describes both; I are the indices of maxima, of
@@ -125,10 +128,14 @@ typedef enum bp_attention_tensor {
     BP_ATTENTION_QUERY_GRADIENT,
     BP_ATTENTION_KEY_GRADIENT,
     BP_ATTENTION_VALUE_GRADIENT,
+    BP_ATTENTION_MASK_GRADIENT, /* since 2.8, as those below */
+    BP_ATTENTION_PAGES,
+    BP_ATTENTION_LENGTHS,
     BP_ATTENTION_TENSORS
 } bp_attention_tensor;
 
-/* Layout of one tensor: a matrix for each item of the batch. LOGSUMEXP has one column, SEED one row and no batch. */
+/* Layout of one tensor: a matrix for each item of the batch. LOGSUMEXP has one column, PAGES one row, LENGTHS one
+ * element, SEED one row and no batch. */
 typedef struct bp_attention_layout {
     uint32_t dtype; /* a bp_dtype; 0: the tensor is absent, and its address is NULL */
     uint32_t reserved;
@@ -138,14 +145,21 @@ typedef struct bp_attention_layout {
 
 /* Attention, as attention.h describes it; since 2.6. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
  * LOGSUMEXP}; ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT,
- * KEY_GRADIENT, VALUE_GRADIENT}.
+ * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}; ATTENTION_PAGED, since 2.8, {QUERY, KEY, VALUE, MASK, SEED, PAGES,
+ * LENGTHS, OUTPUT, LOGSUMEXP}.
  *
  * The batch is that of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one more
- * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0; the
- * strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are omitted, neighbours are merged if all
- * strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD QUERIES and the batch, too. Types are F16,
- * BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL, F32 or of the problem's type; SEED is
- * I64. */
+ * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0, that by
+ * the mask also over rows and columns; the strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are
+ * omitted, neighbours are merged if all strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD
+ * QUERIES and the batch, too. Types are F16, BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL,
+ * F32 or of the problem's type, MASK_GRADIENT of the
+ * mask's type, which is not BOOL; SEED is I64, PAGES and LENGTHS are I32 or I64.
+ *
+ * In ATTENTION_PAGED, KEY and VALUE are pools of POOL pages of PAGE_SIZE rows, KEY_PAGE and VALUE_PAGE elements from
+ * page to page. Key j of an item is row j modulo PAGE_SIZE of page PAGES[j / PAGE_SIZE]. KEYS is the most that an item
+ * can have; it has LENGTHS of them. With `causal`, row i uses the keys up to LENGTHS - QUERIES + i. The numbers in
+ * PAGES and LENGTHS are not checked before. */
 typedef struct bp_attention_problem {
     int64_t queries, keys;
     int64_t size, value_size; /* columns of QUERY and KEY, and of VALUE and OUTPUT */
@@ -155,6 +169,7 @@ typedef struct bp_attention_problem {
     uint8_t causal, reserved[3];
     int64_t batch_shape[BP_MAX_ATTENTION_NDIM];
     bp_attention_layout tensor[BP_ATTENTION_TENSORS];
+    int64_t page_size, pool, key_page, value_page; /* of ATTENTION_PAGED; otherwise 0 */
 } bp_attention_problem;
 
 typedef enum bp_rnn_mode { BP_RNN_TANH, BP_RNN_RELU, BP_RNN_LSTM, BP_RNN_GRU } bp_rnn_mode;

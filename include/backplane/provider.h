@@ -26,7 +26,8 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 9u
+#define BP_PROVIDER_ABI_MINOR 10u
+#define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
@@ -70,7 +71,7 @@ extern "C" {
     X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", norm) \
     X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm) \
     X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
-    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient", attention) \
+    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient,mask_gradient", attention) \
     X(38, RNN, "rnn", "input,weight_ih,weight_hh,weight_hr,bias_ih,bias_hh,initial_hidden,initial_cell,lengths", "output,final_hidden,final_cell,reserve", rnn) \
     X(39, RNN_BACKWARD, "rnn_backward", "output_gradient,final_hidden_gradient,final_cell_gradient,input,weight_ih,weight_hh,weight_hr,initial_hidden,initial_cell,lengths,output,reserve", "input_gradient,initial_hidden_gradient,initial_cell_gradient,weight_ih_gradient,weight_hh_gradient,weight_hr_gradient,bias_ih_gradient,bias_hh_gradient", rnn) \
     X(40, UNARY, "unary", "input", "output", elementwise)                                   \
@@ -81,7 +82,8 @@ extern "C" {
     X(45, SOFTMAX, "softmax", "input", "output", reduce)                                    \
     X(46, SOFTMAX_BACKWARD, "softmax_backward", "output,output_gradient", "input_gradient", reduce) \
     X(47, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
-    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm)
+    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm) \
+    X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention)
 /* clang-format on */
 
 typedef enum bp_op {

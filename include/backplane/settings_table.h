@@ -115,7 +115,7 @@
       "none inherits cudnn.fp32_precision; the default applies only if no parent setting is set.") \
     X(mkldnn_fp32_precision, 27, "mkldnn.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations on the CPU", \
       "For all CPU operations; none inherits fp32_precision.") \
-    X(mkldnn_matmul_fp32_precision, 28, "mkldnn.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "matmul and gemm in f32 on the CPU", \
+    X(mkldnn_matmul_fp32_precision, 28, "mkldnn.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "matmul, gemm and attention in f32 on the CPU", \
       "ieee refuses providers that round their inputs, tf32 and bf16 allow them; none inherits mkldnn.fp32_precision.") \
     X(mkldnn_conv_fp32_precision, 29, "mkldnn.conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions on the CPU", \
       "ieee refuses candidates with larger errors than a sum of products has, tf32 and bf16 allow rounding of inputs; none inherits mkldnn.fp32_precision.") \

@@ -170,7 +170,7 @@ def linear(
     bias: Any,
     output: Any,
     with_bias: bool,
-    relu: bool,
+    activation: Optional[str],
     settings: _Settings,
     explains: bool,
     /,
@@ -223,6 +223,8 @@ def attention(
     grad_output: Any,
     output: Any,
     logsumexp_: Any,
+    pages: Any,
+    lengths: Any,
     /,
     dropout_p: float,
     is_causal: bool,
@@ -234,6 +236,7 @@ def attention(
     out: Any,
     settings: _Settings,
     explains: bool = False,
+    mask_gradient: bool = False,
 ) -> Any: ...
 def layer_norm(
     pass_: int,

@@ -2,7 +2,7 @@
  * python/backplane/nn/. */
 #include "core.h"
 
-enum { RESULTS = 3, ARRAYS = 7 };
+enum { RESULTS = 4, ARRAYS = 9 };
 
 /* One call, from its arguments to its results. */
 typedef struct attention {
@@ -22,11 +22,11 @@ typedef struct attention {
 
 /* Takes the arrays that are not None. */
 static bool read_arrays(attention *of, PyObject *const arrays[ARRAYS], bool runs) {
-    static const char *const names[ARRAYS] = {"query",       "key",    "value",    "attn_mask",
-                                              "grad_output", "output", "logsumexp"};
+    static const char *const names[ARRAYS] = {"query",  "key",       "value", "attn_mask", "grad_output",
+                                              "output", "logsumexp", "pages", "lengths"};
     const DLTensor **const places[ARRAYS] = {
-        &of->call.query,           &of->call.key,    &of->call.value,    &of->call.mask,
-        &of->call.output_gradient, &of->call.output, &of->call.logsumexp};
+        &of->call.query,  &of->call.key,       &of->call.value, &of->call.mask,   &of->call.output_gradient,
+        &of->call.output, &of->call.logsumexp, &of->call.pages, &of->call.lengths};
     for (int i = 0; i < ARRAYS; i++) {
         if (arrays[i] == Py_None) {
             continue;
@@ -77,11 +77,12 @@ static bool place_output(attention *of, PyObject *out, bool logsumexp, bool runs
                                     bp_dtype_to_dlpack(dtype == BP_F64 ? BP_F64 : BP_F32), runs);
 }
 
-static bool place_gradients(attention *of, bool runs) {
-    const DLTensor *const inputs[RESULTS] = {of->call.query, of->call.key, of->call.value};
+/* Makes the gradients by query, key and value, and on demand that by the mask, which is not NULL then. */
+static bool place_gradients(attention *of, bool mask, bool runs) {
+    const DLTensor *const inputs[RESULTS] = {of->call.query, of->call.key, of->call.value, of->call.mask};
     const DLTensor **const places[RESULTS] = {&of->call.query_gradient, &of->call.key_gradient,
-                                              &of->call.value_gradient};
-    for (int i = 0; i < RESULTS; i++) {
+                                              &of->call.value_gradient, &of->call.mask_gradient};
+    for (int i = 0; i < (mask ? RESULTS : RESULTS - 1); i++) {
         if (!add_result(of, places[i], inputs[i]->ndim, inputs[i]->shape, inputs[i]->dtype, runs)) {
             return false;
         }
@@ -115,18 +116,19 @@ static PyObject *run(attention *of) {
 }
 
 PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names) {
-    static char *words[] = {"",          "",          "",          "",         "",           "",     "",
-                            "",          "dropout_p", "is_causal", "scale",    "enable_gqa", "seed", "offset",
-                            "logsumexp", "out",       "settings",  "explains", NULL};
+    static char *words[] = {"",     "",       "",          "",          "",          "",         "",
+                            "",     "",       "",          "dropout_p", "is_causal", "scale",    "enable_gqa",
+                            "seed", "offset", "logsumexp", "out",       "settings",  "explains", "mask_gradient",
+                            NULL};
     PyObject *arrays[ARRAYS], *scale, *out, *settings, *result = NULL;
-    int pass, logsumexp, explains = 0;
+    int pass, logsumexp, explains = 0, mask_gradient = 0;
     long long seed, offset;
     attention of = {.state = core_state_of(module), .call = {.struct_size = sizeof of.call}};
     core_leave_dropped();
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOOOOOOdpOpLLpOO|p:attention", words, &pass, &arrays[0],
-                                     &arrays[1], &arrays[2], &arrays[3], &arrays[4], &arrays[5], &arrays[6],
-                                     &of.call.dropout, &of.call.is_causal, &scale, &of.call.enable_gqa, &seed, &offset,
-                                     &logsumexp, &out, &settings, &explains)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOOOOOOOOdpOpLLpOO|pp:attention", words, &pass, &arrays[0],
+                                     &arrays[1], &arrays[2], &arrays[3], &arrays[4], &arrays[5], &arrays[6], &arrays[7],
+                                     &arrays[8], &of.call.dropout, &of.call.is_causal, &scale, &of.call.enable_gqa,
+                                     &seed, &offset, &logsumexp, &out, &settings, &explains, &mask_gradient)) {
         return NULL;
     }
     of.call.pass = (bp_attention_pass)pass; /* the package passes valid ones only */
@@ -146,7 +148,7 @@ PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names)
     of.call.seed = of.call.dropout > 0 ? &of.seed : NULL;
     if (core_options(of.state, settings, &of.options, &of.options_owner) && read_arrays(&of, arrays, !explains) &&
         (pass == BP_ATTENTION_FORWARD ? place_output(&of, out, logsumexp, !explains)
-                                      : place_gradients(&of, !explains))) {
+                                      : place_gradients(&of, mask_gradient && of.call.mask, !explains))) {
         result = explains ? core_explanation(of.state, explain, &of) : run(&of);
     }
     release(&of);

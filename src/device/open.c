@@ -55,9 +55,24 @@ static bool is_same(bp__device *device) {
            bp__text_equal(now.driver ? now.driver : "", listed->driver);
 }
 
+/* A runtime that does not open here is not tried again, except for lack of memory. */
+static bp_status open_owner(bp__device *device) {
+    bp_status status = open_runtime(device->owner);
+    if (status != BP_OK && status != BP_E_NO_MEMORY) {
+        bp__held_error held;
+        char reason[512];
+        bp__copy_text(reason, sizeof reason, bp_last_error());
+        bp__error_hold(&held);
+        bp__contact_forget(device->owner);
+        set_state(device, BP_DEVICE_BROKEN, reason);
+        bp__error_return(&held);
+    }
+    return status;
+}
+
 static bp_status open_device(bp__device *device, void *context) {
     void *handle = NULL;
-    BP__TRY(open_runtime(device->owner));
+    BP__TRY(open_owner(device));
     if (!is_same(device)) {
         bp__contact_forget(device->owner);
         set_state(device, BP_DEVICE_BROKEN, "the driver lists other devices than before; bp_reset() lists them again");

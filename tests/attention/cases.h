@@ -27,6 +27,7 @@ typedef struct attention_case {
     strided_tensor tensor[BP_ATTENTION_TENSORS];
     int64_t seed[2];
     double weight_error; /* relative, of each weight that the kernel rounds before it is multiplied by values */
+    bool rounds;         /* the kernel rounds query, key and value to bf16, from f32 */
     char text[256];
 } attention_case;
 

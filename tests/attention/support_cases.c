@@ -141,6 +141,7 @@ static void connect(attention_case *c) {
     call->query_gradient = tensor_of(c, BP_ATTENTION_QUERY_GRADIENT);
     call->key_gradient = tensor_of(c, BP_ATTENTION_KEY_GRADIENT);
     call->value_gradient = tensor_of(c, BP_ATTENTION_VALUE_GRADIENT);
+    call->mask_gradient = tensor_of(c, BP_ATTENTION_MASK_GRADIENT);
 }
 
 void attention_begin(attention_case *c, const attention_shape *shape) {
@@ -200,6 +201,11 @@ void attention_turn(attention_case *c) {
         strided_make(&c->tensor[BP_ATTENTION_QUERY_GRADIENT + i], c->shape.dtype, of->view.tensor.ndim, of->view.shape,
                      c->shape.compact);
     }
+    const strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
+    if (mask->memory && mask->dtype != BP_BOOL) {
+        strided_make(&c->tensor[BP_ATTENTION_MASK_GRADIENT], mask->dtype, mask->view.tensor.ndim, mask->view.shape,
+                     c->shape.compact);
+    }
     connect(c);
 }
 
@@ -223,13 +229,14 @@ void attention_run(attention_case *c, const char *settings) {
     bp_plan_info info = {.struct_size = sizeof info}; /* there is no plan for empty tensors */
     if (c->call.pass == BP_ATTENTION_FORWARD) {
         c->weight_error = bp_last_plan(&info) == BP_OK && strcmp(info.algorithm, "flash_bf16") == 0 ? 0x1p-8 : 0;
+        c->rounds = c->weight_error > 0 && c->shape.dtype == BP_F32;
     }
 }
 
 /* Bytes of all written tensors. */
 static char *results(const attention_case *c, size_t *size) {
     const int first = c->call.pass == BP_ATTENTION_FORWARD ? BP_ATTENTION_OUTPUT : BP_ATTENTION_QUERY_GRADIENT;
-    const int count = c->call.pass == BP_ATTENTION_FORWARD ? 2 : 3;
+    const int count = c->call.pass == BP_ATTENTION_FORWARD ? 2 : 4;
     char *all = NULL;
     *size = 0;
     for (int i = first; i < first + count; i++) {

@@ -38,6 +38,16 @@ typedef struct numbers {
     double *of[BP_ATTENTION_TENSORS];
 } numbers;
 
+/* Rounds a number of f32 to bf16, to nearest even. */
+static double rounded(double value) {
+    float x = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = isnan(x) ? bits : (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
 static numbers numbers_of(const attention_case *c) {
     numbers n = {{NULL}};
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
@@ -46,7 +56,8 @@ static numbers numbers_of(const attention_case *c) {
         n.of[i] = calloc((size_t)count + 1, sizeof(double));
         assert_non_null(n.of[i]);
         for (int64_t at = 0; at < count; at++) {
-            n.of[i][at] = strided_get(t, at);
+            const double value = strided_get(t, at);
+            n.of[i][at] = c->rounds && i <= BP_ATTENTION_VALUE ? rounded(value) : value;
         }
     }
     return n;
@@ -232,10 +243,23 @@ typedef struct sums {
     double *value, *bound;
 } sums;
 
-/* Adds what one row contributes to the gradients by query, key and value. */
+enum { GRADIENTS = 4 };
+
+/* Index in a mask of the element for a key. */
+static int64_t mask_index(const attention_case *c, const int64_t *item, int64_t query, int64_t key) {
+    const strided_tensor *t = &c->tensor[BP_ATTENTION_MASK];
+    const int64_t *size = &t->view.shape[t->view.tensor.ndim - 2];
+    return matrix_of(c, BP_ATTENTION_MASK, item) + (size[0] == 1 ? 0 : query) * size[1] + (size[1] == 1 ? 0 : key);
+}
+
+/* Adds what one row contributes to the gradients by query, key, value and mask. */
 static void add_row(const attention_case *c, const numbers *n, const int64_t *item, int64_t line, int64_t query,
-                    const row *r, sums of[3]) {
+                    const row *r, sums of[GRADIENTS]) {
     const attention_shape *s = &c->shape;
+    /* Each element of the mask's gradient is the sum of so many slopes. */
+    const int64_t scores = items_of(c) * s->queries * s->keys;
+    const int64_t masks = of[3].value ? strided_elements(&c->tensor[BP_ATTENTION_MASK]) : 0;
+    const int64_t terms = masks > 0 ? scores / masks : 0;
     const double scale = scale_of(s);
     const double eps = s->dtype == BP_F64 ? 0x1p-53 : 0x1p-24;
     const int64_t at_q = matrix_of(c, BP_ATTENTION_QUERY, item) + query * s->size,
@@ -265,9 +289,14 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
         }
         const double d = w * (slope - share) * scale;
         /* The kernel math does not use the output, whose rounding is in `share`, with that of its weights. */
-        const double error =
-            fabs(w * scale) * (size * (r->error + ((double)(s->value_size + s->queries * 8) + 8) * eps) +
-                               share_size * rounding(s->dtype) + share_error);
+        const double unscaled = fabs(w) * (size * (r->error + ((double)(s->value_size + s->queries * 8) + 8) * eps) +
+                                           share_size * rounding(s->dtype) + share_error);
+        const double error = fabs(scale) * unscaled;
+        if (of[3].value) {
+            const int64_t at = mask_index(c, item, query, j);
+            of[3].value[at] += w * (slope - share);
+            of[3].bound[at] += unscaled + eps * (double)terms * fabs(w) * size;
+        }
         for (int64_t e = 0; e < s->size; e++) {
             of[0].value[at_q + e] += d * k[e];
             of[0].bound[at_q + e] += error * fabs(k[e]);
@@ -278,16 +307,17 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
 }
 
 void attention_compare_gradients(const attention_case *c) {
-    static const char *const names[] = {"query", "key", "value"};
+    static const char *const names[GRADIENTS] = {"query", "key", "value", "mask"};
     const attention_shape *s = &c->shape;
-    sums of[3];
+    sums of[GRADIENTS] = {{NULL, NULL}};
+    const int count = c->call.mask_gradient ? GRADIENTS : GRADIENTS - 1;
     row r = {.weight = malloc((size_t)(s->keys + 1) * sizeof(double))};
     int64_t item[BP_MAX_NDIM] = {0};
     numbers n = numbers_of(c);
     assert_non_null(r.weight);
-    for (int i = 0; i < 3; i++) {
-        const int64_t count = strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]);
-        of[i] = (sums){calloc((size_t)count + 1, sizeof(double)), calloc((size_t)count + 1, sizeof(double))};
+    for (int i = 0; i < count; i++) {
+        const size_t elements = (size_t)strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]);
+        of[i] = (sums){calloc(elements + 1, sizeof(double)), calloc(elements + 1, sizeof(double))};
         assert_non_null(of[i].value);
         assert_non_null(of[i].bound);
     }
@@ -298,12 +328,12 @@ void attention_compare_gradients(const attention_case *c) {
             add_row(c, &n, item, i * s->queries + q, q, &r, of);
         }
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < count; i++) {
         const strided_tensor *got = &c->tensor[BP_ATTENTION_QUERY_GRADIENT + i];
         for (int64_t at = 0; at < strided_elements(got); at++) {
             const double value = strided_get(got, at), want = of[i].value[at];
-            const double bound = of[i].bound[at] + rounding(s->dtype) * fabs(want) + 1e-6 * rounding(s->dtype) +
-                                 (s->dtype == BP_F16 ? 0x1p-24 : 0);
+            const double own = rounding(got->dtype);
+            const double bound = of[i].bound[at] + own * fabs(want) + 1e-6 * own + (got->dtype == BP_F16 ? 0x1p-24 : 0);
             if (!agrees(value, want, bound)) {
                 fail_msg("%s: gradient by %s, element %" PRId64 ", is %.9g; it must be %.9g, within %.3g", c->text,
                          names[i], at, value, want, bound);

@@ -14,9 +14,10 @@
 #include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-#define FLASH "cuda.mem_efficient_sdp=false, cuda.math_sdp=false"
+#define FLASH "cuda.mem_efficient_sdp=false, cuda.math_sdp=false, fp32_precision=bf16"
 
 extern const bp__attention_pairs bp__attention_pairs_model;
+static const bp_dtype dtypes[] = {BP_BF16, BP_F32}; /* f32 is rounded */
 static enum { MODEL, PROCESSOR, NONE } kernels_from;
 static bool real_rates;
 
@@ -63,7 +64,7 @@ static void outputs_equal_the_reference(void **state) {
     (void)state;
     strided_random = 21;
     for (int i = 0; i < cases; i++) {
-        const attention_shape shape = attention_any(BP_BF16);
+        const attention_shape shape = attention_any(dtypes[i % 2]);
         run_and_compare(&shape);
     }
 }
@@ -76,7 +77,7 @@ static void edges_of_blocks(void **state) {
     (void)state;
     strided_random = 22;
     for (size_t i = 0; i < COUNT(keys) * COUNT(sizes); i++) {
-        const attention_shape shape = {.dtype = BP_BF16,
+        const attention_shape shape = {.dtype = dtypes[i / 2 % 2],
                                        .queries = queries[i % COUNT(queries)],
                                        .keys = keys[i % COUNT(keys)],
                                        .size = sizes[i % COUNT(sizes)],
@@ -94,7 +95,7 @@ static void each_mask(void **state) {
     (void)state;
     strided_random = 23;
     for (int i = 0; i < 24; i++) {
-        const attention_shape shape = {.dtype = BP_BF16,
+        const attention_shape shape = {.dtype = dtypes[i / 4 % 2],
                                        .batch_ndim = 2,
                                        .batch = {2, 4},
                                        .key_heads = i % 2 ? 2 : 0,
@@ -115,7 +116,7 @@ static void long_keys_are_merged(void **state) {
     (void)state;
     strided_random = 24;
     for (int i = 0; i < 8; i++) {
-        const attention_shape shape = {.dtype = BP_BF16,
+        const attention_shape shape = {.dtype = dtypes[i / 4],
                                        .batch_ndim = 1,
                                        .batch = {2},
                                        .queries = i % 2 ? 3 : 35,
@@ -136,7 +137,7 @@ static void special_values_reach_the_output(void **state) {
     for (int i = 0; i < 144; i++) {
         const int which = i / 3 % 4;
         attention_case c;
-        const attention_shape shape = {.dtype = BP_BF16,
+        const attention_shape shape = {.dtype = dtypes[i / 12 % 2],
                                        .batch_ndim = 1,
                                        .batch = {2},
                                        .queries = strided_between(1, 40),
@@ -248,7 +249,7 @@ static void threads_do_not_change_bits(void **state) {
     (void)state;
     strided_random = 29;
     for (int i = 0; i < 6; i++) {
-        const attention_shape shape = {.dtype = BP_BF16,
+        const attention_shape shape = {.dtype = dtypes[i / 3],
                                        .batch_ndim = 1,
                                        .batch = {1 + i % 3},
                                        .queries = i % 2 ? 300 : 33,
@@ -331,7 +332,7 @@ static void instruction_matches_model(void **state) {
     }
     strided_random = 31;
     for (int i = 0; i < 150; i++) {
-        attention_shape shape = attention_any(BP_BF16);
+        attention_shape shape = attention_any(dtypes[i / 3 % 2]);
         shape.logsumexp = true;
         shape.keys = i % 2 ? 1 + i % 5 : shape.keys;
         attention_case c;
@@ -424,10 +425,37 @@ static void settings_of_flash_apply(void **state) {
     assert_false(explain("cuda.sdp_priority=\"math,flash\"", BP_BF16, 512, false).chosen);
     /* A query needs no panel. */
     assert_false(explain("", BP_BF16, 1, false).chosen);
-    assert_false(explain("", BP_F32, 512, false).listed);
-    assert_false(explain("fp32_precision=bf16", BP_F32, 512, false).listed);
     assert_false(explain("", BP_F16, 512, false).listed);
     real_rates = false;
+}
+
+/* Inputs of f32 are rounded if the precision of products permits it. */
+static void inputs_of_f32_need_permission(void **state) {
+    static const char *const permitting[] = {"fp32_precision=bf16", "mkldnn.fp32_precision=bf16",
+                                             "fp32_precision=ieee, mkldnn.matmul.fp32_precision=bf16"},
+                             *const forbidding[] = {"", "fp32_precision=ieee", "fp32_precision=tf32",
+                                                    "fp32_precision=bf16, mkldnn.matmul.fp32_precision=ieee"};
+    (void)state;
+    real_rates = true;
+    for (size_t i = 0; i < COUNT(permitting); i++) {
+        const verdict permitted = explain(permitting[i], BP_F32, 512, false);
+        assert_true(permitted.accepted && permitted.chosen);
+        assert_int_equal(permitted.properties, BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_REPRODUCIBLE |
+                                                   BP_PROPERTY_ACCUMULATES_F32 | BP_PROPERTY_PROPAGATES_NAN |
+                                                   BP_PROPERTY_ROUNDS_BELOW_TF32);
+    }
+    for (size_t i = 0; i < COUNT(forbidding); i++) {
+        const verdict refused = explain(forbidding[i], BP_F32, 512, false);
+        assert_true(refused.listed && !refused.accepted && refused.reason == BP_REASON_PRECISION);
+        assert_non_null(strstr(refused.text, "fp32_precision"));
+    }
+    assert_false(explain("fp32_precision=bf16", BP_F64, 512, false).listed);
+    real_rates = false;
+    /* Without the instruction it is named only where rounding is permitted. */
+    kernels_from = NONE;
+    assert_false(explain("", BP_F32, 512, false).listed);
+    assert_int_equal(explain("fp32_precision=bf16", BP_F32, 512, false).reason, BP_REASON_CAPABILITY);
+    kernels_from = MODEL;
 }
 
 static void needs_the_instruction(void **state) {
@@ -460,6 +488,7 @@ int main(void) {
         cmocka_unit_test(position_in_the_batch_does_not_change_bits),
         cmocka_unit_test(instruction_matches_model),
         cmocka_unit_test(settings_of_flash_apply),
+        cmocka_unit_test(inputs_of_f32_need_permission),
         cmocka_unit_test(needs_the_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

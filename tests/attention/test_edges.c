@@ -100,7 +100,7 @@ static void huge_scores_do_not_overflow(void **state) {
 static void sizes_may_be_zero(void **state) {
     (void)state;
     strided_random = 9;
-    for (int i = 0; i < 5 * KERNELS; i++) {
+    for (int i = 0; i < 20 * KERNELS; i++) { /* with masks of different shapes, or none */
         attention_shape shape = {.dtype = BP_F32,
                                  .batch_ndim = 1,
                                  .batch = {2},
@@ -108,6 +108,7 @@ static void sizes_may_be_zero(void **state) {
                                  .keys = 4,
                                  .size = 5,
                                  .value_size = 6,
+                                 .mask = i % 20 < 15 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                  .logsumexp = true};
         *(i % 5 == 0   ? &shape.queries
           : i % 5 == 1 ? &shape.keys
@@ -116,10 +117,10 @@ static void sizes_may_be_zero(void **state) {
                        : &shape.batch[0]) = 0;
         attention_case c;
         attention_begin(&c, &shape);
-        attention_run(&c, kernels[i / 5]);
+        attention_run(&c, kernels[i / 20]);
         attention_compare_output(&c);
         attention_turn(&c);
-        attention_run(&c, kernels[i / 5]);
+        attention_run(&c, kernels[i / 20]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }
@@ -203,12 +204,13 @@ static void threads_do_not_change_bits(void **state) {
                                        .value_size = 20,
                                        .causal = i % 3 == 0,
                                        .dropout = i % 4 == 1 ? 0.2 : 0,
+                                       .mask = i % 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true,
                                        .compact = true};
         attention_case c;
         attention_begin(&c, &shape);
         attention_compare_threads(&c, kernels[i / 4]);
-        attention_turn(&c);
+        attention_turn(&c); /* with a gradient by the mask, if there is one */
         attention_compare_threads(&c, kernels[i / 4]);
         attention_end(&c);
     }
@@ -290,7 +292,7 @@ static void gradients_are_slopes_of_the_loss(void **state) {
         for (int64_t o = 0; o < count; o++) {
             weights[o] = strided_get(&c.tensor[BP_ATTENTION_OUTPUT_GRADIENT], o);
         }
-        for (int t = 0; t < 3; t++) {
+        for (int t = 0; t < (c.call.mask_gradient ? 4 : 3); t++) {
             strided_tensor *of = &c.tensor[BP_ATTENTION_QUERY + t];
             for (int64_t at = 0; at < strided_elements(of); at++) {
                 const double value = strided_get(of, at);
@@ -311,13 +313,77 @@ static void gradients_are_slopes_of_the_loss(void **state) {
     }
 }
 
+/* Masks of all shapes, where heads share a key and a value or do not. */
+static void gradients_by_masks_equal_the_reference(void **state) {
+    (void)state;
+    strided_random = 14;
+    for (int i = 0; i < 40 * KERNELS; i++) {
+        const attention_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                                       .batch_ndim = 2,
+                                       .batch = {2, 4},
+                                       .key_heads = i % 4 < 2 ? 1 : 0,
+                                       .value_heads = i % 4 < 2 ? 1 : 0,
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 140),
+                                       .size = 5,
+                                       .value_size = 3,
+                                       .mask = i % 8 == 7 ? ATTENTION_F32 : ATTENTION_OWN,
+                                       .dropout = i % 5 == 4 ? 0.25 : 0,
+                                       .logsumexp = true};
+        attention_case c;
+        attention_begin(&c, &shape);
+        attention_run(&c, kernels[i / 40]);
+        attention_turn(&c);
+        attention_run(&c, kernels[i / 40]);
+        attention_compare_gradients(&c);
+        attention_end(&c);
+    }
+}
+
+/* A key is infinite, and its scores are -infinity: its gradients, and those by its value and by the mask, are 0. */
+static void infinite_keys_without_weight_have_no_gradients(void **state) {
+    (void)state;
+    strided_random = 15;
+    for (int i = 0; i < 12 * KERNELS; i++) {
+        const attention_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                                       .queries = 5 + i % 12,
+                                       .keys = 9,
+                                       .size = 1,
+                                       .value_size = 2,
+                                       .mask = ATTENTION_OWN,
+                                       .scale = 0.5,
+                                       .logsumexp = true};
+        attention_case c;
+        attention_begin(&c, &shape);
+        for (int64_t row = 0; row < shape.queries; row++) {
+            strided_put(&c.tensor[BP_ATTENTION_QUERY], row, -1 - 0.1 * (double)row);
+        }
+        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_ATTENTION_MASK]); at++) {
+            strided_put(&c.tensor[BP_ATTENTION_MASK], at, 0.25);
+        }
+        strided_put(&c.tensor[BP_ATTENTION_KEY], 3, INFINITY);
+        attention_run(&c, kernels[i / 12]);
+        attention_turn(&c);
+        attention_run(&c, kernels[i / 12]);
+        attention_compare_gradients(&c);
+        assert_true(strided_get(&c.tensor[BP_ATTENTION_KEY_GRADIENT], 3) == 0);
+        attention_end(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_have_their_names),         cmocka_unit_test(special_values_reach_the_output),
-        cmocka_unit_test(huge_scores_do_not_overflow),      cmocka_unit_test(sizes_may_be_zero),
-        cmocka_unit_test(empty_batches_may_share_keys),     cmocka_unit_test(long_keys_are_merged),
-        cmocka_unit_test(threads_do_not_change_bits),       cmocka_unit_test(batch_does_not_change_bits),
+        cmocka_unit_test(kernels_have_their_names),
+        cmocka_unit_test(special_values_reach_the_output),
+        cmocka_unit_test(huge_scores_do_not_overflow),
+        cmocka_unit_test(sizes_may_be_zero),
+        cmocka_unit_test(empty_batches_may_share_keys),
+        cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(batch_does_not_change_bits),
         cmocka_unit_test(gradients_are_slopes_of_the_loss),
+        cmocka_unit_test(gradients_by_masks_equal_the_reference),
+        cmocka_unit_test(infinite_keys_without_weight_have_no_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

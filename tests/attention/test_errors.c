@@ -105,6 +105,13 @@ static void tensors_are_checked(void **state) {
     w.call.enable_gqa = 1;
     view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){3, 6, 5});
     fails(&w, BP_E_SHAPE, "query has 4 heads, key 3 and value 4");
+    /* 4 and 6 divide 12, but their heads have no common dimensions. */
+    view(&w.query, w.numbers[0], BP_F32, 3, (const int64_t[]){12, 3, 5});
+    view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){4, 6, 5});
+    view(&w.value, w.numbers[2], BP_F32, 3, (const int64_t[]){6, 6, 2});
+    fails(&w, BP_E_SHAPE,
+          "query has 12 heads, key 4 and value 6; those of key and value must divide that of query, and one of them "
+          "the other");
     begin(&w);
     view(&w.output, w.numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 5});
     fails(&w, BP_E_SHAPE, "output has shape (4, 3, 5); it must have shape (4, 3, 2)");
@@ -208,6 +215,40 @@ static void gradients_need_their_tensors(void **state) {
     fails(&w, BP_E_SHAPE, "key_gradient has shape (4, 3, 5); it must have shape (4, 6, 5)");
 }
 
+static void gradients_by_masks_are_checked(void **state) {
+    float slopes[24], written[4 * 3 * 6] = {42};
+    bp_view gradient, by_mask;
+    (void)state;
+    wrong w;
+    begin(&w);
+    view(&gradient, slopes, BP_F32, 3, (const int64_t[]){4, 3, 2});
+    memset(slopes, 0, sizeof slopes);
+    w.call.mask = &w.mask.tensor;
+    w.call.mask_gradient = &by_mask.tensor;
+    view(&by_mask, written, BP_F32, 2, (const int64_t[]){3, 6});
+    fails(&w, BP_E_ARGUMENT, "FORWARD has no gradients");
+    w.call.pass = BP_ATTENTION_BACKWARD;
+    w.call.logsumexp = &w.logsumexp.tensor;
+    w.call.output_gradient = &gradient.tensor;
+    w.call.mask = NULL;
+    fails(&w, BP_E_ARGUMENT, "mask_gradient needs a mask");
+    w.call.mask = &w.mask.tensor;
+    view(&by_mask, written, BP_F32, 2, (const int64_t[]){1, 6});
+    fails(&w, BP_E_SHAPE, "mask_gradient has shape (1, 6); it must have shape (3, 6)");
+    view(&by_mask, written, BP_F64, 2, (const int64_t[]){3, 6});
+    fails(&w, BP_E_DTYPE, "mask_gradient is f64; it must be f32");
+    view(&by_mask, w.numbers[0], BP_F32, 2, (const int64_t[]){3, 6});
+    fails(&w, BP_E_OVERLAP, "mask_gradient, which is written, overlaps query");
+    view(&w.mask, w.numbers[5], BP_BOOL, 2, (const int64_t[]){3, 6});
+    view(&by_mask, written, BP_BOOL, 2, (const int64_t[]){3, 6});
+    fails(&w, BP_E_DTYPE, "a mask of type bool has no gradient");
+    assert_true(written[0] == 42);
+    view(&w.mask, w.numbers[5], BP_F32, 2, (const int64_t[]){3, 6});
+    view(&by_mask, written, BP_F32, 2, (const int64_t[]){3, 6});
+    assert_int_equal(bp_attention_run(NULL, &w.call), BP_OK);
+    assert_true(written[0] == 0); /* the slopes are 0 */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_checked),
@@ -215,6 +256,7 @@ int main(void) {
         cmocka_unit_test(types_are_checked),
         cmocka_unit_test(memory_is_checked),
         cmocka_unit_test(gradients_need_their_tensors),
+        cmocka_unit_test(gradients_by_masks_are_checked),
         cmocka_unit_test(huge_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

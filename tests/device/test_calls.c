@@ -355,6 +355,8 @@ static void a_plan_refuses_a_queue_of_another_device(void **state) {
     assert_ok(bp_queue_new(first, 0, &queue));
     assert_fails(bp_execute(host, local, &(bp_exec){.struct_size = sizeof(bp_exec), .queue = queue}), BP_E_UNSUPPORTED,
                  "queue");
+    bp_packed *packed;
+    assert_fails(bp_plan_pack(plan, 0, operands, &packed), BP_E_UNSUPPORTED, "on a device");
     bp_event *done;
     assert_fails(bp_execute(host, local, &(bp_exec){.struct_size = sizeof(bp_exec), .done = &done}), BP_E_UNSUPPORTED,
                  "done");

@@ -192,6 +192,8 @@ static void test_opening_fails_here(void **state) {
     assert_int_equal(first_of("fake").state, BP_DEVICE_READY);
     assert_fails(bp_queue_new(place_of("fake"), 0, &queue), BP_E_BROKEN, "the fake driver does not start");
     assert_null(queue);
+    assert_int_equal(first_of("fake").state, BP_DEVICE_BROKEN);
+    assert_fails(bp_queue_new(kDLVulkan << 16, 0, &queue), BP_E_DEVICE, "the fake driver does not start");
 }
 
 /* The driver lists another device than the child has seen. */

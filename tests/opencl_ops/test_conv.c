@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const algorithms[] = {"panels", "tiles", "direct"};
+static const char *const algorithms[] = {"panels", "tiles", "direct"}; /* the first one: on processors only */
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
@@ -55,7 +55,7 @@ static void run(conv_case *c, const char *settings) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
     }
     bp_options_release(options);
-    copy(&c->output, &m[3], false);
+    copy(call.pass == BP_CONV_INPUT ? &c->input : &c->output, &m[call.pass == BP_CONV_INPUT ? 0 : 3], false);
     for (int i = 0; i < 4; i++) {
         if (m[i].memory) {
             m[i].memory->deleter(m[i].memory);
@@ -67,6 +67,7 @@ static void run(conv_case *c, const char *settings) {
 static void run_on(conv_case *c, int algorithm) {
     bp_plan_info info = {.struct_size = sizeof info};
     char settings[128];
+    algorithm = test_as_gpu && algorithm == 0 ? 1 : algorithm;
     snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[algorithm]);
     run(c, settings);
     assert_ok(bp_last_plan(&info));
@@ -80,7 +81,7 @@ static void test_integers(void **state) {
     test_device_need();
     for (int i = 0; i < 20 * 4 * ALGORITHMS; i++) {
         const conv_limits limits = {.dtype = types[i % 4],
-                                    .pass = BP_CONV_FORWARD,
+                                    .pass = i % 5 < 3 ? BP_CONV_FORWARD : BP_CONV_INPUT,
                                     .most_channels = types[i % 4] == BP_F16 || types[i % 4] == BP_BF16 ? 3 : 20,
                                     .most_size = 12};
         conv_case c;
@@ -108,8 +109,11 @@ static void test_errors(void **state) {
     (void)state;
     test_device_need();
     for (int i = 0; i < 10 * 4 * ALGORITHMS; i++) {
-        const conv_limits limits = {
-            .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 40, .most_size = 20, .plain = i / 12 % 2};
+        const conv_limits limits = {.dtype = types[i % 4],
+                                    .pass = i % 5 < 3 ? BP_CONV_FORWARD : BP_CONV_INPUT,
+                                    .most_channels = 40,
+                                    .most_size = 20,
+                                    .plain = i / 12 % 2};
         conv_case c;
         double *sizes;
         conv_make(&c, &random, &limits, false);
@@ -145,7 +149,7 @@ static void test_nan(void **state) {
     static float x[36], w[9], y[36];
     (void)state;
     test_device_need();
-    for (int a = 0; a < ALGORITHMS; a++) {
+    for (int a = test_as_gpu; a < ALGORITHMS; a++) {
         char settings[128];
         bp_options *options;
         DLManagedTensorVersioned *t[3];
@@ -167,7 +171,7 @@ static void test_nan(void **state) {
                                    .pass = BP_CONV_FORWARD,
                                    .ndim = 2,
                                    .padding = one,
-                                   .activation = BP_CONV_RELU,
+                                   .activation = BP_UNARY_RELU,
                                    .input = &t[0]->dl_tensor,
                                    .weight = &t[1]->dl_tensor,
                                    .output = &t[2]->dl_tensor};
@@ -189,7 +193,7 @@ static void test_slabs(void **state) {
     enum { CHANNELS = 64, SIDE = 96, OUT = 3 };
     (void)state;
     test_device_need();
-    for (int a = 0; a < ALGORITHMS; a++) {
+    for (int a = test_as_gpu; a < ALGORITHMS; a++) {
         char settings[128];
         bp_options *options;
         device_array t[3];
@@ -228,7 +232,36 @@ static void test_slabs(void **state) {
     }
 }
 
-/* Gradients are not offered. */
+/* A function of the results has the bits of the operation on elements. */
+static void test_activation(void **state) {
+    uint64_t random = 5;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4 * 3; i++) {
+        const conv_limits limits = {
+            .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 9, .most_size = 9, .ndim = 2};
+        conv_case c;
+        conv_make(&c, &random, &limits, false);
+        c.call.activation = BP_UNARY_COPY;
+        run_on(&c, i / 4);
+        double *plain = malloc((size_t)conv_elements(&c.output) * sizeof *plain);
+        for (int64_t e = 0; e < conv_elements(&c.output); e++) {
+            plain[e] = conv_get(&c.output, e);
+        }
+        c.call.activation = BP_UNARY_GELU;
+        run_on(&c, i / 4);
+        for (int64_t e = 0; e < conv_elements(&c.output); e++) {
+            const double x = plain[e], wanted = 0.5 * x * erfc(-x * sqrt(0.5));
+            assert_close(c.text, e, conv_get(&c.output, e), wanted,
+                         8 * device_compute_eps(c.dtype) * fabs(wanted) + 1.01 * device_eps(c.dtype) * fabs(wanted) +
+                             device_tiny(c.dtype));
+        }
+        free(plain);
+        conv_free(&c);
+    }
+}
+
+/* The gradient by the weight is not offered. */
 static void test_gradients(void **state) {
     (void)state;
     test_device_need();
@@ -237,14 +270,12 @@ static void test_gradients(void **state) {
     device_array_make(&t[0], BP_F32, 4, image, TEST_COMPACT, 0);
     device_array_make(&t[1], BP_F32, 4, weight, TEST_COMPACT, 0);
     device_array_make(&t[2], BP_F32, 4, result, TEST_COMPACT, 0);
-    bp_conv_call call = {.struct_size = sizeof call,
-                         .pass = BP_CONV_INPUT,
-                         .ndim = 2,
-                         .input = &t[0].tensor,
-                         .weight = &t[1].tensor,
-                         .output = &t[2].tensor};
-    assert_int_equal(bp_conv_run(NULL, &call), BP_E_NO_CANDIDATE);
-    call.pass = BP_CONV_WEIGHT;
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .pass = BP_CONV_WEIGHT,
+                               .ndim = 2,
+                               .input = &t[0].tensor,
+                               .weight = &t[1].tensor,
+                               .output = &t[2].tensor};
     assert_int_equal(bp_conv_run(NULL, &call), BP_E_NO_CANDIDATE);
     for (int i = 0; i < 3; i++) {
         device_array_free(&t[i]);
@@ -254,6 +285,7 @@ static void test_gradients(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers), cmocka_unit_test(test_errors),
                                        cmocka_unit_test(test_default),  cmocka_unit_test(test_nan),
-                                       cmocka_unit_test(test_slabs),    cmocka_unit_test(test_gradients)};
+                                       cmocka_unit_test(test_slabs),    cmocka_unit_test(test_activation),
+                                       cmocka_unit_test(test_gradients)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

@@ -117,6 +117,107 @@ def test_gradients(kernel):
                 assert abs(gradient[index] - (sums[0] - sums[1]) / (2 * step)) < 1e-7
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("shape", [(5, 7), (1, 7), (5, 1), (7,), (4, 5, 7), (4, 1, 1), (2, 1, 5, 7), (2, 4, 1, 7), (1, 1, 1, 1)])
+def test_gradients_by_masks(shape, kernel):
+    """Against the formula in NumPy, and against differences."""
+    step, weights = 1e-6, random(2, 4, 5, 3)
+    q, k, v, mask = random(2, 4, 5, 6), random(2, 4, 7, 6), random(2, 4, 7, 3), random(*shape)
+    mask.flat[0] = -np.inf if mask.size > 20 else mask.flat[0]
+    scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(6) + mask
+    chances = np.exp(scores - scores.max(-1, keepdims=True))
+    chances /= chances.sum(-1, keepdims=True)
+    by_chance = weights @ np.swapaxes(v, -1, -2)
+    slopes = chances * (by_chance - (by_chance * chances).sum(-1, keepdims=True))
+    wanted = slopes.sum(tuple(range(4 - mask.ndim)))
+    wanted = wanted.sum(tuple(d for d in range(mask.ndim) if shape[d] == 1), keepdims=True)
+    with sdpa_kernel(KERNELS[kernel]):
+        output, logsumexp = attend(q, k, v, mask, return_logsumexp=True)
+        found = differentiate(weights, q, k, v, output, logsumexp, mask, mask_gradient=True)
+        assert len(found) == 4 and len(differentiate(weights, q, k, v, output, logsumexp, mask)) == 3
+        near(found[3], wanted)
+        for index in list(np.ndindex(*shape))[:: max(1, mask.size // 20)]:
+            kept, sums = mask[index], []
+            for change in (step, -step):
+                mask[index] = kept + change
+                sums.append((attend(q, k, v, mask) * weights).sum())
+            mask[index] = kept
+            assert abs(found[3][index] - (sums[0] - sums[1]) / (2 * step)) < 1e-7
+
+
+def test_gradients_by_masks_are_refused():
+    q = random(3, 4)
+    output, logsumexp = attend(q, q, q, return_logsumexp=True)
+    with pytest.raises(ValueError, match="attn_mask is None"):
+        differentiate(output, q, q, q, output, logsumexp, mask_gradient=True)
+    with pytest.raises(TypeError, match="mask of type bool has no gradient"):
+        differentiate(output, q, q, q, output, logsumexp, np.ones((3, 3), bool), mask_gradient=True)
+
+
+@pytest.mark.parametrize("kernel", ["flash", "math"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("integers", [np.int32, np.int64])
+def test_pages_equal_gathered_rows(kernel, causal, integers):
+    keys, values = random(12, 16, 2, 6), random(12, 16, 2, 3)
+    query, pages = random(3, 4, 5, 6), rng.permutation(12).reshape(3, 4).astype(integers)
+    lengths = [64, 37, 5]
+    for item, length in enumerate(lengths):
+        pages[item, (length + 15) // 16 :] = -1  # not read
+    with sdpa_kernel(KERNELS[kernel]):
+        out, logsumexp = attend(query, keys, values, pages=pages, lengths=lengths, is_causal=causal, enable_gqa=True, return_logsumexp=True)
+        assert bp.last_plan().operation == "attention_paged" and bp.last_plan().algorithm == kernel
+    assert logsumexp.shape == (3, 4, 5)
+    for item, length in enumerate(lengths):
+        k, v = (pool[pages[item]].reshape(64, 2, -1)[:length].swapaxes(0, 1) for pool in (keys, values))
+        mask = np.tril(np.ones((5, length), bool), length - 5) if causal else None
+        near(out[item], reference(query[item], k, v, mask, gqa=True))
+
+
+def test_wrong_pages_are_refused():
+    pool, query = random(4, 16, 2, 6), random(1, 2, 1, 6)
+    with pytest.raises(ValueError, match=r"pages\[0, 1\] is 4; the pool has 4 pages"):
+        attend(query, pool, pool, pages=[[0, 4]], lengths=[17])
+    with pytest.raises(ValueError, match=r"lengths\[0\] is 33; it must be from 0 to 32"):
+        attend(query, pool, pool, pages=[[0, 1]], lengths=[33])
+    with pytest.raises(ValueError, match="lengths is NULL"):
+        attend(query, pool, pool, pages=[[0, 1]])
+    with pytest.raises(bp.Error, match="does not read keys and values in pages"), sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+        attend(query, pool, pool, pages=[[0, 1]], lengths=[17])
+    attend(query, pool, pool, pages=[[0, 4]], lengths=[16])
+
+
+def test_warns_if_only_math_accepts(monkeypatch, recwarn):
+    q = random(2, 3, 4, kind=np.float32)
+    with sdpa_kernel(SDPBackend.MATH):
+        attend(q, q, q)
+        assert not recwarn.list
+        monkeypatch.setattr(bp.nn.attention, "WARN_FOR_UNFUSED_KERNELS", True)
+        with pytest.warns(UserWarning, match=r"math runs: flash: cuda.flash_sdp is false; .*mem_efficient: cuda.mem_efficient_sdp is false"):
+            attend(q, q, q, dropout_p=0.5)
+    recwarn.clear()
+    attend(q, q, q)
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        attend(q, q, q)  # chosen, not left over
+        assert bp.last_plan().algorithm == "math"
+    attend(q[:0], q[:0], q[:0])
+    assert not recwarn.list
+
+
+def test_f32_is_rounded_if_permitted():
+    q, k, v = (random(2, 64, 64, kind=np.float32) for _ in range(3))
+    exact = attend(q, k, v)
+    with bp.flags({"fp32_precision": "bf16"}):
+        page = bp.explain(attend, q, k, v)
+        kernels = {one.algorithm: one for one in page.candidates}
+        assert "flash_bf16" in kernels
+        if not kernels["flash_bf16"].accepted:
+            pytest.skip(kernels["flash_bf16"].text)
+        rounded = attend(q, k, v)
+        assert bp.last_plan().algorithm == "flash_bf16" and "shorter than TF32" in bp.last_plan().properties
+    assert 1e-5 < abs(rounded - exact).max() < 0.03
+    assert not [one for one in bp.explain(attend, q, k, v).candidates if one.algorithm == "flash_bf16" and one.accepted]
+
+
 def test_switches_choose_the_kernel():
     q = random(2, 8, 4, kind=np.float32)
 

@@ -13,6 +13,7 @@ from .._errors import bad_type, bad_value, failure
 from .._products import explain
 from .._settings import Settings, members, setting, table
 from .._settings import flags as _scope
+from ._cuda_attention import CUDA, device_of, reasons_on_cuda
 from ._cufft import PlanCaches
 from ._module import attach, scope
 
@@ -311,8 +312,17 @@ def is_flash_attention_available() -> bool:
 _KERNELS = ("cuda.flash_sdp", "cuda.mem_efficient_sdp", "cuda.math_sdp", "cuda.cudnn_sdp", "cuda.overrideable_sdp")
 
 
-def _why_not(switch: str, params: SDPAParams) -> str:
-    """Returns why the kernel cannot run the call with the settings in force; "" if it can."""
+def _why_not(switch: str, params: SDPAParams) -> Sequence[str]:
+    """Returns why the kernel cannot run the call with the settings in force; nothing if it can."""
+    device = device_of(params.query)
+    if device is not None and device[0] == CUDA:
+        return reasons_on_cuda(switch, params, bool(setting(switch).get()))
+    reason = _why_not_here(switch, params)
+    return [reason] if reason else []
+
+
+def _why_not_here(switch: str, params: SDPAParams) -> str:
+    """Returns why the kernel of the CPU cannot run the call; "" if it can."""
     from ..nn.functional import scaled_dot_product_attention  # which needs the modules of this package
 
     cuda = backend_status("cuda")
@@ -340,24 +350,34 @@ def _why_not(switch: str, params: SDPAParams) -> str:
 def _can_use(what: str, switch: str, params: SDPAParams, debug: bool) -> bool:
     if not isinstance(params, SDPAParams):
         raise bad_type(f"params: expects SDPAParams, but got {type(params).__name__}")
-    reason = _why_not(switch, params)
-    if debug and reason:
-        warnings.warn(f"{what} cannot be used: {reason}", stacklevel=3)
-    return not reason
+    reasons = _why_not(switch, params)
+    if debug and reasons:
+        warnings.warn(f"{what} cannot be used: {'; '.join(reasons)}", stacklevel=3)
+    return not reasons
 
 
 def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Returns whether flash attention can run a call; with debug, warns with the reason if it cannot."""
+    """Returns whether flash attention can run a call; with debug, warns with all reasons if it cannot.
+
+    For tensors on the CPU, that is the kernel of this machine with the settings in force. For tensors on CUDA, these are the
+    conditions of PyTorch's kernel: nothing runs there.
+    """
     return _can_use("flash attention", "cuda.flash_sdp", params, debug)
 
 
 def can_use_efficient_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Returns whether memory-efficient attention can run a call; with debug, warns with the reason if it cannot."""
+    """Returns whether memory-efficient attention can run a call; with debug, warns with all reasons if it cannot.
+
+    For tensors on the CPU and on CUDA, as in can_use_flash_attention().
+    """
     return _can_use("memory-efficient attention", "cuda.mem_efficient_sdp", params, debug)
 
 
 def can_use_cudnn_attention(params: SDPAParams, debug: bool = False) -> bool:
-    """Returns whether cuDNN's attention can run a call; with debug, warns with the reason if it cannot."""
+    """Returns whether cuDNN's attention can run a call; with debug, warns with all reasons if it cannot.
+
+    For tensors on the CPU it is False. For tensors on CUDA, these are PyTorch's conditions for it.
+    """
     return _can_use("cuDNN attention", "cuda.cudnn_sdp", params, debug)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import sys
+import warnings
 from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import floating
-from .._errors import bad_type
+from .._convert import floating, with_numpy
+from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
 
@@ -37,6 +39,11 @@ def _mask(name: str, mask: Any) -> Any:
     return mask if mask is None or kind.endswith("bool") else floating(name, mask)
 
 
+def _whole(numbers: Any) -> Any:
+    """Returns a table of pages or lengths; lists become arrays."""
+    return with_numpy("scaled_dot_product_attention", (numbers,))[0] if isinstance(numbers, (list, tuple)) else numbers
+
+
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
     inputs = floating(name, of["query"]), floating(name, of["key"]), floating(name, of["value"])
     seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
@@ -49,6 +56,8 @@ def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
         of.get("grad_output"),
         of.get("output"),
         of.get("logsumexp"),
+        _whole(of.get("pages")),
+        _whole(of.get("lengths")),
         dropout_p=of["dropout_p"],
         is_causal=of["is_causal"],
         scale=of["scale"],
@@ -59,8 +68,23 @@ def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
         out=of.get("out"),
         settings=of["settings"],
         explains=explains,
+        mask_gradient=bool(of.get("mask_gradient")),
     )
     return results if explains else (inputs, results)
+
+
+def _warn_if_unfused(name: str, of: Dict[str, Any]) -> None:
+    """Warns if the program asks for it, and all kernels but math were refused."""
+    switches = sys.modules.get("backplane.nn.attention")
+    if not getattr(switches, "WARN_FOR_UNFUSED_KERNELS", False):
+        return
+    plan = _core.last_plan()
+    if plan is None or plan["algorithm"] != "math":
+        return
+    others = [one for one in _run(name, FORWARD, dict(of, seed=of["seed"] or 0), True)["candidates"] if one["algorithm"] != "math"]
+    if others and not any(one["accepted"] for one in others):
+        reasons = "; ".join(f"{one['algorithm'] or one['provider']}: {one['text']}" for one in others)
+        warnings.warn(f"{name}: no fused kernel accepts the call, and math runs: {reasons}", stacklevel=4)
 
 
 def _attend(name: str, of: Dict[str, Any], explains: bool) -> Any:
@@ -68,6 +92,7 @@ def _attend(name: str, of: Dict[str, Any], explains: bool) -> Any:
     if explains:
         return found
     inputs, results = found
+    _warn_if_unfused(name, of)
     output = of["out"] if results[0] is None else _like(results[0], *inputs)
     return (output, _like(results[1], *inputs)) if of["return_logsumexp"] else output
 
@@ -75,6 +100,8 @@ def _attend(name: str, of: Dict[str, Any], explains: bool) -> Any:
 def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     if of["dropout_p"] > 0 and of["seed"] is None:
         raise bad_type("seed: is None; gradients need the seed of the call that they belong to")
+    if of["mask_gradient"] and of["attn_mask"] is None:
+        raise bad_value("mask_gradient: is True, but attn_mask is None; there is no mask to differentiate by")
     found = _run(name, BACKWARD, of, explains)
     return found if explains else tuple(_like(one, *found[0]) for one in found[1])
 
@@ -89,13 +116,15 @@ def scaled_dot_product_attention(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
+    pages: Any = None,
+    lengths: Any = None,
     seed: Seed = None,
     return_logsumexp: bool = False,
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
     of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
-    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out)
+    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out, pages=pages, lengths=lengths)
     return _attend("scaled_dot_product_attention", dict(of, settings=settings), False)
 
 
@@ -113,12 +142,13 @@ def scaled_dot_product_attention_gradients(
     enable_gqa: bool = False,
     *,
     seed: Seed = None,
+    mask_gradient: bool = False,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any, Any]:
+) -> Tuple[Any, ...]:
     of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
     of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, output=output, logsumexp=logsumexp)
-    of.update(grad_output=grad_output, settings=settings)
-    results: Tuple[Any, Any, Any] = _differentiate("scaled_dot_product_attention_gradients", of, False)
+    of.update(grad_output=grad_output, mask_gradient=mask_gradient, settings=settings)
+    results: Tuple[Any, ...] = _differentiate("scaled_dot_product_attention_gradients", of, False)
     return results
 
 
@@ -132,6 +162,10 @@ _finish(
     used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
     dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
     ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
+
+    With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
+    ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
+    ``is_causal`` lets the last query see all of them.
     """,
     _attend,
 )
@@ -141,8 +175,8 @@ _finish(
     "scaled_dot_product_attention_gradients",
     """Computes the gradients of scaled_dot_product_attention() by query, key and value, as a tuple.
 
-    ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. There is no gradient
-    by the mask.
+    ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. With
+    ``mask_gradient``, a fourth element is the gradient by ``attn_mask``, which must not be a mask of bools.
     """,
     _differentiate,
 )

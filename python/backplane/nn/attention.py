@@ -12,7 +12,8 @@ from ..backends.cuda import SDPBackend
 
 __all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
 
-WARN_FOR_UNFUSED_KERNELS = False  # for programs that set it; without effect, because all kernels are fused ones or named by explain()
+# Whether scaled_dot_product_attention() warns if the kernel math runs because all others were refused, with the reasons.
+WARN_FOR_UNFUSED_KERNELS = False
 
 _SWITCHES = {
     SDPBackend.FLASH_ATTENTION: ("cuda.flash_sdp", "flash"),

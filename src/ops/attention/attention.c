@@ -29,15 +29,17 @@ static uint64_t bits_of(double value) {
 static bool describe(bp__operation *o, const bp_attention_call *call) {
     bp__attention_operand operands[BP_ATTENTION_TENSORS];
     o->key.count = 0;
-    if ((unsigned)call->pass > BP_ATTENTION_BACKWARD) {
+    const bool paged = bp__attention_has_pages(call);
+    if ((unsigned)call->pass > BP_ATTENTION_BACKWARD || (paged && call->pass == BP_ATTENTION_BACKWARD)) {
         return false;
     }
     const DLTensor *const gradients[] = {call->output_gradient, call->query_gradient, call->key_gradient,
-                                         call->value_gradient};
+                                         call->value_gradient, call->mask_gradient};
     uint64_t flags = (uint64_t)call->pass | (uint64_t)(call->is_causal != 0) << 1 |
-                     (uint64_t)(call->enable_gqa != 0) << 2 | (uint64_t)(call->has_scale != 0) << 3;
+                     (uint64_t)(call->enable_gqa != 0) << 2 | (uint64_t)(call->has_scale != 0) << 3 |
+                     (uint64_t)paged << 4;
     for (int i = 0; i < BP__COUNT(gradients); i++) {
-        flags |= (uint64_t)(gradients[i] != NULL) << (4 + i);
+        flags |= (uint64_t)(gradients[i] != NULL) << (5 + i);
     }
     o->count = bp__attention_operands(call, operands);
     o->inputs = 0;

@@ -14,11 +14,22 @@ typedef struct bp__attention_operand {
     bool required, output;
 } bp__attention_operand;
 
+/* Views with which a call with pages is one without: KEY and VALUE are heads x S x columns, as if the pages of an item
+ * followed each other in memory; PAGES and LENGTHS have a dimension for the heads. */
+typedef struct bp__attention_pages {
+    bp_attention_call call;
+    DLTensor key, value, pages, lengths;
+    int64_t shape[4][3], strides[4][3];
+    int64_t page_size, pool, key_page, value_page;
+} bp__attention_pages;
+
 /* A call, resolved: the sizes of its batch and its matrices. */
 typedef struct bp__attention {
-    const bp_attention_call *call;
+    const bp_attention_call *call; /* with pages, that of `paged` */
+    bp__attention_pages paged;
     bp__attention_operand operand[BP_ATTENTION_TENSORS];
-    int count; /* of operands of the pass */
+    const DLTensor *given[BP_ATTENTION_TENSORS]; /* the caller's; those of `operand` may be views for pages */
+    int count;                                   /* of operands of the pass */
     bp_dtype dtype;
     int batch_ndim;
     int64_t batch[BP_MAX_NDIM];
@@ -28,6 +39,13 @@ typedef struct bp__attention {
 
 /* Writes the operands of a call in the order of the operation's. Returns how many there are. */
 int bp__attention_operands(const bp_attention_call *call, bp__attention_operand operands[BP_ATTENTION_TENSORS]);
+
+static inline bool bp__attention_has_pages(const bp_attention_call *call) {
+    return call->pages || call->lengths;
+}
+
+/* Checks the tensors of a call with pages, and makes their views. */
+bp_status bp__attention_view_pages(bp__attention_pages *paged, const bp_attention_call *call, bool data_optional);
 
 /* Checks the parameters, query, key and value, and computes the sizes. */
 bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional);

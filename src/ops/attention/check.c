@@ -30,10 +30,22 @@ int bp__attention_operands(const bp_attention_call *call, bp__attention_operand 
         {BP_ATTENTION_QUERY_GRADIENT, "query_gradient", call->query_gradient, false, true},
         {BP_ATTENTION_KEY_GRADIENT, "key_gradient", call->key_gradient, false, true},
         {BP_ATTENTION_VALUE_GRADIENT, "value_gradient", call->value_gradient, false, true},
+        {BP_ATTENTION_MASK_GRADIENT, "mask_gradient", call->mask_gradient, false, true},
     };
-    const bool forwards = call->pass == BP_ATTENTION_FORWARD;
-    const int count = forwards ? BP__COUNT(forward) : BP__COUNT(backward);
-    memcpy(operands, forwards ? forward : backward, (size_t)count * sizeof *operands);
+    const bp__attention_operand paged[] = {
+        {BP_ATTENTION_QUERY, "query", call->query, true, false},
+        {BP_ATTENTION_KEY, "key", call->key, true, false},
+        {BP_ATTENTION_VALUE, "value", call->value, true, false},
+        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
+        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
+        {BP_ATTENTION_PAGES, "pages", call->pages, true, false},
+        {BP_ATTENTION_LENGTHS, "lengths", call->lengths, true, false},
+        {BP_ATTENTION_OUTPUT, "output", call->output, true, true},
+        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, false, true},
+    };
+    const bool forwards = call->pass == BP_ATTENTION_FORWARD, pages = forwards && bp__attention_has_pages(call);
+    const int count = pages ? BP__COUNT(paged) : forwards ? BP__COUNT(forward) : BP__COUNT(backward);
+    memcpy(operands, pages ? paged : forwards ? forward : backward, (size_t)count * sizeof *operands);
     return count;
 }
 
@@ -56,9 +68,19 @@ static bp_status check_parameters(const bp_attention_call *call) {
         return bp__fail(BP_E_ARGUMENT, call->seed ? "attention: seed is for dropout, which is 0; it must be NULL"
                                                   : "attention: dropout needs a seed, which is NULL");
     }
-    if (call->pass == BP_ATTENTION_FORWARD &&
-        (call->output_gradient || call->query_gradient || call->key_gradient || call->value_gradient)) {
+    if (call->pass == BP_ATTENTION_FORWARD && (call->output_gradient || call->query_gradient || call->key_gradient ||
+                                               call->value_gradient || call->mask_gradient)) {
         return bp__fail(BP_E_ARGUMENT, "attention: FORWARD has no gradients, which must be NULL");
+    }
+    if ((call->pages != NULL) != (call->lengths != NULL)) {
+        return bp__fail(BP_E_ARGUMENT, "attention: %s is NULL; pages and lengths must be given together",
+                        call->pages ? "lengths" : "pages");
+    }
+    if (call->pages && call->pass == BP_ATTENTION_BACKWARD) {
+        return bp__fail(BP_E_ARGUMENT, "attention: BACKWARD has no pages, which must be NULL");
+    }
+    if (call->mask_gradient && !call->mask) {
+        return bp__fail(BP_E_ARGUMENT, "attention: mask_gradient needs a mask, which is NULL");
     }
     return BP_OK;
 }
@@ -150,8 +172,13 @@ static bp_status resolve_batch(bp__attention *attention) {
 
 bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional) {
     memset(attention, 0, sizeof *attention);
-    attention->call = call;
+    const bp_attention_call *given = call;
     BP__TRY(check_parameters(call));
+    if (call->pages) {
+        BP__TRY(bp__attention_view_pages(&attention->paged, call, data_optional));
+        call = &attention->paged.call;
+    }
+    attention->call = call;
     BP__TRY(bp__tensor_check(call->query, "query", data_optional));
     attention->dtype = bp_dtype_from_dlpack(call->query->dtype);
     BP__TRY(check_matrix(call->query, "query", attention->dtype, data_optional));
@@ -172,6 +199,11 @@ bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_cal
     BP__TRY(resolve_heads(attention));
     BP__TRY(resolve_batch(attention));
     attention->count = bp__attention_operands(call, attention->operand);
+    bp__attention_operand as_given[BP_ATTENTION_TENSORS];
+    bp__attention_operands(given, as_given);
+    for (int i = 0; i < attention->count; i++) {
+        attention->given[i] = as_given[i].tensor;
+    }
     return BP_OK;
 }
 
@@ -217,6 +249,7 @@ static int wanted_shape(const bp__attention *attention, bp_attention_tensor whic
     const DLTensor *like = which == BP_ATTENTION_QUERY_GRADIENT   ? call->query
                            : which == BP_ATTENTION_KEY_GRADIENT   ? call->key
                            : which == BP_ATTENTION_VALUE_GRADIENT ? call->value
+                           : which == BP_ATTENTION_MASK_GRADIENT  ? call->mask
                                                                   : NULL;
     if (which == BP_ATTENTION_SEED) {
         shape[0] = 2;
@@ -232,7 +265,11 @@ static int wanted_shape(const bp__attention *attention, bp_attention_tensor whic
 static bp_status check_tensor(const bp__attention *attention, const bp__attention_operand *operand) {
     const DLTensor *tensor = operand->tensor;
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    const bp_dtype mask = operand->which == BP_ATTENTION_MASK_GRADIENT
+                              ? bp_dtype_from_dlpack(attention->call->mask->dtype)
+                              : BP_DTYPE_NONE;
     const bp_dtype want = operand->which == BP_ATTENTION_SEED                                      ? BP_I64
+                          : mask                                                                   ? mask
                           : operand->which == BP_ATTENTION_LOGSUMEXP && attention->dtype != BP_F64 ? BP_F32
                                                                                                    : attention->dtype;
     int64_t shape[BP_MAX_NDIM];
@@ -240,8 +277,12 @@ static bp_status check_tensor(const bp__attention *attention, const bp__attentio
     if (operand->which == BP_ATTENTION_MASK) {
         return check_mask(attention, tensor);
     }
-    if (operand->which <= BP_ATTENTION_VALUE) { /* bp__attention_resolve() has checked them */
+    if (operand->which <= BP_ATTENTION_VALUE || operand->which == BP_ATTENTION_PAGES ||
+        operand->which == BP_ATTENTION_LENGTHS) { /* bp__attention_resolve() has checked them */
         return BP_OK;
+    }
+    if (mask == BP_BOOL) {
+        return bp__fail(BP_E_DTYPE, "attention: a mask of type bool has no gradient; mask_gradient must be NULL");
     }
     if (dtype != want) {
         return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->name,
@@ -266,7 +307,7 @@ static bp_status check_memory(const bp__attention *attention) {
             return bp__fail_self_overlap(written->name, written->tensor);
         }
         for (int i = 0; i < w && written->tensor->data; i++) {
-            const DLTensor *other = attention->operand[i].tensor;
+            const DLTensor *other = attention->given[i];
             if (other && other->data && bp__tensor_overlap(other, written->tensor)) {
                 return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
                                 written->name, attention->operand[i].name);

@@ -7,14 +7,14 @@
 /* Problems are hashed and compared byte by byte, so there must be no padding. */
 _Static_assert(sizeof(bp_attention_layout) == (3 + BP_MAX_ATTENTION_NDIM) * 8, "bytes between the fields");
 _Static_assert(sizeof(bp_attention_problem) ==
-                   (8 + BP_MAX_ATTENTION_NDIM) * 8 + BP_ATTENTION_TENSORS * sizeof(bp_attention_layout),
+                   (12 + BP_MAX_ATTENTION_NDIM) * 8 + BP_ATTENTION_TENSORS * sizeof(bp_attention_layout),
                "bytes between the fields");
 
 /* Writes "f32 8 x 512x64 queries, 512 keys, causal". */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_attention_problem *p = &problem->of.attention;
     const uint32_t mask = p->tensor[BP_ATTENTION_MASK].dtype;
-    char items[32] = "", values[32] = "", masked[32] = "", dropout[32] = "";
+    char items[32] = "", values[32] = "", masked[32] = "", dropout[32] = "", pages[32] = "";
     if (p->batch != 1) {
         snprintf(items, sizeof items, "%" PRId64 " x ", p->batch);
     }
@@ -27,8 +27,11 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     if (p->dropout > 0) {
         snprintf(dropout, sizeof dropout, ", dropout %g", p->dropout);
     }
-    snprintf(buffer, size, "%s %s%" PRId64 "x%" PRId64 " queries, %" PRId64 " keys%s%s%s%s",
-             bp_dtype_name((bp_dtype)problem->dtype), items, p->queries, p->size, p->keys, values,
+    if (problem->op == BP_OP_ATTENTION_PAGED) {
+        snprintf(pages, sizeof pages, " in pages of %" PRId64, p->page_size);
+    }
+    snprintf(buffer, size, "%s %s%" PRId64 "x%" PRId64 " queries, %" PRId64 " keys%s%s%s%s%s",
+             bp_dtype_name((bp_dtype)problem->dtype), items, p->queries, p->size, p->keys, pages, values,
              p->causal ? ", causal" : "", masked, dropout);
 }
 
@@ -46,7 +49,7 @@ static const bp__kernels kernels = {
 const bp__family bp__family_attention = {
     .size = sizeof(bp_attention_problem),
     .preference = BP__NO_SETTING,
-    .precision = BP__NO_SETTING,
+    .precision = BP_SET_mkldnn_matmul_fp32_precision, /* its two products */
     .benchmark = BP__NO_SETTING,
     .make = bp__attention_make,
     .describe = describe,

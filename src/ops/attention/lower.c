@@ -16,7 +16,9 @@ typedef struct batch {
 
 /* Number of dimensions behind the batch. */
 static int matrix_ndim(bp_attention_tensor which) {
-    return which == BP_ATTENTION_LOGSUMEXP ? 1 : which == BP_ATTENTION_SEED ? 0 : 2;
+    return which == BP_ATTENTION_LOGSUMEXP || which == BP_ATTENTION_PAGES ? 1
+           : which == BP_ATTENTION_SEED || which == BP_ATTENTION_LENGTHS  ? 0
+                                                                          : 2;
 }
 
 /* Cuts the heads into dimensions such that each tensor has one stride in each. */
@@ -91,6 +93,9 @@ static void lower_matrix(bp_attention_layout *layout, bp_attention_tensor which,
         layout->row = tensor->shape[last] == 1 ? 0 : strides[last];
         return;
     }
+    if (which == BP_ATTENTION_LENGTHS) { /* a number for each item */
+        return;
+    }
     layout->column = last >= 0 && tensor->shape[last] != 1 ? strides[last] : 0;
     layout->row = last >= 1 && tensor->shape[last - 1] != 1 ? strides[last - 1] : 0;
 }
@@ -118,7 +123,13 @@ bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attentio
     batch b;
     memset(&b, 0, sizeof b);
     BP__TRY(check_sizes(attention));
-    problem->op = call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION : BP_OP_ATTENTION_BACKWARD;
+    problem->op = call->pages                          ? BP_OP_ATTENTION_PAGED
+                  : call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION
+                                                       : BP_OP_ATTENTION_BACKWARD;
+    p->page_size = attention->paged.page_size;
+    p->pool = attention->paged.pool;
+    p->key_page = attention->paged.key_page;
+    p->value_page = attention->paged.value_page;
     problem->dtype = (uint32_t)attention->dtype;
     p->queries = attention->queries;
     p->keys = attention->keys;

@@ -1,18 +1,21 @@
 /* conv.c - offers and plans convolutions. */
+#include "elementwise.h"
 #include "gemm.h"
 
 #include <string.h>
 
 BP__CL_SOURCE(conv);
 
-enum { X, W, BIAS, Y }; /* operands */
+enum { X, W, BIAS, Y }; /* operands; of CONV_INPUT, X is the operand Y of the problem, and Y its X */
 enum { LANES = 32, MOST_ITEMS = 60000 };
 #define SLAB ((int64_t)1 << 23) /* bytes of a copied part of the image, at least */
 
 /* The structs of the same names in kernels/conv.cl and gemm.cl. */
 typedef struct convolution {
     int64_t channels, out_channels, groups;
-    int64_t in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
+    int64_t in[3], out[3], taps[3];
+    int64_t stride[3], dilation[3], padding[3];
+    int64_t divisor[3];
     int64_t x_batch, x_group, x_channel, x[3];
     int64_t w_group, w_out, w_in, w[3];
     int64_t y_batch, y_group, y_channel, y[3];
@@ -34,6 +37,7 @@ typedef struct job {
     finish end;
     bp__cl_gemm_job gemm;
     bp__cl_gemm_cut cut;
+    uint32_t activation;
     int64_t units;  /* direct */
     int64_t number; /* bytes of an element of a copy */
 } job;
@@ -44,24 +48,56 @@ static convolution convolution_of(const bp_conv_problem *p) {
     convolution c = {.channels = p->in_channels,
                      .out_channels = p->out_channels,
                      .groups = p->groups,
+                     .divisor = {1, 1, 1},
                      .x_batch = p->x_batch,
-                     .x_group = p->x_channel * p->in_channels,
                      .x_channel = p->x_channel,
-                     .w_group = p->w_out * p->out_channels,
                      .w_out = p->w_out,
                      .w_in = p->w_in,
                      .y_batch = p->y_batch,
-                     .y_group = p->y_channel * p->out_channels,
                      .y_channel = p->y_channel};
     memcpy(c.in, p->in, sizeof c.in);
     memcpy(c.out, p->out, sizeof c.out);
-    memcpy(c.taps, p->kernel, sizeof c.taps);
     memcpy(c.stride, p->stride, sizeof c.stride);
     memcpy(c.dilation, p->dilation, sizeof c.dilation);
     memcpy(c.padding, p->padding, sizeof c.padding);
     memcpy(c.x, p->x, sizeof c.x);
-    memcpy(c.w, p->w, sizeof c.w);
     memcpy(c.y, p->y, sizeof c.y);
+    return c;
+}
+
+/* The transpose: position i of the result uses position o of the operand for tap t if o stride = i - t dilation +
+ * padding. */
+static convolution transposed_of(const bp_conv_problem *p) {
+    convolution c = {.channels = p->out_channels,
+                     .out_channels = p->in_channels,
+                     .groups = p->groups,
+                     .x_batch = p->y_batch,
+                     .x_channel = p->y_channel,
+                     .w_out = p->w_in,
+                     .w_in = p->w_out,
+                     .y_batch = p->x_batch,
+                     .y_channel = p->x_channel};
+    for (int d = 0; d < 3; d++) {
+        c.stride[d] = 1;
+        c.dilation[d] = -p->dilation[d];
+        c.padding[d] = -p->padding[d];
+    }
+    memcpy(c.in, p->out, sizeof c.in);
+    memcpy(c.out, p->in, sizeof c.out);
+    memcpy(c.divisor, p->stride, sizeof c.divisor);
+    memcpy(c.x, p->y, sizeof c.x);
+    memcpy(c.y, p->x, sizeof c.y);
+    return c;
+}
+
+static convolution problem_of(const bp_problem *problem) {
+    const bp_conv_problem *p = &problem->of.conv;
+    convolution c = problem->op == BP_OP_CONV ? convolution_of(p) : transposed_of(p);
+    memcpy(c.taps, p->kernel, sizeof c.taps);
+    memcpy(c.w, p->w, sizeof c.w);
+    c.x_group = c.x_channel * c.channels;
+    c.w_group = p->w_out * p->out_channels;
+    c.y_group = c.y_channel * c.out_channels;
     return c;
 }
 
@@ -90,17 +126,19 @@ static void add_dimension(job *j, int64_t size, int64_t stride) {
 /* Returns false if a product of sizes is too large. */
 static bool begin(job *j, const bp_problem *problem) {
     const bp_conv_problem *p = &problem->of.conv;
-    int64_t all = p->batch, depth = p->in_channels;
-    bool fits = bp__cl_multiply(&all, p->groups) && bp__cl_multiply(&all, p->out_channels);
-    for (int d = 0; d < 3; d++) {
-        fits = fits && bp__cl_multiply(&all, p->out[d]) && bp__cl_multiply(&depth, p->kernel[d]);
-    }
     memset(j, 0, sizeof *j);
+    j->conv = problem_of(problem);
+    const convolution *c = &j->conv;
+    int64_t all = p->batch, depth = c->channels;
+    bool fits = bp__cl_multiply(&all, p->groups) && bp__cl_multiply(&all, c->out_channels);
+    for (int d = 0; d < 3; d++) {
+        fits = fits && bp__cl_multiply(&all, c->out[d]) && bp__cl_multiply(&depth, c->taps[d]);
+    }
     if (!fits || all > INT64_MAX / 64 || depth > INT64_MAX / 4096) {
         return false;
     }
-    j->conv = convolution_of(p);
     j->end = (finish){.groups = p->groups, .bias = p->bias, .has_bias = p->has_bias, .relu = p->relu};
+    j->activation = p->activation;
     j->gemm = (bp__cl_gemm_job){.batch = 1, .is_double = problem->dtype == BP_F64};
     for (int i = 0; i < 3; i++) {
         j->gemm.type[i] = problem->dtype;
@@ -108,14 +146,14 @@ static bool begin(job *j, const bp_problem *problem) {
     j->gemm.real = j->gemm.number = j->gemm.is_double ? 8 : 4;
     j->gemm.real_name = j->gemm.number_name = j->gemm.is_double ? "double" : "float";
     j->gemm.product = (bp__cl_product){
-        .m = p->out_channels, .k = depth, .c_row = p->y_channel, .alpha = BP_FACTOR_ONE, .beta = BP_FACTOR_ZERO};
+        .m = c->out_channels, .k = depth, .c_row = c->y_channel, .alpha = BP_FACTOR_ONE, .beta = BP_FACTOR_ZERO};
     set_columns(j);
-    add_dimension(j, p->batch, j->conv.y_batch);
-    for (int d = 0; d < 3 - j->conv.column_dims; d++) {
-        add_dimension(j, p->out[d], p->y[d]);
+    add_dimension(j, p->batch, c->y_batch);
+    for (int d = 0; d < 3 - c->column_dims; d++) {
+        add_dimension(j, c->out[d], c->y[d]);
     }
-    add_dimension(j, p->groups, j->conv.y_group);
-    j->units = all / p->out[2] * bp__cl_divide_up(p->out[2], LANES);
+    add_dimension(j, p->groups, c->y_group);
+    j->units = all / c->out[2] * bp__cl_divide_up(c->out[2], LANES);
     return true;
 }
 
@@ -177,7 +215,8 @@ static void offer(const bp_device_info *facts, const job *j, algorithm which, bp
     bp__cl_offer(facts, names[which],
                  BP__CL_REPRODUCIBLE | (j->gemm.is_double ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32),
                  (double)j->gemm.real * columns * (double)(p->m + 1), slowness * flops / used + copies,
-                 which == DIRECT ? 1 : 3, j->cut.a_bytes + j->cut.b_bytes, offers, &which, sizeof which);
+                 (which == DIRECT ? 1 : 3) + (j->activation != 0), j->cut.a_bytes + j->cut.b_bytes, offers, &which,
+                 sizeof which);
 }
 
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
@@ -309,6 +348,20 @@ static bp_status add_steps(planner *s) {
     return status != BP_OK ? status : s->which == DIRECT ? add_direct(s) : add_product(s);
 }
 
+/* Functions other than relu have the bits of the operation on elements. */
+static bp_status add_activation(const planner *s) {
+    const convolution *c = &s->job->conv;
+    const int64_t sizes[] = {s->job->gemm.product.size[0], c->groups * c->out_channels, c->out[0], c->out[1],
+                             c->out[2]};
+    const int64_t strides[] = {c->y_batch, c->y_channel, c->y[0], c->y[1], c->y[2]};
+    bp__cl_dims dims = {.ndim = 5, .operands = 2};
+    memcpy(dims.size, sizes, sizeof sizes);
+    memcpy(dims.stride[0], strides, sizeof strides);
+    memcpy(dims.stride[1], strides, sizeof strides);
+    bp__cl_dims_simplify(&dims, 1);
+    return bp__cl_unary_step(s->device, s->plan, &dims, s->job->gemm.type[2], s->job->activation, Y);
+}
+
 static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared) {
     job j;
@@ -319,7 +372,11 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
     if (status != BP_OK) {
         return status;
     }
-    return bp__cl_plan_finish(add_steps(&s), s.plan, prepared);
+    status = add_steps(&s);
+    if (status == BP_OK && j.activation) {
+        status = add_activation(&s);
+    }
+    return bp__cl_plan_finish(status, s.plan, prepared);
 }
 
 const bp__cl_family bp__cl_conv = {accept, plan};

@@ -48,6 +48,11 @@ double bp__cl_time(const bp_device_info *facts, double bytes, double flops, int 
 void bp__cl_offer(const bp_device_info *facts, const char *algorithm, uint32_t properties, double bytes, double flops,
                   int launches, size_t workspace, bp_offers *offers, const void *found, size_t size);
 
+/* Sums are f64, or pairs of f32 on devices without it. */
+static inline uint32_t bp__cl_accumulates(const bp_device_info *facts) {
+    return bp__cl_has_f64(facts) ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+}
+
 /* Each element is computed alone, or in an order that depends on the problem and the device only. */
 #define BP__CL_REPRODUCIBLE (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT)
 

@@ -36,9 +36,10 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
     const double rate =
         set->pairs ? bp__native_bf16_rate()
                    : bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
-    const double products = problem->op == BP_OP_ATTENTION ? 1 : 4;
+    const double products = problem->op == BP_OP_ATTENTION_BACKWARD ? 4 : 1;
     const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
-    const double rounding = set->pairs ? 2 / lanes : 0;
+    /* Weights are rounded, and so are keys and values of f32 once for a block of 256 rows. */
+    const double rounding = set->pairs ? (problem->dtype == BP_F32 ? 3 : 2) / lanes : 0;
     const double masks = p->tensor[BP_ATTENTION_MASK].dtype ? 0.5 : 0, dropout = p->dropout > 0 ? 6 : 0;
     return 500 + kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + rounding + masks + dropout);
 }
@@ -52,22 +53,25 @@ static void offer(const bp_host *host, const bp_problem *problem, const bp__atte
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT |
                          (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32);
     verdict.properties |= problem->of.attention.causal && kernel != BP__ATTENTION_MATH ? 0 : BP_PROPERTY_PROPAGATES_NAN;
+    verdict.properties |= set->pairs && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     verdict.threads = f.threads;
     verdict.cost_ns = f.threads > 1 ? alone / (0.95 * f.threads) + 4000 : alone;
     offers->add(offers, &verdict, &f, sizeof f);
 }
 
-/* Offers flash_bf16. It rounds no input, because the inputs are bf16, so it needs no permission. */
+/* Offers flash_bf16. It rounds inputs of f32, which fp32_precision must permit. Without that it is no candidate on
+ * processors that lack the instruction, so that explanations do not name it. */
 static void accept_pairs(const bp_host *host, const bp_problem *problem, bp__attention_set set, bp_offers *offers) {
     const char *why = "";
-    if (problem->dtype != BP_BF16 || problem->op != BP_OP_ATTENTION) {
+    const bool rounds = problem->dtype == BP_F32;
+    if ((problem->dtype != BP_BF16 && !rounds) || problem->op != BP_OP_ATTENTION) {
         return;
     }
     set.pairs = bp__attention_pairs_for(host, problem, &why);
     if (set.pairs) {
         set.numbers = set.pairs->numbers;
         offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
-    } else {
+    } else if (!rounds || problem->policy.precision == 2) {
         bp_verdict verdict = BP_VERDICT_INIT;
         verdict.reason = BP_REASON_CAPABILITY;
         verdict.algorithm = name_of_pairs;
@@ -83,7 +87,17 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     const bp__attention_set set = set_for(host, problem);
     offer(host, problem, &set, BP__ATTENTION_FLASH, offers);
-    offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
+    if (problem->op == BP_OP_ATTENTION_PAGED) {
+        bp_verdict verdict = BP_VERDICT_INIT;
+        verdict.reason = BP_REASON_LAYOUT;
+        verdict.algorithm = names[BP__ATTENTION_EFFICIENT];
+        snprintf(verdict.text, sizeof verdict.text, "does not read keys and values in pages");
+        offers->add(offers, &verdict, NULL, 0);
+        verdict.algorithm = name_of_pairs;
+        offers->add(offers, &verdict, NULL, 0);
+    } else {
+        offer(host, problem, &set, BP__ATTENTION_EFFICIENT, offers);
+    }
     offer(host, problem, &set, BP__ATTENTION_MATH, offers);
     accept_pairs(host, problem, set, offers);
 }
@@ -93,7 +107,7 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (f->kernel == BP__ATTENTION_MATH) {
         return bp__attention_plan_math(host, problem, &f->set, f->threads, prepared);
     }
-    return problem->op == BP_OP_ATTENTION
+    return problem->op != BP_OP_ATTENTION_BACKWARD
                ? bp__attention_plan_forward(host, problem, &f->set, f->kernel, f->threads, prepared)
                : bp__attention_plan_backward(host, problem, &f->set, f->kernel, f->threads, prepared);
 }

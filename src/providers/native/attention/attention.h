@@ -14,7 +14,8 @@
  *   math           all scores of the batch, by two matrix products.
  *   flash_bf16     as flash, for bf16 inputs and processors with VDPBF16PS, which multiplies pairs of bf16 numbers and
  *                  adds to sums of f32. Weights are rounded to bf16 before they are multiplied by values; the sum of
- *                  the weights has them before that, so that LOGSUMEXP is that of the other kernels.
+ *                  the weights has them before that, so that LOGSUMEXP is that of the other kernels. Inputs of f32 are
+ *                  rounded to bf16 when they are copied to pairs, if fp32_precision permits it.
  *
  * Weights are powers of 2, because the factor log2(e) can be applied to the queries. */
 #ifndef BP_NATIVE_ATTENTION_H
@@ -104,8 +105,12 @@ typedef struct bp__attention_pairs {
                             const void *factor);
     /* Replaces a panel of weights by pairs of keys, rounded to bf16. */
     void (*round)(int64_t keys, void *weights);
-    /* Writes pairs of rows, one row of `columns` pairs for each. Strides are in elements. */
+    /* Writes pairs of rows, one row of `columns` pairs for each. Strides are in elements. The second one reads f32 and
+     * rounds. */
     void (*interleave)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column, void *to);
+    void (*interleave_f32)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column, void *to);
+    /* Writes one row of f32 numbers, rounded to bf16; an odd number of columns is followed by a 0. */
+    void (*round_row)(int64_t columns, const void *from, int64_t column, void *to);
 } bp__attention_pairs;
 
 extern const bp__attention_pairs bp__attention_pairs_avx512bf16;
@@ -121,7 +126,12 @@ typedef struct bp__attention_set {
 
 /* Returns the bytes of an element of a tensor. */
 static inline int64_t bp__attention_bytes(uint32_t dtype) {
-    return dtype == BP_BOOL ? 1 : dtype < BP_F32 ? 2 : dtype == BP_F32 ? 4 : 8;
+    return dtype == BP_BOOL ? 1 : dtype < BP_F32 ? 2 : dtype == BP_F32 || dtype == BP_I32 ? 4 : 8;
+}
+
+/* Returns a number of PAGES or LENGTHS. */
+static inline int64_t bp__attention_integer(const char *at, uint32_t dtype) {
+    return dtype == BP_I32 ? *(const int32_t *)(const void *)at : *(const int64_t *)(const void *)at;
 }
 
 typedef enum bp__attention_kernel {

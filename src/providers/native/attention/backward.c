@@ -2,12 +2,12 @@
  * and o and g for rows of OUTPUT and OUTPUT_GRADIENT (Dao and others, "FlashAttention", 2022, section 3.1):
  *
  *     d = g V'                   s = w (d - sum of g o)
- *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q
+ *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q      mask_gradient = s
  *
  * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. One sweep computes the
- * gradient by the query, another those by key and value, so that each unit of work has a gradient of its own. Sums over
- * items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels of queries
- * for each block of keys, mem_efficient on one, with less memory. */
+ * gradient by the query, another those by key and value, a third that by the mask, so that each unit of work has a
+ * gradient of its own. Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash
+ * works on several panels of queries for each block of keys, mem_efficient on one, with less memory. */
 #include "work.h"
 
 #include <string.h>
@@ -19,6 +19,7 @@ typedef struct prepared {
     /* Offsets of the arrays in a thread's memory. */
     size_t queries, gradients, query_rows, gradient_rows, weights, dropped, slopes, bias, limits, ones, keys, values;
     size_t sums, more_sums; /* of the gradients of a unit */
+    size_t mask_sums;       /* two panels, if there is a gradient by the mask */
     size_t rows;            /* of the workspace: logarithm and share of each row */
     int64_t panels;         /* of a block of rows */
 } prepared;
@@ -33,7 +34,7 @@ typedef struct unit {
     const prepared *plan;
     bp__attention_item item;
     char *queries, *gradients, *query_rows, *gradient_rows, *weights, *dropped, *slopes, *bias, *limits, *ones;
-    char *keys, *values, *sums, *more_sums, *logarithms, *shares;
+    char *keys, *values, *sums, *more_sums, *mask_sums;
     const char *key, *value; /* of a block */
     int64_t key_row, value_row;
 } unit;
@@ -54,7 +55,8 @@ static unit unit_of(const call *c, char *memory) {
                   .keys = memory + plan->keys,
                   .values = memory + plan->values,
                   .sums = memory + plan->sums,
-                  .more_sums = memory + plan->more_sums};
+                  .more_sums = memory + plan->more_sums,
+                  .mask_sums = memory + plan->mask_sums};
 }
 
 static inline const bp__attention_numbers *numbers_of(const unit *u) {
@@ -129,8 +131,8 @@ static void load_panel(unit *u, const call *c, int64_t row, int64_t rows, char *
 
 /* Computes weights, weights after dropout, and slopes of a panel. `lines` has logarithms and shares. Returns the
  * weights after dropout. */
-static const char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys,
-                                  const char *queries, const char *gradients, const char *lines) {
+static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys, const char *queries,
+                            const char *gradients, const char *lines) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
     const size_t panel = (size_t)(keys * numbers->lanes) * numbers->number;
@@ -139,7 +141,7 @@ static const char *compute_slopes(const unit *u, int64_t row, int64_t rows, int6
     const char *limits = bp__attention_panel_limits(&u->item, row, rows, from, keys, u->limits);
     numbers->weigh(keys, u->weights, bias, limits, lines);
     numbers->product(keys, p->value_size, u->value, u->value_row, 1, gradients, u->slopes, NULL);
-    const char *weights = u->weights;
+    char *weights = u->weights;
     if (p->dropout > 0) {
         memcpy(u->dropped, u->weights, panel);
         bp__attention_drop(&u->item, row, rows, numbers->lanes, from, keys, u->dropped);
@@ -181,7 +183,7 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
             load_block(&u, from, keys);
             for (int64_t j = 0; j < panels; j++) {
                 const int64_t first = row + j * lanes, count = bp__attention_least(lanes, rows - j * lanes);
-                if (bp__attention_most_permitted(p, first, count) > from) {
+                if (bp__attention_most_permitted(&u.item, first, count) > from) {
                     compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
                                    u.gradients + (size_t)(j * p->value_size) * line,
                                    u.more_sums + (size_t)(2 * j) * line);
@@ -201,6 +203,14 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
 }
 
 /* ---- The gradients by key and value ---- */
+
+/* Makes the lanes without a row 0, before lanes are added up: they are NaN if a key is infinite. */
+static void clear_lanes(const unit *u, int64_t rows, int64_t keys, char *panel) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    for (int64_t k = 0; k < keys && rows < numbers->lanes; k++) {
+        numbers->set(panel + (size_t)(k * numbers->lanes + rows) * numbers->number, numbers->lanes - rows, 0);
+    }
+}
 
 /* Adds weights times rows to the sums of a block of keys: panels [columns / lanes][keys][lanes]. */
 static void add_rows(const unit *u, int64_t keys, int64_t columns, const char *weights, const char *rows, char *sums) {
@@ -248,16 +258,18 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
         load_block(&u, from, keys);
         for (int64_t row = 0; row < work->rows; row += lanes) {
             const int64_t rows = bp__attention_least(lanes, work->rows - row);
-            if (bp__attention_most_permitted(p, row, rows) <= from) {
+            if (bp__attention_most_permitted(&u.item, row, rows) <= from) {
                 continue;
             }
             load_panel(&u, c, row, rows, u.queries, u.gradients, u.query_rows);
-            const char *weights = compute_slopes(&u, row, rows, from, keys, u.queries, u.gradients, u.query_rows);
+            char *weights = compute_slopes(&u, row, rows, from, keys, u.queries, u.gradients, u.query_rows);
             if (by_value) {
+                clear_lanes(&u, rows, keys, weights);
                 pack_rows(&u, BP_ATTENTION_OUTPUT_GRADIENT, row, rows, p->value_size, u.gradient_rows);
                 add_rows(&u, keys, p->value_size, weights, u.gradient_rows, u.more_sums);
             }
             if (by_key) {
+                clear_lanes(&u, rows, keys, u.slopes);
                 pack_rows(&u, BP_ATTENTION_QUERY, row, rows, p->size, u.query_rows);
                 add_rows(&u, keys, p->size, u.slopes, u.query_rows, u.sums);
             }
@@ -271,17 +283,103 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
     }
 }
 
+/* ---- The gradient by the mask ---- */
+
+/* Rows and keys of the units of one target. All rows belong to one unit if the gradient is summed over them, and so do
+ * all keys. */
+typedef struct mask_units {
+    int64_t rows, keys;         /* of a unit */
+    int64_t blocks, key_blocks; /* numbers of them */
+} mask_units;
+
+static mask_units mask_units_of(const bp__attention_work *work) {
+    const bp_attention_problem *p = &work->problem.of.attention;
+    const bp_attention_layout *to = &p->tensor[BP_ATTENTION_MASK_GRADIENT];
+    mask_units m = {.rows = to->row == 0 ? work->rows : work->set.numbers->lanes,
+                    .keys = to->column == 0 ? p->keys : BP__ATTENTION_KEYS};
+    m.blocks = m.rows > 0 ? (work->rows + m.rows - 1) / m.rows : 1;
+    m.key_blocks = m.keys > 0 ? (p->keys + m.keys - 1) / m.keys : 1;
+    return m;
+}
+
+/* Adds the slopes of one panel and one block of keys to the sums: a line for each key, or one for all. */
+static void add_slopes(const unit *u, int64_t rows, int64_t keys) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_layout *to = &u->item.problem->tensor[BP_ATTENTION_MASK_GRADIENT];
+    clear_lanes(u, rows, keys, u->slopes);
+    if (to->column == 0) {
+        numbers->product(1, keys, u->ones, 0, 0, u->slopes, u->mask_sums, u->ones);
+    } else {
+        numbers->merge(keys, numbers->lanes, u->mask_sums, u->ones, u->slopes, u->ones);
+    }
+}
+
+/* Writes the sums of a unit: those of each row, or of all of them. */
+static void write_mask_gradient(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_layout *to = &u->item.problem->tensor[BP_ATTENTION_MASK_GRADIENT];
+    const int64_t lanes = numbers->lanes, columns = to->column == 0 ? 1 : keys;
+    const char *sums = u->mask_sums;
+    if (to->row == 0) { /* each lane gets the sum of all */
+        char *all = u->mask_sums + (size_t)(BP__ATTENTION_KEYS * lanes) * numbers->number;
+        numbers->product(columns, lanes, sums, lanes, 1, u->ones, all, NULL);
+        sums = all;
+    }
+    for (int64_t lane = 0; lane < (to->row == 0 ? 1 : rows); lane++) {
+        bp__attention_write_mask(&u->item, row + lane, from, columns, sums + (size_t)lane * numbers->number, lanes);
+    }
+}
+
+static void mask_gradient(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp__attention_work *work = &u.plan->work;
+    const bp_attention_problem *p = &work->problem.of.attention;
+    const mask_units m = mask_units_of(work);
+    const int64_t lanes = numbers->lanes, first = index % m.key_blocks * m.keys,
+                  row = index / m.key_blocks % m.blocks * m.rows, target = index / m.key_blocks / m.blocks;
+    const int64_t to = bp__attention_least(first + m.keys, p->keys),
+                  end = bp__attention_least(row + m.rows, work->rows);
+    numbers->set(u.mask_sums, BP__ATTENTION_KEYS * lanes, 0);
+    u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, 0));
+    for (int64_t i = 0; i < c->now->items; i++) {
+        u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, i));
+        for (int64_t at = row; at < end; at += lanes) {
+            const int64_t rows = bp__attention_least(lanes, end - at);
+            load_panel(&u, c, at, rows, u.queries, u.gradients, u.query_rows);
+            for (int64_t from = first; from < to; from += BP__ATTENTION_KEYS) {
+                const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, to - from);
+                load_block(&u, from, keys);
+                compute_slopes(&u, at, rows, from, keys, u.queries, u.gradients, u.query_rows);
+                add_slopes(&u, rows, keys);
+            }
+        }
+    }
+    write_mask_gradient(&u, row, end - row, first, to - first);
+}
+
 /* ---- Calls ---- */
 
 static void run_sweep(call *c, const bp__attention_sweep *sweep) {
     const prepared *plan = (const prepared *)c->base.plan;
     const int64_t rows = plan->panels * plan->work.set.numbers->lanes, keys = plan->work.problem.of.attention.keys;
-    const bool by_query = sweep->first == BP_ATTENTION_QUERY_GRADIENT;
-    const int64_t blocks =
-        by_query ? (plan->work.rows + rows - 1) / rows : (keys + BP__ATTENTION_KEYS - 1) / BP__ATTENTION_KEYS;
+    const mask_units mask = mask_units_of(&plan->work);
     c->now = sweep;
-    bp__attention_stage(&c->base, by_query ? query_gradient : key_gradients, sweep->targets * blocks);
+    if (sweep->first == BP_ATTENTION_QUERY_GRADIENT) {
+        bp__attention_stage(&c->base, query_gradient, sweep->targets * ((plan->work.rows + rows - 1) / rows));
+    } else if (sweep->first == BP_ATTENTION_MASK_GRADIENT) {
+        bp__attention_stage(&c->base, mask_gradient, sweep->targets * mask.blocks * mask.key_blocks);
+    } else {
+        bp__attention_stage(&c->base, key_gradients,
+                            sweep->targets * ((keys + BP__ATTENTION_KEYS - 1) / BP__ATTENTION_KEYS));
+    }
     c->now = NULL;
+}
+
+/* A line of ones, or as many as there are lanes. */
+static int64_t lines_of_ones(const bp__attention_work *work) {
+    return work->problem.of.attention.tensor[BP_ATTENTION_MASK_GRADIENT].dtype ? work->set.numbers->lanes : 1;
 }
 
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -290,10 +388,10 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     const bp__attention_numbers *numbers = work->set.numbers;
     call c = {.base = bp__attention_call_of(work, operands, exec)};
     for (int i = 0; i < work->threads; i++) {
-        numbers->set(c.base.workspace + (size_t)i * work->memory + plan->ones, numbers->lanes, 1);
+        numbers->set(c.base.workspace + (size_t)i * work->memory + plan->ones, lines_of_ones(work) * numbers->lanes, 1);
     }
     bp__attention_stage(&c.base, prepare_item, work->items);
-    bp__attention_sweep sweeps[3];
+    bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS];
     const int count = bp__attention_sweeps(work, sweeps);
     for (int i = 0; i < count; i++) {
         run_sweep(&c, &sweeps[i]);
@@ -322,11 +420,13 @@ static void lay_out(prepared *plan) {
     plan->slopes = bp__attention_reserve(&end, number, keys, lanes);
     plan->bias = bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0, lanes);
     plan->limits = bp__attention_reserve(&end, number, 1, lanes);
-    plan->ones = bp__attention_reserve(&end, number, 1, lanes);
+    plan->ones = bp__attention_reserve(&end, number, lines_of_ones(&plan->work), lanes);
     plan->keys = bp__attention_reserve(&end, number, keys, p->size);
     plan->values = bp__attention_reserve(&end, number, keys, p->value_size);
     plan->sums = bp__attention_reserve(&end, number, greater(plan->panels * p->size, keys * size / lanes), lanes);
     plan->more_sums = bp__attention_reserve(&end, number, greater(2 * plan->panels, keys * value_size / lanes), lanes);
+    plan->mask_sums =
+        bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK_GRADIENT].dtype ? 2 * keys : 0, lanes);
     plan->work.memory = end;
     plan->rows = bp__attention_times((size_t)plan->work.threads, end);
     plan->work.base.workspace = plan->rows + 2 * (size_t)(plan->work.items * plan->work.rows) * number;

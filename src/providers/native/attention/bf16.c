@@ -14,15 +14,20 @@ const bp__attention_pairs *bp__attention_pairs_for(const bp_host *host, const bp
 }
 #endif
 
-void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *to) {
+void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to) {
     const int64_t lanes = item->plan->set.numbers->lanes, size = item->problem->size;
-    const int64_t column = item->problem->tensor[BP_ATTENTION_QUERY].column;
+    const bp_attention_layout *query = &item->problem->tensor[BP_ATTENTION_QUERY];
+    const int64_t column = query->dtype == BP_F32 ? 1 : query->column;
     uint16_t *panel = (uint16_t *)(void *)to;
     if (rows < lanes || size % 2) {
         memset(to, 0, (size_t)((size + 1) / 2 * lanes) * 4);
     }
     for (int64_t lane = 0; lane < rows; lane++) {
         const void *at = bp__attention_row(item, BP_ATTENTION_QUERY, row + lane);
+        if (query->dtype == BP_F32) {
+            item->plan->set.pairs->round_row(size, at, query->column, memory);
+            at = memory;
+        }
         const uint16_t *from = at;
         for (int64_t d = 0; d < size; d++) {
             panel[(d / 2 * lanes + lane) * 2 + d % 2] = from[d * column];
@@ -34,13 +39,17 @@ const char *bp__attention_pair_keys(const bp__attention_item *item, int64_t from
                                     int64_t *row) {
     const bp_attention_layout *key = &item->problem->tensor[BP_ATTENTION_KEY];
     const int64_t size = item->problem->size, padded = (size + 1) / 2 * 2;
-    const char *at = item->tensor[BP_ATTENTION_KEY] + from * key->row * 2;
-    if (key->column == 1 && size == padded) {
+    const bool rounds = key->dtype == BP_F32;
+    const char *at = item->tensor[BP_ATTENTION_KEY] + from * key->row * (rounds ? 4 : 2);
+    if (!rounds && key->column == 1 && size == padded) {
         *row = key->row;
         return at;
     }
     uint16_t *to = (uint16_t *)(void *)memory;
-    for (int64_t k = 0; k < keys; k++, to += padded) {
+    for (int64_t k = 0; k < keys && rounds; k++, to += padded) {
+        item->plan->set.pairs->round_row(size, at + k * key->row * 4, key->column, to);
+    }
+    for (int64_t k = 0; k < keys && !rounds; k++, to += padded) {
         const uint16_t *number = (const uint16_t *)(const void *)at + k * key->row;
         for (int64_t d = 0; d < padded; d++) {
             to[d] = d < size ? number[d * key->column] : 0;

@@ -63,8 +63,9 @@ static block_rows values_at(const unit *u, int64_t from, int64_t keys) {
     const bp_attention_layout *value = &u->item.problem->tensor[BP_ATTENTION_VALUE];
     block_rows b = {u->values, u->item.problem->value_size};
     if (pairs) {
-        pairs->interleave(keys, b.row, u->item.tensor[BP_ATTENTION_VALUE] + from * value->row * 2, value->row,
-                          value->column, u->values);
+        (value->dtype == BP_F32 ? pairs->interleave_f32 : pairs->interleave)(
+            keys, b.row, u->item.tensor[BP_ATTENTION_VALUE] + from * value->row * bp__attention_bytes(value->dtype),
+            value->row, value->column, u->values);
     } else {
         b.at = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &b.row);
     }
@@ -114,13 +115,13 @@ static panel panel_at(const unit *u, int64_t index) {
 /* flash: all panels of a block use a block of keys before the next one is read. */
 static void run_blocks(const unit *u, int64_t panels) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
-    const int64_t to = bp__attention_least(u->to, bp__attention_most_permitted(u->item.problem, u->row, u->rows));
+    const int64_t to = bp__attention_least(u->to, bp__attention_most_permitted(&u->item, u->row, u->rows));
     for (int64_t from = u->from; from < to; from += BP__ATTENTION_KEYS) {
-        const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, u->to - from);
+        const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, to - from);
         const block_rows key = keys_at(u, from, keys), value = values_at(u, from, keys);
         for (int64_t i = 0; i < panels; i++) {
             const panel at = panel_at(u, i);
-            const int64_t permitted = bp__attention_most_permitted(u->item.problem, at.row, at.rows);
+            const int64_t permitted = bp__attention_most_permitted(&u->item, at.row, at.rows);
             const int64_t own = bp__attention_least(keys, permitted - from);
             if (own <= 0) {
                 continue;
@@ -141,7 +142,7 @@ static void run_whole(const unit *u, int64_t panels) {
     const size_t line = (size_t)numbers->lanes * numbers->number;
     for (int64_t i = 0; i < panels; i++) {
         const panel at = panel_at(u, i);
-        const int64_t keys = bp__attention_most_permitted(u->item.problem, at.row, at.rows);
+        const int64_t keys = bp__attention_most_permitted(&u->item, at.row, at.rows);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
             const int64_t some = bp__attention_least(BP__ATTENTION_KEYS, keys - from);
             score(u, at.queries, keys_at(u, from, some), some, u->scores + (size_t)from * line);
@@ -170,7 +171,7 @@ static void run_rows(const unit *u) {
         const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &key_row);
         const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, block, u->values, &value_row);
         for (int64_t i = 0; i < u->rows; i++) {
-            const int64_t keys = bp__attention_least(block, bp__attention_permitted(p, u->row + i) - from);
+            const int64_t keys = bp__attention_least(block, bp__attention_permitted(&u->item, u->row + i) - from);
             if (keys <= 0) {
                 continue;
             }
@@ -254,13 +255,13 @@ static unit unit_of(const bp__attention_call *call, int64_t index, char *memory)
               .row = block * plan->block,
               .rows = bp__attention_least(plan->block, plan->work.rows - block * plan->block),
               .from = part * plan->part,
-              .to = bp__attention_least((part + 1) * plan->part, p->keys),
               .queries = memory + plan->queries,
               .scores = memory + plan->scores,
               .bias = memory + plan->bias,
               .keys = memory + plan->keys,
               .values = memory + plan->values,
               .factor = memory + plan->state};
+    u.to = bp__attention_least((part + 1) * plan->part, u.item.keys);
     /* The sums of one part among several stay until all are merged. */
     u.sums =
         plan->parts > 1 ? call->workspace + plan->partial + (size_t)index * plan->partial_size : memory + plan->sums;
@@ -282,7 +283,7 @@ static void pack_queries(const unit *u, int64_t panels) {
     for (int64_t i = 0; i < panels && !u->plan->few; i++) {
         const panel at = panel_at(u, i);
         if (u->plan->work.set.pairs) {
-            bp__attention_pack_pairs(&u->item, at.row, at.rows, at.queries);
+            bp__attention_pack_pairs(&u->item, at.row, at.rows, u->keys, at.queries);
         } else {
             bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
         }
@@ -342,6 +343,10 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     const prepared *plan = (const prepared *)self;
     bp__attention_call call = bp__attention_call_of(&plan->work, operands, exec);
     const int64_t blocks = plan->work.items * plan->blocks;
+    const bp_status status = bp__attention_check_pages(&call);
+    if (status != BP_OK) {
+        return status;
+    }
     bp__attention_stage(&call, compute, blocks * plan->parts);
     if (plan->parts > 1) {
         bp__attention_stage(&call, merge, blocks);

@@ -92,15 +92,21 @@ static void multiply_values(int64_t columns, int64_t pairs, const void *values, 
 
 /* ---- Pairs ---- */
 
-#ifndef JOIN_ROUNDED
-#define JOIN_ROUNDED(even, odd) (round_halves(even) >> 16 | (round_halves(odd) & 0xffff0000u))
-
 /* Returns the bits of floats rounded to bf16 in their upper halves. NaN becomes quiet. */
 INLINE vector_pairs round_halves(vector_f32 x) {
     const vector_pairs bits = (vector_pairs)x, is_nan = (vector_pairs)((bits & 0x7fffffffu) > 0x7f800000u);
     const vector_pairs nearest = bits + 0x7fffu + (bits >> 16 & 1u);
     return ((bits | 0x400000u) & is_nan) | (nearest & ~is_nan);
 }
+
+/* Pairs of rounded numbers. The instruction of that name makes denormal numbers 0; this does not, so all processors
+ * round inputs alike. */
+INLINE vector_pairs join_halves(vector_f32 even, vector_f32 odd) {
+    return round_halves(even) >> 16 | (round_halves(odd) & 0xffff0000u);
+}
+
+#ifndef JOIN_ROUNDED
+#define JOIN_ROUNDED(even, odd) join_halves(even, odd)
 #endif
 
 static void round_weights(int64_t keys, void *of_weights) {
@@ -136,8 +142,41 @@ static void interleave(int64_t rows, int64_t columns, const void *of_from, int64
     }
 }
 
+static void interleave_f32(int64_t rows, int64_t columns, const void *of_from, int64_t row, int64_t column,
+                           void *of_to) {
+    pair *to = of_to;
+    for (int64_t k = 0; k < rows; k += 2, to += columns) {
+        const number *even = (const number *)of_from + k * row, *odd = even + row;
+        int64_t e = 0;
+        for (; column == 1 && k + 1 < rows && e + LANES <= columns; e += LANES) {
+            *(loose_pairs *)(to + e) = join_halves(*(const loose_f32 *)(even + e), *(const loose_f32 *)(odd + e));
+        }
+        for (; e < columns; e++) {
+            to[e] = narrow_bf16(even[e * column]) | (k + 1 < rows ? (uint32_t)narrow_bf16(odd[e * column]) << 16 : 0);
+        }
+    }
+}
+
+static void round_row(int64_t columns, const void *of_from, int64_t column, void *of_to) {
+    const number *from = of_from;
+    half *to = of_to;
+    int64_t e = 0;
+    for (; column == 1 && e + LANES <= columns; e += LANES) {
+        *(loose_halves *)(to + e) =
+            __builtin_convertvector(round_halves(*(const loose_f32 *)(from + e)) >> 16, loose_halves);
+    }
+    for (; e < columns; e++) {
+        to[e] = narrow_bf16(from[e * column]);
+    }
+    if (columns % 2) {
+        to[columns] = 0;
+    }
+}
+
 const bp__attention_pairs PAIRS = {.numbers = NUMBERS,
                                    .multiply_keys = multiply_keys,
                                    .multiply_values = multiply_values,
                                    .round = round_weights,
-                                   .interleave = interleave};
+                                   .interleave = interleave,
+                                   .interleave_f32 = interleave_f32,
+                                   .round_row = round_row};

@@ -22,7 +22,7 @@ typedef struct prepared {
     bp_prepared *product[PRODUCTS]; /* NULL: not needed */
     double root, sign;              /* of the scale */
     /* Offsets of the arrays in a thread's memory: [rows or keys][columns]. */
-    size_t queries, keys, values, gradients, scores, slopes, bias, state, sums, more_sums, shared;
+    size_t queries, keys, values, gradients, scores, slopes, bias, state, sums, more_sums, mask_sums, ones, shared;
 } prepared;
 
 typedef struct call {
@@ -34,7 +34,8 @@ typedef struct call {
 typedef struct unit {
     const prepared *plan;
     bp__attention_item item;
-    char *queries, *keys, *values, *gradients, *scores, *slopes, *bias, *state, *sums, *more_sums, *shared;
+    char *queries, *keys, *values, *gradients, *scores, *slopes, *bias, *state, *sums, *more_sums;
+    char *mask_sums, *ones, *shared;
 } unit;
 
 static unit unit_of(const call *c, char *memory) {
@@ -50,6 +51,8 @@ static unit unit_of(const call *c, char *memory) {
                   .state = memory + plan->state,
                   .sums = memory + plan->sums,
                   .more_sums = memory + plan->more_sums,
+                  .mask_sums = memory + plan->mask_sums,
+                  .ones = memory + plan->ones,
                   .shared = memory + plan->shared};
 }
 
@@ -83,6 +86,12 @@ static void load_rows(const unit *u, bp_attention_tensor which, int64_t columns,
 
 static void load_keys(const unit *u, bp_attention_tensor which, int64_t columns, double factor, char *to) {
     const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    if (u->item.problem->page_size > 0) { /* the rows behind the last key have weight 0 */
+        const int64_t own = u->item.keys, number = (int64_t)numbers_of(u)->number;
+        bp__attention_gather(&u->item, which, 0, own, factor, to);
+        numbers_of(u)->set(to + own * columns * number, (u->item.problem->keys - own) * columns, 0);
+        return;
+    }
     bp__attention_elements_of(&u->plan->work, layout->dtype)
         ->widen(u->item.problem->keys, columns, u->item.tensor[which], layout->row, layout->column, factor, to,
                 columns);
@@ -101,7 +110,7 @@ static void load_item(unit *u, const call *c, int64_t index) {
 static double weigh(const unit *u, int64_t row) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
-    const int64_t keys = bp__attention_permitted(p, row);
+    const int64_t keys = bp__attention_permitted(&u->item, row);
     char *scores = u->scores + (size_t)(row * p->keys) * numbers->number, *greatest = u->state,
          *sum = greatest + numbers->number, *factor = sum + numbers->number;
     const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
@@ -215,20 +224,70 @@ static void compute_gradients(bp__attention_call *base, int64_t target, char *me
     }
 }
 
+/* The gradient by the mask has a row for each row of the item, or one for all, and an element for each key, or one. */
+static int64_t mask_rows(const bp__attention_work *work) {
+    return work->problem.of.attention.tensor[BP_ATTENTION_MASK_GRADIENT].row == 0 ? 1 : work->rows;
+}
+
+static int64_t mask_columns(const bp_attention_problem *p) {
+    return p->tensor[BP_ATTENTION_MASK_GRADIENT].column == 0 ? 1 : p->keys;
+}
+
+/* Adds the slopes of an item to the sums. */
+static void add_slopes(const unit *u) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    const size_t number = numbers->number;
+    for (int64_t row = 0; row < u->plan->work.rows; row++) {
+        const char *slopes = u->slopes + (size_t)(row * p->keys) * number;
+        char *to = u->mask_sums + (size_t)(mask_rows(&u->plan->work) == 1 ? 0 : row * mask_columns(p)) * number;
+        if (mask_columns(p) == p->keys) {
+            numbers->merge(p->keys, 1, to, u->ones, slopes, u->ones);
+        } else {
+            numbers->dots(1, p->keys, slopes, u->ones, 0, u->state);
+            numbers->merge(1, 1, to, u->ones, u->state, u->ones);
+        }
+    }
+}
+
+static void mask_gradient(bp__attention_call *base, int64_t target, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_work *work = &u.plan->work;
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const bp_attention_problem *p = &work->problem.of.attention;
+    const int64_t columns = mask_columns(p);
+    numbers->set(u.mask_sums, mask_rows(work) * columns, 0);
+    numbers->set(u.ones, p->keys > 0 ? p->keys : 1, 1);
+    u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, 0));
+    for (int64_t i = 0; i < c->now->items; i++) {
+        compute_slopes(&u, c, bp__attention_sweep_item(work, c->now, target, i));
+        add_slopes(&u);
+    }
+    for (int64_t row = 0; row < mask_rows(work); row++) {
+        bp__attention_write_mask(&u.item, row, 0, columns, u.mask_sums + (size_t)(row * columns) * numbers->number, 1);
+    }
+}
+
 /* ---- Calls ---- */
 
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call c = {.base = bp__attention_call_of(&plan->work, operands, exec)};
-    if (plan->work.problem.op == BP_OP_ATTENTION) {
+    const bp_status checked = bp__attention_check_pages(&c.base);
+    if (checked != BP_OK) {
+        return checked;
+    }
+    if (plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
         bp__attention_stage(&c.base, compute_output, plan->work.items);
         return bp__stop_status(&c.base.stop);
     }
-    bp__attention_sweep sweeps[3];
+    bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS];
     const int count = bp__attention_sweeps(&plan->work, sweeps);
     for (int i = 0; i < count; i++) {
         c.now = &sweeps[i];
-        bp__attention_stage(&c.base, compute_gradients, sweeps[i].targets);
+        bp__attention_stage(&c.base, sweeps[i].first == BP_ATTENTION_MASK_GRADIENT ? mask_gradient : compute_gradients,
+                            sweeps[i].targets);
     }
     return bp__stop_status(&c.base.stop);
 }
@@ -283,7 +342,7 @@ static bp_status prepare_products(prepared *plan, int threads) {
     const int64_t rows = plan->work.rows, keys = p->keys, size = p->size, value_size = p->value_size;
     const bp_attention_layout *tensor = p->tensor;
     bp_status status = prepare(plan, SCORES, rows, keys, size, threads);
-    if (status == BP_OK && plan->work.problem.op == BP_OP_ATTENTION) {
+    if (status == BP_OK && plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
         return prepare(plan, OUTPUT, rows, value_size, keys, threads);
     }
     if (status == BP_OK) {
@@ -317,6 +376,9 @@ static void lay_out(prepared *plan) {
     plan->state = bp__attention_reserve(&end, number, 1, 3);
     plan->sums = bp__attention_reserve(&end, number, backward ? longest : rows, backward ? p->size : p->value_size);
     plan->more_sums = bp__attention_reserve(&end, number, backward ? keys : 0, p->value_size);
+    const bool by_mask = p->tensor[BP_ATTENTION_MASK_GRADIENT].dtype;
+    plan->mask_sums = bp__attention_reserve(&end, number, by_mask ? mask_rows(&plan->work) : 0, mask_columns(p));
+    plan->ones = bp__attention_reserve(&end, number, by_mask, keys > 0 ? keys : 1);
     plan->shared = end;
     for (int i = 0; i < PRODUCTS; i++) {
         most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;

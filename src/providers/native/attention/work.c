@@ -6,13 +6,20 @@
 
 /* ---- Plans and calls ---- */
 
+/* Whether a gradient is summed over a dimension of the batch. */
+static bool sums(const bp_attention_layout *gradient, int dimension) {
+    return gradient->dtype && gradient->batch[dimension] == 0;
+}
+
 /* Whether the last dimension of the batch consists of heads that share a key and a value, but not a gradient by the
- * query. */
+ * query or the mask. One that is summed over rows must not be summed over those of all heads. */
 static bool has_group(const bp_attention_problem *p) {
     const int last = p->batch_ndim - 1;
-    const bp_attention_layout *gradient = &p->tensor[BP_ATTENTION_QUERY_GRADIENT];
+    const bp_attention_layout *by_mask = &p->tensor[BP_ATTENTION_MASK_GRADIENT];
     return last >= 0 && p->batch_shape[last] > 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
-           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && !(gradient->dtype && gradient->batch[last] == 0);
+           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && p->tensor[BP_ATTENTION_PAGES].batch[last] == 0 &&
+           p->tensor[BP_ATTENTION_LENGTHS].batch[last] == 0 && !sums(&p->tensor[BP_ATTENTION_QUERY_GRADIENT], last) &&
+           !sums(by_mask, last) && !(by_mask->dtype && by_mask->row == 0);
 }
 
 void bp__attention_begin(bp__attention_work *plan, const bp_host *host, const bp_problem *problem,
@@ -37,8 +44,14 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
         BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,          BP_ATTENTION_KEY,
         BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,           BP_ATTENTION_SEED,
         BP_ATTENTION_OUTPUT,          BP_ATTENTION_LOGSUMEXP,      BP_ATTENTION_QUERY_GRADIENT,
-        BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_TENSORS};
-    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION ? forward : backward;
+        BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_MASK_GRADIENT,
+        BP_ATTENTION_TENSORS};
+    static const bp_attention_tensor paged[] = {
+        BP_ATTENTION_QUERY, BP_ATTENTION_KEY,     BP_ATTENTION_VALUE,  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,
+        BP_ATTENTION_PAGES, BP_ATTENTION_LENGTHS, BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
+    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION         ? forward
+                                       : plan->problem.op == BP_OP_ATTENTION_PAGED ? paged
+                                                                                   : backward;
     const bp_attention_problem *p = &plan->problem.of.attention;
     bp__attention_call call = {.plan = plan,
                                .workspace = bp_operand_address(&exec->workspace),
@@ -110,7 +123,7 @@ void bp__attention_stage(bp__attention_call *call,
 
 bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index) {
     const bp_attention_problem *p = &call->plan->problem.of.attention;
-    bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index};
+    bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index, .keys = p->keys};
     int64_t offset[BP_ATTENTION_TENSORS] = {0};
     for (int d = p->batch_ndim - 1 - (call->plan->group > 1); d >= 0 && p->batch > 0; d--) {
         for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
@@ -121,12 +134,18 @@ bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
         item.tensor[i] = call->tensor[i] ? call->tensor[i] + offset[i] * bp__attention_bytes(p->tensor[i].dtype) : NULL;
     }
+    if (item.tensor[BP_ATTENTION_LENGTHS]) {
+        item.keys = bp__attention_integer(item.tensor[BP_ATTENTION_LENGTHS], p->tensor[BP_ATTENTION_LENGTHS].dtype);
+    }
     return item;
 }
 
 char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row) {
     const bp_attention_problem *p = item->problem;
     const bp_attention_layout *layout = &p->tensor[which];
+    if (p->queries == 0) { /* a gradient by a mask with one row for all */
+        return item->tensor[which];
+    }
     const int64_t head = row / p->queries, query = row % p->queries;
     const int64_t offset = query * layout->row + (head > 0 ? head * layout->batch[p->batch_ndim - 1] : 0);
     return item->tensor[which] + offset * bp__attention_bytes(layout->dtype);
@@ -152,12 +171,19 @@ const char *bp__attention_block(const bp__attention_item *item, bp_attention_ten
     const bp_attention_layout *layout = &item->problem->tensor[which];
     const int64_t columns = which == BP_ATTENTION_KEY ? item->problem->size : item->problem->value_size;
     const bp__attention_elements *elements = bp__attention_elements_of(item->plan, layout->dtype);
-    const char *at = item->tensor[which] + from * layout->row * (int64_t)elements->element;
-    if (elements->element == item->plan->set.numbers->number && (layout->column == 1 || columns < 2)) {
+    const bool paged = item->problem->page_size > 0;
+    int64_t rows = keys;
+    const char *at = paged ? bp__attention_in_page(item, which, from, &rows)
+                           : item->tensor[which] + from * layout->row * (int64_t)elements->element;
+    if (elements->element == item->plan->set.numbers->number && (layout->column == 1 || columns < 2) && rows >= keys) {
         *row = layout->row;
         return at;
     }
-    elements->widen(keys, columns, at, layout->row, layout->column, 1, memory, columns);
+    if (paged) {
+        bp__attention_gather(item, which, from, keys, 1, memory);
+    } else {
+        elements->widen(keys, columns, at, layout->row, layout->column, 1, memory, columns);
+    }
     *row = columns;
     return memory;
 }
@@ -197,7 +223,7 @@ static bp__attention_sweep sweep_of(const bp__attention_work *work, bp_attention
     return s;
 }
 
-int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[3]) {
+int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS]) {
     const bp_attention_layout *tensor = work->problem.of.attention.tensor;
     const bool key = tensor[BP_ATTENTION_KEY_GRADIENT].dtype, value = tensor[BP_ATTENTION_VALUE_GRADIENT].dtype;
     const bool together =
@@ -212,6 +238,9 @@ int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep swe
     }
     if (value && !together) {
         sweeps[count++] = sweep_of(work, BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_TENSORS);
+    }
+    if (tensor[BP_ATTENTION_MASK_GRADIENT].dtype) {
+        sweeps[count++] = sweep_of(work, BP_ATTENTION_MASK_GRADIENT, BP_ATTENTION_TENSORS);
     }
     return count;
 }
@@ -243,6 +272,22 @@ void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t fro
         numbers->bias(keys, (const float *)(const void *)at, mask->column, BP__LOG2_E, to, lanes);
     } else {
         bp__attention_elements_of(item->plan, mask->dtype)->widen(keys, 1, at, mask->column, 0, BP__LOG2_E, to, lanes);
+    }
+}
+
+void bp__attention_write_mask(const bp__attention_item *item, int64_t row, int64_t column, int64_t columns,
+                              const char *sums, int64_t step) {
+    const bp__attention_numbers *numbers = item->plan->set.numbers;
+    const bp_attention_layout *to = &item->problem->tensor[BP_ATTENTION_MASK_GRADIENT];
+    char *at =
+        bp__attention_row(item, BP_ATTENTION_MASK_GRADIENT, row) + column * to->column * bp__attention_bytes(to->dtype);
+    if (to->dtype != BP_F32 || numbers->number == sizeof(float)) {
+        bp__attention_elements_of(item->plan, to->dtype)->narrow(1, columns, sums, 0, step, 1, at, 0, to->column);
+        return;
+    }
+    for (int64_t i = 0; i < columns; i++) { /* a mask of f32 in an operation of f64 */
+        *(float *)(void *)(at + i * to->column * (int64_t)sizeof(float)) =
+            (float)numbers->load(sums + (size_t)(i * step) * numbers->number);
     }
 }
 
@@ -278,22 +323,23 @@ static bool spans_heads(const bp_attention_problem *p, int64_t row, int64_t rows
 char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                  char *to) {
     const bp_attention_problem *p = item->problem;
-    const int64_t least = spans_heads(p, row, rows) ? bp__attention_permitted(p, 0) : bp__attention_permitted(p, row);
-    if (least - from >= keys) {
+    const int64_t least = bp__attention_permitted(item, spans_heads(p, row, rows) ? 0 : row);
+    if (!p->causal || least - from >= keys) {
         return NULL;
     }
     double limits[BP__ATTENTION_LANES];
     const int lanes = item->plan->set.numbers->lanes;
     for (int64_t lane = 0; lane < lanes; lane++) {
-        const int64_t limit = bp__attention_permitted(p, row + bp__attention_least(lane, rows - 1)) - from;
+        const int64_t limit = bp__attention_permitted(item, row + bp__attention_least(lane, rows - 1)) - from;
         limits[lane] = (double)(limit < 0 ? 0 : bp__attention_least(limit, keys));
     }
     item->plan->set.numbers->copy(to, lanes, limits);
     return to;
 }
 
-int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows) {
-    return bp__attention_permitted(p, spans_heads(p, row, rows) ? p->queries - 1 : row + rows - 1);
+int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows) {
+    const bp_attention_problem *p = item->problem;
+    return bp__attention_permitted(item, spans_heads(p, row, rows) ? p->queries - 1 : row + rows - 1);
 }
 
 /* ---- Dropout ---- */

@@ -40,6 +40,7 @@ typedef struct bp__attention_item {
     const bp__attention_work *plan;
     const bp_attention_problem *problem;
     int64_t index;
+    int64_t keys;                       /* with pages, those of this item */
     char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
 } bp__attention_item;
 
@@ -58,6 +59,16 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
                                          const bp_exec *exec);
 bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index);
 
+/* Checks the numbers of pages and keys of a call with pages. Sets an error if one is out of range. */
+bp_status bp__attention_check_pages(const bp__attention_call *call);
+/* Converts `keys` rows of KEY or VALUE from key `from` on, which may be in several pages, to contiguous rows of
+ * numbers. */
+void bp__attention_gather(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
+                          double factor, char *to);
+/* Returns the address of a row of KEY or VALUE, and the number of rows from there on in the same page. */
+const char *bp__attention_in_page(const bp__attention_item *item, bp_attention_tensor which, int64_t key,
+                                  int64_t *rows);
+
 /* Returns the address of the first element of a row. */
 char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row);
 
@@ -70,13 +81,19 @@ void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor whic
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
                                 char *memory, int64_t *row);
 
-/* Returns how many keys a row may use: under `causal`, those up to its own position. */
-static inline int64_t bp__attention_permitted(const bp_attention_problem *p, int64_t row) {
-    return p->causal ? bp__attention_least(row % p->queries + 1, p->keys) : p->keys;
+/* Returns how many keys a row may use: under `causal`, those up to its own position, which with pages is counted from
+ * the last key. */
+static inline int64_t bp__attention_permitted(const bp__attention_item *item, int64_t row) {
+    const bp_attention_problem *p = item->problem;
+    if (!p->causal) {
+        return item->keys;
+    }
+    const int64_t own = row % p->queries + 1 + (p->page_size > 0 ? item->keys - p->queries : 0);
+    return own < 0 ? 0 : bp__attention_least(own, item->keys);
 }
 
 /* Returns the most keys that one of the rows may use. */
-int64_t bp__attention_most_permitted(const bp_attention_problem *p, int64_t row, int64_t rows);
+int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows);
 
 /* Writes what the mask adds to the scores of one row, `lanes` numbers apart; the item has a mask. */
 void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t from, int64_t keys, char *to,
@@ -89,6 +106,10 @@ char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int6
 char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                  char *to);
 
+/* Writes sums to a row of MASK_GRADIENT, from a column on. Sums are `step` numbers apart. */
+void bp__attention_write_mask(const bp__attention_item *item, int64_t row, int64_t column, int64_t columns,
+                              const char *sums, int64_t step);
+
 /* Applies dropout to the weights of `lanes` rows, of which `rows` exist. */
 void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t rows, int lanes, int64_t from,
                         int64_t keys, char *weights);
@@ -97,10 +118,11 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
 void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         int64_t columns, double factor, char *to);
 
-/* Copies rows of bf16 queries to the lanes of a panel of pairs; lanes without a row are 0. */
-void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *to);
-/* Returns `keys` rows of a bf16 KEY from key `from` on as rows of pairs, `*row` elements apart. They are copied into
- * `memory` unless they are such rows already. */
+/* Copies rows of queries to the lanes of a panel of pairs; lanes without a row are 0. Queries of f32 are rounded;
+ * `memory` holds one of them. */
+void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to);
+/* Returns `keys` rows of KEY from key `from` on as rows of pairs, `*row` bf16 numbers apart. They are copied into
+ * `memory` unless they are such rows already; those of f32 are rounded. */
 const char *bp__attention_pair_keys(const bp__attention_item *item, int64_t from, int64_t keys, char *memory,
                                     int64_t *row);
 
@@ -115,9 +137,11 @@ typedef struct bp__attention_sweep {
     int64_t targets, items;            /* gradients, and items of each */
 } bp__attention_sweep;
 
+enum { BP__ATTENTION_SWEEPS = 4 };
+
 /* Writes the sweeps that compute the gradients of a problem: by query; by key and value together, if they are summed
- * over the same items. Returns how many there are. */
-int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[3]);
+ * over the same items; by the mask. Returns how many there are. */
+int bp__attention_sweeps(const bp__attention_work *work, bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS]);
 /* Returns item number `index` of those that add to a gradient. */
 int64_t bp__attention_sweep_item(const bp__attention_work *work, const bp__attention_sweep *sweep, int64_t target,
                                  int64_t index);

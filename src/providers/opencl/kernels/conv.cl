@@ -8,7 +8,9 @@
 
 typedef struct convolution {
     long channels, out_channels, groups; /* of one group; number of groups */
-    long in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
+    long in[3], out[3], taps[3];
+    long stride[3], dilation[3], padding[3]; /* (o stride + t dilation - padding) / divisor is the position in X; */
+    long divisor[3];                         /* only if the division is exact */
     long x_batch, x_group, x_channel, x[3];
     long w_group, w_out, w_in, w[3];
     long y_batch, y_group, y_channel, y[3];
@@ -20,6 +22,14 @@ typedef struct convolution {
 
 #define INSIDE(at, d) ((at) >= 0 && (at) < p.in[d])
 
+/* The position in X; -1: outside. */
+static inline long position_of(const convolution *q, int d, long at, long tap) {
+    const convolution p = *q;
+    const long sum = at * p.stride[d] + tap * p.dilation[d] - p.padding[d];
+    const long position = p.divisor[d] == 1 ? sum : sum % p.divisor[d] == 0 ? sum / p.divisor[d] : -1;
+    return INSIDE(position, d) ? position : -1;
+}
+
 #ifdef PANELS
 #define PANEL_TYPE REAL
 #define TO_PANEL(x) WIDEN_A(x)
@@ -28,7 +38,8 @@ typedef struct convolution {
 #define TO_PANEL(x) (x)
 #endif
 
-/* The first position of a dimension from `from` on, of `count`, whose tap is inside X; and the first one after them. */
+/* The first position of a dimension without divisor from `from` on, of `count`, whose tap is inside X; and the first
+ * one after them. */
 static inline long first_inside(const convolution *p, int d, long from, long count, long tap) {
     const long begin = tap * p->dilation[d] - p->padding[d];
     const long least = begin >= 0 ? 0 : (-begin + p->stride[d] - 1) / p->stride[d];
@@ -46,7 +57,7 @@ static inline long end_inside(const convolution *p, int d, long from, long count
 __kernel void copy_weights(__global const A_STORAGE *w, ulong w_first, __global PANEL_TYPE *to, ulong to_first,
                            const convolution p) {
     const long taps = p.taps[0] * p.taps[1] * p.taps[2], group = get_global_id(2), depth = p.channels * taps;
-    for (long row = get_global_id(0) * p.run; row < min((get_global_id(0) + 1) * p.run, p.panels * p.wide); row++) {
+    for (long row = get_global_id(0) * p.run; row < min(((long)get_global_id(0) + 1) * p.run, p.panels * p.wide); row++) {
         const long panel = group * p.panels + row / p.wide;
         __global PANEL_TYPE *own = to + (long)to_first + panel * depth * p.wide + row % p.wide;
         __global const A_STORAGE *from = w + (long)w_first + group * p.w_group + row * p.w_out;
@@ -70,13 +81,23 @@ typedef struct segment {
 static inline void copy_segment(const convolution *q, __global const B_STORAGE *x, const segment *s, long t0, long t1,
                                 long t2, __global PANEL_TYPE *to) {
     const convolution p = *q;
-    const long x0 = s->at[0] * p.stride[0] - p.padding[0] + t0 * p.dilation[0];
-    const long x1 = s->at[1] * p.stride[1] - p.padding[1] + t1 * p.dilation[1];
-    const long x2 = s->at[2] * p.stride[2] - p.padding[2] + t2 * p.dilation[2], step = p.stride[2] * p.x[2];
-    const bool any = INSIDE(x0, 0) && INSIDE(x1, 1);
-    const long from = any ? first_inside(q, 2, s->at[2], s->count, t2) : s->count;
-    const long end = any ? max(end_inside(q, 2, s->at[2], s->count, t2), from) : s->count;
-    __global const B_STORAGE *own = x + x0 * p.x[0] + x1 * p.x[1] + x2 * p.x[2];
+    const long x0 = position_of(q, 0, s->at[0], t0), x1 = position_of(q, 1, s->at[1], t1);
+    const bool any = x0 >= 0 && x1 >= 0;
+    long from = any ? 0 : s->count, end = s->count;
+    x += x0 * p.x[0] + x1 * p.x[1];
+    if (any && p.divisor[2] != 1) {
+        for (long j = 0; j < s->count; j++) {
+            const long x2 = position_of(q, 2, s->at[2] + j, t2);
+            to[j] = x2 >= 0 ? TO_PANEL(x[x2 * p.x[2]]) : (PANEL_TYPE)0;
+        }
+        return;
+    }
+    if (any) {
+        from = first_inside(q, 2, s->at[2], s->count, t2);
+        end = max(end_inside(q, 2, s->at[2], s->count, t2), from);
+    }
+    const long step = p.stride[2] * p.x[2];
+    __global const B_STORAGE *own = x + (s->at[2] * p.stride[2] - p.padding[2] + t2 * p.dilation[2]) * p.x[2];
     for (long j = 0; j < from; j++) {
         to[j] = (PANEL_TYPE)0;
     }
@@ -148,14 +169,22 @@ static inline void add_taps(const convolution *q, __global const A_STORAGE *w, _
                             const long at[3], long count, NUMBER *sum) {
     const convolution p = *q;
     for (long t0 = 0; t0 < p.taps[0]; t0++) {
-        const long x0 = at[0] * p.stride[0] - p.padding[0] + t0 * p.dilation[0];
-        for (long t1 = 0; t1 < p.taps[1] && INSIDE(x0, 0); t1++) {
-            const long x1 = at[1] * p.stride[1] - p.padding[1] + t1 * p.dilation[1];
-            for (long t2 = 0; t2 < p.taps[2] && INSIDE(x1, 1); t2++) {
-                const long x2 = at[2] * p.stride[2] - p.padding[2] + t2 * p.dilation[2], step = p.stride[2] * p.x[2];
-                const long from = first_inside(q, 2, at[2], count, t2), end = end_inside(q, 2, at[2], count, t2);
+        const long x0 = position_of(q, 0, at[0], t0);
+        for (long t1 = 0; t1 < p.taps[1] && x0 >= 0; t1++) {
+            const long x1 = position_of(q, 1, at[1], t1);
+            for (long t2 = 0; t2 < p.taps[2] && x1 >= 0; t2++) {
                 const NUMBER weight = WIDEN_A(w[t0 * p.w[0] + t1 * p.w[1] + t2 * p.w[2]]);
-                __global const B_STORAGE *own = x + x0 * p.x[0] + x1 * p.x[1] + x2 * p.x[2];
+                const long step = p.stride[2] * p.x[2], line = x0 * p.x[0] + x1 * p.x[1];
+                if (p.divisor[2] != 1) {
+                    for (long l = 0; l < count; l++) {
+                        const long x2 = position_of(q, 2, at[2] + l, t2);
+                        sum[l] = x2 >= 0 ? fma(weight, WIDEN_B(x[line + x2 * p.x[2]]), sum[l]) : sum[l];
+                    }
+                    continue;
+                }
+                const long from = first_inside(q, 2, at[2], count, t2), end = end_inside(q, 2, at[2], count, t2);
+                __global const B_STORAGE *own =
+                    x + line + (at[2] * p.stride[2] - p.padding[2] + t2 * p.dilation[2]) * p.x[2];
                 if (step == 1) {
                     INDEPENDENT
                     ADD_LANES(1)

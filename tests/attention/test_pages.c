@@ -1,0 +1,419 @@
+/* test_pages.c - attention to keys and values in pages against that to the same rows gathered first, and wrong pages.
+ */
+#include "support/strided.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const char *const kernels[] = {"cuda.math_sdp=false", "cuda.flash_sdp=false",
+                                      "cuda.math_sdp=false, cpu.capability=default"},
+                         *const names[] = {"flash", "math", "flash"};
+enum { QUERY, KEY, VALUE, PAGES, LENGTHS, OUTPUT, LOGSUMEXP, MASK, TENSORS };
+
+typedef struct shape {
+    bp_dtype dtype, integers;
+    int64_t items, heads, key_heads, value_heads, queries, size, value_size;
+    int64_t page_size, most; /* rows of a page; pages of an item */
+    bool causal, mask, compact;
+} shape;
+
+typedef struct paged {
+    shape s;
+    strided_tensor tensor[TENSORS];
+    int64_t *lengths;
+    bp_attention_call call;
+    char text[160];
+} paged;
+
+static void make(paged *c, int which, bp_dtype dtype, int ndim, const int64_t *of) {
+    strided_make(&c->tensor[which], dtype, ndim, of, c->s.compact);
+}
+
+/* Writes an integer to a table. */
+static void put(strided_tensor *t, int64_t index, int64_t value) {
+    char *at = t->memory + strided_position(t, index) * (int64_t)bp_dtype_size(t->dtype);
+    const int32_t narrow = (int32_t)value;
+    memcpy(at, t->dtype == BP_I32 ? (const void *)&narrow : &value, bp_dtype_size(t->dtype));
+}
+
+/* Rows of the pool that no item has are NaN, and pages behind the last key have impossible numbers. */
+static void begin(paged *c, const shape *s) {
+    memset(c, 0, sizeof *c);
+    c->s = *s;
+    const int64_t pool = s->items * s->most + 3;
+    make(c, QUERY, s->dtype, 4, (const int64_t[]){s->items, s->heads, s->queries, s->size});
+    make(c, KEY, s->dtype, 4, (const int64_t[]){pool, s->page_size, s->key_heads, s->size});
+    make(c, VALUE, s->dtype, 4, (const int64_t[]){pool, s->page_size, s->value_heads, s->value_size});
+    make(c, PAGES, s->integers, 2, (const int64_t[]){s->items, s->most});
+    make(c, LENGTHS, s->integers == BP_I32 ? BP_I64 : BP_I32, 1, (const int64_t[]){s->items});
+    make(c, OUTPUT, s->dtype, 4, (const int64_t[]){s->items, s->heads, s->queries, s->value_size});
+    make(c, LOGSUMEXP, s->dtype == BP_F64 ? BP_F64 : BP_F32, 3, (const int64_t[]){s->items, s->heads, s->queries});
+    if (s->mask) {
+        make(c, MASK, BP_BOOL, 4, (const int64_t[]){s->items, 1, s->queries, s->most * s->page_size});
+        for (int64_t i = 0; i < strided_elements(&c->tensor[MASK]); i++) {
+            strided_put(&c->tensor[MASK], i, strided_next() % 4 != 0);
+        }
+    }
+    strided_fill(&c->tensor[QUERY], 1.5);
+    for (int which = KEY; which <= VALUE; which++) {
+        for (int64_t i = 0; i < strided_elements(&c->tensor[which]); i++) {
+            strided_put(&c->tensor[which], i, NAN);
+        }
+    }
+    c->lengths = calloc((size_t)s->items + 1, sizeof *c->lengths);
+    assert_non_null(c->lengths);
+    const int64_t columns[] = {s->key_heads * s->size, s->value_heads * s->value_size};
+    for (int64_t item = 0; item < s->items; item++) {
+        const int64_t keys =
+            strided_next() % 4 == 0 ? s->most * s->page_size : strided_between(0, s->most * s->page_size);
+        c->lengths[item] = keys;
+        put(&c->tensor[LENGTHS], item, keys);
+        for (int64_t i = 0; i < s->most; i++) {
+            /* Pages of the items alternate, from the end of the pool on. */
+            const int64_t page = i * s->page_size < keys ? pool - 1 - (i * s->items + item) : -7;
+            put(&c->tensor[PAGES], item * s->most + i, page);
+            for (int64_t row = 0; row < s->page_size && i * s->page_size + row < keys; row++) {
+                for (int which = KEY; which <= VALUE; which++) {
+                    const int64_t width = columns[which - KEY];
+                    for (int64_t e = 0; e < width; e++) {
+                        strided_put(&c->tensor[which], (page * s->page_size + row) * width + e, strided_number());
+                    }
+                }
+            }
+        }
+    }
+    c->call = (bp_attention_call){.struct_size = sizeof c->call,
+                                  .is_causal = s->causal,
+                                  .enable_gqa = 1,
+                                  .query = &c->tensor[QUERY].view.tensor,
+                                  .key = &c->tensor[KEY].view.tensor,
+                                  .value = &c->tensor[VALUE].view.tensor,
+                                  .mask = s->mask ? &c->tensor[MASK].view.tensor : NULL,
+                                  .pages = &c->tensor[PAGES].view.tensor,
+                                  .lengths = &c->tensor[LENGTHS].view.tensor,
+                                  .output = &c->tensor[OUTPUT].view.tensor,
+                                  .logsumexp = &c->tensor[LOGSUMEXP].view.tensor};
+    snprintf(c->text, sizeof c->text, "%s B%d H%d/%d/%d L%d E%d V%d, %d pages of %d%s%s", bp_dtype_name(s->dtype),
+             (int)s->items, (int)s->heads, (int)s->key_heads, (int)s->value_heads, (int)s->queries, (int)s->size,
+             (int)s->value_size, (int)s->most, (int)s->page_size, s->causal ? ", causal" : "", s->mask ? ", mask" : "");
+}
+
+static void end(paged *c) {
+    for (int i = 0; i < TENSORS; i++) {
+        if (c->tensor[i].memory) {
+            strided_free(&c->tensor[i]);
+        }
+    }
+    free(c->lengths);
+}
+
+/* Computes one item without pages, in f64, from gathered rows; `is_causal` as a mask. */
+static void compare_item(const paged *c, int64_t item) {
+    const shape *s = &c->s;
+    const int64_t keys = c->lengths[item], most = s->most * s->page_size;
+    strided_tensor q, k, v, m, o, l;
+    strided_make(&q, BP_F64, 3, (const int64_t[]){s->heads, s->queries, s->size}, true);
+    strided_make(&k, BP_F64, 3, (const int64_t[]){s->key_heads, keys, s->size}, true);
+    strided_make(&v, BP_F64, 3, (const int64_t[]){s->value_heads, keys, s->value_size}, true);
+    strided_make(&m, BP_BOOL, 2, (const int64_t[]){s->queries, keys}, true);
+    strided_make(&o, BP_F64, 3, (const int64_t[]){s->heads, s->queries, s->value_size}, true);
+    strided_make(&l, BP_F64, 2, (const int64_t[]){s->heads, s->queries}, true);
+    for (int64_t i = 0; i < strided_elements(&q); i++) {
+        strided_put(&q, i, strided_get(&c->tensor[QUERY], item * strided_elements(&q) + i));
+    }
+    const int64_t pool = s->items * s->most + 3;
+    for (int which = KEY; which <= VALUE; which++) {
+        const int64_t heads = which == KEY ? s->key_heads : s->value_heads,
+                      width = which == KEY ? s->size : s->value_size;
+        for (int64_t j = 0; j < keys; j++) {
+            const int64_t page = pool - 1 - (j / s->page_size * s->items + item),
+                          row = page * s->page_size + j % s->page_size;
+            for (int64_t i = 0; i < heads * width; i++) {
+                strided_put(which == KEY ? &k : &v, (i / width * keys + j) * width + i % width,
+                            strided_get(&c->tensor[which], row * heads * width + i));
+            }
+        }
+    }
+    for (int64_t i = 0; i < s->queries; i++) {
+        for (int64_t j = 0; j < keys; j++) {
+            const bool masked = s->mask && strided_get(&c->tensor[MASK], (item * s->queries + i) * most + j) == 0;
+            strided_put(&m, i * keys + j, !masked && !(s->causal && j > keys - s->queries + i));
+        }
+    }
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .enable_gqa = 1,
+                                    .query = &q.view.tensor,
+                                    .key = &k.view.tensor,
+                                    .value = &v.view.tensor,
+                                    .mask = &m.view.tensor,
+                                    .output = &o.view.tensor,
+                                    .logsumexp = &l.view.tensor};
+    assert_int_equal(bp_attention_run(NULL, &call), BP_OK);
+    const double error = s->dtype == BP_F64 ? 1e-12 : s->dtype == BP_F32 ? 1e-5 : s->dtype == BP_F16 ? 2e-3 : 1e-2;
+    for (int64_t i = 0; i < strided_elements(&o) + strided_elements(&l); i++) {
+        const bool logarithm = i >= strided_elements(&o);
+        const strided_tensor *own = logarithm ? &l : &o;
+        const int64_t at = logarithm ? i - strided_elements(&o) : i;
+        const double want = strided_get(own, at),
+                     got = strided_get(&c->tensor[logarithm ? LOGSUMEXP : OUTPUT], item * strided_elements(own) + at),
+                     bound = logarithm ? fmin(error, 1e-4) * (1 + fabs(want)) : error * 2;
+        if (!(isinf(want) ? got == want : fabs(got - want) <= bound)) {
+            fail_msg("%s: item %d of %d keys: element %d of %s is %.9g; it must be %.9g", c->text, (int)item, (int)keys,
+                     (int)at, logarithm ? "logsumexp" : "output", got, want);
+        }
+    }
+    strided_tensor *const all[] = {&q, &k, &v, &m, &o, &l};
+    for (size_t i = 0; i < COUNT(all); i++) {
+        strided_free(all[i]);
+    }
+}
+
+static void run(paged *c, int kernel, int threads) {
+    bp_options *options;
+    char settings[128];
+    snprintf(settings, sizeof settings, "%s, num_threads=%d", kernels[kernel], threads);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    if (bp_attention_run(options, &c->call) != BP_OK) {
+        fail_msg("%s: %s", c->text, bp_last_error());
+    }
+    bp_options_release(options);
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_int_equal(bp_last_plan(&info), BP_OK);
+    assert_string_equal(info.algorithm, names[kernel]);
+}
+
+static void compare(paged *c, int kernel) {
+    run(c, kernel, 2);
+    for (int64_t item = 0; item < c->s.items; item++) {
+        compare_item(c, item);
+    }
+    strided_check_gaps(&c->tensor[OUTPUT], c->text);
+    strided_check_gaps(&c->tensor[LOGSUMEXP], c->text);
+}
+
+static void results_equal_those_of_gathered_rows(void **state) {
+    static const int64_t sizes[] = {1, 2, 3, 16, 17, 64, 128, 200},
+                         heads[][3] = {{4, 2, 2}, {4, 4, 4}, {6, 3, 1}, {3, 1, 1}, {1, 1, 1}};
+    const char *sanitizers = getenv("TESTED_SANITIZERS");
+    const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 48 : 240;
+    (void)state;
+    strided_random = 61;
+    for (int i = 0; i < cases; i++) {
+        const int64_t *of = heads[strided_between(0, COUNT(heads) - 1)];
+        const int64_t page_size = sizes[strided_between(0, COUNT(sizes) - 1)];
+        const shape s = {.dtype = (bp_dtype)(BP_F16 + i % 4),
+                         .integers = i / 4 % 2 ? BP_I32 : BP_I64,
+                         .items = strided_between(1, 4),
+                         .heads = of[0],
+                         .key_heads = of[1],
+                         .value_heads = of[2],
+                         .queries = strided_between(0, 2) ? strided_between(1, 3) : strided_between(4, 70),
+                         .size = strided_between(1, 40),
+                         .value_size = strided_between(1, 40),
+                         .page_size = page_size,
+                         .most = strided_between(1, 1 + 300 / page_size),
+                         .causal = i % 3 == 0,
+                         .mask = i % 3 == 1,
+                         .compact = i / 8 % 2};
+        paged c;
+        begin(&c, &s);
+        compare(&c, i / 4 % (int)COUNT(kernels));
+        end(&c);
+    }
+}
+
+/* Parts of the keys that an item does not have, and parts that begin within a page. */
+static void long_keys_are_merged(void **state) {
+    (void)state;
+    strided_random = 62;
+    for (int i = 0; i < 6; i++) {
+        const shape s = {.dtype = i % 2 ? BP_F32 : BP_F64,
+                         .integers = BP_I32,
+                         .items = 5,
+                         .heads = 2,
+                         .key_heads = 2,
+                         .value_heads = 2,
+                         .queries = i < 3 ? 1 : 9,
+                         .size = 8,
+                         .value_size = 5,
+                         .page_size = i % 3 == 0   ? 16
+                                      : i % 3 == 1 ? 48
+                                                   : 1024,
+                         .most = i % 3 == 0   ? 128
+                                 : i % 3 == 1 ? 40
+                                              : 2,
+                         .causal = i % 2,
+                         .compact = true};
+        paged c;
+        begin(&c, &s);
+        compare(&c, 0);
+        end(&c);
+    }
+}
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    strided_random = 63;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        const shape s = {.dtype = BP_F32,
+                         .integers = BP_I64,
+                         .items = 3,
+                         .heads = 4,
+                         .key_heads = 2,
+                         .value_heads = 2,
+                         .queries = 5,
+                         .size = 16,
+                         .value_size = 16,
+                         .page_size = 16,
+                         .most = 70,
+                         .compact = true};
+        paged c;
+        begin(&c, &s);
+        run(&c, kernel, 1);
+        const size_t bytes = (size_t)strided_elements(&c.tensor[OUTPUT]) * sizeof(float);
+        char *first = malloc(bytes);
+        assert_non_null(first);
+        memcpy(first, c.tensor[OUTPUT].memory, bytes);
+        for (int threads = 2; threads < 8; threads += threads == 3 ? 4 : 1) {
+            run(&c, kernel, threads);
+            assert_memory_equal(first, c.tensor[OUTPUT].memory, bytes);
+        }
+        free(first);
+        end(&c);
+    }
+}
+
+/* ---- Errors ---- */
+
+static paged usual(void) {
+    const shape s = {.dtype = BP_F32,
+                     .integers = BP_I32,
+                     .items = 2,
+                     .heads = 4,
+                     .key_heads = 2,
+                     .value_heads = 2,
+                     .queries = 2,
+                     .size = 3,
+                     .value_size = 3,
+                     .page_size = 4,
+                     .most = 5,
+                     .compact = true};
+    paged c;
+    strided_random = 64;
+    begin(&c, &s);
+    put(&c.tensor[LENGTHS], 0, 17);
+    for (int64_t i = 0; i < 10; i++) {
+        put(&c.tensor[PAGES], i, i);
+    }
+    return c;
+}
+
+static void fails(paged *c, bp_status status, const char *message) {
+    c->call.output = &c->tensor[OUTPUT].view.tensor;
+    strided_put(&c->tensor[OUTPUT], 0, 42);
+    assert_int_equal(bp_attention_run(NULL, &c->call), status);
+    if (!strstr(bp_last_error(), message)) {
+        fail_msg("'%s' is not in the message '%s'", message, bp_last_error());
+    }
+    assert_true(strided_get(&c->tensor[OUTPUT], 0) == 42);
+    end(c);
+}
+
+/* The views of usual() are copied by value, so tensors point to those of the copy. */
+#define REFUSED(status, message, ...)                                                                                  \
+    do {                                                                                                               \
+        paged c = usual();                                                                                             \
+        c.call.query = &c.tensor[QUERY].view.tensor;                                                                   \
+        c.call.key = &c.tensor[KEY].view.tensor;                                                                       \
+        c.call.value = &c.tensor[VALUE].view.tensor;                                                                   \
+        c.call.pages = &c.tensor[PAGES].view.tensor;                                                                   \
+        c.call.lengths = &c.tensor[LENGTHS].view.tensor;                                                               \
+        c.call.logsumexp = NULL;                                                                                       \
+        for (int t = 0; t < TENSORS; t++) {                                                                            \
+            c.tensor[t].view.tensor.shape = c.tensor[t].view.shape;                                                    \
+            c.tensor[t].view.tensor.strides = c.tensor[t].view.tensor.strides ? c.tensor[t].view.strides : NULL;       \
+        }                                                                                                              \
+        __VA_ARGS__;                                                                                                   \
+        fails(&c, status, message);                                                                                    \
+    } while (0)
+
+static void numbers_are_checked_before_anything_is_written(void **state) {
+    (void)state;
+    REFUSED(BP_E_ARGUMENT, "pages[0, 4] is 13; the pool has 13 pages", put(&c.tensor[PAGES], 4, 13));
+    REFUSED(BP_E_ARGUMENT, "pages[0, 1] is -1; the pool has 13 pages", put(&c.tensor[PAGES], 1, -1));
+    REFUSED(BP_E_ARGUMENT, "pages[1, 0] is 2147483647", put(&c.tensor[PAGES], 5, INT32_MAX);
+            put(&c.tensor[LENGTHS], 1, 1));
+    REFUSED(BP_E_ARGUMENT, "lengths[1] is 21; it must be from 0 to 20", put(&c.tensor[LENGTHS], 1, 21));
+    REFUSED(BP_E_ARGUMENT, "lengths[0] is -1; it must be from 0 to 20", put(&c.tensor[LENGTHS], 0, -1));
+}
+
+static void tensors_are_checked(void **state) {
+    (void)state;
+    REFUSED(BP_E_ARGUMENT, "lengths is NULL; pages and lengths must be given together", c.call.lengths = NULL);
+    REFUSED(BP_E_ARGUMENT, "pages is NULL", c.call.pages = NULL);
+    REFUSED(BP_E_ARGUMENT, "BACKWARD has no pages", c.call.pass = BP_ATTENTION_BACKWARD);
+    REFUSED(BP_E_DTYPE, "pages is f32; it must be i32 or i64", c.tensor[PAGES].view.tensor.dtype = c.call.query->dtype);
+    REFUSED(BP_E_DTYPE, "lengths is f64; it must be i32 or i64",
+            c.tensor[LENGTHS].view.tensor.dtype = bp_dtype_to_dlpack(BP_F64));
+    REFUSED(BP_E_SHAPE, "pages has shape (2, 5, 1); with pages it must be items x pages",
+            c.tensor[PAGES].view.shape[2] = 1;
+            c.tensor[PAGES].view.tensor.ndim = 3; c.tensor[PAGES].view.tensor.strides = NULL);
+    REFUSED(BP_E_SHAPE, "query has shape (2, 4, 2); with pages it must be", c.tensor[QUERY].view.tensor.ndim = 3;
+            c.tensor[QUERY].view.tensor.strides = NULL);
+    REFUSED(BP_E_SHAPE, "the numbers and sizes of pages must be equal", c.tensor[VALUE].view.shape[1] = 3);
+    REFUSED(BP_E_SHAPE, "query has 2 items, pages 1 and lengths 2", c.tensor[PAGES].view.shape[0] = 1);
+    REFUSED(BP_E_OVERLAP, "output, which is written, overlaps key",
+            c.tensor[KEY].view.tensor.data = c.tensor[OUTPUT].view.tensor.data;
+            c.tensor[KEY].view.tensor.byte_offset = 0);
+    REFUSED(BP_E_OVERLAP, "output, which is written, overlaps lengths",
+            c.tensor[LENGTHS].view.tensor.data = c.tensor[OUTPUT].view.tensor.data);
+    REFUSED(BP_E_SHAPE, "query has 4 heads, key 3", c.tensor[KEY].view.shape[2] = 1; c.tensor[QUERY].view.shape[1] = 4;
+            c.tensor[KEY].view.shape[2] = 3; c.tensor[KEY].view.shape[0] = 2; c.tensor[VALUE].view.shape[0] = 2);
+}
+
+/* Kernels without pages say so. */
+static void other_kernels_refuse(void **state) {
+    bp_options *options;
+    (void)state;
+    strided_random = 65;
+    const shape s = {.dtype = BP_BF16,
+                     .integers = BP_I32,
+                     .items = 1,
+                     .heads = 2,
+                     .key_heads = 2,
+                     .value_heads = 2,
+                     .queries = 2,
+                     .size = 3,
+                     .value_size = 3,
+                     .page_size = 4,
+                     .most = 5,
+                     .compact = true};
+    paged c;
+    begin(&c, &s);
+    assert_int_equal(bp_options_new(&options, "cuda.math_sdp=false, dispatch.exclude=\"native:flash\""), BP_OK);
+    assert_int_equal(bp_attention_run(options, &c.call), BP_E_NO_CANDIDATE);
+    assert_non_null(strstr(bp_last_error(), "mem_efficient: does not read keys and values in pages"));
+    assert_non_null(strstr(bp_last_error(), "flash_bf16: does not read keys and values in pages"));
+    bp_options_release(options);
+    end(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_equal_those_of_gathered_rows),
+        cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(numbers_are_checked_before_anything_is_written),
+        cmocka_unit_test(tensors_are_checked),
+        cmocka_unit_test(other_kernels_refuse),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
