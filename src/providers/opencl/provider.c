@@ -9,6 +9,7 @@ static const bp__cl_family *const families[] = {
     [BP_OP_AVG_POOL] = &bp__cl_pool,      [BP_OP_BATCH_NORM] = &bp__cl_norm,   [BP_OP_UNARY] = &bp__cl_elementwise,
     [BP_OP_BINARY] = &bp__cl_elementwise, [BP_OP_TAKE] = &bp__cl_elementwise,  [BP_OP_GATHER] = &bp__cl_elementwise,
     [BP_OP_REDUCE] = &bp__cl_reduce,      [BP_OP_SOFTMAX] = &bp__cl_reduce,    [BP_OP_LAYER_NORM] = &bp__cl_layer_norm,
+    [BP_OP_RANDOM] = &bp__cl_random,
 };
 
 static const bp__cl_family *family_of(uint32_t op) {
