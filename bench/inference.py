@@ -128,8 +128,8 @@ def main(build="build", models="build/models", threads=1, rounds=5, silero=None)
             with tempfile.NamedTemporaryFile("w", suffix=".txt") as sentences:
                 sentences.write(("word " * (length - 2) + "\n") * batch)
                 sentences.flush()
-                files = [models / "sentence_embedding.safetensors", models / "sentence_embedding.vocabulary", sentences.name]
-                candidates = {name: program(build / "sentence_embedding", threads, repeats, *options, "--vectors", *files)
+                files = [models / "sentence_embedding.safetensors", sentences.name]
+                candidates = {name: program(build / "sentence_embedding", threads, repeats, *options, *files)
                               for name, options in SETTINGS.items()}
                 candidates.update(embedding_peers(torch, transformers, onnxruntime, threads, repeats, batch, length))
                 compare(f"embedding {batch} x {length} tokens", candidates, threads, rounds)

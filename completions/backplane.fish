@@ -73,7 +73,7 @@ complete -c backplane -n "$using explain eval compare tune" -l dilation -x -d 'D
 complete -c backplane -n "$using explain eval compare tune" -l groups -x -d 'Groups of channels'
 complete -c backplane -n "$using explain eval compare tune" -l output-padding -x -d 'Rows added to the output'
 complete -c backplane -n "$using explain eval compare tune" -l relu -d 'Negative results become 0'
-complete -c backplane -n "$using explain eval compare tune" -a 'max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm sdpa rnn lstm gru reduce softmax log_softmax layer_norm rms_norm group_norm unary binary take gather concat'
+complete -c backplane -n "$using explain eval compare tune" -a 'max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm sdpa rnn lstm gru reduce softmax log_softmax softmax_input log_softmax_input layer_norm rms_norm group_norm unary binary take gather concat linear'
 complete -c backplane -n "$using explain eval compare tune" -l kernel -x -d 'Sizes of the windows of pooling'
 complete -c backplane -n "$using explain eval compare tune" -l output-size -x -d 'Sizes of the output of adaptive pooling'
 complete -c backplane -n "$using explain eval compare tune" -l ceil -d 'Round the sizes of the output of pooling up'

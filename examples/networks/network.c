@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 void stop(const char *format, ...) {
@@ -78,27 +79,47 @@ static int read_numbers(const char *at, int64_t *numbers, int most) {
     return count;
 }
 
-void weights_find(const weights *w, const char *name, bp_view *view, int ndim, const int64_t *shape) {
-    char key[160];
-    int64_t found[BP_MAX_NDIM], offsets[2], elements = 1;
+static void find_tensor(const weights *w, bp_view *view, bp_dtype type, const int64_t *shape, const char *name) {
+    char key[160], wanted[16];
+    int64_t found[BP_MAX_NDIM], offsets[2], bytes = (int64_t)bp_dtype_size(type);
+    int ndim = 0;
     snprintf(key, sizeof key, "\"%s\"", name);
+    snprintf(wanted, sizeof wanted, "\"%s\"", bp_dtype_name(type));
     const char *object = strstr(w->header, key);
     if (!object) {
         stop("%s has no tensor %s", w->path, name);
     }
-    bool fits = strncmp(value_of(w, object, "\"dtype\""), "\"F32\"", 5) == 0 &&
-                read_numbers(value_of(w, object, "\"shape\""), found, BP_MAX_NDIM) == ndim;
-    for (int d = 0; d < ndim && fits; d++) {
-        fits = found[d] == shape[d];
-        elements *= shape[d];
+    const int count = read_numbers(value_of(w, object, "\"shape\""), found, BP_MAX_NDIM);
+    for (; shape[ndim] && ndim < count && found[ndim] == shape[ndim]; ndim++) {
+        bytes *= shape[ndim];
     }
-    fits = fits && read_numbers(value_of(w, object, "\"data_offsets\""), offsets, 2) == 2 && offsets[0] >= 0 &&
-           offsets[1] - offsets[0] == elements * (int64_t)sizeof(float) && (uint64_t)offsets[1] <= w->size &&
-           offsets[0] % (int64_t)sizeof(float) == 0;
+    const bool fits = strncasecmp(value_of(w, object, "\"dtype\""), wanted, strlen(wanted)) == 0 && ndim == count &&
+                      shape[ndim] == 0 && read_numbers(value_of(w, object, "\"data_offsets\""), offsets, 2) == 2 &&
+                      offsets[0] >= 0 && offsets[1] - offsets[0] == bytes && (uint64_t)offsets[1] <= w->size &&
+                      offsets[0] % (int64_t)bp_dtype_size(type) == 0;
     if (!fits) {
         stop("%s: %s has another type or shape than this program needs", w->path, name);
     }
-    CHECK(bp_view_init(view, w->data + offsets[0], BP_F32, ndim, shape, NULL));
+    CHECK(bp_view_init(view, w->data + offsets[0], type, ndim, shape, NULL));
+}
+
+void weights_find(const weights *w, bp_view *view, bp_dtype type, const int64_t *shape, const char *name, ...) {
+    char text[128];
+    va_list arguments;
+    va_start(arguments, name);
+    vsnprintf(text, sizeof text, name, arguments);
+    va_end(arguments);
+    find_tensor(w, view, type, shape, text);
+}
+
+void weights_pair(const weights *w, bp_view pair[2], const int64_t *shape, const char *name, ...) {
+    char text[128];
+    va_list arguments;
+    va_start(arguments, name);
+    vsnprintf(text, sizeof text, name, arguments);
+    va_end(arguments);
+    weights_find(w, &pair[0], BP_F32, shape, "%s.weight", text);
+    weights_find(w, &pair[1], BP_F32, (int64_t[]){shape[0], 0}, "%s.bias", text);
 }
 
 void weights_close(weights *w) {
@@ -120,23 +141,29 @@ static void pack(layer *l, const DLTensor *weight, const DLTensor *bias) {
     }
 }
 
-void layer_linear(layer *l, const bp_options *options, bp_linear_call *call) {
-    call->struct_size = sizeof *call;
-    CHECK(bp_linear_plan(&l->plan, options, call));
-    pack(l, call->weight, call->bias);
+void layer_linear(layer *l, const bp_options *options, const bp_view *in, const bp_view weight_and_bias[2],
+                  const bp_view *out, bp_unary_kind activation) {
+    const DLTensor *weight = &weight_and_bias[0].tensor, *bias = &weight_and_bias[1].tensor;
+    const bp_linear_call call = {.struct_size = sizeof call,
+                                 .activation = activation,
+                                 .input = &in->tensor,
+                                 .weight = weight,
+                                 .bias = bias,
+                                 .output = &out->tensor};
+    CHECK(bp_linear_plan(&l->plan, options, &call));
+    pack(l, weight, bias);
 }
 
-void layer_conv(layer *l, const bp_options *options, bp_conv_call *call) {
-    call->struct_size = sizeof *call;
+void layer_conv(layer *l, const bp_options *options, const bp_conv_call *call) {
     CHECK(bp_conv_plan(&l->plan, options, call));
     pack(l, call->weight, call->bias);
 }
 
-void layer_run(const layer *l, void *in, void *out) {
+bp_status layer_run(const layer *l, void *in, void *out) {
     const bp_operand operands[] = {{in, 0}, {l->weight, 0}, {l->bias, 0}, {out, 0}};
     const bp_packed *const packed[] = {NULL, l->packed, NULL, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};
-    CHECK(bp_execute(l->plan, operands, l->packed ? &exec : NULL));
+    return bp_execute(l->plan, operands, l->packed ? &exec : NULL);
 }
 
 void layer_release(layer *l) {
@@ -146,12 +173,14 @@ void layer_release(layer *l) {
 
 /* ---- Messages, times and options ---- */
 
-void report(bool wanted, const char *name) {
+static bool explain;
+
+void report(const char *name) {
     static char printed[1024];
     bp_plan_info info = {.struct_size = sizeof info};
     char entry[64];
     snprintf(entry, sizeof entry, "[%s]", name);
-    if (!wanted || strstr(printed, entry) || bp_last_plan(&info) != BP_OK) {
+    if (!explain || strstr(printed, entry) || bp_last_plan(&info) != BP_OK) {
         return;
     }
     if (strlen(printed) + strlen(entry) < sizeof printed) {
@@ -179,12 +208,12 @@ void time_runs(const char *name, int repeats, void (*run)(void *context), void *
     free(times);
 }
 
-int read_options(int count, char **arguments, bp_options **options, bool *explain, int *repeats) {
+int read_options(int count, char **arguments, bp_options **options, int *repeats) {
     char text[4096] = "";
     int i = 1;
     for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
         if (strcmp(arguments[i], "--explain") == 0) {
-            *explain = true;
+            explain = true;
         } else if (strcmp(arguments[i], "--repeat") == 0 && i + 1 < count) {
             *repeats = atoi(arguments[++i]);
         } else if (strcmp(arguments[i], "--set") == 0 && i + 1 < count) {

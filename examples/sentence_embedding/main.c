@@ -1,103 +1,238 @@
 /* main.c - finds the sentences that mean the same as a query, with the transformer all-MiniLM-L6-v2.
  *
- *     sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--vectors|--tokens]
- *                        WEIGHTS VOCABULARY SENTENCES [QUERY]
+ *     sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--tokens] WEIGHTS SENTENCES [QUERY]
  *
- * ../networks/fetch.py gets WEIGHTS and VOCABULARY (Apache licence). SENTENCES is a text file with a sentence on each
- * line, in UTF-8; empty lines are skipped, and sentences are cut off after 256 tokens. Prints them in descending order
- * of the cosine similarity to QUERY; without QUERY, or with --vectors, the 384 numbers of each sentence, and with
- * --tokens its word pieces. The query then is the last sentence.
- *
- * Sentences are computed 16 at a time, in descending order of their lengths. --explain prints which library and
- * algorithm runs each layer of the first ones, and --repeat runs these N times more and prints the median in
- * milliseconds. */
-#include "encoder.h"
+ * ../networks/fetch.py makes WEIGHTS (Apache licence). SENTENCES is a text file with a sentence on each line, in UTF-8.
+ * Prints the sentences in descending order of the cosine similarity to QUERY; without QUERY the 384 numbers of each
+ * sentence, with --tokens its word pieces. --explain prints which library and algorithm runs each layer, and --repeat
+ * computes the first 16 sentences N times more and prints the median in milliseconds. */
 #include "tokenizer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 16, STEP = 8 /* lengths are multiples of it, so that few shapes need layers */ };
+enum {
+    BLOCKS = 6,
+    HIDDEN = 384,
+    HEADS = 12,
+    WIDE = 1536,     /* between the two last layers of a block */
+    WORDS = 30522,   /* word pieces */
+    POSITIONS = 512, /* rows of the table, of which LONGEST are used */
+    LONGEST = 256,   /* tokens of a sentence: max_seq_length of this network in sentence-transformers */
+    AT_ONCE = 16,    /* sentences */
+    TOKENS = AT_ONCE * LONGEST,
+    STEP = 8, /* the number of tokens is a multiple of it, so that few shapes need layers */
+};
+
+/* ---- The network: a BERT with 6 blocks, and the mean over the tokens of each sentence ---- */
+
+/* The linear layers and the normalizations of a block, and their weights. */
+enum { QKV, ATTENDED, UP, DOWN, LAYERS, ATTENDED_NORM = LAYERS, NORM, PARTS };
+static const struct {
+    const char *name;
+    int64_t shape[3];                                               /* of the weight; 0 ends it */
+} parts[] = {[QKV] = {"attention.self.qkv", {3L * HIDDEN, HIDDEN}}, /* query, key and value, joined by fetch.py */
+             [ATTENDED] = {"attention.output.dense", {HIDDEN, HIDDEN}},
+             [UP] = {"intermediate.dense", {WIDE, HIDDEN}},
+             [DOWN] = {"output.dense", {HIDDEN, WIDE}},
+             [ATTENDED_NORM] = {"attention.output.LayerNorm", {HIDDEN}},
+             [NORM] = {"output.LayerNorm", {HIDDEN}}};
+
+typedef struct encoder {
+    bp_options *options;
+    weights file;
+    bp_view words, positions, norm[2], of[BLOCKS][PARTS][2]; /* weights and biases */
+    int64_t batch, length;                                   /* the shape; 0: none yet */
+    layer layers[BLOCKS][LAYERS];                            /* for this shape, as the views */
+    bp_view ids, mask, share, hidden, sum, qkv, query, key, value, attended, heads, wide, vectors;
+    struct {
+        int32_t ids[TOKENS];
+        bool mask[TOKENS];   /* which tokens are there */
+        float share[TOKENS]; /* of the sentence's mean: 1 / the number of tokens, or 0 */
+        float hidden[TOKENS * HIDDEN], sum[TOKENS * HIDDEN], qkv[TOKENS * 3 * HIDDEN], attended[TOKENS * HIDDEN];
+        float wide[TOKENS * WIDE], vectors[AT_ONCE * HIDDEN];
+    } memory;
+} encoder;
+
+static void open_encoder(encoder *e, const char *path) {
+    weights_open(&e->file, path);
+    weights_find(&e->file, &e->words, BP_F32, (int64_t[]){WORDS, HIDDEN, 0}, "embeddings.word_embeddings.weight");
+    weights_find(&e->file, &e->positions, BP_F32, (int64_t[]){POSITIONS, HIDDEN, 0}, "embeddings.positions_of_type_0");
+    weights_pair(&e->file, e->norm, (int64_t[]){HIDDEN, 0}, "embeddings.LayerNorm");
+    for (int i = 0; i < BLOCKS * PARTS; i++) {
+        const int block = i / PARTS, part = i % PARTS;
+        weights_pair(&e->file, e->of[block][part], parts[part].shape, "encoder.layer.%d.%s", block, parts[part].name);
+    }
+}
+
+static void release_layers(encoder *e) {
+    for (int i = 0; i < BLOCKS * LAYERS && e->batch; i++) {
+        layer_release(&e->layers[i / LAYERS][i % LAYERS]);
+    }
+}
+
+static void view(bp_view *v, void *memory, bp_dtype type, int64_t batch, int64_t rows, int64_t columns) {
+    CHECK(bp_view_init(v, memory, type, 3, (int64_t[]){batch, rows, columns}, NULL));
+}
+
+/* Views the heads in columns `first` and up of a tensor: batch x heads x tokens x columns of a head. */
+static void view_heads(bp_view *heads, const bp_view *of, int64_t first) {
+    const int64_t batch = of->shape[0], length = of->shape[1], columns = of->shape[2], own = HIDDEN / HEADS;
+    CHECK(bp_view_init(heads, (float *)of->tensor.data + first, BP_F32, 4, (int64_t[]){batch, HEADS, length, own},
+                       (int64_t[]){length * columns, own, columns, 1}));
+}
+
+/* Prepares the layers for `batch` sentences of `length` tokens, unless they are ready for this shape. */
+static void set_shape(encoder *e, int64_t batch, int64_t length) {
+    if (batch == e->batch && length == e->length) {
+        return;
+    }
+    release_layers(e);
+    e->batch = batch;
+    e->length = e->positions.shape[0] = length;
+    CHECK(bp_view_matrix(&e->ids, e->memory.ids, BP_I32, batch, length));
+    CHECK(bp_view_init(&e->mask, e->memory.mask, BP_BOOL, 4, (int64_t[]){batch, 1, 1, length}, NULL));
+    view(&e->share, e->memory.share, BP_F32, batch, 1, length);
+    view(&e->hidden, e->memory.hidden, BP_F32, batch, length, HIDDEN);
+    view(&e->sum, e->memory.sum, BP_F32, batch, length, HIDDEN);
+    view(&e->qkv, e->memory.qkv, BP_F32, batch, length, 3L * HIDDEN);
+    view_heads(&e->query, &e->qkv, 0);
+    view_heads(&e->key, &e->qkv, HIDDEN);
+    view_heads(&e->value, &e->qkv, 2L * HIDDEN);
+    view(&e->attended, e->memory.attended, BP_F32, batch, length, HIDDEN);
+    view_heads(&e->heads, &e->attended, 0);
+    view(&e->wide, e->memory.wide, BP_F32, batch, length, WIDE);
+    view(&e->vectors, e->memory.vectors, BP_F32, batch, 1, HIDDEN);
+    const bp_view *in[] = {&e->hidden, &e->attended, &e->hidden, &e->wide};
+    const bp_view *out[] = {&e->qkv, &e->sum, &e->wide, &e->sum};
+    for (int i = 0; i < BLOCKS * LAYERS; i++) {
+        const int part = i % LAYERS;
+        layer_linear(&e->layers[i / LAYERS][part], e->options, in[part], e->of[i / LAYERS][part], out[part],
+                     part == UP ? BP_UNARY_GELU : BP_UNARY_COPY);
+    }
+}
+
+/* Adds a tensor to e->sum, and normalizes the rows to e->hidden. */
+static void add_and_normalize(const encoder *e, const bp_view *to, const bp_view *pair) {
+    const DLTensor *sum = &e->sum.tensor;
+    const bp_layer_norm_call norm = {.struct_size = sizeof norm,
+                                     .kind = BP_LAYER_NORM,
+                                     .dims = 1,
+                                     .eps = 1e-12,
+                                     .input = sum,
+                                     .weight = &pair[0].tensor,
+                                     .bias = &pair[1].tensor,
+                                     .output = &e->hidden.tensor};
+    RUN("add", bp_binary_run(e->options, BP_BINARY_ADD, sum, &to->tensor, sum));
+    RUN("layer_norm", bp_layer_norm_run(e->options, &norm));
+}
+
+/* Computes e->vectors from ids, mask and share. */
+static void run_encoder(void *context) {
+    encoder *e = context;
+    const bp_attention_call attention = {.struct_size = sizeof attention,
+                                         .query = &e->query.tensor,
+                                         .key = &e->key.tensor,
+                                         .value = &e->value.tensor,
+                                         .mask = &e->mask.tensor,
+                                         .output = &e->heads.tensor};
+    RUN("words", bp_take_run(e->options, &e->words.tensor, &e->ids.tensor, 0, &e->sum.tensor));
+    add_and_normalize(e, &e->positions, e->norm);
+    for (int b = 0; b < BLOCKS; b++) {
+        const layer *l = e->layers[b];
+        RUN("query_key_value", layer_run(&l[QKV], e->memory.hidden, e->memory.qkv));
+        RUN("attention", bp_attention_run(e->options, &attention));
+        RUN("attended", layer_run(&l[ATTENDED], e->memory.attended, e->memory.sum));
+        add_and_normalize(e, &e->hidden, e->of[b][ATTENDED_NORM]);
+        RUN("up", layer_run(&l[UP], e->memory.hidden, e->memory.wide));
+        RUN("down", layer_run(&l[DOWN], e->memory.wide, e->memory.sum));
+        add_and_normalize(e, &e->hidden, e->of[b][NORM]);
+    }
+    RUN("mean", bp_matmul_run(e->options, &e->share.tensor, &e->hidden.tensor, &e->vectors.tensor));
+}
+
+/* ---- Sentences ---- */
 
 typedef struct sentence {
     char *text;
-    int32_t *ids;
-    int count, line; /* of the ids; its place in the file */
-    float vector[HIDDEN], similarity;
+    int32_t ids[LONGEST];
+    int count; /* of the ids */
+    float vector[HIDDEN], similarity; /* to the query */
 } sentence;
 
 typedef struct list {
     sentence *at;
-    size_t count, capacity;
+    int count;
 } list;
 
-static void add_sentence(list *l, const tokenizer *t, const char *text, size_t length, const char *from, int line) {
-    int32_t ids[LONGEST];
-    const int count = tokenizer_run(t, text, length, ids, LONGEST);
-    if (count < 0) {
+/* Adds a sentence. Takes ownership of the text. */
+static void add_sentence(list *l, char *text, size_t size, const char *from, int line) {
+    l->at = need(realloc(l->at, (size_t)(l->count + 1) * sizeof *l->at));
+    sentence *s = &l->at[l->count++];
+    s->text = text;
+    s->count = tokenizer_run(text, size, s->ids, LONGEST);
+    if (s->count < 0) {
         stop("%s, line %d: the text is not UTF-8", from, line);
     }
-    if (l->count == l->capacity) {
-        l->capacity = 2 * l->capacity + 16;
-        l->at = need(realloc(l->at, l->capacity * sizeof *l->at));
-    }
-    sentence *s = &l->at[l->count++];
-    *s = (sentence){.text = need(strndup(text, length)),
-                    .ids = need(malloc((size_t)count * sizeof *ids)),
-                    .count = count,
-                    .line = (int)l->count};
-    memcpy(s->ids, ids, (size_t)count * sizeof *ids);
 }
 
-static void read_sentences(list *l, const tokenizer *t, const char *path) {
+static void read_sentences(list *l, const char *path) {
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t capacity = 0;
-    ssize_t length;
+    ssize_t size;
     if (!file) {
         stop("cannot open %s", path);
     }
-    for (int line = 1; (length = getline(&text, &capacity, file)) >= 0; line++) {
-        while (length > 0 && strchr(" \t\r\n", text[length - 1])) { /* also zeros at the end */
-            length--;
+    for (int line = 1; (size = getline(&text, &capacity, file)) >= 0; line++, text = NULL, capacity = 0) {
+        while (size > 0 && strchr(" \t\r\n", text[size - 1])) { /* also zeros at the end */
+            text[--size] = 0;
         }
-        if (length > 0) {
-            add_sentence(l, t, text, (size_t)length, path, line);
+        if (size > 0) {
+            add_sentence(l, text, (size_t)size, path, line);
+        } else {
+            free(text);
         }
     }
+    free(text);
     if (ferror(file) || l->count == 0) {
         stop(ferror(file) ? "cannot read %s" : "%s has no sentences", path);
     }
-    free(text);
     fclose(file);
 }
 
-/* ---- The network ---- */
+static float product(const float *a, const float *b) {
+    float sum = 0;
+    for (int i = 0; i < HIDDEN; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
 
-static void fill(encoder *e, const sentence *of, int64_t batch) {
-    const int64_t length = (of[0].count + STEP - 1) / STEP * STEP;
-    encoder_shape(e, batch, length);
-    int32_t *ids = e->ids.tensor.data;
-    unsigned char *mask = e->mask.tensor.data;
-    float *share = e->share.tensor.data;
-    for (int64_t i = 0; i < batch; i++) {
-        for (int64_t j = 0; j < length; j++) {
-            const bool there = j < of[i].count;
-            ids[i * length + j] = there ? of[i].ids[j] : 0;
-            mask[i * length + j] = there;
-            share[i * length + j] = there ? 1.0F / (float)of[i].count : 0;
+/* Computes the vectors of at most AT_ONCE sentences: the means, divided by their lengths. */
+static void embed(encoder *e, sentence *s, int batch) {
+    int longest = 0;
+    for (int i = 0; i < batch; i++) {
+        longest = s[i].count > longest ? s[i].count : longest;
+    }
+    set_shape(e, batch, (longest + STEP - 1) / STEP * STEP);
+    for (int i = 0, at = 0; i < batch; i++) {
+        for (int j = 0; j < e->length; j++, at++) {
+            const bool there = j < s[i].count;
+            e->memory.ids[at] = there ? s[i].ids[j] : 0;
+            e->memory.mask[at] = there;
+            e->memory.share[at] = there ? 1.0F / (float)s[i].count : 0;
         }
     }
-}
-
-static int by_length(const void *a, const void *b) {
-    const sentence *x = a, *y = b;
-    return x->count != y->count ? y->count - x->count : x->line - y->line;
-}
-
-static int by_line(const void *a, const void *b) {
-    return ((const sentence *)a)->line - ((const sentence *)b)->line;
+    run_encoder(e);
+    for (int i = 0; i < batch; i++) {
+        const float *mean = e->memory.vectors + (ptrdiff_t)i * HIDDEN, length = sqrtf(product(mean, mean));
+        for (int j = 0; j < HIDDEN; j++) {
+            s[i].vector[j] = mean[j] / length;
+        }
+    }
 }
 
 static int by_similarity(const void *a, const void *b) {
@@ -105,89 +240,53 @@ static int by_similarity(const void *a, const void *b) {
     return (x->similarity < y->similarity) - (x->similarity > y->similarity);
 }
 
-static void run_encoder(void *context) {
-    encoder_run(context);
-}
-
-/* Computes the vectors of all sentences. */
-static void embed(encoder *e, list *l, int repeats) {
-    qsort(l->at, l->count, sizeof *l->at, by_length);
-    for (size_t first = 0; first < l->count; first += AT_ONCE) {
-        const size_t batch = l->count - first < AT_ONCE ? l->count - first : AT_ONCE;
-        fill(e, l->at + first, (int64_t)batch);
-        encoder_run(e);
-        for (size_t i = 0; i < batch; i++) {
-            memcpy(l->at[first + i].vector, (float *)e->vectors.tensor.data + i * HIDDEN, HIDDEN * sizeof(float));
-        }
-        if (first == 0 && repeats > 0) {
-            char name[64];
-            snprintf(name, sizeof name, "%d x %d tokens", (int)e->batch, (int)e->length);
-            time_runs(name, repeats, run_encoder, e);
-        }
+static void print_numbers(const sentence *s, bool tokens) {
+    for (int i = 0; i < (tokens ? s->count : HIDDEN); i++) {
+        const char *before = i ? " " : "";
+        tokens ? printf("%s%d", before, s->ids[i]) : printf("%s%.8f", before, (double)s->vector[i]);
     }
-    qsort(l->at, l->count, sizeof *l->at, by_line);
-}
-
-/* Prints all sentences but the last one, the query. */
-static void print_similar(list *l) {
-    const float *query = l->at[l->count - 1].vector;
-    for (size_t i = 0; i + 1 < l->count; i++) {
-        for (int j = 0; j < HIDDEN; j++) {
-            l->at[i].similarity += query[j] * l->at[i].vector[j];
-        }
-    }
-    qsort(l->at, l->count - 1, sizeof *l->at, by_similarity);
-    for (size_t i = 0; i + 1 < l->count; i++) {
-        printf("%.4f %s\n", (double)l->at[i].similarity, l->at[i].text);
-    }
-}
-
-static void print_numbers(const list *l, bool tokens) {
-    for (size_t i = 0; i < l->count; i++) {
-        const sentence *s = &l->at[i];
-        for (int j = 0; j < s->count && tokens; j++) {
-            printf(j ? " %d" : "%d", s->ids[j]);
-        }
-        for (int j = 0; j < HIDDEN && !tokens; j++) {
-            printf(j ? " %.8f" : "%.8f", (double)s->vector[j]);
-        }
-        putchar('\n');
-    }
+    putchar('\n');
 }
 
 int main(int argc, char **argv) {
     static encoder e;
-    tokenizer t;
     list l = {0};
-    int repeats = 0, at = read_options(argc, argv, &e.options, &e.explain, &repeats);
-    const bool vectors = at < argc && strcmp(argv[at], "--vectors") == 0;
+    int repeats = 0, at = read_options(argc, argv, &e.options, &repeats);
     const bool tokens = at < argc && strcmp(argv[at], "--tokens") == 0;
-    at += vectors || tokens;
-    if (argc - at < 3 || argc - at > 4 || strncmp(argv[at], "--", 2) == 0) {
-        stop("usage: sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--vectors|--tokens] WEIGHTS "
-             "VOCABULARY SENTENCES [QUERY]");
+    at += tokens;
+    if (argc - at < 2 || argc - at > 3 || strncmp(argv[at], "--", 2) == 0) {
+        stop("usage: sentence_embedding [--explain] [--set NAME=VALUE] [--repeat N] [--tokens] WEIGHTS SENTENCES "
+             "[QUERY]");
     }
-    const char *query = argc - at == 4 ? argv[at + 3] : NULL;
-    tokenizer_open(&t, argv[at + 1], WORDS);
-    read_sentences(&l, &t, argv[at + 2]);
+    char *const query = argc - at == 3 ? argv[at + 2] : NULL;
+    open_encoder(&e, argv[at]);
+    tokenizer_open(&e.file);
+    read_sentences(&l, argv[at + 1]);
     if (query) {
-        add_sentence(&l, &t, query, strlen(query), "QUERY", 1);
+        add_sentence(&l, need(strdup(query)), strlen(query), "QUERY", 1);
     }
-    if (!tokens) {
-        encoder_open(&e, argv[at]);
-        embed(&e, &l, repeats);
-        encoder_close(&e);
+    for (int i = 0; i < l.count && !tokens; i += AT_ONCE) {
+        embed(&e, l.at + i, l.count - i < AT_ONCE ? l.count - i : AT_ONCE);
+        if (i == 0 && repeats > 0) {
+            time_runs("sentences", repeats, run_encoder, &e);
+        }
     }
-    if (query && !vectors && !tokens) {
-        print_similar(&l);
-    } else {
-        print_numbers(&l, tokens);
+    const int count = l.count - (query != NULL);
+    for (int i = 0; i < count && query; i++) {
+        l.at[i].similarity = product(l.at[i].vector, l.at[count].vector);
     }
-    for (size_t i = 0; i < l.count; i++) {
+    qsort(l.at, query ? (size_t)count : 0, sizeof *l.at, by_similarity);
+    for (int i = 0; i < l.count; i++) {
+        if (!query || tokens) {
+            print_numbers(&l.at[i], tokens);
+        } else if (i < count) {
+            printf("%.4f %s\n", (double)l.at[i].similarity, l.at[i].text);
+        }
         free(l.at[i].text);
-        free(l.at[i].ids);
     }
     free(l.at);
-    tokenizer_close(&t);
+    release_layers(&e);
+    weights_close(&e.file);
+    bp_options_release(e.options);
     return 0;
 }

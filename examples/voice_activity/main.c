@@ -31,7 +31,6 @@ typedef struct image {
 
 typedef struct detector {
     bp_options *options;
-    bool explain;
     weights file;
     image samples, spectrum, magnitude, features[4], hidden, speech;
     bp_view real, imaginary; /* parts of the spectrum */
@@ -47,67 +46,54 @@ static void make_image(image *i, int64_t blocks, int64_t channels, int64_t frame
                        (const int64_t[]){channels * frames, 1, channels}));
 }
 
-static void make_conv(detector *d, layer *l, const char *name, image *in, image *out, int64_t kernel, int64_t stride,
-                      int64_t padding, bool relu) {
-    char text[64];
-    bp_view weight, bias;
-    const int64_t shape[] = {out->view.shape[1], in->view.shape[1], kernel};
-    snprintf(text, sizeof text, "model.%s%s", name, relu ? ".weight" : "");
-    weights_find(&d->file, text, &weight, 3, shape);
-    snprintf(text, sizeof text, "model.%s.bias", name);
-    if (relu) {
-        weights_find(&d->file, text, &bias, 1, shape);
-    }
-    bp_conv_call call = {.ndim = 1,
-                         .stride = &stride,
-                         .padding = &padding,
-                         .activation = relu ? BP_CONV_RELU : BP_CONV_LINEAR,
-                         .input = &in->view.tensor,
-                         .weight = &weight.tensor,
-                         .bias = relu ? &bias.tensor : NULL,
-                         .output = &out->view.tensor};
+static void make_conv(detector *d, layer *l, const bp_view *weight, const bp_view *bias, image *in, image *out,
+                      int64_t stride, int64_t padding) {
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = 1,
+                               .stride = &stride,
+                               .padding = &padding,
+                               .activation = bias ? BP_UNARY_RELU : BP_UNARY_COPY,
+                               .input = &in->view.tensor,
+                               .weight = &weight->tensor,
+                               .bias = bias ? &bias->tensor : NULL,
+                               .output = &out->view.tensor};
     layer_conv(l, d->options, &call);
 }
 
 static void make_detector(detector *d, const char *path) {
     static const struct {
-        const char *name;
         int64_t channels, frames, stride;
-    } layers[] = {{"encoder.0.reparam_conv", 128, 4, 1},
-                  {"encoder.1.reparam_conv", 64, 2, 2},
-                  {"encoder.2.reparam_conv", 64, 1, 2},
-                  {"encoder.3.reparam_conv", HIDDEN, 1, 1}};
-    static const char *const names[] = {"model.decoder.rnn.weight_ih", "model.decoder.rnn.weight_hh",
-                                        "model.decoder.rnn.bias_ih", "model.decoder.rnn.bias_hh"};
+    } layers[] = {{128, 4, 1}, {64, 2, 2}, {64, 1, 2}, {HIDDEN, 1, 1}};
+    static const char *const names[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+    bp_view pair[2], rows, result;
     weights_open(&d->file, path);
     make_image(&d->samples, AT_ONCE, 1, PADDED);
     make_image(&d->spectrum, AT_ONCE, 2 * BINS, FRAMES);
     make_image(&d->magnitude, AT_ONCE, BINS, FRAMES);
-    make_conv(d, &d->stft, "stft.forward_basis_buffer", &d->samples, &d->spectrum, 256, 128, 0, false);
+    weights_find(&d->file, pair, BP_F32, (int64_t[]){2 * BINS, 1, 256, 0}, "model.stft.forward_basis_buffer");
+    make_conv(d, &d->stft, pair, NULL, &d->samples, &d->spectrum, 128, 0);
     CHECK(bp_view_copy(&d->real, &d->spectrum.view));
     d->real.shape[1] = BINS;
     CHECK(bp_view_copy(&d->imaginary, &d->real));
     d->imaginary.tensor.byte_offset = BINS * sizeof(float);
-    image *in = &d->magnitude;
     for (int i = 0; i < 4; i++) {
-        make_image(&d->features[i], AT_ONCE, layers[i].channels, layers[i].frames);
-        make_conv(d, &d->conv[i], layers[i].name, in, &d->features[i], 3, layers[i].stride, 1, true);
-        in = &d->features[i];
+        image *in = i ? &d->features[i - 1] : &d->magnitude, *out = &d->features[i];
+        make_image(out, AT_ONCE, layers[i].channels, layers[i].frames);
+        weights_pair(&d->file, pair, (int64_t[]){layers[i].channels, in->view.shape[1], 3, 0},
+                     "model.encoder.%d.reparam_conv", i);
+        make_conv(d, &d->conv[i], &pair[0], &pair[1], in, out, layers[i].stride, 1);
     }
     for (int i = 0; i < 4; i++) {
-        weights_find(&d->file, names[i], &d->lstm[i], i < 2 ? 2 : 1, (const int64_t[]){4 * HIDDEN, HIDDEN});
+        const int64_t shape[] = {4 * HIDDEN, i < 2 ? HIDDEN : 0, 0};
+        weights_find(&d->file, &d->lstm[i], BP_F32, shape, "model.decoder.rnn.%s", names[i]);
     }
     make_image(&d->hidden, AT_ONCE, HIDDEN, 1);
     make_image(&d->speech, AT_ONCE, 1, 1);
-    bp_view weight, bias, rows, result;
-    weights_find(&d->file, "model.decoder.decoder.2.weight", &weight, 3, (const int64_t[]){1, HIDDEN, 1});
-    weights_find(&d->file, "model.decoder.decoder.2.bias", &bias, 1, (const int64_t[]){1});
-    weight.tensor.ndim = 2;
+    weights_pair(&d->file, pair, (int64_t[]){1, HIDDEN, 1, 0}, "model.decoder.decoder.2");
+    pair[0].tensor.ndim = 2;
     CHECK(bp_view_matrix(&rows, d->hidden.data, BP_F32, AT_ONCE, HIDDEN));
     CHECK(bp_view_matrix(&result, d->speech.data, BP_F32, AT_ONCE, 1));
-    bp_linear_call call = {
-        .input = &rows.tensor, .weight = &weight.tensor, .bias = &bias.tensor, .output = &result.tensor};
-    layer_linear(&d->last, d->options, &call);
+    layer_linear(&d->last, d->options, &rows, pair, &result, BP_UNARY_SIGMOID);
 }
 
 /* The states of the LSTM after one piece of the recording are those before the next one. */
@@ -131,34 +117,27 @@ static void run_lstm(detector *d, int64_t blocks) {
                               .output = &out.tensor,
                               .final_hidden = &state[2].tensor,
                               .final_cell = &state[3].tensor};
-    CHECK(bp_rnn_run(d->options, &call));
+    RUN("lstm", bp_rnn_run(d->options, &call));
     d->current = !d->current;
 }
 
 /* Computes the probabilities of the blocks in d->samples. */
 static void detect(detector *d, int64_t blocks, float *probabilities) {
+    static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
     const DLTensor *re = &d->real.tensor, *im = &d->imaginary.tensor, *m = &d->magnitude.view.tensor;
-    layer_run(&d->stft, d->samples.data, d->spectrum.data);
-    report(d->explain, "stft");
+    RUN("stft", layer_run(&d->stft, d->samples.data, d->spectrum.data));
     CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, re, re, m));
     CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, im, im, im));
     CHECK(bp_binary_run(d->options, BP_BINARY_ADD, m, im, m));
-    CHECK(bp_unary_run(d->options, BP_UNARY_SQRT, m, m));
-    report(d->explain, "magnitude");
-    float *in = d->magnitude.data;
+    RUN("magnitude", bp_unary_run(d->options, BP_UNARY_SQRT, m, m));
     for (int i = 0; i < 4; i++) {
-        static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
-        layer_run(&d->conv[i], in, d->features[i].data);
-        report(d->explain, names[i]);
-        in = d->features[i].data;
+        const image *in = i ? &d->features[i - 1] : &d->magnitude;
+        RUN(names[i], layer_run(&d->conv[i], in->data, d->features[i].data));
     }
     run_lstm(d, blocks);
-    report(d->explain, "lstm");
-    const DLTensor *hidden = &d->hidden.view.tensor, *speech = &d->speech.view.tensor;
+    const DLTensor *hidden = &d->hidden.view.tensor;
     CHECK(bp_unary_run(d->options, BP_UNARY_RELU, hidden, hidden));
-    layer_run(&d->last, d->hidden.data, d->speech.data);
-    report(d->explain, "last");
-    CHECK(bp_unary_run(d->options, BP_UNARY_SIGMOID, speech, speech));
+    RUN("last", layer_run(&d->last, d->hidden.data, d->speech.data));
     memcpy(probabilities, d->speech.data, (size_t)blocks * sizeof(float));
 }
 
@@ -269,7 +248,7 @@ static void release(detector *d) {
 
 int main(int argc, char **argv) {
     static detector d;
-    int repeats = 0, at = read_options(argc, argv, &d.options, &d.explain, &repeats);
+    int repeats = 0, at = read_options(argc, argv, &d.options, &repeats);
     const bool probabilities = at < argc && strcmp(argv[at], "--probabilities") == 0;
     at += probabilities;
     if (argc - at != 2) {

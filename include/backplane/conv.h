@@ -15,8 +15,10 @@
  *
  *     output[n,k,o] = bias[k] + sum over c, t of weight[k,c,t] input[n, g C/G + c, o stride + t dilation - padding]
  *
- * with zeros outside the input: a correlation, the kernel is not mirrored. The transposed convolution is the transpose
- * of that linear map: it adds weight[c,k,t] input[n,c,i] to output[n,k, i stride + t dilation - padding].
+ * with zeros outside the input: a correlation, the kernel is not mirrored. With an `activation`, each element of the
+ * output then becomes this function of the element, with the same bits as bp_unary_run() in place. The transposed
+ * convolution is the transpose of that linear map: it adds weight[c,k,t] input[n,c,i] to output[n,k, i stride + t
+ * dilation - padding].
  *
  * Element types: f16, bf16, f32 and f64; all operands have the same one. Sums of f16 and bf16 are accumulated in f32
  * and rounded once. Tensors may have any strides: contiguous and channels-last ones are read where they are, without
@@ -62,11 +64,6 @@ typedef enum bp_conv_padding {
     BP_CONV_SAME      /* the output has the size of the input; strides must be 1. Of an odd sum the end gets one more */
 } bp_conv_padding;
 
-typedef enum bp_conv_activation {
-    BP_CONV_LINEAR,
-    BP_CONV_RELU /* FORWARD: negative elements of the output become 0 (NaN stays NaN) */
-} bp_conv_activation;
-
 /* One call. Members that are 0 or NULL have their defaults. The arrays have `ndim` elements. */
 typedef struct bp_conv_call {
     size_t struct_size; /* sizeof(bp_conv_call) */
@@ -80,7 +77,7 @@ typedef struct bp_conv_call {
     const int64_t *padding_end;    /* at the end */
     const int64_t *output_padding; /* transposed: added to the end of the output, less than stride or dilation */
     bp_conv_padding mode;
-    bp_conv_activation activation;
+    bp_unary_kind activation;                       /* FORWARD: a function of elementwise.h; 0: none */
     const DLTensor *input, *weight, *bias, *output; /* the tensors, or the gradients by them; bias may be NULL */
 } bp_conv_call;
 

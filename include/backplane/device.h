@@ -10,8 +10,9 @@
  * order. A failure that happens later is reported by the next function that waits for that queue, with the name of the
  * operation; outputs are then unspecified.
  *
- * All functions are thread-safe unless a comment says otherwise. A child of fork() has no devices but the host: every
- * function returns BP_E_FORKED for handles of the parent, and frees nothing that the parent's driver owns.
+ * All functions are thread-safe unless a comment says otherwise. A child of fork() cannot use the devices of a runtime
+ * that its parent had opened: every function returns BP_E_FORKED at once, releases free memory of this process only, and
+ * no driver is called. It may use a runtime that the parent had only listed.
  */
 #ifndef BACKPLANE_DEVICE_H
 #define BACKPLANE_DEVICE_H
@@ -60,7 +61,7 @@ BP_API const char *bp_device_state_name(bp_device_state state);
 /* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
 typedef struct bp_device_info {
     size_t struct_size; /* set by the caller: sizeof(bp_device_info) */
-    int32_t place;
+    int32_t place; /* -1: a runtime without a device */
     int32_t type;  /* DLPack's device type and index, as in DLTensor.device */
     int32_t index; /* -1: a runtime without a device, with the reason */
     bp_device_state state;
@@ -194,16 +195,19 @@ BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
 
 /* Allocates a tensor on a device, with undefined contents, from the pool of the device. `strides` as in
  * bp_tensor_empty(). Free it with tensor->deleter(tensor), also while work that uses it is enqueued: the memory is
- * reused only when that work has ended. Memory of the host comes from bp_tensor_empty(). If the memory is exhausted,
- * the unused blocks of the pool are freed first. Errors: as bp_tensor_empty(), and BP_E_DEVICE. */
+ * reused only when that work has ended. Memory of the host comes from bp_tensor_empty(). If the memory or its limit is
+ * exhausted, the unused blocks of the pool are freed, and then those that enqueued work still uses, after this work.
+ * Errors: as bp_tensor_empty(), BP_E_DEVICE, BP_E_CANCELLED (interrupt.h, in such a wait). */
 BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
                                     const int64_t *shape, const int64_t *strides);
 
 /* Copies src to dst: equal shapes and types, any strides, any devices. With a queue of one of the two devices, it
  * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
  * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy
- * within a device is enqueued. Copies between devices of different runtimes pass through the host. Errors: as
- * bp_tensor_copy(), BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device). */
+ * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read on
+ * the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as bp_tensor_copy(),
+ * BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED. A call that waits
+ * also returns the failure of an earlier command of the queue. */
 BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
 
 #define BP_MAP_READ 1u

@@ -75,7 +75,10 @@ typedef enum bp_check {
     X(4, MATMUL_U8, "matmul u8 x i8")                                                 \
     X(5, CONVOLUTION, "convolution")  /* f32, also its transpose and its gradients */ \
     X(6, POOLING, "pooling")          /* averages */                                  \
-    X(7, BATCH_NORM, "batch normalization")
+    X(7, BATCH_NORM, "batch normalization")                                           \
+    X(8, RNN, "RNN")                  /* f32, as the next two */                      \
+    X(9, LSTM, "LSTM")                                                                \
+    X(10, GRU, "GRU")
 /* clang-format on */
 
 typedef enum bp_primitive {

@@ -5,9 +5,10 @@
  *
  *     output[o] = bias[o] + sum over i of weight[o,i] input[i]
  *
- * An absent bias is 0. With `relu`, negative results become 0, and NaN stays NaN. INPUT computes the gradient by the
- * input, WEIGHT those by weight and bias (optional), from the gradient by the output. If there are no rows, the last
- * two are 0.
+ * An absent bias is 0. With an `activation`, such as BP_UNARY_GELU, each element of the output then becomes this
+ * function of the element, with the same bits as bp_unary_run() in place, but while it is in a cache. INPUT computes
+ * the gradient by the input, WEIGHT those by weight and bias (optional), from the gradient by the output. If there are
+ * no rows, the last two are 0.
  *
  * A linear layer is a convolution whose window has one element, and the rows are its positions. So candidates,
  * settings (`conv.*`), element types, precision and bits are those of conv.h, and explanations describe a convolution.
@@ -38,7 +39,7 @@ typedef enum bp_linear_pass {
 typedef struct bp_linear_call {
     size_t struct_size; /* sizeof(bp_linear_call) */
     bp_linear_pass pass;
-    int relu;                                       /* FORWARD only */
+    bp_unary_kind activation;                       /* FORWARD: a function of elementwise.h; 0: none */
     const DLTensor *input, *weight, *bias, *output; /* the tensors, or the gradients by them; bias may be NULL */
 } bp_linear_call;
 

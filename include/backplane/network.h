@@ -22,7 +22,9 @@ extern "C" {
  *
  * Elements outside X are 0. Operands: CONV {X, W, bias, Y}; CONV_INPUT {Y, W, bias, X}; CONV_WEIGHT {X, Y, W, bias}, or
  * {Y, X, W, bias} if `transposed`, with bias the sum of the second operand over items and positions. The bias may be
- * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN.
+ * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN. With
+ * `activation` (since 2.10), each element of that result becomes the function of the element; providers of older
+ * interfaces get no such problem.
  *
  * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
  * 0 in dimensions of size 1; those of the written operands do not overlap. The group's stride is that of the channel
@@ -38,7 +40,8 @@ typedef struct bp_conv_problem {
     int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
     int64_t bias; /* its stride */
     uint8_t has_bias, relu, transposed;
-    uint8_t reserved[5];
+    uint8_t activation; /* a bp_unary_kind; not with relu. BP_UNARY_COPY (0): none */
+    uint8_t reserved[4];
 } bp_conv_problem;
 
 /* Pooling of X to Y, or the gradient by X from that by Y, as pool.h describes both; I are the indices of maxima, of

@@ -27,7 +27,8 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 9u
+#define BP_PROVIDER_ABI_MINOR 10u
+#define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* A scalar factor. `im` is ignored for real types. */

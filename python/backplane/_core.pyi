@@ -175,7 +175,7 @@ def linear(
     bias: Any,
     output: Any,
     with_bias: bool,
-    relu: bool,
+    activation: Optional[str],
     settings: _Settings,
     explains: bool,
     /,

@@ -162,7 +162,7 @@ PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names) {
     of.call.pass = (bp_conv_pass)pass; /* the package passes valid ones only */
     of.call.transposed = transposed;
     of.call.groups = groups == 0 ? -1 : groups; /* 0 is no default here */
-    of.call.activation = relu ? BP_CONV_RELU : BP_CONV_LINEAR;
+    of.call.activation = relu ? BP_UNARY_RELU : BP_UNARY_COPY;
     if (core_numbers_each(of.state, stride, "stride", of.call.ndim, of.stride, &of.call.stride) &&
         read_padding(&of, padding) &&
         core_numbers_each(of.state, dilation, "dilation", of.call.ndim, of.dilation, &of.call.dilation) &&

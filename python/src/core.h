@@ -442,6 +442,8 @@ PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
 /* ---- elementwise.c ---- */
 
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
+/* Finds the function with this name; NULL: none. Returns false with a Python error if there is no such function. */
+bool core_activation(const char *name, bp_unary_kind *kind);
 
 /* ---- devices.c ---- */
 

@@ -110,21 +110,23 @@ static PyObject *run(layer *of) {
     return status == BP_OK ? take(of) : core_fail_explained(of->state, status, explain, of);
 }
 
-/* linear(pass, input, weight, bias, output, with_bias, relu, settings, explains): `output` is the gradient by it, or
- * the array that a forward call writes. */
+/* linear(pass, input, weight, bias, output, with_bias, activation, settings, explains): `output` is the gradient by it,
+ * or the array that a forward call writes. */
 PyObject *core_linear(PyObject *module, PyObject *arguments) {
     PyObject *array[TENSORS], *settings, *result = NULL;
+    const char *activation;
     int pass, with_bias, explains;
     layer of = {.state = core_state_of(module), .call = {.struct_size = sizeof of.call}};
     core_leave_dropped();
-    if (!PyArg_ParseTuple(arguments, "iOOOOppOp:linear", &pass, &array[INPUT], &array[WEIGHT], &array[BIAS],
-                          &array[OUTPUT], &with_bias, &of.call.relu, &settings, &explains)) {
+    if (!PyArg_ParseTuple(arguments, "iOOOOpzOp:linear", &pass, &array[INPUT], &array[WEIGHT], &array[BIAS],
+                          &array[OUTPUT], &with_bias, &activation, &settings, &explains)) {
         return NULL;
     }
     of.call.pass = (bp_linear_pass)pass; /* the package passes valid ones only */
     const unsigned describes = explains ? CORE_DESCRIBES : 0, reads = CORE_READS | describes;
     const bool forward = of.call.pass == BP_LINEAR_FORWARD;
-    if (core_options(of.state, settings, &of.options, &of.options_owner) &&
+    if (core_activation(activation, &of.call.activation) &&
+        core_options(of.state, settings, &of.options, &of.options_owner) &&
         hold(&of, INPUT, array[INPUT], "input", reads) && hold(&of, WEIGHT, array[WEIGHT], "weight", reads) &&
         hold(&of, BIAS, array[BIAS], "bias", reads) &&
         hold(&of, OUTPUT, array[OUTPUT], forward ? "out" : "grad_output", forward ? CORE_WRITES | describes : reads) &&

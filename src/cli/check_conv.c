@@ -17,7 +17,7 @@ static void read_sizes(convolution *c, const bp_conv_call *call, const DLTensor 
     const DLTensor *in = call->input, *weight = call->weight;
     c->groups = call->groups ? call->groups : 1;
     c->transposed = call->transposed != 0;
-    c->relu = call->activation == BP_CONV_RELU;
+    c->relu = call->activation == BP_UNARY_RELU;
     c->in_channels = in->shape[in->ndim - call->ndim - 1] / c->groups;
     c->out_channels = out->shape[out->ndim - call->ndim - 1] / c->groups;
     for (int d = 0; d < 3; d++) {

@@ -48,7 +48,7 @@ static int prepare(cli_job *job) {
                            .input = &job->inputs[0].tensor,
                            .weight = &job->inputs[1].tensor,
                            .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL,
-                           .activation = cli_has(job->args, "relu") ? BP_CONV_RELU : BP_CONV_LINEAR};
+                           .activation = cli_has(job->args, "relu") ? BP_UNARY_RELU : BP_UNARY_COPY};
     int code = job_each(job, "stride", call->ndim, words->stride, &call->stride);
     code = code == CLI_OK ? job_each(job, "dilation", call->ndim, words->dilation, &call->dilation) : code;
     code = code == CLI_OK ? job_each(job, "output-padding", call->ndim, words->output_padding, &call->output_padding)

@@ -107,6 +107,7 @@ typedef struct cli_job {
         elementwise_words elementwise;
         rows_words rows;
         bp_layer_norm_call layer_norm;
+        bp_linear_call linear;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -151,7 +152,7 @@ struct cli_operation {
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
     operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_elementwise[],
-    operations_rows[], operations_linalg[], operations_vectors[];
+    operations_rows[], operations_linear[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -190,7 +191,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions, group_norm: groups of channels."},                                           \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
-        "relu", 0, NULL, "Convolutions, batch_norm, rnn: negative elements of the output become 0."                    \
+        "relu", 0, NULL, "Convolutions, linear, batch_norm, rnn: negative elements of the output become 0."            \
     }
 
 #define OPTIONS_POOL                                                                                                   \
@@ -302,6 +303,15 @@ bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
 bp_status check_rnn(cli_check *check, const cli_job *job);
+bp_status check_linear(cli_check *check, const cli_job *job);
+bp_status check_unary(cli_check *check, const cli_job *job);
+bp_status check_binary(cli_check *check, const cli_job *job);
+bp_status check_take(cli_check *check, const cli_job *job);
+bp_status check_gather(cli_check *check, const cli_job *job);
+bp_status check_reduction(cli_check *check, const cli_job *job);
+bp_status check_softmax(cli_check *check, const cli_job *job);
+bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
+bp_status check_row_normalization(cli_check *check, const cli_job *job); /* layer_norm, rms_norm, group_norm */
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

@@ -117,11 +117,13 @@ bool bp__queue_may_stage(bp_queue *queue, uint64_t size) {
 
 bp_status bp__queue_read(bp_queue *queue, void *to, const bp_operand *from, size_t size) {
     const bp_transfer transfer = {.kind = BP_TRANSFER_READ, .dst = {to, 0}, .src = *from, .run = size};
+    BP__TRY(bp__queue_usable(queue));
     return size > 0 ? bp__queue_transfer_now(queue, &transfer, "a copy to the host") : bp__queue_finish(queue);
 }
 
 bp_status bp__queue_write(bp_queue *queue, const bp_operand *to, const void *from, size_t size) {
     bp_transfer transfer = {.kind = BP_TRANSFER_WRITE, .dst = *to, .src = {(void *)(uintptr_t)from, 0}, .run = size};
+    BP__TRY(bp__queue_usable(queue));
     if (size == 0) {
         return BP_OK;
     }

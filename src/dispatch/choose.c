@@ -107,6 +107,12 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return device && bp__text_has_word(runtimes, device->runtime);
 }
 
+/* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
+static bool understands(const bp_provider *provider, const bp_problem *problem) {
+    const bool conv = problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
+    return !conv || !problem->of.conv.activation || (provider->abi & 0xffffu) >= BP_PROVIDER_MINOR_ACTIVATION;
+}
+
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
 typedef struct reasons {
     bp_offers base;
@@ -159,6 +165,9 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
+    } else if (!understands(candidate->provider, problem)) {
+        add_refusal(choice, candidate, BP_REASON_OTHER,
+                    "the provider's interface is older than functions of the results");
     } else {
         int before = choice->count;
         collector c = {{collect}, choice, candidate, exclude};
@@ -306,10 +315,11 @@ static const char *text_of(const bp_verdict *verdict) {
 
 static void describe_refusals(bp__choice *choice) {
     choice->status = BP_E_NO_CANDIDATE;
-    int listed = 0;
+    int listed = 0, of_host = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        if (o->verdict.reason != BP_REASON_OP) {
+        of_host += o->verdict.reason == BP_REASON_DEVICE;
+        if (o->verdict.reason != BP_REASON_OP && o->verdict.reason != BP_REASON_DEVICE) {
             const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
             bp__text_addf(&choice->decision, "%s%s%s%s: %s",
                           listed++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate), *kernel ? " " : "",
@@ -319,6 +329,9 @@ static void describe_refusals(bp__choice *choice) {
     if (listed == 0) {
         bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
                       bp_op_name((bp_op)choice->asked.op));
+    }
+    if (of_host > 0) {
+        bp__text_addf(&choice->decision, "; %d others work on host memory only", of_host);
     }
 }
 
@@ -518,7 +531,6 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
 /* Applies dispatch.transfer: chooses among the candidates of the host, which get copies of the operands. */
 static bp_status choose_on_host(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
     const double copies_ns = bp__transfer_cost_ns(problem);
-    char device[32], text[320], time[32];
     bp__text why = choice->decision;
     choice->decision = (bp__text){0};
     bp__text_free(&choice->warning);
@@ -529,19 +541,8 @@ static bp_status choose_on_host(bp__choice *choice, const bp_problem *problem, c
         bp__family_of(problem)->adapter->layout(&choice->asked);
     }
     bp_status status = choose(choice, failures, all);
-    snprintf(device, sizeof device, "%s", bp__device_facts(problem->place)->id);
-    for (int i = 0; status == BP_OK && i < choice->count; i++) {
-        bp_verdict *v = &choice->offers[i].verdict;
-        if (v->reason == BP_REASON_ACCEPTED) {
-            v->cost_ns += copies_ns;
-            snprintf(text, sizeof text, "%s%son the host; copies of the operands take about %s", v->text,
-                     *v->text ? "; " : "", bp__duration(copies_ns, time, sizeof time));
-            bp__copy_text(v->text, sizeof v->text, text);
-        }
-    }
     if (status == BP_OK) {
-        bp__text_addf(&choice->decision, "; the host runs it on copies (dispatch.transfer=allow), because on %s %s",
-                      device, bp__text_get(&why));
+        bp__transfer_describe(choice, problem->place, copies_ns, bp__text_get(&why));
     }
     bp__text_free(&why);
     return status;

@@ -120,6 +120,21 @@ double bp__transfer_cost_ns(const bp_problem *problem) {
     return COPY_NS + 2 * noted_bytes * each;
 }
 
+void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why) {
+    char text[320], time[32];
+    for (int i = 0; i < choice->count; i++) {
+        bp_verdict *v = &choice->offers[i].verdict;
+        if (v->reason == BP_REASON_ACCEPTED) {
+            v->cost_ns += copies_ns;
+            snprintf(text, sizeof text, "%s%son the host; copies of the operands take about %s", v->text,
+                     *v->text ? "; " : "", bp__duration(copies_ns, time, sizeof time));
+            bp__copy_text(v->text, sizeof v->text, text);
+        }
+    }
+    bp__text_addf(&choice->decision, "; the host runs it on copies (dispatch.transfer=allow), because on %s %s",
+                  bp__device_facts(place)->id, why);
+}
+
 typedef struct transferred {
     bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;

@@ -300,6 +300,8 @@ void bp__policy_on_device(bp_policy *policy); /* switches off what works on the 
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
 bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
+/* Adds to the accepted offers of the host what copies take, and to the decision why no candidate of the device runs. */
+void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why);
 /* Returns the expected time of copying the operands of the problem that this thread made last. */
 double bp__transfer_cost_ns(const bp_problem *problem);
 

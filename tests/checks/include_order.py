@@ -30,8 +30,8 @@ SHARED_BY_PROVIDERS = {
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
 }
-# The benchmarks of convolutions and of passes call oneDNN directly, as their peer.
-PEERS = {"bench/conv": "providers/onednn/api.h", "bench/passes": "providers/onednn/api.h"}
+# The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
+PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
 # The command is compiled with the library's files for text, suggestions and JSON.
 SHARED_WITH_COMMAND = "base/text.h"
 SYSTEM = re.compile(

@@ -68,15 +68,14 @@ def sentences(tmp_path):
 
 
 def embed(*arguments):
-    """Runs the program; FILES stands for weights and vocabulary."""
-    at = arguments.index("FILES")
-    files = [MODELS / f"sentence_embedding.{kind}" for kind in ("safetensors", "vocabulary")]
-    return run(BUILD / "examples/sentence_embedding", *arguments[:at], *files, *arguments[at + 1 :])
+    """Runs the program; WEIGHTS stands for its file."""
+    weights = MODELS / "sentence_embedding.safetensors"
+    return run(BUILD / "examples/sentence_embedding", *(weights if word == "WEIGHTS" else word for word in arguments))
 
 
 def test_word_pieces(sentences):
     recorded, file = sentences
-    got = [[int(word) for word in line.split()] for line in embed("--tokens", "FILES", file).stdout.splitlines()]
+    got = [[int(word) for word in line.split()] for line in embed("--tokens", "WEIGHTS", file).stdout.splitlines()]
     assert got == [one["tokens"] for one in recorded]
 
 
@@ -89,7 +88,7 @@ def test_word_pieces(sentences):
 def test_sentence_embedding(sentences, settings, error, kernel):
     recorded, file = sentences
     options = [word for setting in settings for word in ("--set", setting)]
-    done = embed("--explain", *options, "--vectors", "FILES", file)
+    done = embed("--explain", *options, "WEIGHTS", file)
     vectors = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
     assert len(vectors) == len(recorded)
     for one, vector in zip(recorded, vectors):
@@ -99,15 +98,15 @@ def test_sentence_embedding(sentences, settings, error, kernel):
         assert max(abs(a - b) for a, b in zip(cosines, one["cosines"])) < error
     ran = {line.split()[0]: line.split(":")[0].split()[1:] for line in done.stderr.splitlines()}
     assert ran["attention"] in (["native", kernel], ["native", kernel + "_bf16"] if "fp32_precision=bf16" in settings else None)
-    assert {"words", "layer_norm", "query_key_value", "wide", "gelu", "narrow", "mean"} < set(ran)
+    assert {"words", "layer_norm", "query_key_value", "attended", "up", "down", "mean"} < set(ran)
     if options == []:
-        assert "bf16" not in " ".join(ran["wide"])
+        assert "bf16" not in " ".join(ran["up"])
 
 
 def test_query(sentences):
     """The sentences are printed in the order of the recorded similarities."""
     recorded, file = sentences
-    lines = embed("FILES", file, recorded[1]["text"]).stdout.splitlines()
+    lines = embed("WEIGHTS", file, recorded[1]["text"]).stdout.splitlines()
     wanted = sorted(zip(recorded[1]["cosines"], (one["text"] for one in recorded)), reverse=True)
     assert [line.split(" ", 1)[1] for line in lines] == [text for _, text in wanted]
     assert max(abs(float(line.split()[0]) - cosine) for line, (cosine, _) in zip(lines, wanted)) < 1e-4
@@ -115,17 +114,19 @@ def test_query(sentences):
 
 def test_refused_sentences(sentences, tmp_path):
     recorded, file = sentences
-    program, weights = BUILD / "examples/sentence_embedding", MODELS / "sentence_embedding.safetensors"
-    vocabulary, bad = MODELS / "sentence_embedding.vocabulary", tmp_path / "bad"
-    pieces = vocabulary.read_bytes()
+    program, weights, bad = BUILD / "examples/sentence_embedding", MODELS / "sentence_embedding.safetensors", tmp_path / "bad"
+    content = weights.read_bytes()
     for content, arguments, words in (
-            (pieces[:5000], (weights, bad, file), "lines; the network has 30522 word pieces"),
-            (pieces.replace(b"[SEP]", b"[SEQ]"), (weights, bad, file), "lacks [UNK], [CLS] or [SEP]"),
-            (b"", (bad, vocabulary, file), "no safetensors file"),
-            (b"good\nbad \xff\n", (weights, vocabulary, bad), "line 2: the text is not UTF-8"),
-            (b" \n\n", (weights, vocabulary, bad), "has no sentences"),
-            (b"", (weights, vocabulary, tmp_path / "none"), "cannot open"),
-            (b"", ("--vectors", "--nonsense", weights, vocabulary, file), "usage"),
+            (content.replace(b'tokenizer.rules":{"dtype":"U8"', b'tokenizer.rules":{"dtype":"I8"', 1), (bad, file),
+             "tokenizer.rules has another type or shape"),
+            (content.replace(b"[196608,12]", b"[196607,12]", 1), (bad, file), "tokenizer.rules has another type or shape"),
+            (content.replace(b"layer.5.output.dense", b"layer.6.output.dense", 1), (bad, file), "has no tensor encoder.layer.5"),
+            (b"", (bad, file), "no safetensors file"),
+            (b"good\nbad \xff\n", (weights, bad), "line 2: the text is not UTF-8"),
+            (b"good\nbad \xe2\x82", (weights, bad), "line 2: the text is not UTF-8"),
+            (b" \n\n", (weights, bad), "has no sentences"),
+            (b"", (weights, tmp_path / "none"), "cannot open"),
+            (b"", ("--nonsense", weights, file), "usage"),
             (b"", (), "usage")):
         bad.write_bytes(content)
         done = subprocess.run([program, *arguments], capture_output=True, text=True)
@@ -136,6 +137,6 @@ def test_awkward_lines(sentences, tmp_path):
     """Long lines are cut off at 256 word pieces, long words are unknown (100), and control characters are removed."""
     file = tmp_path / "lines"
     file.write_bytes(b"word " * 100000 + b"\n" + b"x" * 101 + b" a\0b\x07\r\n\r\n\0\n!")
-    lines = [line.split() for line in embed("--tokens", "FILES", file).stdout.splitlines()]
+    lines = [line.split() for line in embed("--tokens", "WEIGHTS", file).stdout.splitlines()]
     assert len(lines[0]) == 256 and set(lines[0][1:-1]) == {"2773"}
     assert lines[1] == ["101", "100", "11113", "102"] and lines[2] == ["101", "999", "102"] and len(lines) == 3

@@ -186,7 +186,7 @@ static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *
         call->padding = between(state, 0, 3) ? c->padding : NULL;
         call->padding_end = call->padding && between(state, 0, 1) ? c->padding_end : NULL;
     }
-    call->activation = call->pass == BP_CONV_FORWARD && between(state, 0, 2) == 0 ? BP_CONV_RELU : BP_CONV_LINEAR;
+    call->activation = call->pass == BP_CONV_FORWARD && between(state, 0, 2) == 0 ? BP_UNARY_RELU : BP_UNARY_COPY;
 }
 
 /* Makes input and weight. Returns false if the kernel does not fit. */
@@ -379,7 +379,7 @@ static void add_bias(const conv_case *c, sums *s) {
         const double bias = c->call.bias ? conv_get(&c->bias, channel_of(&c->output, &c->call, i)) : 0;
         s->value[i] += bias;
         s->size[i] += fabs(bias);
-        s->value[i] = c->call.activation == BP_CONV_RELU && s->value[i] < 0 ? 0 : s->value[i];
+        s->value[i] = c->call.activation == BP_UNARY_RELU && s->value[i] < 0 ? 0 : s->value[i];
     }
 }
 

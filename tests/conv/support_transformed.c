@@ -198,7 +198,7 @@ void transformed_not_finite_reaches_results(void **state) {
         conv_tensor *written[2];
         conv_make(&c, &random, &limits, false);
         conv_written(&c, written);
-        c.call.activation = BP_CONV_LINEAR;
+        c.call.activation = BP_UNARY_COPY;
         conv_tensor *read = i % 5 == 0 ? &c.weight : c.call.pass == BP_CONV_FORWARD ? &c.input : &c.output;
         if (conv_elements(read) > 0) {
             conv_set(read, (int64_t)(conv_random(&random) % (uint64_t)conv_elements(read)), (double)values[i % 3]);
@@ -222,7 +222,7 @@ void transformed_not_a_number_passes_the_activation(void **state) {
     for (int i = 0; i < 40; i++) {
         conv_case c;
         conv_make(&c, &random, &limits, false);
-        c.call.activation = BP_CONV_RELU;
+        c.call.activation = BP_UNARY_RELU;
         for (int64_t e = 0; e < conv_elements(&c.input); e++) {
             conv_set(&c.input, e, (double)NAN);
         }

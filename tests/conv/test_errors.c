@@ -93,7 +93,7 @@ static void parameters(void **state) {
     call.pass = BP_CONV_INPUT;
     refused(BP_E_ARGUMENT, "does not depend on the bias");
     call.bias = NULL;
-    call.activation = BP_CONV_RELU;
+    call.activation = BP_UNARY_RELU;
     refused(BP_E_ARGUMENT, "an activation is for the pass FORWARD");
 }
 

@@ -161,7 +161,7 @@ static void not_a_number_stays(void **state) {
     bp_view_init(&out, y, BP_F32, 3, shape, NULL);
     const bp_conv_call call = {.struct_size = sizeof call,
                                .ndim = 1,
-                               .activation = BP_CONV_RELU,
+                               .activation = BP_UNARY_RELU,
                                .input = &in.tensor,
                                .weight = &weight.tensor,
                                .bias = &bias.tensor,

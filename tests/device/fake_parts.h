@@ -25,6 +25,7 @@ void fake_check_process(const char *function);
 
 bp_status fake_allocate(void *device, size_t size, void **base);
 void fake_release(void *device, void *base);
+bp_status fake_size(void *device, void *base, size_t *size);
 void fake_event_release(void *event);
 bp_event_state fake_event_state(void *event, int64_t *code);
 bp_event_state fake_event_sync(void *event, int64_t timeout_ns, int64_t *code);

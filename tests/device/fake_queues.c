@@ -110,6 +110,15 @@ const uint8_t *fake_bytes_of(void *base) {
     return block ? block->bytes : NULL;
 }
 
+bp_status fake_size(void *device, void *base, size_t *size) {
+    (void)device;
+    pthread_mutex_lock(&mutex);
+    const fake_block *block = block_of(base);
+    *size = block ? block->size : 0;
+    pthread_mutex_unlock(&mutex);
+    return block ? BP_OK : fake_host->fail(BP_E_ARGUMENT, "no such memory");
+}
+
 void fake_release(void *device, void *base) {
     fake_check_process("release in a child");
     (void)device;

@@ -172,7 +172,7 @@ static const char *error_name(int64_t code, int *lost) {
         .abi = BP_PROVIDER_ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1",                                \
         .description = "threads that look like devices", .device_type = TYPE, .open = OPEN, .close = close_runtime,    \
         .count = count_devices, .describe = describe, .device_open = device_open, .device_close = device_close,        \
-        .device_context = device_context, .allocate = fake_allocate, .release = fake_release,                          \
+        .device_context = device_context, .allocate = fake_allocate, .release = fake_release, .size = fake_size,       \
         .queue_open = fake_queue_open, .queue_close = fake_queue_close, .queue_native = fake_queue_native,             \
         .copy = fake_copy, .wait = fake_wait, .map = fake_map, .unmap = fake_unmap, .event_state = fake_event_state,   \
         .event_sync = fake_event_sync, .event_times = fake_event_times, .event_wrap = fake_event_wrap,                 \

@@ -14,6 +14,16 @@ fake_controls *fake(void) {
     return found;
 }
 
+bool tested_slowly(void) {
+    const char *sanitizers = getenv("TESTED_SANITIZERS");
+    return sanitizers && *sanitizers;
+}
+
+bool threads_after_fork(void) {
+    const char *sanitizers = getenv("TESTED_SANITIZERS");
+    return !sanitizers || !strstr(sanitizers, "thread");
+}
+
 void restart_devices(void) {
     assert_ok(bp_reset());
 }

@@ -6,8 +6,7 @@
 enum { THREADS = 8, BYTES = 700 };
 
 static int rounds(void) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    return sanitizers && *sanitizers ? 100 : 1000;
+    return tested_slowly() ? 100 : 1000;
 }
 
 typedef struct worker {

@@ -141,7 +141,7 @@ static void run_linear(input *in, const bp_options *set) {
             return;
         }
     }
-    call.relu = call.pass == BP_LINEAR_FORWARD && below(in, 2);
+    call.activation = call.pass == BP_LINEAR_FORWARD ? (bp_unary_kind)below(in, BP_UNARY_KINDS) : BP_UNARY_COPY;
     call.input = &x.tensor;
     call.weight = &weight.tensor;
     call.output = &y.tensor;

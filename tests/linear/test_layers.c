@@ -62,7 +62,7 @@ static void fill(int which) {
 static void begin(bp_linear_pass pass, bool with_bias, bool relu) {
     call = (bp_linear_call){.struct_size = sizeof call,
                             .pass = pass,
-                            .relu = relu,
+                            .activation = relu ? BP_UNARY_RELU : BP_UNARY_COPY,
                             .input = &view[INPUT].tensor,
                             .weight = &view[WEIGHT].tensor,
                             .bias = with_bias ? &view[BIAS].tensor : NULL,
@@ -88,7 +88,7 @@ static void check(int64_t rows, int64_t in, int64_t out) {
             for (int64_t i = 0; i < in; i++) {
                 sum += get(INPUT, place(INPUT, r, i)) * get(WEIGHT, place(WEIGHT, o, i));
             }
-            expect(OUTPUT, r, o, call.relu && sum < 0 ? 0 : sum);
+            expect(OUTPUT, r, o, call.activation == BP_UNARY_RELU && sum < 0 ? 0 : sum);
         }
     }
     for (int64_t r = 0; r < rows && call.pass == BP_LINEAR_INPUT; r++) {
@@ -248,7 +248,7 @@ static void refusals(void **state) {
     refused(BP_E_ARGUMENT, "bias");
     valid();
     call.pass = BP_LINEAR_WEIGHT;
-    call.relu = 1;
+    call.activation = BP_UNARY_RELU;
     refused(BP_E_ARGUMENT, "activation");
     valid();
     init(WEIGHT, BP_F32, 2, I64(5, 7), NULL);

@@ -15,9 +15,13 @@
 
 /* The first OpenCL device; 0: there is none. */
 extern int32_t test_device;
+extern bool test_as_gpu;      /* with TESTED_AS_GPU */
+extern bool test_without_f64; /* with TESTED_WITHOUT_F64 */
 
-/* Group setup. Finds the device. The driver keeps its compiled kernels in a folder of the program's own, since its
- * cache is not safe with several processes. */
+/* Group setup. Finds the device. With the variable TESTED_AS_GPU, work is divided as for a device that is no processor; with
+ * TESTED_WITHOUT_F64, the device is also said to have no f64.
+ * The driver keeps its compiled kernels in a folder of the program's own, since its cache is not safe with several
+ * processes. */
 int test_device_setup(void **state);
 /* Skips the test if there is no device. */
 void test_device_need(void);

@@ -1,6 +1,9 @@
 /* support_device_array.c - makes tensors on an OpenCL device, and compares results. */
 #include "device_array.h"
 
+#include "device/internal.h"
+#include "providers/opencl/objects.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +12,23 @@
 #include <sys/stat.h>
 
 int32_t test_device;
+bool test_as_gpu, test_without_f64;
+
+/* Lets the provider see a device that is no processor, so that it divides work as for one. */
+static void pretend_gpu(void) {
+    bp__cl_device *device;
+    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    assert_non_null(facts);
+    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
+    test_as_gpu = true;
+    facts->can &= ~BP_DEVICE_IS_CPU;
+    device->facts.can &= ~BP_DEVICE_IS_CPU;
+    if (getenv("TESTED_WITHOUT_F64")) {
+        test_without_f64 = true;
+        facts->can &= ~BP_DEVICE_CAN_F64;
+        device->facts.can &= ~BP_DEVICE_CAN_F64;
+    }
+}
 
 int test_device_setup(void **state) {
     char folder[4096];
@@ -21,6 +41,9 @@ int test_device_setup(void **state) {
     if (bp_device_find("opencl", &test_device) != BP_OK) {
         printf("no OpenCL device: %s\n", bp_last_error());
         test_device = 0;
+    }
+    if (test_device && getenv("TESTED_AS_GPU")) {
+        pretend_gpu();
     }
     return 0;
 }

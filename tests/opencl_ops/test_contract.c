@@ -18,14 +18,30 @@ typedef struct expression {
 } expression;
 
 static const expression some[] = {
-    {"ab->ba", {37, 50}},           {"abc->cab", {5, 33, 17}},     {"aa->a", {40}},
-    {"aab->ba", {13, 30}},          {"ab->a", {7, 300}},           {"ab->b", {300, 19}},
-    {"abc->b", {5, 40, 21}},        {"ab->", {90, 121}},           {"a->", {30011}},
-    {"ab,ab->ab", {31, 17}},        {"ab,ab->", {70, 90}},         {"a,b->ab", {23, 40}},
-    {"ab,b->ab", {9, 50}},          {"ab,ab->a", {17, 60}},        {"abc,cab->b", {6, 11, 30}},
-    {"ab,bc->ac", {19, 70, 33}},    {"abc,acd->abd", {4, 9, 20, 7}}, {"ab,cb->", {5, 30, 8}},
-    {"a,a->", {50000}},             {"ab->ab", {3, 5}},            {"ab,ac->abc", {4, 6, 35}},
-    {"ab->a", {6, 0}},              {"abcdef->fadbec", {2, 3, 2, 4, 3, 5}}, {"abcd,badc->ad", {3, 4, 5, 6}},
+    {"ab->ba", {37, 50}},
+    {"abc->cab", {5, 33, 17}},
+    {"aa->a", {40}},
+    {"aab->ba", {13, 30}},
+    {"ab->a", {7, 300}},
+    {"ab->b", {300, 19}},
+    {"abc->b", {5, 40, 21}},
+    {"ab->", {90, 121}},
+    {"a->", {30011}},
+    {"ab,ab->ab", {31, 17}},
+    {"ab,ab->", {70, 90}},
+    {"a,b->ab", {23, 40}},
+    {"ab,b->ab", {9, 50}},
+    {"ab,ab->a", {17, 60}},
+    {"abc,cab->b", {6, 11, 30}},
+    {"ab,bc->ac", {19, 70, 33}},
+    {"abc,acd->abd", {4, 9, 20, 7}},
+    {"ab,cb->", {5, 30, 8}},
+    {"a,a->", {50000}},
+    {"ab->ab", {3, 5}},
+    {"ab,ac->abc", {4, 6, 35}},
+    {"ab->a", {6, 0}},
+    {"abcdef->fadbec", {2, 3, 2, 4, 3, 5}},
+    {"abcd,badc->ad", {3, 4, 5, 6}},
 };
 
 static number value_of(const device_array *t, int64_t index) {
@@ -62,8 +78,8 @@ static void make(device_array *t, bp_dtype dtype, const char *labels, const int6
     for (const char *c = labels; *c; c++) {
         shape[ndim++] = size[*c - 'a'];
     }
-    const unsigned broadcast = !output && ndim > 1 && test_array_between(0, 5) == 0 ? 1u << test_array_between(0, ndim - 1)
-                                                                                    : 0;
+    const unsigned broadcast =
+        !output && ndim > 1 && test_array_between(0, 5) == 0 ? 1u << test_array_between(0, ndim - 1) : 0;
     device_array_make(t, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_LAYOUTS - 1), broadcast);
     device_array_fill(t);
 }
@@ -78,7 +94,8 @@ static void check(const expression *e, bp_dtype dtype) {
         make(&t[i], dtype, labels[i], e->size, i == operands);
     }
     const DLTensor *inputs[] = {&t[0].tensor, &t[1].tensor};
-    const bp_einsum_call call = {.struct_size = sizeof call, .expression = e->text, .operands = inputs, .count = operands};
+    const bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = e->text, .operands = inputs, .count = operands};
     assert_ok(bp_einsum_run(NULL, &call, &t[operands].tensor));
     device_array *const out = &t[operands];
     device_array_fetch(out, text);

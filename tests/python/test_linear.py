@@ -18,11 +18,14 @@ def test_results(dtype, leading):
     x, w, b = whole(*leading, 6, dtype=dtype), whole(5, 6, dtype=dtype, seed=1), whole(5, dtype=dtype, seed=2)
     wanted = x.astype("f8") @ w.astype("f8").T
     for bias in (None, b):
-        for relu in (False, True):
-            y = F.linear(x, w, bias, relu=relu)
-            exact = wanted if bias is None else wanted + bias
+        exact = wanted if bias is None else wanted + bias
+        for activation in (None, "relu", "negative", "gelu", "silu"):
+            y = F.linear(x, w, bias, activation=activation)
             assert y.dtype == x.dtype
-            np.testing.assert_array_equal(y, np.maximum(exact, 0) if relu else exact)
+            plain = F.linear(x, w, bias)
+            np.testing.assert_array_equal(plain, exact)
+            after = {None: lambda z: z, "negative": np.negative}.get(activation) or getattr(F, activation)
+            np.testing.assert_array_equal(y, after(plain))
     out = np.full((*leading, 5), 9, dtype)
     assert F.linear(x, w, b, out=out) is out
     np.testing.assert_array_equal(out, wanted + b)
@@ -55,6 +58,8 @@ def test_settings_and_explanation():
 
 
 def test_refusals():
+    with pytest.raises(ValueError, match="activation 'gelo' is unknown"):
+        F.linear(whole(9, 6), whole(5, 6), activation="gelo")
     x, w = whole(9, 6), whole(5, 6, seed=1)
     for again in range(2):
         with pytest.raises(ValueError, match="a row of input has 6 elements, a row of weight 7"):

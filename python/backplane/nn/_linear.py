@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from .. import _core
 from .._convert import floating
@@ -17,29 +17,35 @@ def _optional(name: str, array: Any) -> Any:
 def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, weight = floating(name, of["input"]), floating(name, of["weight"])
     result = _core.linear(
-        FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, bool(of["relu"]), of["settings"], explains
+        FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, of["activation"], of["settings"], explains
     )
     return result if explains else of["out"] if result is None else _like(result, input, weight)
 
 
 def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
     weight, gradient = floating(name, of["weight"]), floating(name, of["grad_output"])
-    result = _core.linear(INPUT, None, weight, None, gradient, False, False, of["settings"], explains)
+    result = _core.linear(INPUT, None, weight, None, gradient, False, None, of["settings"], explains)
     return result if explains else _like(result, gradient, weight)
 
 
 def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, gradient, bias = floating(name, of["input"]), floating(name, of["grad_output"]), bool(of["bias"])
-    result = _core.linear(WEIGHT, input, None, None, gradient, bias, False, of["settings"], explains)
+    result = _core.linear(WEIGHT, input, None, None, gradient, bias, None, of["settings"], explains)
     if explains:
         return result
     return tuple(_like(r, input, gradient) for r in result) if bias else _like(result, input, gradient)
 
 
 def linear(
-    input: Any, weight: Any, bias: Any = None, *, relu: bool = False, out: Any = None, settings: SettingsArgument = None
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    activation: Optional[str] = None,
+    out: Any = None,
+    settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, weight=weight, bias=bias, relu=relu, out=out, settings=settings)
+    of = dict(input=input, weight=weight, bias=bias, activation=activation, out=out, settings=settings)
     return _forward("linear", of, False)
 
 
@@ -57,7 +63,8 @@ _finish(
     "linear",
     """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O).
 
-    As torch.nn.functional.linear. With ``relu``, negative results become 0. ``out`` is written in place and returned.
+    As torch.nn.functional.linear. ``activation`` is the name of a function of elementwise.h, such as ``"gelu"``, that is
+    computed of each result. ``out`` is written in place and returned.
     """,
     _forward,
 )

@@ -42,7 +42,7 @@ static bool pad_to_same(bp__conv *conv) {
 
 static bp_status check_mode(const bp__conv *conv) {
     const bp_conv_call *call = conv->call;
-    if ((unsigned)call->mode > BP_CONV_SAME || (unsigned)call->activation > BP_CONV_RELU ||
+    if ((unsigned)call->mode > BP_CONV_SAME || (unsigned)call->activation >= BP_UNARY_KINDS ||
         (unsigned)call->pass > BP_CONV_WEIGHT) {
         return bp__fail(BP_E_ARGUMENT, "pass, mode or activation is no value of its enumeration");
     }
@@ -52,7 +52,7 @@ static bp_status check_mode(const bp__conv *conv) {
     if (call->output_padding && !call->transposed) {
         return bp__fail(BP_E_ARGUMENT, "output_padding is for transposed convolutions only");
     }
-    if (call->activation != BP_CONV_LINEAR && call->pass != BP_CONV_FORWARD) {
+    if (call->activation != BP_UNARY_COPY && call->pass != BP_CONV_FORWARD) {
         return bp__fail(BP_E_ARGUMENT, "an activation is for the pass FORWARD only");
     }
     if (call->bias && call->pass == BP_CONV_INPUT) {

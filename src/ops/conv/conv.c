@@ -43,13 +43,13 @@ static bool describe(bp__operation *o, const bp_conv_call *call) {
     if ((unsigned)call->pass > BP_CONV_WEIGHT || call->ndim < 1 || call->ndim > BP_CONV_NDIM) {
         return false;
     }
-    bool fits = (unsigned)call->mode <= BP_CONV_SAME && (unsigned)call->activation <= BP_CONV_RELU;
+    bool fits = (unsigned)call->mode <= BP_CONV_SAME && (unsigned)call->activation < BP_UNARY_KINDS;
     uint64_t flags = (uint64_t)call->pass | (uint64_t)call->ndim << 2 | (uint64_t)(call->transposed != 0) << 4;
-    flags |= (uint64_t)((unsigned)call->mode & 3) << 5 | (uint64_t)((unsigned)call->activation & 3) << 7;
+    flags |= (uint64_t)((unsigned)call->mode & 3) << 5 | (uint64_t)((unsigned)call->activation & 31) << 7;
     o->parameter_count = 0;
     o->parameters[o->parameter_count++] = (uint64_t)call->groups;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        flags |= (uint64_t)(arrays[i] != NULL) << (9 + i);
+        flags |= (uint64_t)(arrays[i] != NULL) << (12 + i);
         if (arrays[i]) {
             o->parameters[o->parameter_count] = 0;
             fits = add_values(&o->parameters[o->parameter_count++], arrays[i], call->ndim) && fits;

@@ -25,6 +25,15 @@ static bool all_are(const int64_t value[BP_MAX_CONV_NDIM], int64_t one) {
     return value[0] == one && value[1] == one && value[2] == one;
 }
 
+static const char *function_after(const bp_conv_problem *c) {
+    static const char *const names[] = {
+#define X(number, name, text) [number] = ", " text,
+        BP_UNARY_MAP(X)
+#undef X
+    };
+    return c->relu ? names[BP_UNARY_RELU] : c->activation == BP_UNARY_COPY ? "" : names[c->activation];
+}
+
 /* Writes "f32 8 x 64x56x56 to 128x28x28, kernel 3x3, stride 2x2". X is first, also if it is the result. */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -48,7 +57,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
         used += (size_t)snprintf(extra + used, sizeof extra - used, ", padding %s",
                                  sizes(c, c->padding, text, sizeof text));
     }
-    snprintf(extra + used, sizeof extra - used, "%s%s", c->has_bias ? ", bias" : "", c->relu ? ", relu" : "");
+    snprintf(extra + used, sizeof extra - used, "%s%s", c->has_bias ? ", bias" : "", function_after(c));
     snprintf(buffer, size, "%s %s%" PRId64 "x%s %s %" PRId64 "x%s, kernel %s%s",
              bp_dtype_name((bp_dtype)problem->dtype), items, c->groups * c->in_channels, sizes(c, c->in, in, sizeof in),
              problem->op == BP_OP_CONV_INPUT ? "from" : "to", c->groups * c->out_channels,

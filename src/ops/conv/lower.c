@@ -71,6 +71,7 @@ void bp__conv_lower(bp_problem *problem, const bp__conv *conv) {
         c->has_bias = 1;
         c->bias = conv->out_channels == 1 ? 0 : stride;
     }
-    c->relu = call->activation == BP_CONV_RELU;
+    c->relu = call->activation == BP_UNARY_RELU;
+    c->activation = c->relu ? BP_UNARY_COPY : (uint8_t)call->activation;
     c->transposed = transposed && call->pass == BP_CONV_WEIGHT;
 }

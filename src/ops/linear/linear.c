@@ -143,7 +143,7 @@ static bp_status lower(layer *l, const bp_linear_call *given) {
     l->call = (bp_conv_call){.struct_size = sizeof l->call,
                              .pass = passes[call->pass],
                              .ndim = positions,
-                             .activation = call->relu ? BP_CONV_RELU : BP_CONV_LINEAR,
+                             .activation = call->activation,
                              .input = &l->input.tensor,
                              .weight = &l->weight.tensor,
                              .bias = call->bias,

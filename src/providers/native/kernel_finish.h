@@ -25,31 +25,63 @@ INLINE REAL NAME(update)(REAL alpha, REAL sum, REAL beta, REAL c) {
     return NAME(scalar_madd)(alpha, sum, SCALED(beta, c));
 }
 
-/* Target of the sums of tiles: c = alpha * sum + beta * c. `rows` of a tile's rows exist. */
+/* Target of the sums of tiles: c = alpha * sum + beta * c. `rows` of a tile's rows exist. With a bias, it is added to
+ * c, and negative results become 0 if `relu`. */
 typedef struct NAME(target) {
     REAL alpha, beta;
     int64_t c_p, c_q;
     int rows;
+    const REAL *bias;
+    bool relu;
 } NAME(target);
 
 INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
-    return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows};
+    return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, t->bias, t->relu};
+}
+
+/* Returns a vector of results for contiguous rows of C, of which `rows` exist. */
+INLINE VECTOR NAME(result_vector)(VECTOR sum, const NAME(target) * t, const REAL *c, int rows) {
+    const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
+    return t->beta == 0 ? SCALED(alphas, sum)
+                        : NAME(madd)(alphas, sum, SCALED(betas, rows >= VL ? NAME(load)(c) : NAME(load_part)(c, rows)));
+}
+
+/* Adds the bias of `rows` rows, and replaces negative results by 0 if `relu`. */
+INLINE VECTOR NAME(follow)(VECTOR x, const REAL *bias, bool relu, int rows) {
+    x += rows >= VL ? NAME(load)(bias) : NAME(load_part)(bias, rows);
+    const VECTOR zero = NAME(splat)(0);
+    const __typeof__(x < zero) negative = x < zero;
+    return relu ? (VECTOR)(~negative & (__typeof__(negative))x) : x;
+}
+
+INLINE void NAME(store_rows)(REAL *to, VECTOR x, int rows) {
+    if (rows >= VL) {
+        NAME(store)(to, x);
+    } else {
+        NAME(store_part)(to, x, rows);
+    }
 }
 
 /* Writes one vector of sums to contiguous rows of C, of which `rows` exist. */
 INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, int rows) {
-    const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
-    if (rows >= VL) {
-        NAME(store)(to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load)(to))));
-    } else {
-        NAME(store_part)
-        (to, t->beta == 0 ? SCALED(alphas, sum) : NAME(madd)(alphas, sum, SCALED(betas, NAME(load_part)(to, rows))),
-         rows);
-    }
+    NAME(store_rows)(to, NAME(result_vector)(sum, t, to, rows), rows);
 }
 
 /* Writes the sums of a tile to C. */
 INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const NAME(target) * t, REAL *c) {
+    if (t->c_p == 1 && t->bias) {
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            UNROLL
+            for (int i = 0; i < mv; i++) {
+                const int rows = i < mv - 1 ? VL : t->rows - i * VL;
+                REAL *to = c + j * t->c_q + i * VL;
+                const VECTOR x = NAME(result_vector)(sum[j][i], t, to, rows);
+                NAME(store_rows)(to, NAME(follow)(x, t->bias + i * VL, t->relu, rows), rows);
+            }
+        }
+        return;
+    }
     if (t->c_p == 1) {
         UNROLL
         for (int j = 0; j < nr; j++) {

@@ -22,9 +22,9 @@ INLINE void tile(int mv, int nr, const bp__native_view *t, const uint32_t *panel
         VECTOR sum[MOST_COLUMNS][MV];
         UNROLL
         for (int j = 0; j < nr; j++) {
-            __builtin_prefetch(c + j * target.c_q, 1);
             UNROLL
             for (int i = 0; i < mv; i++) {
+                __builtin_prefetch(c + j * target.c_q + i * VL, 1);
                 sum[j][i] = NAME(splat)(0);
             }
         }
@@ -67,12 +67,14 @@ static tile_function *const tiles[MV][NR] = {TILES(ENTRY)};
 
 /* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
  * while all panels of V are read. */
-static void block(const bp__native_view *b) {
+static void block(const bp__native_view *given) {
+    bp__native_view own = *given, *b = &own;
     const int64_t pairs = (b->k + 1) / 2;
     REAL *c = b->c;
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
         const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK, rest = (end - chunk) % NR, q = end - rest;
         const uint32_t *v = b->v, *s = b->s;
+        b->bias = given->bias;
         for (int64_t p = 0; p < b->p;) {
             const int mv = NAME(vectors)(b->p - p);
             const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
@@ -82,6 +84,7 @@ static void block(const bp__native_view *b) {
                 tiles[mv - 1][rest - 1](b, v, s + q * pairs, to + q * b->c_q, rows, 1);
             }
             v += mv * VL * pairs;
+            b->bias = b->bias ? (const REAL *)b->bias + rows : NULL;
             p += rows;
         }
     }

@@ -23,11 +23,11 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
         VECTOR sum[MOST_COLUMNS][MV];
         UNROLL
         for (int j = 0; j < nr; j++) {
-            if (packed) {
-                __builtin_prefetch(c + j * target.c_q, 1);
-            }
             UNROLL
             for (int i = 0; i < mv; i++) {
+                if (packed) {
+                    __builtin_prefetch(c + j * target.c_q + i * VL, 1);
+                }
                 sum[j][i] = NAME(splat)(0);
             }
         }
@@ -77,11 +77,13 @@ static NAME(tile_function) *const NAME(tiles)[3][MV][MOST_COLUMNS] = {EACH_TILE(
 
 /* Multiplies packed panels, tile by tile. The columns of S are cut into chunks that stay in the second-level cache
  * while all panels of V are read. */
-static void NAME(block)(const bp__native_view *b) {
+static void NAME(block)(const bp__native_view *given) {
+    bp__native_view own = *given, *b = &own;
     REAL *c = b->c;
     for (int64_t chunk = 0; chunk < b->q; chunk += CHUNK) {
         const int64_t end = b->q - chunk < CHUNK ? b->q : chunk + CHUNK;
         const REAL *v = b->v;
+        b->bias = given->bias;
         for (int64_t p = 0; p < b->p;) {
             const int mv = NAME(vectors)(b->p - p);
             const int rows = b->p - p < mv * VL ? (int)(b->p - p) : mv * VL;
@@ -94,6 +96,7 @@ static void NAME(block)(const bp__native_view *b) {
                 [FROM_PANELS][mv - 1][rest - 1](b, v, s + q * b->k, c + p * b->c_p + q * b->c_q, rows, 1);
             }
             v += mv * VL * b->k;
+            b->bias = b->bias ? (const REAL *)b->bias + rows : NULL;
             p += rows;
         }
     }

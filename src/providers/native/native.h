@@ -34,6 +34,8 @@ typedef struct bp__native_view {
     int64_t v_p, v_k, s_k, s_q, c_p, c_q;
     bool v_conjugate, s_conjugate;
     double alpha[2], beta[2];
+    const void *bias; /* of `block` for real types with c_p = 1: p sums that are added to each column last; or NULL */
+    bool relu;        /* with a bias: negative results then become 0 */
 } bp__native_view;
 
 typedef void (*bp__native_pack)(void *panels, const void *source, int64_t across, int64_t along, int64_t count,

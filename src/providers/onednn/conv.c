@@ -91,6 +91,9 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
     const int ndim = positions_of(c);
     bp__onednn_tensor x = image(ndim, c->batch, c->groups * c->in_channels, c->in, c->x_batch, c->x_channel, c->x);
     bp__onednn_tensor y = image(ndim, c->batch, c->groups * c->out_channels, c->out, c->y_batch, c->y_channel, c->y);
+    if (c->activation) {
+        return "it fuses no function but ReLU";
+    }
     if (!bp__onednn_is_image(&x, &y)) {
         return "it reads contiguous and channels-last tensors only";
     }
@@ -98,10 +101,10 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
                  : problem->op == BP_OP_CONV_INPUT ? BP__ONEDNN_TRANSPOSE
                                                    : BP__ONEDNN_GRADIENT;
     call->ndim = ndim;
-    call->own_weight = true;
     call->packs = call->kind == BP__ONEDNN_GRADIENT ? 0 : WEIGHT;
     call->relu = c->relu != 0;
     set_operands(call, c, bp__onednn_type(problem->dtype), &x, &y);
+    call->own = 1u << BP__ONEDNN_WEIGHT;
     if (!set_geometry(call, c)) {
         return "its output padding must be less than the stride";
     }

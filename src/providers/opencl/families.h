@@ -41,9 +41,17 @@ static inline bool bp__cl_has_f64(const bp_device_info *facts) {
 /* Refuses, and returns true, if the device does not compute in f64. `what` needs it, such as "sums of f32". */
 bool bp__cl_lacks_f64(const bp_device_info *facts, const char *what, bp_offers *offers);
 
+/* Estimates the nanoseconds of an algorithm from the facts of the device. Only ranks candidates. */
+double bp__cl_time(const bp_device_info *facts, double bytes, double flops, int launches);
+
 /* Offers an algorithm that moves `bytes` and computes `flops`, with `launches` kernels. */
 void bp__cl_offer(const bp_device_info *facts, const char *algorithm, uint32_t properties, double bytes, double flops,
                   int launches, size_t workspace, bp_offers *offers, const void *found, size_t size);
+
+/* Sums are f64, or pairs of f32 on devices without it. */
+static inline uint32_t bp__cl_accumulates(const bp_device_info *facts) {
+    return bp__cl_has_f64(facts) ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;
+}
 
 /* Each element is computed alone, or in an order that depends on the problem and the device only. */
 #define BP__CL_REPRODUCIBLE (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT)

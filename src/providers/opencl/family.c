@@ -61,8 +61,8 @@ bool bp__cl_lacks_f64(const bp_device_info *facts, const char *what, bp_offers *
     return true;
 }
 
-/* Estimates from the facts of the device, with guesses for those that are unknown. Only ranks candidates. */
-static double time_of(const bp_device_info *facts, double bytes, double flops, int launches) {
+/* The facts that are unknown are guessed. */
+double bp__cl_time(const bp_device_info *facts, double bytes, double flops, int launches) {
     const double units = facts->units ? facts->units : 1, clock = facts->clock_mhz ? facts->clock_mhz : 1000;
     const double lanes = bp__cl_is_cpu(facts) ? (facts->vector_bytes >= 4 ? facts->vector_bytes / 4 : 4) : 64;
     const double bandwidth = facts->bandwidth_gb_s ? facts->bandwidth_gb_s : bp__cl_is_cpu(facts) ? 20 : 200;
@@ -76,7 +76,7 @@ void bp__cl_offer(const bp_device_info *facts, const char *algorithm, uint32_t p
     verdict.reason = BP_REASON_ACCEPTED;
     verdict.algorithm = algorithm;
     verdict.properties = properties | BP_PROPERTY_PROPAGATES_NAN;
-    verdict.cost_ns = time_of(facts, bytes, flops, launches);
+    verdict.cost_ns = bp__cl_time(facts, bytes, flops, launches);
     verdict.workspace = workspace;
     offers->add(offers, &verdict, found, size);
 }

@@ -11,7 +11,8 @@ enum { X, WEIGHT, BIAS, Y, MEAN, INVERSE_STD };
 /* The struct of the same name in kernels/layer_norm.cl. */
 typedef struct normalization {
     double eps;
-    int32_t subtract_mean, present;
+    float eps_f32;
+    int32_t subtract_mean, present, reserved;
     int64_t parameter[4][DIMS];
 } normalization;
 
@@ -49,7 +50,8 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
     }
-    if (bp__cl_lacks_f64(facts, "means and variances", offers)) {
+    if ((problem->dtype == BP_F64 || problem->of.layer_norm.parameters == BP_F64) &&
+        bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
         return;
     }
     if (!walk_of(&walk, problem, facts)) {
@@ -57,7 +59,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         return;
     }
     const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
-    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | BP_PROPERTY_ACCUMULATES_F64,
+    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | bp__cl_accumulates(facts),
                  elements * element * 4, elements * 10, walk.parts > 1 ? 3 : 1, 2 * sums_of(&walk), offers, NULL, 0);
 }
 
@@ -78,7 +80,8 @@ static void add_tensors(bp__cl_step *step, const bp_problem *problem) {
 static normalization normalization_of(const bp_problem *problem) {
     static const int operands[] = {WEIGHT, BIAS, MEAN, INVERSE_STD};
     const bp_layer_norm_problem *p = &problem->of.layer_norm;
-    normalization f = {.eps = p->eps, .subtract_mean = p->subtract_mean, .present = p->present};
+    normalization f = {
+        .eps = p->eps, .eps_f32 = (float)p->eps, .subtract_mean = p->subtract_mean, .present = p->present};
     for (int i = 0; i < 4; i++) {
         memcpy(f.parameter[i], p->stride[operands[i]], sizeof f.parameter[i]);
     }

@@ -50,8 +50,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         return;
     }
     const double elements = elements_of(p);
-    bp__cl_offer(facts, by_channels(p) ? "channels" : "positions",
-                 BP__CL_REPRODUCIBLE | (bp__cl_has_f64(facts) ? BP_PROPERTY_ACCUMULATES_F64 : 0),
+    bp__cl_offer(facts, by_channels(p) ? "channels" : "positions", BP__CL_REPRODUCIBLE | bp__cl_accumulates(facts),
                  2 * elements * (double)bp__cl_bytes(problem->dtype), 4 * elements, 1, 0, offers, NULL, 0);
 }
 

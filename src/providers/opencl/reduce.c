@@ -60,7 +60,7 @@ static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem
     bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s -DLANES=%d%s", bp__cl_type(x), bp__cl_type(y),
                        bp__cl_type(y), bp__cl_walk_lanes(&device->facts, &limits), is_floating(x) ? "" : " -DINTEGER");
     if (is_sum(problem)) {
-        bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "double" : "ulong");
+        bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "wide" : "ulong");
     } else {
         static const char *const worst[][2] = {
             {"INFINITY", "-INFINITY"}, {"INT_MAX", "INT_MIN"}, {"LONG_MAX", "LONG_MIN"}};
@@ -107,7 +107,7 @@ static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem,
 static bp_status softmax_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DSUM=double -DLANES=%d%s", bp__cl_type(problem->dtype),
+    bp__cl_options_add(&options, " -DX=%s -DLANES=%d%s", bp__cl_type(problem->dtype),
                        bp__cl_walk_lanes(&device->facts, &limits), problem->dtype == BP_F64 ? " -DCOMPUTE_F64" : "");
     return bp__cl_program_get(device, bp__cl_source_softmax, options.text, program);
 }
@@ -163,6 +163,7 @@ static bool has_types(const bp_problem *problem) {
 
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     bp__cl_walk walk;
+    const bp_reduce_problem *p = &problem->of.reduce;
     const bool softmax = problem->op == BP_OP_SOFTMAX;
     const bool sums = is_floating(problem->dtype) && (softmax || is_sum(problem));
     (void)host;
@@ -170,18 +171,20 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
         return;
     }
-    if ((sums && bp__cl_lacks_f64(facts, "sums of floating numbers", offers)) ||
-        (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers))) {
+    if (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
         return;
+    }
+    if (!softmax && sums && p->kind == BP_REDUCE_PROD && bp__cl_lacks_f64(facts, "products of f32", offers)) {
+        return; /* those of a few factors would overflow */
     }
     if (!walk_of(&walk, problem, facts)) {
         bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");
         return;
     }
     const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
-    bp__cl_offer(facts, walk.columns ? "columns" : "rows",
-                 BP__CL_REPRODUCIBLE | (sums ? BP_PROPERTY_ACCUMULATES_F64 : 0), elements * element * (softmax ? 4 : 1),
-                 elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1, workspace_of(&walk), offers, NULL, 0);
+    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | (sums ? bp__cl_accumulates(facts) : 0),
+                 elements * element * (softmax ? 4 : 1), elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1,
+                 workspace_of(&walk), offers, NULL, 0);
 }
 
 static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,

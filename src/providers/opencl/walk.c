@@ -92,7 +92,8 @@ void bp__cl_walk_spread(bp__cl_step *step, const bp__cl_walk *w, const bp_device
     const int64_t parts = joined ? 1 : w->parts, group = cpu ? 1 : 64;
     const bool swapped = w->interleaved && !joined;
     const int64_t group_parts = swapped && !cpu ? bp__cl_least(parts, group) : 1, group_tiles = group / group_parts;
-    const int64_t most = swapped ? 60000 : 1 << 20; /* groups of a dimension; the kernels loop */
+    const int64_t units = facts->units ? facts->units : 1;
+    const int64_t most = bp__cl_least(swapped ? 60000 : 1 << 20, 256 * units); /* groups; the kernels loop */
     const int64_t tiles = bp__cl_least(bp__cl_divide_up(w->tiles, group_tiles), most) * group_tiles;
     step->dimensions = 2;
     step->global[swapped] = (size_t)tiles;

@@ -141,7 +141,7 @@ static double direct_cost(const bp_problem *problem, const bp__native_kernels *k
     return 200 + products / (PART_OF_RATE * rate) + VECTOR_NS * results + ROW_NS * rows;
 }
 
-static void offer(const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
+static void offer(const bp_host *host, const bp_problem *problem, bp_offers *offers, const found *f, double alone) {
     static const char *const names[ALGORITHMS] = {"implicit gemm", "direct", "winograd", "fft", BP__NATIVE_BF16};
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = names[f->by];
@@ -155,6 +155,7 @@ static void offer(const bp_problem *problem, bp_offers *offers, const found *f, 
         snprintf(verdict.text, sizeof verdict.text, "packs the weight in each call");
     }
     verdict.threads = f->threads;
+    alone += problem->of.conv.activation ? bp__conv_activation_cost(host, problem) : 0;
     verdict.cost_ns = f->threads > 1 ? alone / (0.95 * f->threads) + 4000 : alone;
     offers->add(offers, &verdict, f, sizeof *f);
 }
@@ -178,7 +179,7 @@ static void offer_fft(const bp_host *host, const bp_problem *problem, bp_offers 
     const char *why = bp__fourier_refusal(problem);
     if (!why && bp__fourier_cut_for(problem, &f.fourier, &f.cut)) {
         f.threads = bp__native_worth(f.cut.cost_ns, problem->policy.threads);
-        offer(problem, offers, &f, f.cut.cost_ns);
+        offer(host, problem, offers, &f, f.cut.cost_ns);
         return;
     }
     bp_verdict verdict = BP_VERDICT_INIT;
@@ -198,17 +199,17 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     const double rate = bp__native_rate(bp__native_isa(host, problem), (bp_dtype)problem->dtype);
     const double alone = (problem->op == BP_OP_CONV_WEIGHT ? weight_cost : cost_of)(problem, set.products, rate);
     const found gemm = {.set = set, .by = IMPLICIT_GEMM, .threads = bp__native_worth(alone, problem->policy.threads)};
-    offer(problem, offers, &gemm, alone);
+    offer(host, problem, offers, &gemm, alone);
     const double direct = direct_cost(problem, set.products, rate);
     const found term_by_term = {.set = set, .by = DIRECT, .threads = bp__native_worth(direct, problem->policy.threads)};
-    offer(problem, offers, &term_by_term, direct);
+    offer(host, problem, offers, &term_by_term, direct);
     if (bp__winograd_runs(problem)) {
         const double winograd = bp__winograd_cost(host, problem, set.products, rate);
         const found by_tiles = {.set = set,
                                 .winograd = winograd_for(host, problem),
                                 .by = WINOGRAD,
                                 .threads = bp__native_worth(winograd, problem->policy.threads)};
-        offer(problem, offers, &by_tiles, winograd);
+        offer(host, problem, offers, &by_tiles, winograd);
     }
     const bool gathers = problem->op != BP_OP_CONV_WEIGHT;
     const bp__native_kernels *pairs = gathers ? bp__native_bf16_kernels(host, problem, offers) : NULL;
@@ -217,13 +218,12 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         const found in_pairs = {.set = {pairs, set.own, set.plain},
                                 .by = BF16,
                                 .threads = bp__native_worth(rounded, problem->policy.threads)};
-        offer(problem, offers, &in_pairs, rounded);
+        offer(host, problem, offers, &in_pairs, rounded);
     }
     offer_fft(host, problem, offers, &set);
 }
 
-static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
-    const found *f = data;
+static bp_status plan_alone(const bp_host *host, const bp_problem *problem, const found *f, bp_prepared **prepared) {
     if (f->by == WINOGRAD) {
         const bp__winograd_set set = {f->set.products, f->winograd};
         return bp__winograd_plan(host, problem, &set, f->threads, prepared);
@@ -235,6 +235,19 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     static const planner planners[2][2] = {{bp__conv_plan_product, bp__conv_plan_direct},
                                            {bp__conv_plan_weight, bp__conv_plan_direct_weight}};
     return planners[problem->op == BP_OP_CONV_WEIGHT][f->by == DIRECT](host, problem, &f->set, f->threads, prepared);
+}
+
+static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
+    const found *f = data;
+    bp_status status = plan_alone(host, problem, f, prepared);
+    if (status == BP_OK && problem->of.conv.activation && f->by != IMPLICIT_GEMM && f->by != BF16) {
+        bp_prepared *results = *prepared;
+        status = bp__conv_plan_activation(host, problem, f->threads, results, prepared);
+        if (status != BP_OK) {
+            results->destroy(results);
+        }
+    }
+    return status;
 }
 
 const bp__native_family bp__native_conv = {accept, plan};

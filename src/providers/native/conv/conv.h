@@ -186,6 +186,16 @@ bp_status bp__conv_packed_new(const bp_host *host, size_t bytes, bp__conv_packed
 void bp__conv_sum_bias(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                        const char *from, char *bias, bp__stop *stop);
 
+/* ---- activate.c ---- */
+
+/* Plans a convolution with a function of the results, which is computed in place after the plan `results`. Takes
+ * ownership of that plan on success. */
+bp_status bp__conv_plan_activation(const bp_host *host, const bp_problem *problem, int threads, bp_prepared *results,
+                                   bp_prepared **prepared);
+
+/* Returns the estimated time of that function on one thread. */
+double bp__conv_activation_cost(const bp_host *host, const bp_problem *problem);
+
 /* ---- Plans: product.c and direct.c (CONV and CONV_INPUT), weight.c and direct_weight.c (CONV_WEIGHT) ---- */
 
 /* Whether vectors of the direct algorithm follow the groups: image and result have one channel for each group, and the
@@ -197,6 +207,7 @@ bool bp__conv_direct_packs(const bp_problem *problem);
 
 bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                                bp_prepared **prepared);
+/* Includes the function of the results, which other plans do not. */
 bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                                 bp_prepared **prepared);
 bp_status bp__conv_plan_weight(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,

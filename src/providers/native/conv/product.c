@@ -5,11 +5,14 @@
  * of terms, and adds up the tile in its own memory. */
 #include "conv.h"
 
+#include "providers/native/elementwise/elementwise.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
-#define IMAGE_BYTES ((int64_t)96 << 10) /* panels of one thread's positions: part of a second-level cache */
-#define SUMS_BYTES ((int64_t)192 << 10) /* of a tile: likewise */
+#define IMAGE_BYTES ((int64_t)96 << 10)  /* panels of one thread's positions: part of a second-level cache */
+#define TERMS_BYTES ((int64_t)512 << 10) /* of all their terms, if results are computed panel by panel */
+#define SUMS_BYTES ((int64_t)192 << 10)  /* of a tile: likewise */
 
 typedef struct prepared {
     bp_prepared base; /* must be first */
@@ -18,8 +21,10 @@ typedef struct prepared {
     bp__conv_set set;
     int threads;
     bool positions_are_v;
-    int64_t jobs, row_tile; /* rows of a tile */
-    size_t weight_bytes;    /* of all packed weights */
+    bool by_panels; /* all terms of a panel of rows, then the next panel; else all panels of a block of terms */
+    bp__element_unary function; /* of the results, in place; NULL: none, or it is computed later */
+    int64_t jobs, row_tile;     /* rows of a tile */
+    size_t weight_bytes;        /* of all packed weights */
     size_t image_bytes, sums_bytes;
 } prepared;
 
@@ -67,6 +72,12 @@ static int64_t most_positions(const prepared *plan) {
 /* Returns the bytes of k terms of a tile of rows. */
 static int64_t panel_bytes(const prepared *plan, int64_t k) {
     return bp__conv_round_up(plan->row_tile, row_unit(plan)) * bp__conv_depth(plan->set.products, k) *
+           (int64_t)plan->set.products->packed;
+}
+
+/* Returns the bytes of k terms of a tile of positions. */
+static int64_t image_bytes(const prepared *plan, int64_t k) {
+    return bp__conv_round_up(most_positions(plan), plan->set.products->lanes) * bp__conv_depth(plan->set.products, k) *
            (int64_t)plan->set.products->packed;
 }
 
@@ -118,23 +129,33 @@ static void pack_rows(void *context, int task) {
 
 /* ---- Tiles ---- */
 
-static void multiply(const call *w, bp__native_view *view, int64_t start, int64_t positions, int64_t group,
-                     const char *weights, char *panels) {
+/* A tile of the result, and the panels of both operands: `image_block` and `weight_block` bytes for each block of
+ * terms but the last. */
+typedef struct tile {
+    int64_t start, positions, group, row, rows;
+    const char *image, *weights;
+    int64_t image_block, weight_block;
+} tile;
+
+/* Packs the terms k0 to k0 + k of a tile's positions. */
+static void pack_image(const call *w, const tile *t, int64_t k0, int64_t k, char *panels) {
     const prepared *plan = w->plan;
-    const bp__conv_job *job = &w->job;
     const bp_conv_problem *c = &plan->problem.of.conv;
     const int64_t image_group =
         plan->problem.op == BP_OP_CONV ? c->in_channels * c->x_channel : c->out_channels * c->y_channel;
-    const char *image = w->image + group * image_group * (int64_t)plan->set.products->element;
-    for (int64_t k0 = 0; k0 < job->terms; k0 += plan->set.products->k_block) {
-        view->k = block_of(plan, job->terms - k0);
-        bp__conv_gather(job, &plan->set, image, plan->positions_are_v, start, positions, k0, view->k, panels);
-        view->v = plan->positions_are_v ? panels : weights;
-        view->s = plan->positions_are_v ? weights : panels;
-        plan->set.products->block(view);
-        view->beta[0] = 1;
-        weights += panel_bytes(plan, view->k);
-    }
+    const char *image = w->image + t->group * image_group * (int64_t)plan->set.products->element;
+    bp__conv_gather(&w->job, &plan->set, image, plan->positions_are_v, t->start, t->positions, k0, k, panels);
+}
+
+/* Sets the view of all sums of a tile. */
+static bp__native_view view_of(const prepared *plan, const tile *t, char *sums) {
+    bp__native_view view = {.p = plan->positions_are_v ? t->positions : t->rows,
+                            .q = plan->positions_are_v ? t->rows : t->positions,
+                            .c = sums,
+                            .c_p = 1,
+                            .alpha = {1, 0}};
+    view.c_q = bp__conv_round_up(view.p, plan->set.products->lanes);
+    return view;
 }
 
 /* Returns how many positions from `index` on are in one row of the result, at most `most`. */
@@ -150,14 +171,15 @@ static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX
     return at;
 }
 
-/* Writes the sums of a tile to the result. Rows of sums follow the vectors of the kernels. */
-static void write_tile(const call *w, const bp__native_view *view, int64_t start, int64_t positions, int64_t group,
-                       int64_t row, int64_t rows) {
+/* Writes sums to the result: those of a tile's rows or positions from `first` on, which the vectors follow. */
+static void write_sums(const call *w, const tile *t, const bp__native_view *view, int64_t first) {
     const prepared *plan = w->plan;
     const bp__conv_job *job = &w->job;
-    const bool relu = plan->problem.of.conv.relu != 0;
+    const bool by_rows = plan->positions_are_v;
     const int64_t element = (int64_t)plan->set.products->element, sum = (int64_t)plan->set.products->sum;
-    const int64_t bias_step = plan->problem.of.conv.bias, channel = group * job->rows + row;
+    const int64_t start = t->start + (by_rows ? first : 0), positions = by_rows ? view->p : view->q;
+    const int64_t row = t->row + (by_rows ? 0 : first), rows = by_rows ? view->q : view->p;
+    const int64_t bias_step = plan->problem.of.conv.bias, channel = t->group * job->rows + row;
     const char *bias = w->bias ? w->bias + channel * bias_step * element : NULL;
     for (int64_t done = 0; done < positions;) {
         int64_t index[1 + BP_MAX_CONV_NDIM];
@@ -165,7 +187,6 @@ static void write_tile(const call *w, const bp__native_view *view, int64_t start
         const int64_t run = run_length(job, index, positions - done);
         const int64_t step = job->axis[BP_MAX_CONV_NDIM - 1].result;
         char *to = w->result + (result_at(job, index) + channel * job->result_channel) * element;
-        const bool by_rows = plan->positions_are_v;
         plan->set.own->finish(&(bp__conv_results){
             .n = by_rows ? run : rows,
             .runs = by_rows ? rows : run,
@@ -177,33 +198,124 @@ static void write_tile(const call *w, const bp__native_view *view, int64_t start
             .bias = bias,
             .bias_run = by_rows ? bias_step : 0,
             .bias_step = by_rows ? 0 : bias_step,
-            .relu = relu,
+            .relu = plan->problem.of.conv.relu != 0,
         });
         done += run;
     }
 }
 
-static void compute_tile(call *w, int64_t unit, char *panels, char *sums) {
+/* Lets the kernels write the sums of a panel of rows to the result, if they have its type and its positions have equal
+ * distances. Returns whether they do. */
+static bool write_directly(const call *w, const tile *t, bp__native_view *view, int64_t first) {
     const prepared *plan = w->plan;
     const bp__conv_job *job = &w->job;
-    const int64_t start = unit % w->cut.position_tiles * w->cut.position_tile;
-    unit /= w->cut.position_tiles;
-    const int64_t tile = unit % w->cut.row_tiles, group = unit / w->cut.row_tiles;
-    const int64_t positions = bp__conv_least(w->cut.position_tile, job->positions - start);
-    const int64_t row = tile * plan->row_tile, rows = bp__conv_least(plan->row_tile, job->rows - row);
-    bp__native_view view = {.p = plan->positions_are_v ? positions : rows,
-                            .q = plan->positions_are_v ? rows : positions,
-                            .c = sums,
-                            .c_p = 1,
-                            .alpha = {1, 0}};
-    view.c_q = bp__conv_round_up(view.p, plan->set.products->lanes);
-    if (job->terms > 0) {
-        multiply(w, &view, start, positions, group, w->packed + group * w->cut.group_bytes + tile * w->cut.row_bytes,
-                 panels);
-    } else {
+    const bp_conv_problem *c = &plan->problem.of.conv;
+    const int64_t element = (int64_t)plan->set.products->element, channel = t->group * job->rows + t->row + first;
+    int64_t index[1 + BP_MAX_CONV_NDIM];
+    bp__conv_position(job, t->start, index);
+    if (plan->set.own != plan->set.plain || job->result_channel != 1 || (c->has_bias && c->bias != 1) ||
+        (c->relu && !c->has_bias) || run_length(job, index, t->positions) < t->positions) {
+        return false;
+    }
+    view->c = w->result + (result_at(job, index) + channel) * element;
+    view->c_q = job->axis[BP_MAX_CONV_NDIM - 1].result;
+    return true;
+}
+
+/* Computes the function of the results of a panel of rows, which are contiguous. */
+static void activate(const call *w, const tile *t, int64_t first, int64_t rows) {
+    const bp__conv_job *job = &w->job;
+    const int64_t element = (int64_t)w->plan->set.products->element, channel = t->group * job->rows + t->row + first;
+    const int64_t step = job->axis[BP_MAX_CONV_NDIM - 1].result * element;
+    for (int64_t done = 0; done < t->positions;) {
+        int64_t index[1 + BP_MAX_CONV_NDIM];
+        bp__conv_position(job, t->start + done, index);
+        const int64_t run = run_length(job, index, t->positions - done);
+        char *to = w->result + (result_at(job, index) + channel) * element;
+        for (int64_t i = 0; i < run; i++, to += step) {
+            w->plan->function(rows, to, to);
+        }
+        done += run;
+    }
+}
+
+/* Computes a tile panel by panel: the sums of one panel stay in the first-level cache until they are written. The
+ * positions of all terms are packed before. */
+static void compute_panels(const call *w, tile *t, char *panels, char *sums) {
+    const prepared *plan = w->plan;
+    const bp__native_kernels *kernels = plan->set.products;
+    const int64_t terms = w->job.terms;
+    for (int64_t k0 = 0; k0 < terms; k0 += kernels->k_block) {
+        pack_image(w, t, k0, block_of(plan, terms - k0), panels + k0 / kernels->k_block * t->image_block);
+    }
+    const bp__native_view all = view_of(plan, t, sums);
+    for (int64_t first = 0; first < all.p;) {
+        const int width = bp__conv_v_width(kernels, all.p - first);
+        bp__native_view view = all;
+        view.p = bp__conv_least(width, all.p - first);
+        view.c_q = width;
+        const bool directly = terms > 0 && write_directly(w, t, &view, first);
+        for (int64_t k0 = 0; k0 < terms; k0 += kernels->k_block) {
+            const char *image = panels + k0 / kernels->k_block * t->image_block;
+            const char *weights = t->weights + k0 / kernels->k_block * t->weight_block;
+            view.k = block_of(plan, terms - k0);
+            view.v = (plan->positions_are_v ? image : weights) +
+                     first * bp__conv_depth(kernels, view.k) * (int64_t)kernels->packed;
+            view.s = plan->positions_are_v ? weights : image;
+            if (directly && k0 + view.k == terms && w->bias) {
+                view.bias = w->bias + (t->group * w->job.rows + t->row + first) * (int64_t)kernels->sum;
+                view.relu = plan->problem.of.conv.relu != 0;
+            }
+            kernels->block(&view);
+            view.beta[0] = 1;
+        }
+        if (terms == 0) {
+            memset(sums, 0, (size_t)(view.c_q * view.q) * kernels->sum);
+        }
+        if (!directly) {
+            write_sums(w, t, &view, first);
+        }
+        if (plan->function) {
+            activate(w, t, first, view.p);
+        }
+        first += view.p;
+    }
+}
+
+/* Computes a tile block of terms by block of terms, with all its sums in memory. */
+static void compute_blocks(const call *w, tile *t, char *panels, char *sums) {
+    const prepared *plan = w->plan;
+    bp__native_view view = view_of(plan, t, sums);
+    for (int64_t k0 = 0; k0 < w->job.terms; k0 += plan->set.products->k_block) {
+        const char *weights = t->weights + k0 / plan->set.products->k_block * t->weight_block;
+        view.k = block_of(plan, w->job.terms - k0);
+        pack_image(w, t, k0, view.k, panels);
+        view.v = plan->positions_are_v ? panels : weights;
+        view.s = plan->positions_are_v ? weights : panels;
+        plan->set.products->block(&view);
+        view.beta[0] = 1;
+    }
+    if (w->job.terms == 0) {
         memset(sums, 0, (size_t)(view.c_q * view.q) * plan->set.products->sum);
     }
-    write_tile(w, &view, start, positions, group, row, rows);
+    write_sums(w, t, &view, 0);
+}
+
+static void compute_tile(const call *w, int64_t unit, char *panels, char *sums) {
+    const prepared *plan = w->plan;
+    const bp__conv_job *job = &w->job;
+    const int64_t start = unit % w->cut.position_tiles * w->cut.position_tile, full = block_of(plan, job->terms);
+    unit /= w->cut.position_tiles;
+    const int64_t index = unit % w->cut.row_tiles, group = unit / w->cut.row_tiles, row = index * plan->row_tile;
+    tile t = {.start = start,
+              .positions = bp__conv_least(w->cut.position_tile, job->positions - start),
+              .group = group,
+              .row = row,
+              .rows = bp__conv_least(plan->row_tile, job->rows - row),
+              .weights = w->packed + group * w->cut.group_bytes + index * w->cut.row_bytes,
+              .image_block = image_bytes(plan, full),
+              .weight_block = panel_bytes(plan, full)};
+    (plan->by_panels ? compute_panels : compute_blocks)(w, &t, panels, sums);
 }
 
 static void compute_tiles(void *context, int task) {
@@ -301,7 +413,7 @@ static int64_t rows_of_tile(const prepared *plan, const bp__conv_job *job) {
     const int64_t fit = SUMS_BYTES / (most_positions(plan) * (int64_t)plan->set.products->sum) / unit;
     const int64_t position_tiles = (job->positions + most_positions(plan) - 1) / most_positions(plan);
     const int64_t others = position_tiles * plan->problem.of.conv.groups;
-    int64_t tiles = fit > 0 ? (panels + fit - 1) / fit : panels;
+    int64_t tiles = plan->by_panels ? 1 : fit > 0 ? (panels + fit - 1) / fit : panels;
     while (tiles * others < plan->threads && 2 * tiles <= panels) {
         tiles *= 2;
     }
@@ -326,6 +438,16 @@ static bool size_weights(prepared *plan) {
     return bytes < INT64_MAX / 2;
 }
 
+static int64_t most_terms(const prepared *plan) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < plan->jobs; i++) {
+        bp__conv_job job;
+        job_of(plan, i, &job);
+        most = job.terms > most ? job.terms : most;
+    }
+    return most;
+}
+
 bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, const bp__conv_set *set, int threads,
                                 bp_prepared **result) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -345,18 +467,29 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
     const int64_t step = job.axis[BP_MAX_CONV_NDIM - 1].result;
     /* Vectors follow the direction in which the result is contiguous. */
     plan->positions_are_v = job.result_channel != 1 && (step == 1 || job.axis[BP_MAX_CONV_NDIM - 1].grid > 1);
+    const int64_t most = most_terms(plan);
+    plan->by_panels = !plan->positions_are_v && most > 0 && image_bytes(plan, most) <= TERMS_BYTES;
     plan->row_tile = rows_of_tile(plan, &job);
     if (!size_weights(plan)) {
         host->release(plan);
         return host->fail(BP_E_OVERFLOW, "the packed weight of %lld channels exceeds 64 bits",
                           (long long)(c->groups * c->out_channels));
     }
-    const int64_t terms = set->products->k_block, bytes = (int64_t)set->products->packed;
     const int64_t positions = bp__conv_round_up(most_positions(plan), set->products->lanes);
-    const int64_t rows = bp__conv_round_up(plan->row_tile, set->products->lanes);
-    plan->image_bytes = (size_t)bp__conv_round_up(positions * terms * bytes, 64);
+    const int64_t rows =
+        plan->by_panels ? set->products->p_panel : bp__conv_round_up(plan->row_tile, set->products->lanes);
+    plan->image_bytes = (size_t)bp__conv_round_up(image_bytes(plan, plan->by_panels ? most : block_of(plan, most)), 64);
     plan->sums_bytes = (size_t)bp__conv_round_up(positions * rows * (int64_t)set->products->sum, 64);
     plan->base.workspace = plan->weight_bytes + (size_t)threads * (plan->image_bytes + plan->sums_bytes);
     *result = &plan->base;
+    if (c->activation && plan->by_panels && job.result_channel == 1 && set->own == set->plain) {
+        plan->function = bp__element_function(host, problem, c->activation, (bp_dtype)problem->dtype);
+    } else if (c->activation) {
+        const bp_status status = bp__conv_plan_activation(host, problem, threads, &plan->base, result);
+        if (status != BP_OK) {
+            host->release(plan);
+        }
+        return status;
+    }
     return BP_OK;
 }

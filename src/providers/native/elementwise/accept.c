@@ -71,6 +71,17 @@ static bool find_set(bp__element_set *set, const bp__element_kernels *kernels, c
     return set->write && (set->unary || set->binary);
 }
 
+bp__element_unary bp__element_function(const bp_host *host, const bp_problem *problem, uint32_t kind, bp_dtype dtype) {
+    return kernels_for(host, problem)->unary[dtype == BP_F64 ? BP__DOMAIN_F64 : BP__DOMAIN_F32][kind];
+}
+
+bp_status bp__element_plan_function(const bp_host *host, const bp_problem *problem, int threads,
+                                    bp_prepared **prepared) {
+    bp__element_set set = {0};
+    find_set(&set, kernels_for(host, problem), problem);
+    return bp__element_plan(host, problem, &set, threads, prepared);
+}
+
 /* ---- Costs ---- */
 
 /* Nanoseconds for an f32 element in vectors of AVX-512, measured on a Zen 4 core, without the time of memory. */
@@ -83,8 +94,7 @@ static double work_of(const bp_problem *problem) {
     return problem->op == BP_OP_UNARY && kind < BP_UNARY_KINDS ? unary[kind] : 0;
 }
 
-/* Returns the estimated time on one thread. */
-static double cost_of(const bp_host *host, const bp_problem *problem) {
+double bp__element_cost(const bp_host *host, const bp_problem *problem) {
     static const double slower[] = {6, 2, 1};
     const bp_elementwise_problem *p = &problem->of.elementwise;
     double elements = 1, bytes = 0;
@@ -109,7 +119,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         bp__native_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
         return;
     }
-    const double alone = cost_of(host, problem);
+    const double alone = bp__element_cost(host, problem);
     f.threads = bp__native_worth(alone, problem->policy.threads);
     verdict.algorithm = takes ? "indices" : is_plain_copy(problem) ? "copy" : "tiles";
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN;

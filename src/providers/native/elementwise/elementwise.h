@@ -57,6 +57,15 @@ bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const
                            bp_prepared **prepared);
 bp_status bp__element_take_plan(const bp_host *host, const bp_problem *problem, int threads, bp_prepared **prepared);
 
+/* Returns the kernel of a function for f32 or f64. */
+bp__element_unary bp__element_function(const bp_host *host, const bp_problem *problem, uint32_t kind, bp_dtype dtype);
+/* Plans a function of one element, of a problem that is not offered by itself. */
+bp_status bp__element_plan_function(const bp_host *host, const bp_problem *problem, int threads,
+                                    bp_prepared **prepared);
+
+/* Returns the estimated time on one thread. */
+double bp__element_cost(const bp_host *host, const bp_problem *problem);
+
 static inline int64_t bp__element_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

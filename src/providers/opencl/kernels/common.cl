@@ -78,6 +78,40 @@ PLAIN_TYPE(f64, double)
 PLAIN_TYPE(c128, double2)
 #endif
 
+/* ---- Sums of many numbers ----
+ *
+ * They are f64. On devices without it a sum is a pair of f32: a number and what rounding has left of it, of which each
+ * addition keeps the exact error (Knuth). `precise` is the type of what is computed from sums. */
+#ifdef HAS_F64
+typedef double precise;
+typedef double wide;
+#define WIDE_0 0.0
+static inline wide plus_number(wide sum, precise x) {
+    return sum + x;
+}
+static inline wide plus_wide(wide a, wide b) {
+    return a + b;
+}
+static inline precise value_of(wide x) {
+    return x;
+}
+#else
+typedef float precise;
+typedef float2 wide;
+#define WIDE_0 ((float2)(0.0f, 0.0f))
+static inline wide plus_wide(wide a, wide b) {
+    const float sum = a.x + b.x, part = sum - a.x;
+    const float rest = ((a.x - (sum - part)) + (b.x - part)) + (a.y + b.y), high = sum + rest;
+    return isfinite(sum) ? (float2)(high, rest - (high - sum)) : (float2)(sum, 0.0f);
+}
+static inline wide plus_number(wide sum, precise x) {
+    return plus_wide(sum, (float2)(x, 0.0f));
+}
+static inline precise value_of(wide x) {
+    return x.x + x.y;
+}
+#endif
+
 /* ---- Arithmetic: real and complex numbers ---- */
 
 #ifdef COMPLEX

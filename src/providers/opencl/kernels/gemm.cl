@@ -61,13 +61,7 @@ static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SC
 #else
 #define PARTS 1
 #endif
-#define VECTOR_OF(type, width) type##width
-#define VECTOR_TYPE(type, width) VECTOR_OF(type, width)
-typedef VECTOR_TYPE(REAL, WIDTH) vector;
-#define LOAD_(width, at, from) vload##width(at, from)
-#define LOAD(width, at, from) LOAD_(width, at, from)
-#define STORE_(width, x, at, to) vstore##width(x, at, to)
-#define STORE(width, x, at, to) STORE_(width, x, at, to)
+#include "vector.cl"
 
 static inline void put(__global REAL *to, int step, int i, NUMBER x) {
 #ifdef COMPLEX

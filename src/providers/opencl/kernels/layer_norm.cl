@@ -1,7 +1,7 @@
 /* layer_norm.cl - normalizes rows with their own mean and variance.
  *
  * X is the type of the elements, P that of weight, bias and statistics. The results of the walk are the rows. Means and
- * variances are computed in f64, in two passes: the mean of the differences to the first element, and the mean square of
+ * variances are computed in f64, or from sums that are pairs of f32, in two passes: the mean of the differences to the first element, and the mean square of
  * what then remains. */
 #include "common.cl"
 #include "walk.cl"
@@ -16,42 +16,43 @@
 #define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
 
 typedef struct normalization {
-    double eps;
-    int subtract_mean, present; /* present: bit i: operand i is there */
+    long eps_bits; /* of eps as a double */
+    float eps;
+    int subtract_mean, present, reserved; /* present: bit i: operand i is there */
     long parameter[4][DIMS];    /* strides of weight, bias, mean and inverse_std */
 } normalization;
 
 enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
 
-#define DIFFERENCE_STEP(l, i, at) block[l] += (double)WIDEN(x[at]) - center[l];
+#define DIFFERENCE_STEP(l, i, at) block[l] = plus_number(block[l], (precise)WIDEN(x[at]) - center[l]);
 #define SQUARE_STEP(l, i, at)                                                                                          \
     {                                                                                                                  \
-        const double distance = ((double)WIDEN(x[at]) - center[l]) - mean[l];                                          \
-        block[l] += distance * distance;                                                                               \
+        const precise distance = ((precise)WIDEN(x[at]) - center[l]) - mean[l];                                        \
+        block[l] = plus_number(block[l], distance * distance);                                                                          \
     }
 
 #define ADD_ALL(name, STEP)                                                                                            \
     static inline void name(__global const STORAGE *x, const walk *w, const tile *t, long number,                      \
-                            const double center[LANES], const double mean[LANES], double sum[LANES]) {                 \
+                            const precise center[LANES], const precise mean[LANES], wide sum[LANES]) {               \
         for (int l = 0; l < LANES; l++) {                                                                              \
-            sum[l] = 0;                                                                                                \
+            sum[l] = WIDE_0;                                                                                           \
         }                                                                                                              \
         EACH_STRIP(w, t, number, s) {                                                                                  \
             for (long from = 0; from < s.count; from += BLOCK) {                                                       \
                 const long to = min(from + BLOCK, s.count);                                                            \
-                double block[LANES];                                                                                   \
+                wide block[LANES];                                                                                     \
                 for (int l = 0; l < LANES; l++) {                                                                      \
-                    block[l] = 0;                                                                                      \
+                    block[l] = WIDE_0;                                                                                 \
                 }                                                                                                      \
                 EACH_ELEMENT(s, from, to, STEP)                                                                        \
                 for (int l = 0; l < LANES; l++) {                                                                      \
-                    sum[l] += block[l];                                                                                \
+                    sum[l] = plus_wide(sum[l], block[l]);                                                              \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
         if (!w->columns) {                                                                                             \
             for (int l = 1; l < LANES; l++) {                                                                          \
-                sum[0] += sum[l];                                                                                      \
+                sum[0] = plus_wide(sum[0], sum[l]);                                                                    \
             }                                                                                                          \
             for (int l = 1; l < LANES; l++) {                                                                          \
                 sum[l] = sum[0];                                                                                       \
@@ -61,12 +62,24 @@ enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
 ADD_ALL(add_differences, DIFFERENCE_STEP)
 ADD_ALL(add_squares, SQUARE_STEP)
 
+static inline precise eps_of(const normalization *f) {
+#ifdef HAS_F64
+    return as_double(f->eps_bits);
+#else
+    return f->eps;
+#endif
+}
+
+static inline precise inverse_std_of(precise variance, const normalization *f) {
+    return 1 / sqrt(variance + eps_of(f));
+}
+
 /* The first element of each row, or 0. */
 static inline void read_centers(__global const STORAGE *x, const walk *w, const tile *t, int subtract_mean,
-                                double center[LANES]) {
+                                precise center[LANES]) {
     for (int l = 0; l < LANES; l++) {
         const long lane = w->columns ? min(l, t->lanes - 1) : 0;
-        center[l] = subtract_mean ? (double)WIDEN(x[t->at[0] + lane * t->lane[0]]) : 0.0;
+        center[l] = subtract_mean ? (precise)WIDEN(x[t->at[0] + lane * t->lane[0]]) : (precise)0;
     }
 }
 
@@ -85,7 +98,7 @@ static inline long parameter_at(const walk *w, const normalization *f, int which
 }
 
 static inline void write_statistics(const walk *w, const normalization *f, long row, __global P_STORAGE *means,
-                                    __global P_STORAGE *inverse_stds, double mean, double inverse_std) {
+                                    __global P_STORAGE *inverse_stds, precise mean, precise inverse_std) {
     if (f->present >> 4 & 1) {
         means[parameter_at(w, f, MEAN, row, 0)] = NARROW_P((JOIN(number, P))mean);
     }
@@ -98,12 +111,12 @@ static inline void write_statistics(const walk *w, const normalization *f, long 
  * weight and bias in a strip are those of the last dimension. */
 static inline void write_elements(__global const STORAGE *x, __global STORAGE *y, __global const P_STORAGE *weights,
                                   __global const P_STORAGE *biases, const walk *w, const normalization *f,
-                                  const tile *t, long number, const double center[LANES], const double mean[LANES],
-                                  const double inverse_std[LANES]) {
+                                  const tile *t, long number, const precise center[LANES], const precise mean[LANES],
+                                  const precise inverse_std[LANES]) {
     REAL high[LANES], low[LANES], scale[LANES];
     for (int l = 0; l < LANES; l++) {
         high[l] = (REAL)(center[l] + mean[l]);
-        low[l] = (REAL)((center[l] - (double)high[l]) + mean[l]);
+        low[l] = (REAL)((center[l] - (precise)high[l]) + mean[l]);
         scale[l] = (REAL)inverse_std[l];
     }
     const int last = w->columns ? w->kept_ndim - 1 : w->ndim - 1;
@@ -136,22 +149,23 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
                              __global STORAGE *y, ulong y_first, __global P_STORAGE *means, ulong means_first,
                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, const walk w,
                              const normalization f) {
+    x += (long)x_first;
     EACH_TILE(w, false, t) {
-        double center[LANES], mean[LANES], inverse_std[LANES];
-        x += (long)x_first;
+        precise center[LANES], mean[LANES], inverse_std[LANES];
+        wide sum[LANES];
         read_centers(x, &w, &t, f.subtract_mean, center);
         for (int l = 0; l < LANES; l++) {
             mean[l] = 0;
         }
         if (f.subtract_mean) {
-            add_differences(x, &w, &t, 0, center, mean, mean);
+            add_differences(x, &w, &t, 0, center, mean, sum);
             for (int l = 0; l < LANES; l++) {
-                mean[l] /= (double)w.reduced;
+                mean[l] = value_of(sum[l]) / (precise)w.reduced;
             }
         }
-        add_squares(x, &w, &t, 0, center, mean, inverse_std);
+        add_squares(x, &w, &t, 0, center, mean, sum);
         for (int l = 0; l < LANES; l++) {
-            inverse_std[l] = 1 / sqrt(inverse_std[l] / (double)w.reduced + f.eps);
+            inverse_std[l] = inverse_std_of(value_of(sum[l]) / (precise)w.reduced, &f);
         }
         for (int l = 0; l < t.lanes; l++) {
             write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,
@@ -164,50 +178,51 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
 
 /* ---- Rows of several parts: the workspace has a sum of differences, and then of squares, for each part and row ---- */
 
-static inline void read_sums(__global const double *sums, const walk *w, const tile *t, double sum[LANES]) {
+static inline void read_averages(__global const wide *sums, const walk *w, const tile *t, precise average[LANES]) {
     for (int l = 0; l < LANES; l++) {
-        sum[l] = 0;
+        wide sum = WIDE_0;
         for (long part = 0; part < w->parts; part++) {
-            sum[l] += sums[part * w->results + t->result + (w->columns ? min(l, t->lanes - 1) : 0)];
+            sum = plus_wide(sum, sums[part * w->results + t->result + (w->columns ? min(l, t->lanes - 1) : 0)]);
         }
-        sum[l] /= (double)w->reduced;
+        average[l] = value_of(sum) / (precise)w->reduced;
     }
 }
 
-static inline void write_sums(__global double *sums, const walk *w, const tile *t, long number,
-                              const double sum[LANES]) {
+static inline void write_sums(__global wide *sums, const walk *w, const tile *t, long number, const wide sum[LANES]) {
     for (int l = 0; l < t->lanes; l++) {
         sums[number * w->results + t->result + l] = sum[l];
     }
 }
 
-__kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global double *sums, ulong sums_first,
+__kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global wide *sums, ulong sums_first,
                                    const walk w) {
+    x += (long)x_first;
     EACH_TILE(w, true, t) {
-        double center[LANES], sum[LANES];
-        x += (long)x_first;
+        precise center[LANES];
+        wide sum[LANES];
         read_centers(x, &w, &t, 1, center);
         add_differences(x, &w, &t, part_of(&w), center, center, sum);
         write_sums(sums + (long)sums_first, &w, &t, part_of(&w), sum);
     }
 }
 
-static inline void read_means(__global const STORAGE *x, __global const double *sums, const walk *w, const tile *t,
-                              int subtract_mean, double center[LANES], double mean[LANES]) {
+static inline void read_means(__global const STORAGE *x, __global const wide *sums, const walk *w, const tile *t,
+                              int subtract_mean, precise center[LANES], precise mean[LANES]) {
     read_centers(x, w, t, subtract_mean, center);
     for (int l = 0; l < LANES; l++) {
         mean[l] = 0;
     }
     if (subtract_mean) {
-        read_sums(sums, w, t, mean);
+        read_averages(sums, w, t, mean);
     }
 }
 
-__kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __global const double *sums, ulong sums_first,
-                               __global double *squares, ulong squares_first, const walk w, const int subtract_mean) {
+__kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __global const wide *sums, ulong sums_first,
+                               __global wide *squares, ulong squares_first, const walk w, const int subtract_mean) {
+    x += (long)x_first;
     EACH_TILE(w, true, t) {
-        double center[LANES], mean[LANES], sum[LANES];
-        x += (long)x_first;
+        precise center[LANES], mean[LANES];
+        wide sum[LANES];
         read_means(x, sums + (long)sums_first, &w, &t, subtract_mean, center, mean);
         add_squares(x, &w, &t, part_of(&w), center, mean, sum);
         write_sums(squares + (long)squares_first, &w, &t, part_of(&w), sum);
@@ -217,17 +232,17 @@ __kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __globa
 __kernel void normalize_parts(__global const STORAGE *x, ulong x_first, __global const P_STORAGE *weights,
                               ulong weights_first, __global const P_STORAGE *biases, ulong biases_first,
                               __global STORAGE *y, ulong y_first, __global P_STORAGE *means, ulong means_first,
-                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, __global const double *sums,
-                              ulong sums_first, __global const double *squares, ulong squares_first, const walk w,
+                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, __global const wide *sums,
+                              ulong sums_first, __global const wide *squares, ulong squares_first, const walk w,
                               const normalization f) {
     const long number = part_of(&w);
+    x += (long)x_first;
     EACH_TILE(w, true, t) {
-        double center[LANES], mean[LANES], inverse_std[LANES];
-        x += (long)x_first;
+        precise center[LANES], mean[LANES], inverse_std[LANES];
         read_means(x, sums + (long)sums_first, &w, &t, f.subtract_mean, center, mean);
-        read_sums(squares + (long)squares_first, &w, &t, inverse_std);
+        read_averages(squares + (long)squares_first, &w, &t, inverse_std);
         for (int l = 0; l < LANES; l++) {
-            inverse_std[l] = 1 / sqrt(inverse_std[l] + f.eps);
+            inverse_std[l] = inverse_std_of(inverse_std[l], &f);
         }
         for (int l = 0; l < t.lanes && number == 0; l++) {
             write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,

@@ -1,6 +1,6 @@
 /* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions.
  *
- * X is the type of the elements, Y that of the results, SUM that of sums and products (double, or ulong for integers),
+ * X is the type of the elements, Y that of the results, SUM that of sums and products (wide, or ulong for integers),
  * VALUE that of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
  * and a second kernel joins them in their order. */
 #include "common.cl"
@@ -15,16 +15,20 @@
 /* ---- Sums and products ---- */
 #ifdef SUM
 #ifdef INTEGER
-#define RESULT(x) ((Y_STORAGE)(x))
-#define DIVIDED(x, n) (x)
+#define ZERO 0
+#define PLUS(sum, x) ((sum) + (SUM)(x))
+#define PLUS_SUM(a, b) ((a) + (b))
+#define RESULT(sum, n) ((Y_STORAGE)(sum))
 #else
-#define RESULT(x) JOIN(narrow, Y)((NUMBER)(x))
-#define DIVIDED(x, n) ((x) / (SUM)(n))
+#define ZERO WIDE_0
+#define PLUS(sum, x) plus_number(sum, (precise)(x))
+#define PLUS_SUM(a, b) plus_wide(a, b)
+#define RESULT(sum, n) JOIN(narrow, Y)((NUMBER)value_of(sum))
+#define MEAN(sum, n) JOIN(narrow, Y)((NUMBER)(value_of(sum) / (precise)(n)))
 #endif
-#define PLUS(a, b) ((a) + (b))
 #define TIMES(a, b) ((a) * (b))
 
-#define SUMS(name, JOINED, neutral, FINISHED)                                                                          \
+#define SUMS(name, JOINED, neutral, RESULT_OF)                                                                             \
     static inline void name##_strip(__global const X_STORAGE *x, const strip *s, SUM sum[LANES]) {                     \
         for (long from = 0; from < s->count; from += BLOCK) {                                                          \
             const long to = min(from + BLOCK, s->count);                                                               \
@@ -41,12 +45,12 @@
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global SUM *partial, ulong partial_first, const walk w) {                              \
         const long number = part_of(&w);                                                                               \
+        x += (long)x_first;                                                                                            \
         EACH_TILE(w, true, t) {                                                                                        \
             SUM sum[LANES];                                                                                            \
             for (int l = 0; l < LANES; l++) {                                                                          \
                 sum[l] = neutral;                                                                                      \
             }                                                                                                          \
-            x += (long)x_first;                                                                                        \
             EACH_STRIP(&w, &t, number, s) {                                                                            \
                 name##_strip(x, &s, sum);                                                                              \
             }                                                                                                          \
@@ -59,7 +63,7 @@
                 if (w.parts > 1) {                                                                                     \
                     partial[(long)partial_first + number * w.results + t.result + l] = sum[l];                         \
                 } else {                                                                                               \
-                    y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT(FINISHED(sum[l], w.reduced));                  \
+                    y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum[l], w.reduced);                         \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -72,18 +76,19 @@
                 for (long part = 1; part < w.parts; part++) {                                                          \
                     sum = JOINED(sum, partial[(long)partial_first + part * w.results + t.result + l]);                 \
                 }                                                                                                      \
-                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT(FINISHED(sum, w.reduced));                         \
+                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum, w.reduced);                                \
             }                                                                                                          \
         }                                                                                                              \
     }
-#define AS_IT_IS(x, n) (x)
-#define sum_STEP(l, i, at) block[l] += (SUM)WIDEN(x[at]);
-#define prod_STEP(l, i, at) block[l] *= (SUM)WIDEN(x[at]);
+#define sum_STEP(l, i, at) block[l] = PLUS(block[l], WIDEN(x[at]));
 #define mean_STEP sum_STEP
-SUMS(sum, PLUS, (SUM)0, AS_IT_IS)
-SUMS(prod, TIMES, (SUM)1, AS_IT_IS)
+#define prod_STEP(l, i, at) block[l] *= (SUM)WIDEN(x[at]);
+SUMS(sum, PLUS_SUM, ZERO, RESULT)
 #ifndef INTEGER
-SUMS(mean, PLUS, (SUM)0, DIVIDED)
+SUMS(mean, PLUS_SUM, ZERO, MEAN)
+#endif
+#if defined(INTEGER) || defined(HAS_F64)
+SUMS(prod, TIMES, (SUM)1, RESULT)
 #endif
 #endif
 
@@ -124,6 +129,7 @@ SUMS(mean, PLUS, (SUM)0, DIVIDED)
                               __global VALUE *partial, ulong partial_first, __global long *indices,                    \
                               ulong indices_first, const walk w) {                                                     \
         const long number = part_of(&w);                                                                               \
+        x += (long)x_first;                                                                                            \
         EACH_TILE(w, true, t) {                                                                                        \
             VALUE best[LANES];                                                                                         \
             long index_of[LANES];                                                                                      \
@@ -131,7 +137,6 @@ SUMS(mean, PLUS, (SUM)0, DIVIDED)
                 best[l] = WORST;                                                                                       \
                 index_of[l] = NOWHERE;                                                                                 \
             }                                                                                                          \
-            x += (long)x_first;                                                                                        \
             EACH_STRIP(&w, &t, number, s) {                                                                            \
                 EACH_ELEMENT(s, 0, s.count, STEP)                                                                      \
             }                                                                                                          \
