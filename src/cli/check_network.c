@@ -169,7 +169,7 @@ static bp_status finish_values(reference *values, const bp_linear_call *call) {
     for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
         reference_value *value = &values->values[i];
         const double added = bias.data ? bias.data[value->index % columns] : 0, sum = value->re + added;
-        value->re = call->relu && sum < 0 ? 0 : sum;
+        value->re = call->activation == BP_UNARY_RELU && sum < 0 ? 0 : sum;
         value->scale += fabs(added);
     }
     wide_free(&bias);

@@ -8,7 +8,7 @@ static int prepare(cli_job *job) {
     const DLTensor *input = &job->inputs[0].tensor, *weight = &job->inputs[1].tensor;
     int64_t shape[BP_MAX_NDIM];
     *call = (bp_linear_call){.struct_size = sizeof *call,
-                             .relu = cli_has(job->args, "relu"),
+                             .activation = cli_has(job->args, "relu") ? BP_UNARY_RELU : BP_UNARY_COPY,
                              .input = input,
                              .weight = weight,
                              .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL,
