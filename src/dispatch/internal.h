@@ -137,7 +137,8 @@ typedef struct bp__family {
 #define BP__FAMILY_MAP(X)                                                                                              \
     X(gemm)                                                                                                            \
     X(fft)                                                                                                             \
-    X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm)
+    X(linalg)                                                                                                          \
+    X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)

@@ -156,6 +156,8 @@ static cl_int set_arguments(const bp__cl_api *cl, const bp__cl_step *step, cl_ke
             uint64_t bytes = exec->workspace.offset + argument->offset;
             code = set_memory(cl, kernel, at, exec->workspace.base, bytes, argument->unit);
             at += 2;
+        } else if (argument->kind == BP__CL_HOST) {
+            code = cl->SetKernelArg(kernel, at++, argument->size, bp_operand_address(&operands[argument->index]));
         } else {
             code = argument->kind == BP__CL_SCALAR ? set_scalar(cl, kernel, at, argument, exec->scalars) : code;
             at++;
