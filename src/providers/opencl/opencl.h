@@ -82,7 +82,7 @@ static inline void bp__cl_value(bp__cl_step *step, const void *value, size_t siz
 static inline void bp__cl_scalar(bp__cl_step *step, int index, bp_dtype dtype) {
     step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_SCALAR, .index = index, .dtype = dtype};
 }
-static inline void bp__cl_host(bp__cl_step *step, int index, size_t size) {
+static inline void bp__cl_host_bytes(bp__cl_step *step, int index, size_t size) {
     step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_HOST, .index = index, .size = size};
 }
 static inline void bp__cl_local(bp__cl_step *step, size_t size) {
