@@ -42,6 +42,11 @@ static const DLTensor *send(mirror *m, const conv_tensor *t) {
     return &m->tensor;
 }
 
+/* No plan runs then. */
+static bool is_empty(const conv_case *c) {
+    return conv_elements(&c->input) == 0 || conv_elements(&c->weight) == 0 || conv_elements(&c->output) == 0;
+}
+
 static void run(conv_case *c, const char *settings) {
     mirror m[4];
     bp_options *options;
@@ -61,7 +66,9 @@ static void run(conv_case *c, const char *settings) {
             m[i].memory->deleter(m[i].memory);
         }
     }
-    assert_on_device(c->text);
+    if (!is_empty(c)) {
+        assert_on_device(c->text);
+    }
 }
 
 static void run_on(conv_case *c, int algorithm) {
@@ -70,8 +77,10 @@ static void run_on(conv_case *c, int algorithm) {
     algorithm = test_as_gpu && algorithm == 0 ? 1 : algorithm;
     snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[algorithm]);
     run(c, settings);
-    assert_ok(bp_last_plan(&info));
-    assert_string_equal(info.algorithm, algorithms[algorithm]);
+    if (!is_empty(c)) {
+        assert_ok(bp_last_plan(&info));
+        assert_string_equal(info.algorithm, algorithms[algorithm]);
+    }
 }
 
 /* Small integers, for which every order of additions is exact. */
@@ -241,22 +250,20 @@ static void test_activation(void **state) {
         const conv_limits limits = {
             .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 9, .most_size = 9, .ndim = 2};
         conv_case c;
+        conv_tensor plain;
+        mirror m;
         conv_make(&c, &random, &limits, false);
         c.call.activation = BP_UNARY_COPY;
         run_on(&c, i / 4);
-        double *plain = malloc((size_t)conv_elements(&c.output) * sizeof *plain);
-        for (int64_t e = 0; e < conv_elements(&c.output); e++) {
-            plain[e] = conv_get(&c.output, e);
-        }
+        conv_copy(&plain, &c.output);
+        const DLTensor *results = send(&m, &plain);
+        assert_ok(bp_unary_run(NULL, BP_UNARY_GELU, results, results));
+        copy(&plain, &m, false);
+        m.memory->deleter(m.memory);
         c.call.activation = BP_UNARY_GELU;
         run_on(&c, i / 4);
-        for (int64_t e = 0; e < conv_elements(&c.output); e++) {
-            const double x = plain[e], wanted = 0.5 * x * erfc(-x * sqrt(0.5));
-            assert_close(c.text, e, conv_get(&c.output, e), wanted,
-                         8 * device_compute_eps(c.dtype) * fabs(wanted) + 1.01 * device_eps(c.dtype) * fabs(wanted) +
-                             device_tiny(c.dtype));
-        }
-        free(plain);
+        assert_memory_equal(plain.memory, c.output.memory, plain.bytes);
+        conv_free_tensor(&plain);
         conv_free(&c);
     }
 }
