@@ -268,6 +268,49 @@ static void test_activation(void **state) {
     }
 }
 
+/* Linear layers are convolutions of one position. */
+static void test_linear(void **state) {
+    enum { ROWS = 37, IN = 29, OUT = 45 };
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 8; i++) {
+        device_array x, w, bias, y;
+        device_array_make(&x, types[i % 4], 2, I64(ROWS, IN), (test_layout)(i % TEST_LAYOUTS), 0);
+        device_array_make(&w, types[i % 4], 2, I64(OUT, IN), (test_layout)(i / 4), 0);
+        device_array_make(&bias, types[i % 4], 1, I64(OUT), TEST_REVERSED, 0);
+        device_array_make(&y, types[i % 4], 2, I64(ROWS, OUT), (test_layout)((i + 1) % TEST_LAYOUTS), 0);
+        device_array_fill(&x);
+        device_array_fill(&w);
+        device_array_fill(&bias);
+        device_array_send(&y);
+        const bp_linear_call call = {.struct_size = sizeof call,
+                                     .activation = BP_UNARY_RELU,
+                                     .input = &x.tensor,
+                                     .weight = &w.tensor,
+                                     .bias = &bias.tensor,
+                                     .output = &y.tensor};
+        assert_ok(bp_linear_run(NULL, &call));
+        assert_on_device("linear");
+        device_array_fetch(&y, "linear");
+        for (int64_t e = 0; e < ROWS * OUT; e++) {
+            double sum = test_array_get(&bias.host, e % OUT), size = fabs(sum);
+            for (int64_t k = 0; k < IN; k++) {
+                const double product =
+                    test_array_get(&x.host, e / OUT * IN + k) * test_array_get(&w.host, e % OUT * IN + k);
+                sum += product;
+                size += fabs(product);
+            }
+            assert_close("linear", e, test_array_get(&y.host, e), sum < 0 ? 0 : sum,
+                         (IN + 2) * device_compute_eps(types[i % 4]) * size +
+                             1.01 * device_eps(types[i % 4]) * fabs(sum));
+        }
+        device_array_free(&x);
+        device_array_free(&w);
+        device_array_free(&bias);
+        device_array_free(&y);
+    }
+}
+
 /* The gradient by the weight is not offered. */
 static void test_gradients(void **state) {
     (void)state;
@@ -293,6 +336,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers), cmocka_unit_test(test_errors),
                                        cmocka_unit_test(test_default),  cmocka_unit_test(test_nan),
                                        cmocka_unit_test(test_slabs),    cmocka_unit_test(test_activation),
-                                       cmocka_unit_test(test_gradients)};
+                                       cmocka_unit_test(test_linear),   cmocka_unit_test(test_gradients)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

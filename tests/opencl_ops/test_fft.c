@@ -195,10 +195,33 @@ static void test_in_place(void **state) {
     }
 }
 
+/* Imaginary parts of elements that are their own mirror image are not read. */
+static void test_ignored(void **state) {
+    (void)state;
+    test_device_need();
+    for (int n = 7; n <= 8; n++) {
+        const bp_fft_call call = {sizeof call, BP_IRFFT, BP_FFT_BACKWARD, 1, NULL, I64(n)};
+        device_array in, out;
+        device_array_make(&in, BP_C64, 1, I64(5), TEST_COMPACT, 0);
+        device_array_make(&out, BP_F32, 1, I64(n), TEST_COMPACT, 0);
+        for (int i = 0; i < 5; i++) {
+            device_array_set(&in, i, i == 0, i == 0 || 2 * i >= n ? NAN : 0);
+        }
+        device_array_send(&in);
+        assert_ok(bp_fft_run(NULL, &call, &in.tensor, &out.tensor));
+        device_array_fetch(&out, "irfft");
+        for (int i = 0; i < n; i++) {
+            assert_close("irfft", i, device_array_re(&out, i), 1.0 / n, 1e-6);
+        }
+        device_array_free(&in);
+        device_array_free(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sizes),      cmocka_unit_test(test_large),
                                        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_layouts),
                                        cmocka_unit_test(test_dimensions), cmocka_unit_test(test_empty),
-                                       cmocka_unit_test(test_in_place)};
+                                       cmocka_unit_test(test_in_place),   cmocka_unit_test(test_ignored)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }
