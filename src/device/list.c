@@ -466,6 +466,30 @@ static bp_status not_found(list *all, const char *id) {
     return bp__fail(BP_E_NOT_FOUND, "there is no device '%.64s'%s%s", id, *near ? "; " : "", near);
 }
 
+/* Returns whether a device has this name: as its id or uuid (rank 0), that of its runtime if it is ready (1), or that
+ * of its runtime (2). */
+static bool has_name(const bp__device *device, const char *id, int rank) {
+    const bp_device_info *info = &device->info;
+    if (info->index < 0) {
+        return false;
+    }
+    if (rank == 0) {
+        return strcmp(id, info->id) == 0 || (*info->uuid && strcmp(id, info->uuid) == 0);
+    }
+    return info->index < BP__RECORDED_FIRST && strcmp(id, info->runtime) == 0 &&
+           (rank == 2 || bp__device_is(device, BP_DEVICE_READY));
+}
+
+static const bp__device *find(const list *all, const char *id, int rank) {
+    for (int i = 0; i < all->count + BP__RECORDED_MOST; i++) {
+        const bp__device *device = i < all->count ? all->devices[i] : recorded_at(i - all->count);
+        if (!device || has_name(device, id, rank)) {
+            return device;
+        }
+    }
+    return NULL;
+}
+
 bp_status bp_device_find(const char *id, int32_t *place) {
     if (!id || !place) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_find: argument '%s' is NULL", id ? "place" : "id");
@@ -478,18 +502,13 @@ bp_status bp_device_find(const char *id, int32_t *place) {
     if (!all) {
         return bp_last_status();
     }
-    for (int i = 0; i < all->count + BP__RECORDED_MOST; i++) {
-        const bp__device *device = i < all->count ? all->devices[i] : recorded_at(i - all->count);
-        if (!device) {
-            break;
-        }
-        const bp_device_info *info = &device->info;
-        const bool matches = strcmp(id, info->id) == 0 || (*info->uuid && strcmp(id, info->uuid) == 0) ||
-                             (bp__device_is(device, BP_DEVICE_READY) && strcmp(id, info->runtime) == 0);
-        if (matches && info->index >= 0) {
-            *place = info->place;
-            return BP_OK;
-        }
+    const bp__device *found = NULL;
+    for (int rank = 0; !found && rank <= 2; rank++) {
+        found = find(all, id, rank);
+    }
+    if (found) {
+        *place = found->info.place;
+        return BP_OK;
     }
     return not_found(all, id);
 }

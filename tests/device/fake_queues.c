@@ -53,6 +53,17 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards everything *
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static fake_block *blocks;
 
+/* Threads of the parent may have used them at the moment of the fork; a driver that is first opened in the child would
+ * have its own. */
+static void after_fork(void) {
+    mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
 static int64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);

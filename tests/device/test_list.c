@@ -213,6 +213,9 @@ static void test_devices_that_change(void **state) {
 
 static void test_excluded_devices(void **state) {
     (void)state;
+    setenv("BACKPLANE_DEVICE_EXCLUDE", "opencl, other,fake:0", 1);
+    restart_devices();
+    assert_int_equal(place_of("fake"), place_of("fake:1")); /* the first one that is ready */
     setenv("BACKPLANE_DEVICE_EXCLUDE", "opencl, other,fake:1", 1);
     restart_devices();
     bp_device_info info = first_of("other");

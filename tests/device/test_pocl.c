@@ -245,6 +245,7 @@ static void test_times(void **state) {
 /* Without the checks, the child's first blocking call would never return. */
 static void test_fork(void **state) {
     (void)state;
+    const int32_t place = place_of("opencl");
     bp_queue *queue = new_queue("opencl");
     DLManagedTensorVersioned *tensor = new_bytes("opencl", 100);
     static uint8_t byte;
@@ -253,7 +254,7 @@ static void test_fork(void **state) {
         alarm(20);
         bool right = bp_queue_wait(queue) == BP_E_FORKED;
         right = right && bp__queue_read(queue, &byte, &(bp_operand){tensor->dl_tensor.data, 0}, 1) == BP_E_FORKED;
-        right = right && bp_device_wait(place_of("opencl")) == BP_E_FORKED;
+        right = right && bp_device_wait(place) == BP_E_FORKED;
         free_tensor(tensor);
         bp_queue_release(queue);
         right = right && bp_reset() == BP_OK;

@@ -55,7 +55,7 @@ static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__
     memcpy(l.size, p->size, sizeof l.size);
     memcpy(l.stride, p->stride, sizeof l.stride);
     bp__cl_spread(&step, &device->facts, blocks, 10, &run);
-    bp__cl_host(&step, 0, 2 * sizeof(uint64_t));
+    bp__cl_host_bytes(&step, 0, 2 * sizeof(uint64_t));
     bp__cl_operand(&step, 1, bp__cl_bytes(problem->dtype));
     bp__cl_value(&step, &l, sizeof l);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
