@@ -67,9 +67,9 @@ typedef struct bp_runtime {
     void *(*queue_native)(void *queue);
 
     /* Commands: enqueue, hand them to the device, and set *event to a reference that the host releases.
-     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be of
-     * another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the device;
-     * the host then waits in the calling thread. */
+     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be
+     * of another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the
+     * device; the host then waits in the calling thread. */
     bp_status (*copy)(void *queue, const bp_transfer *transfer, void **event);
     bp_status (*wait)(void *queue, int count, void *const *events, void **event);
     /* Maps bytes of a block; both are NULL if the runtime cannot. The call waits for the queue's earlier commands. */
