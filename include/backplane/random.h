@@ -9,14 +9,17 @@
  *     words 2 (i % 2) and 2 (i % 2) + 1 of block offset + i / 2, low word first, for types of 64 bits.
  *
  * So a call with n elements uses (n + 3) / 4 blocks, or (n + 1) / 2, and a later call with an `offset` that is larger
- * by this number continues the sequence. `offset` + i / 4 is computed modulo 2^64. With r for the word or pair of
- * words:
+ * by this number continues the sequence. `offset` + i / 4 is computed modulo 2^64.
  *
- *     UNIFORM   from 0, exclusive of 1: the upper bits of r, 24 for F32, 53 for F64, 11 for F16, 8 for BF16, times a
- * power of 2; each possible number has the same probability NORMAL    mean 0, standard deviation 1 (Box and Muller,
- * 1958): with u = (r + 1/2) / 2^32 of the even element of a pair (F64: (floor(r / 2^11) + 1/2) / 2^53) and v = r / 2^32
- * of the odd one (F64: r / 2^64), the even one is sqrt(-2 log(u)) cos(2 pi v), the odd one sqrt(-2 log(u)) sin(2 pi v).
- * F16 and BF16 are rounded from F32 BITS      the low bits of r
+ * With r for the word or pair of words of an element, BITS gives the low bits of r.
+ *
+ * UNIFORM gives numbers from 0, exclusive of 1: the upper bits of r, 24 for F32, 53 for F64, 11 for F16, 8 for BF16,
+ * times a power of 2. Each possible number has the same probability.
+ *
+ * NORMAL gives numbers of mean 0 and standard deviation 1 (Box and Muller, 1958), from pairs of elements 2i and 2i + 1.
+ * Let u be (r + 1/2) / 2^32 of the even element, where r and the sum are rounded to F32, and v be r / 2^32 of the odd
+ * one; for F64, u is (floor(r / 2^11) + 1/2) / 2^53, where the sum is rounded, and v is r / 2^64. The even element is
+ * sqrt(-2 log(u)) cos(2 pi v), the odd one sqrt(-2 log(u)) sin(2 pi v). F16 and BF16 are rounded from F32.
  *
  * UNIFORM and NORMAL take F16, BF16, F32 and F64, BITS takes I8, I16, I32, I64, U8, U16, U32 and U64. UNIFORM and BITS
  * are equal on every device and with any number of threads. So is NORMAL on the host, with every instruction set; on

@@ -75,7 +75,9 @@ static double uniform_of(uint64_t word, bp_dtype dtype) {
 static long double normal_of(uint64_t offset, uint64_t index, bool wide) {
     const long double pi = 3.14159265358979323846264338327950288L;
     const uint64_t even = words_of(offset, index & ~UINT64_C(1), wide), odd = words_of(offset, index | 1, wide);
-    const long double u = wide ? ((long double)(even >> 11) + 0.5L) * 0x1p-53L : ((long double)even + 0.5L) * 0x1p-32L;
+    const double high = (double)(even >> 11) + 0.5;
+    const float low = (float)even + 0.5f;
+    const long double u = wide ? (long double)high * 0x1p-53L : (long double)low * 0x1p-32L;
     const long double angle = 2 * pi * (long double)odd * (wide ? 0x1p-64L : 0x1p-32L);
     return sqrtl(-2 * logl(u)) * (index % 2 ? sinl(angle) : cosl(angle));
 }

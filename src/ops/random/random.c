@@ -14,10 +14,11 @@ static bp_status check_type(bp_random_kind kind, bp_dtype dtype) {
         return bp__fail(BP_E_ARGUMENT, "random: kind is no value of its enumeration");
     }
     const bool floating = dtype >= BP_F16 && dtype <= BP_F64, integer = dtype >= BP_I8 && dtype <= BP_U64;
-    return kind == BP_RANDOM_BITS ? integer
-           : floating             ? BP_OK
-                                  : bp__fail(BP_E_DTYPE, "random: output is %s; it must be %s", bp_dtype_name(dtype),
-                                 kind == BP_RANDOM_BITS ? "an integer type, for random bits" : "f16, bf16, f32 or f64");
+    if (kind == BP_RANDOM_BITS ? integer : floating) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_DTYPE, "random: output is %s; it must be %s", bp_dtype_name(dtype),
+                    kind == BP_RANDOM_BITS ? "an integer type, for random bits" : "f16, bf16, f32 or f64");
 }
 
 /* Only neighbours in the order of the indices are merged, because an element's index decides its number. */

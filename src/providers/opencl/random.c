@@ -8,7 +8,7 @@ BP__CL_SOURCE(random);
 /* The struct of the same name in kernels/random.cl. */
 typedef struct layout {
     int64_t total;
-    int32_t ndim, reserved;
+    int32_t ndim, dense;
     int64_t size[BP__CL_DIMS];
     int64_t stride[BP__CL_DIMS];
 } layout;
@@ -27,7 +27,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     bp__cl_offer(facts, "philox", BP__CL_REPRODUCIBLE, bytes, 40 * (double)p->total, 1, 0, offers, NULL, 0);
 }
 
-static bp_status find_program(bp__cl_device *device, const bp_problem *problem, bool dense, bp__cl_program **program) {
+static bp_status find_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
     static const char *const kinds[] = {"UNIFORM", "NORMAL", "BITS"};
     static const char *const words[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong"};
     static const int upper[] = {[BP_F16] = 11, [BP_BF16] = 8, [BP_F32] = 24, [BP_F64] = 53};
@@ -35,8 +35,8 @@ static bp_status find_program(bp__cl_device *device, const bp_problem *problem, 
     const size_t size = bp__cl_bytes(problem->dtype);
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DKIND_%s%s%s%s", kinds[problem->of.random.kind], size == 8 ? " -DWIDE" : "",
-                       size == 8 && !bits ? " -DCOMPUTE_F64" : "", dense ? " -DDENSE" : "");
+    bp__cl_options_add(&options, " -DKIND_%s%s%s", kinds[problem->of.random.kind], size == 8 ? " -DWIDE" : "",
+                       size == 8 && !bits ? " -DCOMPUTE_F64" : "");
     if (bits) { /* signed types have the same bits */
         bp__cl_options_add(&options, " -DY=bits -Dstorage_bits=%s", words[size]);
     } else {
@@ -48,11 +48,10 @@ static bp_status find_program(bp__cl_device *device, const bp_problem *problem, 
 static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan) {
     const bp_random_problem *p = &problem->of.random;
     const int64_t blocks = bp__cl_divide_up(p->total, bp__cl_bytes(problem->dtype) == 8 ? 2 : 4);
-    const bool dense = p->ndim == 0 || (p->ndim == 1 && p->stride[0] == 1);
-    layout l = {.total = p->total, .ndim = p->ndim};
+    layout l = {.total = p->total, .ndim = p->ndim, .dense = p->ndim == 0 || (p->ndim == 1 && p->stride[0] == 1)};
     bp__cl_step step = {.kernel = "random_all"};
     int64_t run;
-    const bp_status status = find_program(device, problem, dense, &step.program);
+    const bp_status status = find_program(device, problem, &step.program);
     memcpy(l.size, p->size, sizeof l.size);
     memcpy(l.stride, p->stride, sizeof l.stride);
     bp__cl_spread(&step, &device->facts, blocks, 10, &run);

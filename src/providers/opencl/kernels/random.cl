@@ -1,7 +1,6 @@
 /* random.cl - fills a tensor with the numbers of Philox 4x32-10, as include/backplane/random.h describes them.
  *
- * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers, WIDE pairs of words, DENSE an
- * output without gaps. The seed is {seed, offset}. Each step of normal numbers is one operation that IEEE 754 rounds, in
+ * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers and WIDE pairs of words. The seed is {seed, offset}. Each step of normal numbers is one operation that IEEE 754 rounds, in
  * the order of the native provider's, so that results are equal where the device divides and takes roots exactly. */
 #include "common.cl"
 #ifdef KIND_NORMAL
@@ -11,7 +10,7 @@
 #define DIMS 24
 typedef struct layout {
     long total;
-    int ndim, reserved;
+    int ndim, dense; /* dense: the output has no gaps */
     long size[DIMS];
     long stride[DIMS];
 } layout;
@@ -128,11 +127,7 @@ __kernel void random_all(const ulong2 seed, __global STORAGE *y, ulong y_first, 
         elements_of(seed, (ulong)block, element);
         const long first = block * IN_BLOCK, count = min(l.total - first, (long)IN_BLOCK);
         for (long i = 0; i < count; i++) {
-#ifdef DENSE
-            y[first + i] = element[i];
-#else
-            y[place_of(&l, first + i)] = element[i];
-#endif
+            y[l.dense ? first + i : place_of(&l, first + i)] = element[i];
         }
     }
 }
