@@ -2,7 +2,7 @@
  *
  * A runtime owns a device's memory, queues and events. Providers do the mathematics on it: a provider names the
  * runtimes that it works on in bp_provider.runtimes. A runtime is one constant bp_runtime. A module exports its
- * runtimes as `bp_runtime_entries`, beside its providers. Rules:
+ * runtimes as `bp_runtime_entries`, next to its providers. Rules:
  *   - The host checks `abi` as for providers. Structs only grow at their end.
  *   - Functions return a bp_status and set the message with host->fail(). They do not print, abort or exit.
  *   - Every function may be called by several threads at once, except device_close, queue_close and release of one
