@@ -109,6 +109,10 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
     return BP_OK;
 }
 
+const bp_prepared *bp__plan_inner(const bp_plan *plan) {
+    return plan->problem.place != 0 ? ((const on_device *)plan->prepared)->inner : plan->prepared;
+}
+
 /* ---- Runs on the host, on copies ---- */
 
 #define NS_PER_BYTE 0.1 /* of a copy, if the device's bandwidth is unknown */
