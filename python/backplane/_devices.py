@@ -182,7 +182,7 @@ def manual_seed(seed: int, device: DeviceArgument = None) -> None:
     """Sets the seed of random numbers, for all devices or for one of them, and begins its sequence again.
 
     The same seed gives the same numbers on every device and with any number of threads. Without it, a process has a seed that
-    nobody has chosen.
+    the system has chosen.
     """
     number = whole(seed)
     if number is None:

@@ -262,7 +262,7 @@ bp_prepared *bp__cl_plan_prepared(bp__cl_plan *plan) {
     return &plan->prepared;
 }
 
-/* Makes room for one more step. */
+/* Makes space for one more step. */
 static bool grow(bp__cl_plan *plan) {
     if (plan->step_count < plan->capacity) {
         return true;

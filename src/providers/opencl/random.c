@@ -37,7 +37,7 @@ static bp_status find_program(bp__cl_device *device, const bp_problem *problem, 
     bp__cl_options_begin(&options, device);
     bp__cl_options_add(&options, " -DKIND_%s%s%s", kinds[problem->of.random.kind], size == 8 ? " -DWIDE" : "",
                        size == 8 && !bits ? " -DCOMPUTE_F64" : "");
-    if (bits) { /* signed types have the same bits */
+    if (bits) { /* signed types are stored like unsigned ones */
         bp__cl_options_add(&options, " -DY=bits -Dstorage_bits=%s", words[size]);
     } else {
         bp__cl_options_add(&options, " -DY=%s -DBITS_OF=%d", bp__cl_type(problem->dtype), upper[problem->dtype]);
