@@ -1,4 +1,5 @@
-/* opencl.c - measures f32 products of the opencl provider and of CLBlast, called directly on the same queue.
+/* opencl.c - measures f32 products of the opencl provider, and of CLBlast called directly on the same queue, and what a
+ * plan adds to a call of CLBlast.
  *
  *     build/bench/opencl [--rounds N] [SIZE...]
  *
@@ -35,16 +36,15 @@ static DLManagedTensorVersioned *matrix(int32_t place, int64_t size) {
     return tensor;
 }
 
-typedef struct contest {
+typedef struct product {
     bp_queue *queue;
     clblast_sgemm sgemm;
     size_t size;
     DLManagedTensorVersioned *a, *b, *own, *other;
     bp_plan *plan;
-} contest;
+} product;
 
-static void run_own(void *context) {
-    const contest *c = context;
+static void enqueue_own(const product *c) {
     const DLManagedTensorVersioned *const tensors[] = {c->a, c->b, c->own};
     bp_operand operands[3];
     const bp_exec exec = {.struct_size = sizeof exec, .queue = c->queue};
@@ -52,11 +52,9 @@ static void run_own(void *context) {
         operands[i] = (bp_operand){tensors[i]->dl_tensor.data, tensors[i]->dl_tensor.byte_offset};
     }
     check(bp_execute(c->plan, operands, &exec), "bp_execute");
-    check(bp_queue_wait(c->queue), "bp_queue_wait");
 }
 
-static void run_clblast(void *context) {
-    const contest *c = context;
+static void enqueue_clblast(const product *c) {
     void *queue = bp_queue_native(c->queue);
     const DLTensor *a = &c->a->dl_tensor, *b = &c->b->dl_tensor, *out = &c->other->dl_tensor;
     const size_t n = c->size;
@@ -66,23 +64,61 @@ static void run_clblast(void *context) {
         fprintf(stderr, "CLBlast: status %d\n", status);
         exit(1);
     }
-    bp_event *end; /* of its work, of which the library knows nothing */
+}
+
+/* Waits for the end of CLBlast's work, of which the library knows nothing. */
+static void wait_for_all(const product *c) {
+    bp_event *end;
     check(bp_event_record(c->queue, &end), "bp_event_record");
     check(bp_event_sync(end, -1), "bp_event_sync");
     bp_event_release(end);
 }
 
-static void measure(int32_t place, contest *c, int rounds) {
+static void run_own(void *context) {
+    enqueue_own(context);
+    check(bp_queue_wait(((const product *)context)->queue), "bp_queue_wait");
+}
+
+static void run_clblast(void *context) {
+    enqueue_clblast(context);
+    wait_for_all(context);
+}
+
+static void drop(product *c) {
+    DLManagedTensorVersioned *const all[] = {c->a, c->b, c->own, c->other};
+    for (int i = 0; i < 4; i++) {
+        all[i]->deleter(all[i]);
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Makes the matrices, and a plan of the library. Returns false if it cannot run the product. */
+static bool prepare(int32_t place, product *c, const char *library) {
+    char text[64];
+    bp_options *options;
+    snprintf(text, sizeof text, "blas.preferred=%s,dispatch.fallback=strict", library);
+    c->a = matrix(place, (int64_t)c->size);
+    c->b = matrix(place, (int64_t)c->size);
+    c->own = matrix(place, (int64_t)c->size);
+    c->other = matrix(place, (int64_t)c->size);
+    check(bp_options_new(&options, text), "options");
+    const bp_status status = bp_matmul_plan(&c->plan, options, &c->a->dl_tensor, &c->b->dl_tensor, &c->own->dl_tensor);
+    bp_options_release(options);
+    if (status != BP_OK) {
+        drop(c);
+    }
+    return status == BP_OK;
+}
+
+static void measure(int32_t place, product *c, int rounds) {
     static candidate runs[2];
     const int64_t n = (int64_t)c->size;
-    bp_options *options;
     bp_plan_info info = {.struct_size = sizeof info};
-    c->a = matrix(place, n);
-    c->b = matrix(place, n);
-    c->own = matrix(place, n);
-    c->other = matrix(place, n);
-    check(bp_options_new(&options, "blas.preferred=opencl"), "options");
-    check(bp_matmul_plan(&c->plan, options, &c->a->dl_tensor, &c->b->dl_tensor, &c->own->dl_tensor), "plan");
+    check(prepare(place, c, "opencl") ? BP_OK : bp_last_status(), "plan");
     check(bp_plan_describe(c->plan, &info), "describe");
     runs[0] = (candidate){.name = info.algorithm, .run = run_own, .context = c};
     runs[1] = (candidate){.name = "CLBlast", .run = run_clblast, .context = c};
@@ -95,11 +131,49 @@ static void measure(int32_t place, contest *c, int rounds) {
     }
     printf("\n");
     bp_plan_release(c->plan);
-    bp_options_release(options);
-    DLManagedTensorVersioned *const all[] = {c->a, c->b, c->own, c->other};
-    for (int i = 0; i < 4; i++) {
-        all[i]->deleter(all[i]);
+    drop(c);
+}
+
+/* ---- Many small products, and what a plan adds to them ---- */
+
+enum { SMALL = 64, BURST = 1000 };
+
+static int64_t burst(const product *c, void (*enqueue)(const product *c), int64_t *enqueued_ns) {
+    const int64_t start = timing_now();
+    for (int i = 0; i < BURST; i++) {
+        enqueue(c);
     }
+    *enqueued_ns = timing_now() - start;
+    wait_for_all(c);
+    return timing_now() - start;
+}
+
+static double median_of(int64_t *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return (double)values[count / 2] / BURST / 1e3;
+}
+
+/* Bursts of a plan and of CLBlast in turn. */
+static void measure_bursts(int32_t place, product *c, const char *library, int rounds) {
+    enum { MOST = 101 };
+    int64_t all[2][MOST], enqueued[2][MOST];
+    rounds = rounds < MOST ? rounds : MOST;
+    c->size = SMALL;
+    if (!prepare(place, c, library)) {
+        printf("%s: %s\n", library, bp_last_error());
+        return;
+    }
+    for (int i = -1; i < rounds; i++) { /* the first round is not counted */
+        const int at = i < 0 ? 0 : i;
+        all[0][at] = burst(c, enqueue_own, &enqueued[0][at]);
+        all[1][at] = burst(c, enqueue_clblast, &enqueued[1][at]);
+    }
+    const double own = median_of(all[0], rounds), other = median_of(all[1], rounds);
+    printf("%d products of %d: plan of %s %.2f us each (%.2f to enqueue), CLBlast %.2f (%.2f): %.2f times as long\n",
+           BURST, SMALL, library, own, median_of(enqueued[0], rounds), other, median_of(enqueued[1], rounds),
+           own / other);
+    bp_plan_release(c->plan);
+    drop(c);
 }
 
 int main(int count, char **arguments) {
@@ -108,7 +182,7 @@ int main(int count, char **arguments) {
     int32_t place;
     char *end;
     bp_device_info device = {.struct_size = sizeof device};
-    contest c = {0};
+    product c = {0};
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--rounds") == 0 && i + 1 < count) {
             rounds = timing_number(arguments[++i], &end);
@@ -131,6 +205,10 @@ int main(int count, char **arguments) {
     for (int i = 0; i < size_count; i++) {
         c.size = sizes[i] > 0 ? (size_t)sizes[i] : 1;
         measure(place, &c, rounds);
+    }
+    if (c.sgemm) {
+        measure_bursts(place, &c, "opencl", rounds);
+        measure_bursts(place, &c, "clblast", rounds);
     }
     bp_queue_release(c.queue);
     return 0;

@@ -23,6 +23,7 @@
  *   rnn.h       recurrent layers and their gradients
  *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   reduce.h    sums, means, extremes; softmax and its gradients
+ *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -54,6 +55,7 @@
 #include "backplane/rnn.h"
 #include "backplane/elementwise.h"
 #include "backplane/reduce.h"
+#include "backplane/random.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

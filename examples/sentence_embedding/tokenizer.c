@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uchar.h>
+#include <wchar.h>
 
 /* A row of the table tokenizer.rules: what a character becomes, in UTF-8. Those after the table stay as they are. */
 typedef struct rule {
@@ -31,7 +31,7 @@ void tokenizer_open(const weights *file) {
     rules = view.tensor.data;
     weights_find(file, &view, BP_U8, (int64_t[]){PIECES, sizeof(piece), 0}, "tokenizer.pieces");
     pieces = view.tensor.data;
-    if (!setlocale(LC_CTYPE, "C.UTF-8")) { /* for mbrtoc32() */
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) { /* for mbrtowc() */
         stop("the C library has no locale C.UTF-8");
     }
 }
@@ -104,15 +104,15 @@ int tokenizer_run(const char *text, size_t size, int32_t *ids, int most) {
     mbstate_t state = {0};
     ids[0] = special("[CLS]");
     for (size_t at = 0, bytes; at < size; at += bytes) {
-        char32_t c;
-        bytes = mbrtoc32(&c, text + at, size - at, &state);
+        wchar_t c;
+        bytes = mbrtowc(&c, text + at, size - at, &state);
         if (bytes > 4) {
             return -1;
         }
         bytes += c == 0;
         rule same = {.kind = PART_OF_WORD, .size = (unsigned char)bytes, .characters = 1};
         memcpy(same.text, text + at, bytes);
-        add_character(&w, c < RULES ? &rules[c] : &same);
+        add_character(&w, (size_t)c < RULES ? &rules[c] : &same);
     }
     end_word(&w);
     ids[w.count++] = special("[SEP]");

@@ -26,6 +26,7 @@ extern "C" {
 #define BP_LIB_BUILTIN 64u /* a provider that is part of Backplane; has no file */
 #define BP_LIB_GPU 128u    /* computes on a GPU: needs a device and its driver */
 #define BP_LIB_SMM 256u    /* kernels for small matrix products, generated at run time */
+#define BP_LIB_OPENCL 512u /* matrix products on OpenCL devices */
 
 typedef enum bp_library_state {
     BP_LIBRARY_OK,        /* probed, usable */

@@ -2,7 +2,7 @@
  *
  * A runtime owns a device's memory, queues and events. Providers do the mathematics on it: a provider names the
  * runtimes that it works on in bp_provider.runtimes. A runtime is one constant bp_runtime. A module exports its
- * runtimes as `bp_runtime_entries`, beside its providers. Rules:
+ * runtimes as `bp_runtime_entries`, next to its providers. Rules:
  *   - The host checks `abi` as for providers. Structs only grow at their end.
  *   - Functions return a bp_status and set the message with host->fail(). They do not print, abort or exit.
  *   - Every function may be called by several threads at once, except device_close, queue_close and release of one
@@ -67,9 +67,9 @@ typedef struct bp_runtime {
     void *(*queue_native)(void *queue);
 
     /* Commands: enqueue, hand them to the device, and set *event to a reference that the host releases.
-     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be of
-     * another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the device;
-     * the host then waits in the calling thread. */
+     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be
+     * of another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the
+     * device; the host then waits in the calling thread. */
     bp_status (*copy)(void *queue, const bp_transfer *transfer, void **event);
     bp_status (*wait)(void *queue, int count, void *const *events, void **event);
     /* Maps bytes of a block; both are NULL if the runtime cannot. The call waits for the queue's earlier commands. */

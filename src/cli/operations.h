@@ -83,7 +83,8 @@ typedef struct cli_job {
     const cli_args *args;
     const cli_operation *operation;
     bool dry;        /* explain: arrays have no data */
-    DLDevice device; /* of the arrays, if dry */
+    DLDevice device; /* of the arrays, or where the operation is to run on copies; zeros: the host */
+    DLTensor *seed;  /* of random numbers, which is an array without a file; NULL: there is none */
     bp_options *options;
     const char *expression; /* NULL for operations that take none */
     int first;              /* index of the first operand that is an array */
@@ -277,6 +278,12 @@ int job_prepare(cli_job *job);
 
 /* Fills the results with NaN, and integers with -1, so that an unwritten element is an error. */
 void job_fill_nan(cli_job *job);
+
+/* Replaces the arrays of a prepared job by copies on job->device, and back: results with what the operation wrote, if
+ * it has succeeded. Call the second function also if the first one fails. (job_device.c) */
+typedef struct job_moved job_moved;
+bp_status job_move(cli_job *job, job_moved **made);
+bp_status job_move_back(const cli_job *job, job_moved *from, bool succeeded);
 
 void job_free(cli_job *job);
 

@@ -46,7 +46,10 @@ bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device)
 static void note_failure(bp_queue *queue, const bp__command *command) {
     bp__failure *failure = &queue->failure;
     int lost = 0;
-    const char *name = runtime_of(command)->error_name(command->code, &lost);
+    /* A command without an error of its own was given up, because the device is lost. */
+    const bool given_up = command->code == 0 && bp__device_is(queue->device, BP_DEVICE_LOST);
+    const char *name = given_up ? atomic_load_explicit(&queue->device->reason, memory_order_relaxed)
+                                : runtime_of(command)->error_name(command->code, &lost);
     name = name ? name : "unknown error";
     if (lost) {
         bp__device_lose(queue->device, name);
@@ -90,6 +93,7 @@ void bp__commands_look(bp_queue *queue) {
         first->state = runtime->event_state(first->event, &first->code);
         if (first->state == BP_EVENT_PENDING && bp__device_is(queue->device, BP_DEVICE_LOST)) {
             first->state = BP_EVENT_FAILED; /* it may never end */
+            first->code = 0;
         }
         if (first->state == BP_EVENT_PENDING) {
             break;

@@ -94,7 +94,7 @@ struct bp__device {
     pthread_mutex_t wrapping; /* held while a queue of the program is wrapped; before `mutex` */
     pthread_mutex_t mutex;
     bp__pool pool;
-    bp_queue *queues;    /* open ones, also those that nobody holds and that still have work */
+    bp_queue *queues;    /* open ones, also those that are held no more and still have work */
     bp__failure failure; /* of queues that were closed */
 };
 
@@ -207,7 +207,7 @@ bp_status bp__queue_usable(const bp_queue *queue);
 bp_status bp__queue_finish(bp_queue *queue);
 /* Waits for the commands that all queues of the device have. Failures stay with the queues. */
 bp_status bp__device_quiesce(bp__device *device);
-/* Closes queues that nobody holds and whose work has ended. The caller holds the device's mutex. */
+/* Closes queues that are held no more and whose work has ended. The caller holds the device's mutex. */
 void bp__queues_sweep(bp__device *device);
 /* Examines the commands of all queues, and returns the serial of the oldest one that has not ended, but for those of
  * `except`. The caller holds the device's mutex. */

@@ -5,7 +5,7 @@ int64_t bp__devices_held(void) {
     return atomic_load_explicit(&bp__device_objects, memory_order_relaxed);
 }
 
-/* Nobody holds the queues any more; the work that they still have is awaited, because its memory is freed. */
+/* The queues are held no more; the work that they still have is awaited, because its memory is freed. */
 static void finish(bp__device *device) {
     bp__held_error held;
     if (!atomic_load_explicit(&device->handle, memory_order_relaxed) || bp__device_is(device, BP_DEVICE_FORKED)) {

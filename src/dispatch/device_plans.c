@@ -109,6 +109,10 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
     return BP_OK;
 }
 
+const bp_prepared *bp__plan_inner(const bp_plan *plan) {
+    return plan->problem.place != 0 ? ((const on_device *)plan->prepared)->inner : plan->prepared;
+}
+
 /* ---- Runs on the host, on copies ---- */
 
 #define NS_PER_BYTE 0.1 /* of a copy, if the device's bandwidth is unknown */
@@ -140,6 +144,7 @@ typedef struct transferred {
     bp_prepared *inner;
     int32_t place;
     int inputs, count;
+    int first; /* operands before this one are in host memory already */
 } transferred;
 
 /* A block of device memory that holds operands, and its copy. */
@@ -161,7 +166,7 @@ static staged *find(staged *list, int count, const void *block) {
 /* Copies the whole blocks of all operands to the host: the problem has strides, and operands may share a block. */
 static bp_status read_blocks(const transferred *t, bp_queue *queue, const bp_operand *operands, staged *list,
                              int *count) {
-    for (int i = 0; i < t->count; i++) {
+    for (int i = t->first; i < t->count; i++) {
         staged *s = operands[i].base ? find(list, *count, operands[i].base) : NULL;
         if (!operands[i].base || s) {
             if (s) {
@@ -187,8 +192,8 @@ static bp_status run_on_copies(const transferred *t, bp_queue *queue, const bp_o
     bp_operand local[BP__MOST_OPERANDS] = {{0}};
     BP__TRY(read_blocks(t, queue, operands, list, count));
     for (int i = 0; i < t->count; i++) {
-        const staged *s = operands[i].base ? find(list, *count, operands[i].base) : NULL;
-        local[i] = s ? (bp_operand){s->copy, operands[i].offset} : (bp_operand){0};
+        const staged *s = i >= t->first && operands[i].base ? find(list, *count, operands[i].base) : NULL;
+        local[i] = i < t->first ? operands[i] : s ? (bp_operand){s->copy, operands[i].offset} : (bp_operand){0};
     }
     bp_exec host = {.struct_size = sizeof host, .scalars = exec->scalars, .workspace_size = t->inner->workspace};
     if (host.workspace_size > 0) {
@@ -244,6 +249,7 @@ bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner,
     t->place = problem->place;
     t->inputs = inputs_of((bp_op)problem->op);
     t->count = bp__operand_count((bp_op)problem->op);
+    t->first = problem->op == BP_OP_RANDOM; /* the seed */
     *prepared = &t->base;
     return BP_OK;
 }

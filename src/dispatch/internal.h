@@ -137,7 +137,8 @@ typedef struct bp__family {
 #define BP__FAMILY_MAP(X)                                                                                              \
     X(gemm)                                                                                                            \
     X(fft)                                                                                                             \
-    X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm)
+    X(linalg)                                                                                                          \
+    X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -298,6 +299,8 @@ void bp__policy_on_device(bp_policy *policy); /* switches off what works on the 
  * success. */
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
+/* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
+const bp_prepared *bp__plan_inner(const bp_plan *plan);
 bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
 /* Adds to the accepted offers of the host what copies take, and to the decision why no candidate of the device runs. */
 void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why);

@@ -13,7 +13,7 @@ extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, 
 extern const bp_provider bp_provider_fftw;
 #endif
 #ifdef BP_BUILTIN_OPENCL
-extern const bp_provider bp_provider_opencl;
+extern const bp_provider bp_provider_opencl, bp_provider_clblast;
 #endif
 
 const bp_provider *const bp__builtin_providers[] = {
@@ -30,6 +30,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_OPENCL
     &bp_provider_opencl,
+    &bp_provider_clblast,
 #endif
     NULL,
 };

@@ -115,7 +115,7 @@ static bp_status describe(void *state, int index, bp_device_info *info) {
     }
     snprintf(names[index % 8], sizeof names[0], "Fake \\device\nnumber %d", index + fake_control.changed);
     info->name = names[index % 8];
-    info->vendor = "Nobody";
+    info->vendor = "No vendor";
     info->driver = "1.0";
     info->version = "3.0";
     info->extensions = extensions;

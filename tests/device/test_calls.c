@@ -158,6 +158,17 @@ static void a_contraction_of_several_parts_runs_on_the_device(void **state) {
     assert_ok(bp_einsum("ij,jk,kl->li", 3, operands, &m.on_c->dl_tensor));
     get(m.on_c, m.got);
     multiply(m.c, m.a, want);
+    bp_plan *plan;
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    const bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = "ij,jk,kl->li", .count = 3, .operands = operands};
+    assert_ok(bp_einsum_plan(&plan, NULL, &call, NULL));
+    assert_ok(bp_einsum_plan_output(plan, &dtype, &ndim, shape, strides));
+    assert_true(dtype == BP_F64 && ndim == 2 && shape[0] == N && shape[1] == N);
+    assert_non_null(bp_einsum_plan_path(plan));
+    bp_plan_release(plan);
     for (int i = 0; i < N; i++) {
         for (int l = 0; l < N; l++) {
             assert_true(fabs(m.got[l * N + i] - want[i * N + l]) <= 1e-10);

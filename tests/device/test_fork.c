@@ -136,7 +136,7 @@ static void test_child_gets_errors(void **state) {
 }
 
 /* The parent has listed devices, but opened none: the child may. */
-static int use_anew(void *unused) {
+static int use_after_list(void *unused) {
     (void)unused;
     bp_queue *queue;
     int32_t place;
@@ -154,7 +154,7 @@ static void test_child_of_a_parent_that_only_lists(void **state) {
     restart_devices();
     assert_int_equal(place_of("fake:1"), kDLVulkan << 16 | 1);
     if (threads_after_fork()) {
-        in_child(use_anew, NULL);
+        in_child(use_after_list, NULL);
     }
     held h = hold();
     release(&h);

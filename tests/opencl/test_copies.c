@@ -53,7 +53,7 @@ static bool make_random(bp_transfer *transfer) {
     bool fits = make_side(transfer, transfer->dst_stride, &transfer->dst.offset, align) &&
                 make_side(transfer, transfer->src_stride, &transfer->src.offset, align);
     for (int i = 0; i < transfer->ndim; i++) {
-        if (between(0, 8) == 0) { /* a broadcast source: later dimensions still have room */
+        if (between(0, 8) == 0) { /* a broadcast source: later dimensions still have space */
             transfer->src_stride[i] = 0;
         }
     }

@@ -2,9 +2,15 @@
 if(TARGET test_opencl_ops_elementwise)
     target_sources(test_opencl_ops_elementwise PRIVATE elementwise/support_elements.c)
 endif()
-# So are the cases and references of attention.
+# So are the cases and references of attention, convolutions and transforms.
 if(TARGET test_opencl_ops_attention)
     target_sources(test_opencl_ops_attention PRIVATE attention/support_cases.c attention/support_reference.c)
+endif()
+if(TARGET test_opencl_ops_conv)
+    target_sources(test_opencl_ops_conv PRIVATE conv/support_cases.c conv/support_bounds.c)
+endif()
+if(TARGET test_opencl_ops_fft)
+    target_sources(test_opencl_ops_fft PRIVATE ops/support_reference.c ops/support_transforms.c)
 endif()
 
 # Each program also runs as if the device were no processor, because work is divided otherwise then.

@@ -123,7 +123,7 @@ bp_status bp__program_make(bp__program **program, bp_contraction_path *path, con
 }
 
 const bp__program *bp__program_of(const bp_plan *plan) {
-    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)plan->prepared : NULL;
+    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)bp__plan_inner(plan) : NULL;
 }
 
 const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan) {

@@ -1,4 +1,4 @@
-/* bridge.c - completes user events when events of other contexts end.
+/* bridge.c - completes user events when other events end.
  *
  * OpenCL lets a queue wait only for events of its own context, so an event of another one is represented by a user
  * event. A thread of the runtime asks for the states of the foreign events. Callbacks of events would need no thread,
@@ -12,7 +12,9 @@
 typedef struct pair {
     struct pair *next;
     cl_event foreign, user;
-    int64_t since; /* when it was added, in ns */
+    int64_t since;                  /* when it was added, in ns */
+    cl_int (*judge)(void *context); /* NULL: the foreign event alone counts */
+    void *context;
 } pair;
 
 struct bp__cl_bridge {
@@ -28,9 +30,11 @@ struct bp__cl_bridge {
 /* ---- One pair ---- */
 
 static void end_pair(bp__cl_bridge *bridge, pair *one, int64_t code) {
-    bridge->cl->SetUserEventStatus(one->user, code < 0 ? (cl_int)code : BP__CL_COMPLETE);
+    const cl_int outcome = code < 0 ? (cl_int)code : one->judge ? one->judge(one->context) : BP__CL_COMPLETE;
+    bridge->cl->SetUserEventStatus(one->user, outcome);
     bridge->cl->ReleaseEvent(one->user);
     bridge->cl->ReleaseEvent(one->foreign);
+    bridge->host->release(one->context);
     bridge->host->release(one);
 }
 
@@ -119,11 +123,16 @@ bp_status bp__cl_bridge_new(const bp_host *host, const bp__cl_api *cl, bp__cl_br
 }
 
 bp_status bp__cl_bridge_add(bp__cl_bridge *bridge, cl_event foreign, cl_event user) {
+    return bp__cl_bridge_judge(bridge, foreign, user, NULL, NULL);
+}
+
+bp_status bp__cl_bridge_judge(bp__cl_bridge *bridge, cl_event foreign, cl_event user, cl_int (*judge)(void *context),
+                              void *context) {
     pair *one = bridge->host->allocate(sizeof *one);
     if (!one) {
         return bridge->host->fail(BP_E_NO_MEMORY, "opencl: no memory for the link between two events");
     }
-    *one = (pair){.foreign = foreign, .user = user, .since = bp__cl_now()};
+    *one = (pair){.foreign = foreign, .user = user, .since = bp__cl_now(), .judge = judge, .context = context};
     pthread_mutex_lock(&bridge->mutex);
     bp_status status = start(bridge);
     if (status == BP_OK) {
@@ -162,6 +171,7 @@ void bp__cl_bridge_forget(bp__cl_bridge *bridge) {
     while (bridge->pairs) {
         pair *one = bridge->pairs;
         bridge->pairs = one->next;
+        bridge->host->release(one->context);
         bridge->host->release(one);
     }
     bridge->host->release(bridge);

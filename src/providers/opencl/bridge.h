@@ -1,4 +1,4 @@
-/* bridge.h - declares the link between the events of two contexts. */
+/* bridge.h - declares the link between an event and a user event. */
 #ifndef BP_PROVIDERS_OPENCL_BRIDGE_H
 #define BP_PROVIDERS_OPENCL_BRIDGE_H
 
@@ -17,5 +17,11 @@ void bp__cl_bridge_forget(bp__cl_bridge *bridge);
 /* Completes the user event when the foreign one ends, or fails it with the same error. Both get references of their
  * own. Errors: BP_E_NO_MEMORY, BP_E_SYSTEM. */
 bp_status bp__cl_bridge_add(bp__cl_bridge *bridge, cl_event foreign, cl_event user);
+
+/* As above, but if the foreign event has not failed, the user event gets the result of judge(context): 0 completes it,
+ * a negative number is its error. `context` is memory of the host, which is released afterwards; after a failure it is
+ * still the caller's. */
+bp_status bp__cl_bridge_judge(bp__cl_bridge *bridge, cl_event foreign, cl_event user, cl_int (*judge)(void *context),
+                              void *context);
 
 #endif

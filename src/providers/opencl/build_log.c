@@ -16,8 +16,8 @@ static size_t path_length(const char *log, const char *at) {
 
 /* Adds a piece, as far as it fits. */
 static void add(char *text, size_t size, const char *piece) {
-    size_t length = strlen(text), room = size - 1 - length, more = strlen(piece);
-    more = more < room ? more : room;
+    size_t length = strlen(text), left = size - 1 - length, more = strlen(piece);
+    more = more < left ? more : left;
     memcpy(text + length, piece, more);
     text[length + more] = '\0';
 }

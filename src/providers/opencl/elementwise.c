@@ -168,7 +168,7 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
 }
 
 static bp_status add_function(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
-                              const bp__cl_dims *dims) {
+                              const bp__cl_dims *dims, const int *operand) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     bp__cl_element_walk layout;
     bp__cl_step step = {.kernel = converts(problem)            ? "convert_all"
@@ -178,10 +178,17 @@ static bp_status add_function(bp__cl_device *device, const bp_problem *problem, 
     bp__cl_element_layout(&layout, dims);
     bp__cl_spread(&step, &device->facts, layout.total, 1, &layout.run);
     for (int i = 0; i < dims->operands; i++) {
-        bp__cl_operand(&step, i, bp__cl_bytes(p->type[i]));
+        bp__cl_operand(&step, operand[i], bp__cl_bytes(p->type[i]));
     }
     bp__cl_value(&step, &layout, sizeof layout);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
+bp_status bp__cl_unary_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, uint32_t dtype,
+                            uint32_t kind, int operand) {
+    const bp_problem problem = {
+        .op = BP_OP_UNARY, .dtype = dtype, .of.elementwise = {.kind = kind, .type = {dtype, dtype}}};
+    return add_function(device, &problem, plan, dims, (const int[]){operand, operand});
 }
 
 /* ---- The family ---- */
@@ -233,7 +240,7 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         status = takes ? bp__cl_take_steps(device, problem, steps, &dims)
                  : is_plain_copy(problem)
                      ? bp__cl_copy_step(device, steps, &dims, bp__cl_bytes(problem->dtype), (const int[]){0, 1})
-                     : add_function(device, problem, steps, &dims);
+                     : add_function(device, problem, steps, &dims, (const int[]){0, 1, 2});
     }
     status = bp__cl_plan_finish(status, steps, prepared);
     return status == BP_OK && takes && dims.total > 0 ? bp__cl_report_flag(device, *prepared, prepared) : status;

@@ -23,6 +23,10 @@ bp_status bp__cl_copy_program(bp__cl_device *device, size_t element, bp__cl_prog
 bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, size_t element,
                            const int operand[2]);
 
+/* Adds a function of single floating elements to a plan, in place: both operands of `dims` have the same strides. */
+bp_status bp__cl_unary_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, uint32_t dtype,
+                            uint32_t kind, int operand);
+
 /* ---- Elements at given indices (take.c) ---- */
 
 enum { BP__CL_FLAG_BYTES = 64 }; /* workspace: an int that is not 0 if an index is out of range */

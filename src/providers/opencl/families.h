@@ -115,7 +115,7 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 /* How a walk may be divided. */
 typedef struct bp__cl_walk_limits {
     int lanes;       /* of a tile on processors */
-    int most_parts;  /* of a result */
+    int most_parts;  /* of a result; more on devices with many units, if it is long */
     int64_t least;   /* elements of a part, at least */
     int64_t longest; /* elements that one part may have */
 } bp__cl_walk_limits;

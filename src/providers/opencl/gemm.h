@@ -45,6 +45,22 @@ bp_status bp__cl_panels_steps(bp__cl_device *device, const bp__cl_gemm_job *job,
 bool bp__cl_tiles_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut);
 bp_status bp__cl_tiles_steps(bp__cl_device *device, const bp__cl_gemm_job *job, bp__cl_plan *plan);
 
+/* Parts of both, for other operations that multiply matrices. Set the tile; add the options; set a step that multiplies
+ * `items` items of a slab, where C is operand `c`. Panels of A begin at byte 0 of the workspace, those of B at
+ * cut->a_bytes; for tiles, the caller has added A and B as the first arguments. `flags` must live until the step is
+ * added. */
+typedef struct bp__cl_panels_flags {
+    cl_int group, same_a, same_b;
+} bp__cl_panels_flags;
+void bp__cl_panels_tile(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut);
+void bp__cl_panels_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut);
+void bp__cl_panels_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
+                            const bp_device_info *facts, const bp__cl_product *slab, int64_t items, int c,
+                            bp__cl_panels_flags *flags);
+void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut);
+void bp__cl_tiles_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
+                           const bp__cl_product *slab, int64_t items, int c);
+
 /* Adds the options of a job's types. */
 void bp__cl_gemm_options(bp__cl_options *options, const bp__cl_gemm_job *job);
 

@@ -15,18 +15,22 @@ static int64_t slab_of(int64_t size, int64_t side, int64_t depth, int64_t budget
     return bp__cl_least(bp__cl_most(fitting, side), bp__cl_divide_up(bp__cl_most(size, 1), side) * side);
 }
 
+void bp__cl_panels_tile(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
+    const int64_t bytes = facts->vector_bytes >= 16 ? bp__cl_least(facts->vector_bytes, 64) : 16;
+    *cut = (bp__cl_gemm_cut){.rows = ROWS};
+    cut->width = (int)bp__cl_most(bytes / job->real, 2);
+    cut->vectors = job->complex ? 1 : VECTORS;
+    cut->columns = cut->width * cut->vectors;
+}
+
 bool bp__cl_panels_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
     const bp__cl_product *p = &job->product;
-    const int64_t bytes = facts->vector_bytes >= 16 ? bp__cl_least(facts->vector_bytes, 64) : 16;
     const double depth = (double)p->k * (double)job->number;
     const double larger = depth * (double)bp__cl_most(p->m, p->n), most = (double)facts->largest / 4;
     if (depth * 64 > most) {
         return false;
     }
-    *cut = (bp__cl_gemm_cut){.rows = ROWS};
-    cut->width = (int)bp__cl_most(bytes / job->real, 2);
-    cut->vectors = job->complex ? 1 : VECTORS;
-    cut->columns = cut->width * cut->vectors;
+    bp__cl_panels_tile(job, facts, cut);
     const double wanted = larger / 16 > (double)SLAB ? larger / 16 : (double)SLAB;
     const int64_t budget = (int64_t)(wanted < most ? wanted : most), line = p->k * job->number;
     cut->slab_rows = slab_of(p->m, cut->rows, line, budget);
@@ -70,32 +74,42 @@ static bp_status add_pack(const panels *s, int operand) {
 }
 
 /* A work item takes several tiles, if there are enough for all cores. */
-static int32_t group_of(const panels *s, int64_t rows, int64_t columns) {
-    const double work = 2.0 * (double)(s->cut.rows * s->cut.columns * s->job->product.k);
-    const int64_t wanted = (int64_t)(200000 / (work + 1)) + 1, units = s->device->facts.units;
-    const int64_t most = rows * columns * s->items / (8 * bp__cl_most(units, 1));
+static int32_t group_of(const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut, const bp_device_info *facts,
+                        int64_t tiles, int64_t rows) {
+    const double work = 2.0 * (double)(cut->rows * cut->columns * job->product.k);
+    const int64_t wanted = (int64_t)(200000 / (work + 1)) + 1, units = facts->units;
+    const int64_t most = tiles / (8 * bp__cl_most(units, 1));
     return (int32_t)bp__cl_most(bp__cl_least(bp__cl_least(wanted, most), rows), 1);
 }
 
+void bp__cl_panels_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
+                            const bp_device_info *facts, const bp__cl_product *slab, int64_t items, int c,
+                            bp__cl_panels_flags *flags) {
+    const int64_t rows = bp__cl_divide_up(slab->rows, cut->rows),
+                  columns = bp__cl_divide_up(slab->columns, cut->columns);
+    *flags = (bp__cl_panels_flags){
+        .group = group_of(job, cut, facts, rows * columns * items, rows), .same_a = job->same_a, .same_b = job->same_b};
+    step->kernel = "multiply_panels";
+    step->dimensions = 3;
+    step->global[0] = (size_t)bp__cl_divide_up(rows, flags->group);
+    step->global[1] = (size_t)columns;
+    step->global[2] = (size_t)items;
+    step->local[0] = step->local[1] = step->local[2] = 1;
+    bp__cl_workspace(step, 0, (size_t)job->real);
+    bp__cl_workspace(step, cut->a_bytes, (size_t)job->real);
+    bp__cl_operand(step, c, bp__cl_bytes(job->type[2]));
+    bp__cl_value(step, slab, sizeof *slab);
+    bp__cl_value(step, &flags->group, sizeof flags->group);
+    bp__cl_value(step, &flags->same_a, sizeof flags->same_a);
+    bp__cl_value(step, &flags->same_b, sizeof flags->same_b);
+    bp__cl_scalar(step, 0, (bp_dtype)(job->integer ? BP_F32 : job->type[2]));
+    bp__cl_scalar(step, 1, (bp_dtype)(job->integer ? BP_F32 : job->type[2]));
+}
+
 static bp_status add_multiply(const panels *s) {
-    const bp__cl_gemm_job *job = s->job;
-    const int64_t rows = bp__cl_divide_up(s->slab.rows, s->cut.rows),
-                  columns = bp__cl_divide_up(s->slab.columns, s->cut.columns);
-    const cl_int group = group_of(s, rows, columns), same_a = job->same_a, same_b = job->same_b;
-    bp__cl_step step = {.program = s->program,
-                        .kernel = "multiply_panels",
-                        .dimensions = 3,
-                        .global = {(size_t)bp__cl_divide_up(rows, group), (size_t)columns, (size_t)s->items},
-                        .local = {1, 1, 1}};
-    bp__cl_workspace(&step, 0, (size_t)job->real);
-    bp__cl_workspace(&step, s->cut.a_bytes, (size_t)job->real);
-    bp__cl_operand(&step, 2, bp__cl_bytes(job->type[2]));
-    bp__cl_value(&step, &s->slab, sizeof s->slab);
-    bp__cl_value(&step, &group, sizeof group);
-    bp__cl_value(&step, &same_a, sizeof same_a);
-    bp__cl_value(&step, &same_b, sizeof same_b);
-    bp__cl_scalar(&step, 0, (bp_dtype)(job->integer ? BP_F32 : job->type[2]));
-    bp__cl_scalar(&step, 1, (bp_dtype)(job->integer ? BP_F32 : job->type[2]));
+    bp__cl_step step = {.program = s->program};
+    bp__cl_panels_flags flags;
+    bp__cl_panels_multiply(&step, s->job, &s->cut, &s->device->facts, &s->slab, s->items, 2, &flags);
     return bp__cl_plan_add(s->plan, &step);
 }
 
@@ -117,15 +131,19 @@ static bp_status add_items(panels *s) {
     return status;
 }
 
+void bp__cl_panels_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut) {
+    const bool stores = !job->complex && bp__cl_bytes(job->type[2]) == (size_t)job->real; /* without conversion */
+    bp__cl_gemm_options(options, job);
+    bp__cl_options_add(options, " -DPANELS -DROWS=%d -DWIDTH=%d -DVECTORS=%d%s", ROWS, cut->width, cut->vectors,
+                       stores ? " -DSTORES_VECTORS" : "");
+}
+
 bp_status bp__cl_panels_steps(bp__cl_device *device, const bp__cl_gemm_job *job, bp__cl_plan *plan) {
     panels s = {.device = device, .job = job, .plan = plan, .slab = job->product};
     bp__cl_options options;
     bp__cl_panels_cut(job, &device->facts, &s.cut);
     bp__cl_options_begin(&options, device);
-    bp__cl_gemm_options(&options, job);
-    const bool stores = !job->complex && bp__cl_bytes(job->type[2]) == (size_t)job->real; /* without conversion */
-    bp__cl_options_add(&options, " -DPANELS -DROWS=%d -DWIDTH=%d -DVECTORS=%d%s", ROWS, s.cut.width, s.cut.vectors,
-                       stores ? " -DSTORES_VECTORS" : "");
+    bp__cl_panels_options(&options, job, &s.cut);
     bp_status status = bp__cl_program_get(device, bp__cl_source_gemm, options.text, &s.program);
     for (int64_t item = 0; item < job->batch && status == BP_OK; item += s.cut.slab_items) {
         s.slab.first_item = item;

@@ -32,7 +32,10 @@ typedef enum bp__cl_argument_kind {
     BP__CL_VALUE,     /* one kernel argument: `size` bytes that the plan has copied. A struct is passed by value */
     BP__CL_SCALAR, /* one kernel argument: alpha (index 0) or beta (1) of a gemm, as the scalar type `dtype`: float for
                     * F16, F32; double; float2 and double2 for complex types */
-    BP__CL_LOCAL   /* one kernel argument: `size` bytes of local memory */
+    BP__CL_CONSTANT, /* two kernel arguments: `__global const T *base, ulong first`: `size` bytes that the plan has
+                      * copied to the device; first is 0 */
+    BP__CL_LOCAL,    /* one kernel argument: `size` bytes of local memory */
+    BP__CL_HOST /* one kernel argument: `size` bytes at operand `index`, which is in host memory, read in each run */
 } bp__cl_argument_kind;
 
 typedef struct bp__cl_argument {
@@ -41,7 +44,8 @@ typedef struct bp__cl_argument {
     uint32_t unit;
     bp_dtype dtype;
     size_t offset, size;
-    const void *value; /* of BP__CL_VALUE: read by bp__cl_plan_add() only */
+    const void *value; /* of BP__CL_VALUE, BP__CL_CONSTANT: read by bp__cl_plan_add() only */
+    cl_mem memory;     /* of BP__CL_CONSTANT: set by bp__cl_plan_add() */
 } bp__cl_argument;
 
 #define BP__CL_ARGUMENTS_MOST 24
@@ -81,6 +85,12 @@ static inline void bp__cl_value(bp__cl_step *step, const void *value, size_t siz
 static inline void bp__cl_scalar(bp__cl_step *step, int index, bp_dtype dtype) {
     step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_SCALAR, .index = index, .dtype = dtype};
 }
+static inline void bp__cl_host_bytes(bp__cl_step *step, int index, size_t size) {
+    step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_HOST, .index = index, .size = size};
+}
+static inline void bp__cl_constant(bp__cl_step *step, const void *value, size_t size) {
+    step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_CONSTANT, .value = value, .size = size};
+}
 static inline void bp__cl_local(bp__cl_step *step, size_t size) {
     step->argument[step->argument_count++] = (bp__cl_argument){.kind = BP__CL_LOCAL, .size = size};
 }
@@ -96,6 +106,6 @@ typedef struct bp__cl_family {
 } bp__cl_family;
 
 extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_reduce, bp__cl_layer_norm,
-    bp__cl_norm, bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft;
+    bp__cl_norm, bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft, bp__cl_random;
 
 #endif

@@ -31,6 +31,20 @@ static bp_status fail_kernel(const bp__cl_device *device, const bp__cl_step *ste
     return bp__cl_fail(device->host, code, what);
 }
 
+/* Whether it is two arguments of the kernel: memory and an offset. */
+static bool has_memory(bp__cl_argument_kind kind) {
+    return kind == BP__CL_OPERAND || kind == BP__CL_WORKSPACE || kind == BP__CL_CONSTANT;
+}
+
+/* The offset is a multiple of the unit, because operands are aligned to their elements. */
+static cl_int set_memory(const bp__cl_api *cl, cl_kernel kernel, cl_uint at, void *base, uint64_t bytes,
+                         uint32_t unit) {
+    cl_mem memory = base;
+    cl_ulong first = base ? bytes / unit : 0;
+    cl_int code = cl->SetKernelArg(kernel, at, sizeof memory, base ? &memory : NULL);
+    return code ? code : cl->SetKernelArg(kernel, at + 1, sizeof first, &first);
+}
+
 /* Sets the arguments that are the same in each run. */
 static bp_status set_constants(const bp__cl_device *device, const bp__cl_step *step, cl_kernel kernel) {
     cl_uint at = 0;
@@ -40,11 +54,13 @@ static bp_status set_constants(const bp__cl_device *device, const bp__cl_step *s
         if (argument->kind == BP__CL_VALUE || argument->kind == BP__CL_LOCAL) {
             const void *value = argument->kind == BP__CL_VALUE ? argument->value : NULL;
             code = device->cl->SetKernelArg(kernel, at, argument->size, value);
+        } else if (argument->kind == BP__CL_CONSTANT) {
+            code = set_memory(device->cl, kernel, at, argument->memory, 0, 1);
         }
         if (code != BP__CL_SUCCESS) {
             return fail_kernel(device, step, code, "clSetKernelArg");
         }
-        at += argument->kind == BP__CL_OPERAND || argument->kind == BP__CL_WORKSPACE ? 2 : 1;
+        at += has_memory(argument->kind) ? 2 : 1;
     }
     return BP_OK;
 }
@@ -115,15 +131,6 @@ static void give_lease(bp__cl_plan *plan, lease *one) {
 
 /* ---- Runs ---- */
 
-/* The offset is a multiple of the unit, because operands are aligned to their elements. */
-static cl_int set_memory(const bp__cl_api *cl, cl_kernel kernel, cl_uint at, void *base, uint64_t bytes,
-                         uint32_t unit) {
-    cl_mem memory = base;
-    cl_ulong first = base ? bytes / unit : 0;
-    cl_int code = cl->SetKernelArg(kernel, at, sizeof memory, base ? &memory : NULL);
-    return code ? code : cl->SetKernelArg(kernel, at + 1, sizeof first, &first);
-}
-
 static cl_int set_scalar(const bp__cl_api *cl, cl_kernel kernel, cl_uint at, const bp__cl_argument *argument,
                          const bp_scalar *scalars) {
     const bp_scalar value = scalars ? scalars[argument->index] : (bp_scalar){.re = argument->index == 0 ? 1 : 0};
@@ -156,9 +163,11 @@ static cl_int set_arguments(const bp__cl_api *cl, const bp__cl_step *step, cl_ke
             uint64_t bytes = exec->workspace.offset + argument->offset;
             code = set_memory(cl, kernel, at, exec->workspace.base, bytes, argument->unit);
             at += 2;
+        } else if (argument->kind == BP__CL_HOST) {
+            code = cl->SetKernelArg(kernel, at++, argument->size, bp_operand_address(&operands[argument->index]));
         } else {
             code = argument->kind == BP__CL_SCALAR ? set_scalar(cl, kernel, at, argument, exec->scalars) : code;
-            at++;
+            at += has_memory(argument->kind) ? 2 : 1;
         }
     }
     return code;
@@ -211,9 +220,12 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 
 /* ---- Making and freeing ---- */
 
-static void free_values(const bp_host *host, const bp__cl_step *step) {
+static void free_values(const bp__cl_device *device, const bp__cl_step *step) {
     for (int i = 0; i < step->argument_count; i++) {
-        host->release((void *)(uintptr_t)step->argument[i].value);
+        device->host->release((void *)(uintptr_t)step->argument[i].value);
+        if (step->argument[i].memory) {
+            device->cl->ReleaseMemObject(step->argument[i].memory);
+        }
     }
 }
 
@@ -223,7 +235,7 @@ void bp__cl_plan_free(bp__cl_plan *plan) {
         free_lease(plan, atomic_load_explicit(&plan->slots[i], memory_order_acquire));
     }
     for (int i = 0; i < plan->step_count; i++) {
-        free_values(host, &plan->steps[i]);
+        free_values(plan->device, &plan->steps[i]);
     }
     host->release(plan->steps);
     host->release(plan);
@@ -250,7 +262,7 @@ bp_prepared *bp__cl_plan_prepared(bp__cl_plan *plan) {
     return &plan->prepared;
 }
 
-/* Makes room for one more step. */
+/* Makes space for one more step. */
 static bool grow(bp__cl_plan *plan) {
     if (plan->step_count < plan->capacity) {
         return true;
@@ -270,23 +282,37 @@ static bool grow(bp__cl_plan *plan) {
     return true;
 }
 
-/* Replaces the values of a step with copies. */
-static bool copy_values(const bp_host *host, bp__cl_step *step) {
-    for (int i = 0; i < step->argument_count; i++) {
-        bp__cl_argument *argument = &step->argument[i];
-        const void *value = argument->kind == BP__CL_VALUE ? argument->value : NULL;
-        argument->value = NULL;
-        void *copy = value ? host->allocate(argument->size) : NULL;
-        if (value && !copy) {
-            step->argument_count = i; /* the rest still has the caller's values */
-            return false;
+/* Replaces a value with a copy: on the host, or of a constant on the device. */
+static bp_status copy_value(const bp__cl_device *device, bp__cl_argument *argument) {
+    enum { READ_ONLY_COPY = 4 | 32 }; /* CL_MEM_READ_ONLY, CL_MEM_COPY_HOST_PTR */
+    void *const value = (void *)(uintptr_t)argument->value;
+    cl_int code;
+    argument->value = NULL;
+    argument->memory = NULL;
+    if (argument->kind == BP__CL_CONSTANT) {
+        argument->memory = device->cl->CreateBuffer(device->context, READ_ONLY_COPY, argument->size, value, &code);
+        return argument->memory ? BP_OK : bp__cl_fail(device->host, code, "clCreateBuffer");
+    }
+    if (value) {
+        void *copy = device->host->allocate(argument->size);
+        if (!copy) {
+            return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a plan");
         }
-        if (value) {
-            memcpy(copy, value, argument->size);
-            argument->value = copy;
+        memcpy(copy, value, argument->size);
+        argument->value = copy;
+    }
+    return BP_OK;
+}
+
+static bp_status copy_values(const bp__cl_device *device, bp__cl_step *step) {
+    bp_status status = BP_OK;
+    for (int i = 0; i < step->argument_count; i++) {
+        status = copy_value(device, &step->argument[i]);
+        if (status != BP_OK) {
+            step->argument_count = i; /* the rest still has the caller's values */
         }
     }
-    return true;
+    return status;
 }
 
 /* Checks that the kernel can run in groups of this size on the device: registers and local memory limit them. */
@@ -318,13 +344,14 @@ static bp_status try_kernel(const bp__cl_device *device, const bp__cl_step *step
 }
 
 bp_status bp__cl_plan_add(bp__cl_plan *plan, const bp__cl_step *step) {
-    const bp_host *host = plan->device->host;
     bp__cl_step own = *step;
-    bool copied = copy_values(host, &own);
-    bp_status status = copied && grow(plan) ? try_kernel(plan->device, &own)
-                                            : host->fail(BP_E_NO_MEMORY, "opencl: no memory for a plan");
+    bp_status status = copy_values(plan->device, &own);
+    if (status == BP_OK) {
+        status = grow(plan) ? try_kernel(plan->device, &own)
+                            : plan->device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a plan");
+    }
     if (status != BP_OK) {
-        free_values(host, &own);
+        free_values(plan->device, &own);
         return status;
     }
     plan->steps[plan->step_count++] = own;

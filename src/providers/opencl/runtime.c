@@ -13,11 +13,11 @@ enum { PLATFORMS_MOST = 32, DEVICES_MOST = 256 };
 static void add_devices(bp__cl_state *state, cl_platform_id platform) {
     cl_device_id found[DEVICES_MOST];
     cl_uint count = 0;
-    cl_uint room = (cl_uint)(DEVICES_MOST - state->count);
-    if (room == 0 || state->cl->GetDeviceIDs(platform, BP__CL_DEVICE_TYPE_ALL, room, found, &count) != BP__CL_SUCCESS) {
+    cl_uint left = (cl_uint)(DEVICES_MOST - state->count);
+    if (left == 0 || state->cl->GetDeviceIDs(platform, BP__CL_DEVICE_TYPE_ALL, left, found, &count) != BP__CL_SUCCESS) {
         return;
     }
-    for (cl_uint i = 0; i < count && i < room; i++) {
+    for (cl_uint i = 0; i < count && i < left; i++) {
         state->entries[state->count++] = (bp__cl_entry){.platform = platform, .id = found[i]};
     }
 }

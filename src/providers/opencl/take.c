@@ -5,6 +5,9 @@
  * it is set, so that the error is reported as that of any other command. */
 #include "elementwise.h"
 
+#include "bridge.h"
+#include "runtime.h"
+
 #include <string.h>
 
 /* The struct `indices` in kernels/copies.cl. */
@@ -74,49 +77,48 @@ typedef struct reporting {
     bp_prepared *inner;
 } reporting;
 
-/* One run: the flag that is read, and the event that fails with it. */
+/* The flag of a run, on the host. */
 typedef struct report {
-    const bp__cl_device *device;
-    cl_event outcome;
     cl_int flag;
 } report;
 
-static void conclude(cl_event read, cl_int status, void *user) {
-    report *r = user;
-    const bp__cl_device *device = r->device;
-    (void)read;
-    device->cl->SetUserEventStatus(r->outcome, status < 0 ? status : r->flag ? BP__CL_INDEX_OUT_OF_RANGE : 0);
-    device->cl->ReleaseEvent(r->outcome);
-    device->host->release(r);
+static cl_int judge(void *context) {
+    return ((const report *)context)->flag ? BP__CL_INDEX_OUT_OF_RANGE : BP__CL_COMPLETE;
 }
 
-/* Enqueues the read of the flag. On success, conclude() owns the report; *outcome has a reference for the caller. */
-static cl_int read_flag(report *r, cl_command_queue queue, const bp_operand *workspace, cl_event *outcome) {
-    const bp__cl_api *cl = r->device->cl;
-    cl_event read;
+/* Links the end of the read to an event that fails with the flag. The report is the link's from then on. */
+static bp_status link_outcome(const bp__cl_device *device, cl_event read, report *r, cl_event *outcome) {
     cl_int code;
-    r->outcome = cl->CreateUserEvent(r->device->context, &code);
+    *outcome = device->cl->CreateUserEvent(device->context, &code);
     if (code != BP__CL_SUCCESS) {
-        return code;
+        return bp__cl_fail(device->host, code, "clCreateUserEvent");
     }
-    code = cl->EnqueueReadBuffer(queue, workspace->base, 0, (size_t)workspace->offset, sizeof r->flag, &r->flag, 0,
-                                 NULL, &read);
-    if (code == BP__CL_SUCCESS) {
-        *outcome = r->outcome;
-        cl->RetainEvent(r->outcome);
-        code = cl->SetEventCallback(read, BP__CL_COMPLETE, conclude, r);
-        if (code != BP__CL_SUCCESS) { /* the read must end before its target is released */
-            cl->WaitForEvents(1, &read);
-            cl->ReleaseEvent(r->outcome);
-        }
-        cl->ReleaseEvent(read);
+    const bp_status status = bp__cl_bridge_judge(device->state->bridge, read, *outcome, judge, r);
+    if (status != BP_OK) {
+        device->cl->SetUserEventStatus(*outcome, BP__CL_OUT_OF_RESOURCES);
+        device->cl->ReleaseEvent(*outcome);
     }
+    return status;
+}
+
+/* Enqueues the read of the flag. Takes the report, also if it fails: the read has ended then. */
+static bp_status read_flag(const bp__cl_device *device, cl_command_queue queue, const bp_operand *workspace, report *r,
+                           cl_event *outcome) {
+    cl_event read;
+    const cl_int code = device->cl->EnqueueReadBuffer(queue, workspace->base, 0, (size_t)workspace->offset,
+                                                      sizeof r->flag, &r->flag, 0, NULL, &read);
     if (code != BP__CL_SUCCESS) {
-        cl->SetUserEventStatus(r->outcome, code);
-        cl->ReleaseEvent(r->outcome);
-        return code;
+        device->host->release(r);
+        return bp__cl_fail(device->host, code, "clEnqueueReadBuffer");
     }
-    return cl->Flush(queue);
+    device->cl->Flush(queue);
+    const bp_status status = link_outcome(device, read, r, outcome);
+    if (status != BP_OK) {
+        device->cl->WaitForEvents(1, &read);
+        device->host->release(r);
+    }
+    device->cl->ReleaseEvent(read);
+    return status;
 }
 
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -128,18 +130,14 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     if (!r) {
         return host->fail(BP_E_NO_MEMORY, "opencl: no memory for the %zu bytes of a report", sizeof *r);
     }
-    *r = (report){.device = plan->device};
-    const bp_status status = plan->inner->enqueue(plan->inner, operands, exec);
+    r->flag = 0;
+    bp_status status = plan->inner->enqueue(plan->inner, operands, exec);
     if (status != BP_OK) {
         host->release(r);
         return status;
     }
-    const cl_int code = read_flag(r, queue->native, &exec->workspace, &outcome);
-    if (code != BP__CL_SUCCESS) {
-        host->release(r);
-        return bp__cl_fail(host, code, "read of the check of indices");
-    }
-    return host->enqueued(exec->queue, outcome);
+    status = read_flag(plan->device, queue->native, &exec->workspace, r, &outcome);
+    return status == BP_OK ? host->enqueued(exec->queue, outcome) : status;
 }
 
 static void destroy(bp_prepared *self) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_PARTS = 1024 }; /* of a result */
+
 int bp__cl_walk_lanes(const bp_device_info *facts, const bp__cl_walk_limits *limits) {
     return bp__cl_is_cpu(facts) ? limits->lanes : 1;
 }
@@ -41,7 +43,9 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 }
 
 static void divide_rows(bp__cl_walk *w, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
-    const int64_t units = facts->units ? facts->units : 1, most = limits->most_parts;
+    const int64_t units = facts->units ? facts->units : 1;
+    const int64_t more = bp__cl_is_cpu(facts) ? 0 : w->reduced / 16384; /* as many roundings as the parts save */
+    const int64_t most = bp__cl_least(limits->most_parts + more, MOST_PARTS);
     const int64_t wanted = bp__cl_is_cpu(facts) ? 4 * units : 128 * units;
     int64_t parts = w->tiles > 0 ? bp__cl_divide_up(wanted, w->tiles) : 1;
     parts = bp__cl_least(bp__cl_least(parts, w->reduced / limits->least), most);

@@ -407,14 +407,16 @@ static void destroy(bp_prepared *self) {
 /* ---- Plans ---- */
 
 /* Returns the rows of a tile: as many as the sums' memory allows, in tiles of similar size, and at least as many tiles
- * as threads if there are few positions. */
+ * as threads if there are few positions. Where the weight is read for each tile of positions, rows are divided further
+ * rather than positions. */
 static int64_t rows_of_tile(const prepared *plan, const bp__conv_job *job) {
     const int64_t unit = row_unit(plan), panels = (job->rows + unit - 1) / unit;
     const int64_t fit = SUMS_BYTES / (most_positions(plan) * (int64_t)plan->set.products->sum) / unit;
     const int64_t position_tiles = (job->positions + most_positions(plan) - 1) / most_positions(plan);
     const int64_t others = position_tiles * plan->problem.of.conv.groups;
     int64_t tiles = plan->by_panels ? 1 : fit > 0 ? (panels + fit - 1) / fit : panels;
-    while (tiles * others < plan->threads && 2 * tiles <= panels) {
+    const int64_t least = plan->by_panels && plan->threads > 1 ? 2 * plan->threads : plan->threads;
+    while (tiles * others < least && 2 * tiles <= panels) {
         tiles *= 2;
     }
     return (panels + tiles - 1) / tiles * unit;

@@ -50,6 +50,32 @@ static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SC
     *c = NARROW_C(sum);
 }
 
+/* ---- Convolutions ----
+ *
+ * With FINISHES, the matrices are those of a convolution (conv.cl): A is in memory once for each group, B for the items
+ * and columns of a step only. A number is added to each row of C, and negative results become 0. */
+#ifdef FINISHES
+typedef struct finish {
+    long groups, bias;   /* number of groups; stride of the numbers */
+    long a_item, b_item; /* tiles: elements of A of a group, and of B of an item */
+    int has_bias, relu;
+} finish;
+#define FINISH_PARAMETERS , __global const C_STORAGE *bias, ulong bias_first, const finish f
+#define GROUP_OF_ITEM(id) ((p.first_item + (id)) % f.groups)
+#define PANELS_OF_A GROUP_OF_ITEM(get_global_id(2))
+#define ITEM_OF_A (GROUP_OF_ITEM(get_group_id(2)) * f.a_item)
+#define ITEM_OF_B ((long)get_group_id(2) * f.b_item - p.first_column * p.b_column)
+#define BIAS_OF(row, id)                                                                                               \
+    (f.has_bias ? WIDEN_C(bias[(long)bias_first + (GROUP_OF_ITEM(id) * p.m + min((long)(row), p.m - 1)) * f.bias])     \
+                : (NUMBER)0)
+#define FINISHED(type, x) (f.relu ? ((x) < (type)0 ? (type)0 : (x)) : (x)) /* NaN stays NaN */
+#else
+#define FINISH_PARAMETERS
+#define PANELS_OF_A (same_a ? 0 : get_global_id(2))
+#define ITEM_OF_A offset[0]
+#define ITEM_OF_B offset[1]
+#endif
+
 /* ---- Panels: for processors ----
  *
  * A and B are first copied to panels of ROWS rows and of COLUMNS columns, which are zero past the end. Then each work
@@ -153,14 +179,14 @@ static inline void write_tile(const product *p, __global C_STORAGE *c, long rows
 /* Work items: groups of `group` panels of A, panels of B, items. */
 __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global const REAL *b, ulong b_first,
                               __global C_STORAGE *c, ulong c_first, const product p, const int group, const int same_a,
-                              const int same_b, SCALAR alpha, SCALAR beta) {
+                              const int same_b, SCALAR alpha, SCALAR beta FINISH_PARAMETERS) {
     long offset[3];
     find_item(&p, p.first_item + get_global_id(2), offset);
     const long a_panels = (p.rows + ROWS - 1) / ROWS, b_panels = (p.columns + COLUMNS - 1) / COLUMNS;
     const long column = get_global_id(1), first = get_global_id(0) * group, last = min(first + group, a_panels);
     for (long row = first; row < last; row++) {
         __global const REAL *left =
-            a + (long)a_first + ((same_a ? 0 : get_global_id(2) * a_panels) + row) * ROWS * PARTS * p.k;
+            a + (long)a_first + (PANELS_OF_A * a_panels + row) * ROWS * PARTS * p.k;
         __global const REAL *right =
             b + (long)b_first + ((same_b ? 0 : get_global_id(2) * b_panels) + column) * COLUMNS * PARTS * p.k;
         vector sum[ROWS][VECTORS * PARTS];
@@ -198,6 +224,17 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
             right += COLUMNS * PARTS;
         }
         const long i = p.first_row + row * ROWS, j = p.first_column + column * COLUMNS;
+#ifdef FINISHES
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const vector added = (vector)BIAS_OF(i + r, get_global_id(2));
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++) {
+                sum[r][v] = sum[r][v] + added;
+                sum[r][v] = FINISHED(vector, sum[r][v]);
+            }
+        }
+#endif
         write_tile(&p, c + (long)c_first + offset[2] + i * p.c_row + j * p.c_column,
                    min((long)ROWS, p.first_row + p.rows - i), min((long)COLUMNS, p.first_column + p.columns - j), sum,
                    alpha, beta);
@@ -214,7 +251,7 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
 
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1))) void
 multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STORAGE *b, ulong b_first,
-               __global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta) {
+               __global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta FINISH_PARAMETERS) {
     __local NUMBER left[DEEP][TILE + 1], right[DEEP][TILE + 1];
     const int x = get_local_id(0), y = get_local_id(1), id = y * GROUP + x;
     const long row = p.first_row + get_group_id(1) * TILE, column = p.first_column + get_group_id(0) * TILE;
@@ -222,8 +259,8 @@ multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STOR
                columns = min((long)TILE, p.first_column + p.columns - column);
     long offset[3];
     find_item(&p, p.first_item + get_group_id(2), offset);
-    a += (long)a_first + offset[0] + row * p.a_row;
-    b += (long)b_first + offset[1] + column * p.b_column;
+    a += (long)a_first + ITEM_OF_A + row * p.a_row;
+    b += (long)b_first + ITEM_OF_B + column * p.b_column;
     NUMBER sum[SIDE][SIDE];
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
@@ -270,6 +307,10 @@ multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STOR
         for (int j = 0; j < SIDE; j++) {
             const long at_row = y + i * GROUP, at_column = x + j * GROUP;
             if (at_row < rows && at_column < columns) {
+#ifdef FINISHES
+                sum[i][j] = sum[i][j] + BIAS_OF(row + at_row, get_group_id(2));
+                sum[i][j] = FINISHED(NUMBER, sum[i][j]);
+#endif
                 store(&p, c + (long)c_first + offset[2] + (row + at_row) * p.c_row + (column + at_column) * p.c_column,
                       sum[i][j], alpha, beta);
             }
