@@ -427,6 +427,17 @@ void *fake_queue_native(void *queue) {
 
 /* ---- Commands ---- */
 
+/* Memory of another device cannot be used by a queue. */
+static void check_operands(const fake_queue *queue, const fake_task *task) {
+    const bp_operand *operands[] = {&task->transfer.dst, &task->transfer.src};
+    for (int i = 0; i < 2; i++) {
+        const fake_block *block = operands[i]->base ? block_of(operands[i]->base) : NULL;
+        if (block && block->device != queue->device) {
+            fake_violate("a command with memory of another device");
+        }
+    }
+}
+
 static bp_status enqueue(fake_queue *queue, fake_task *filled, void **event) {
     fake_check_process("a command in a child");
     fake_task *task = malloc(sizeof *task);
@@ -446,6 +457,7 @@ static bp_status enqueue(fake_queue *queue, fake_task *filled, void **event) {
     }
     queue->last = task;
     use(task, 1);
+    check_operands(queue, task);
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
     *event = made;

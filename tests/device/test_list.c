@@ -341,6 +341,36 @@ static void test_hostile_reports(void **state) {
     free(many);
 }
 
+/* A device has none of the text that the one before it has. */
+static void test_facts_that_a_device_lacks(void **state) {
+    (void)state;
+    static const bp_runtime runtime = {.name = "fake"};
+    bp__runtime row = {.runtime = &runtime, .module = "", .reason = ""};
+    bp_device_info one = {.units = 7}, two = {.units = 0}, *devices;
+    bp__text text = {0}, report = {0};
+    int count;
+    bp__facts_empty(&one);
+    bp__facts_empty(&two);
+    one.uuid = "1-2-3";
+    bp__text_add(&text, "device\n");
+    bp__facts_write(&text, &one, NULL);
+    bp__text_add(&text, "device\n");
+    bp__facts_write(&text, &two, &one);
+    for (char *line = strtok(text.bytes, "\n"); line; line = strtok(NULL, "\n")) {
+        bp__text_addf(&report, "facts=%s\n", line);
+    }
+    bp__text_add(&report, "done=1\n");
+    assert_ok(bp__contact_read(&row, report.bytes, &devices, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(devices[0].uuid, "1-2-3");
+    assert_string_equal(devices[1].uuid, "");
+    assert_int_equal(devices[0].units, 7);
+    assert_int_equal(devices[1].units, 0);
+    bp__free(devices);
+    bp__text_free(&text);
+    bp__text_free(&report);
+}
+
 /* ---- Descriptions ---- */
 
 static void test_record_and_load(void **state) {
@@ -406,6 +436,8 @@ static void test_wrong_descriptions(void **state) {
     refuse("{}", "\"format\" is missing");
     refuse("{\"format\": \"backplane-device 2\"}", "\"format\" is not");
     refuse("{\"format\": \"backplane-device 1\"}", "\"type\" or \"runtime\" is missing");
+    refuse("{\"format\": \"backplane-device 1\", \"type\": 4}", "\"type\" or \"runtime\" is missing");
+    refuse("{\"format\": \"backplane-device 1\", \"runtime\": \"x\"}", "\"type\" or \"runtime\" is missing");
     refuse("{\"format\": \"backplane-device 1\", \"type\": 1, \"runtime\": \"x\"}", "no type");
     refuse("{\"format\": \"backplane-device 1\", \"type\": 4000000000000000000000}", "too large");
     refuse("{\"format\": \"backplane-device 1\",\n \"units\": 4294967296}", "line 2");
@@ -451,6 +483,7 @@ int main(void) {
         TEST(test_a_module_that_breaks_a_rule),
         TEST(test_results_are_kept),
         TEST(test_hostile_reports),
+        TEST(test_facts_that_a_device_lacks),
         TEST(test_record_and_load),
         TEST(test_wrong_descriptions),
     };

@@ -89,7 +89,9 @@ static void test_workspace_is_in_queue_order(void **state) {
     (void)state;
     bp_queue *queue = new_queue("fake"), *second = new_queue("fake");
     bp_operand block, again, other;
+    DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
     fake()->open_gate(false);
+    assert_ok(add_bytes(second, &tensor->dl_tensor, 1, "before")); /* of no interest to the first queue */
     bp__queue_begin(queue, BP_OP_GEMM, "x");
     assert_ok(bp__queue_take(queue, 3000, &block));
     void *event = fake()->add(bp__queue_runtime(queue), block.base, block.offset, 3000, 1);
@@ -104,6 +106,8 @@ static void test_workspace_is_in_queue_order(void **state) {
     bp__queue_give(second, &other);
     fake()->open_gate(true);
     assert_ok(bp_queue_wait(queue));
+    assert_ok(bp_queue_wait(second));
+    free_tensor(tensor);
     bp_operand both[2];
     for (int i = 0; i < 2; i++) {
         assert_ok(bp__queue_take(second, 3000, &both[i]));
@@ -295,6 +299,7 @@ static void test_bad_arguments(void **state) {
 static void test_tensors(void **state) {
     (void)state;
     DLManagedTensorVersioned *tensor;
+    size_t size = 0;
     assert_ok(bp_tensor_empty_on(&tensor, place_of("other:1"), BP_C64, 3, (int64_t[]){2, 3, 4}, NULL));
     const DLTensor *t = &tensor->dl_tensor;
     assert_int_equal(t->device.device_type, kDLROCM);
@@ -305,6 +310,9 @@ static void test_tensors(void **state) {
     assert_int_equal(t->strides[2], 1);
     assert_int_equal(bp_dtype_from_dlpack(t->dtype), BP_C64);
     assert_int_equal(tensor->version.major, DLPACK_MAJOR_VERSION);
+    assert_ok(bp__device_block_size(place_of("other:1"), t->data, &size));
+    assert_int_equal(size, 512);
+    assert_fails(bp__device_block_size(place_of("other:1"), &size, &size), BP_E_ARGUMENT, "no such memory");
     free_tensor(tensor);
     assert_ok(bp_tensor_empty_on(&tensor, place_of("fake"), BP_F32, 2, (int64_t[]){0, 5}, NULL));
     assert_null(tensor->dl_tensor.data);

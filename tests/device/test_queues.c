@@ -136,6 +136,19 @@ static void test_failures_of_released_queues(void **state) {
     fake()->open_gate(true);
     assert_fails(bp_device_wait(place_of("fake")), BP_E_DEVICE, "gemm left alone failed");
     assert_ok(bp_device_wait(place_of("fake")));
+    for (int i = 0; i < 2; i++) { /* of queues that were closed before anybody asked */
+        queue = new_queue("fake");
+        fake()->open_gate(false);
+        fake()->fail_at = 1;
+        assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "left alone"));
+        bp_queue_release(queue);
+        const int queues = fake()->queues;
+        fake()->open_gate(true);
+        while (fake()->queues == queues) {
+            bp_queue_release(new_queue("fake"));
+        }
+    }
+    assert_fails(bp_device_wait(place_of("fake")), BP_E_DEVICE, "-5); 1 later command failed too");
     free_tensor(tensor);
 }
 
@@ -436,6 +449,33 @@ static int stop_at_once(void *calls) {
     return 1;
 }
 
+static void *open_later(void *unused) {
+    (void)unused;
+    usleep(50000);
+    fake()->open_gate(true);
+    return NULL;
+}
+
+/* The memory of the caller is in use until the copy has ended. */
+static void test_copies_are_not_interrupted(void **state) {
+    (void)state;
+    bp_queue *queue = new_queue("fake");
+    DLManagedTensorVersioned *tensor = new_bytes("fake", 2 << 20);
+    static uint8_t bytes[2 << 20];
+    pthread_t thread;
+    int calls = 0;
+    fill_bytes(tensor, 8);
+    fake()->open_gate(false);
+    bp_set_interrupt_check(stop_at_once, &calls, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, open_later, NULL), 0);
+    assert_ok(bp__queue_read(queue, bytes, &(bp_operand){tensor->dl_tensor.data, 0}, sizeof bytes));
+    pthread_join(thread, NULL);
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    assert_int_equal(bytes[sizeof bytes - 1], 8);
+    free_tensor(tensor);
+    bp_queue_release(queue);
+}
+
 static void test_waits_are_interrupted(void **state) {
     (void)state;
     bp_queue *queue = new_queue("fake");
@@ -547,6 +587,7 @@ int main(void) {
         TEST(test_wrapped_queues),
         TEST(test_queues_of_threads),
         TEST(test_waits_are_interrupted),
+        TEST(test_copies_are_not_interrupted),
         TEST(test_bad_arguments),
         TEST(test_contexts),
         TEST(test_reset_waits_for_what_is_held),
