@@ -47,6 +47,18 @@ def test_the_host_is_the_first_device():
     assert backplane.cuda.is_available() is False and backplane.backend_status("cuda").reason
 
 
+def test_the_runtime_answers_from_fact():
+    count = sum(name.startswith("opencl:") for name in ready())
+    assert backplane.opencl.device_count() == count and backplane.opencl.is_available() == (count > 0)
+    assert backplane.opencl.is_built() and (backplane.opencl.reason() == "") == (count > 0)
+    if count:
+        assert backplane.opencl.is_present() and backplane.opencl.get_device_name(0) == backplane.devices()[1].name
+        backplane.opencl.synchronize()
+        backplane.opencl.empty_cache()
+    with pytest.raises(backplane.Error):
+        backplane.opencl.get_device_name(77)
+
+
 def test_names_of_devices():
     assert str(backplane.device("opencl", 1)) == "opencl:1" and backplane.device("opencl:1").index == 1
     assert backplane.device("host") == backplane.device("cpu")
