@@ -23,7 +23,7 @@ static bp_status move(job_moved *to, DLTensor *tensor, bool is_result, int32_t p
     one->tensor = tensor;
     one->host = *tensor;
     one->is_result = is_result;
-    if (tensor->dtype.bits == 0) { /* a result that nobody asked for */
+    if (tensor->dtype.bits == 0) { /* a result that no file asks for */
         return BP_OK;
     }
     bp_status status =

@@ -1,7 +1,6 @@
 /* run.c - runs operations on a queue for dispatch: locks it, notes the commands, lends workspace, copies bytes. */
 #include "device/private.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -14,12 +13,23 @@ void *bp__queue_runtime(bp_queue *queue) {
     return queue->handle;
 }
 
+/* Copies a text to `at` of the queue's, cut where that ends. Returns the position after it. */
+static size_t note(bp_queue *queue, size_t at, const char *text) {
+    const size_t length = strlen(text), most = sizeof queue->text - 1 - at;
+    const size_t kept = length < most ? length : most;
+    memcpy(queue->text + at, text, kept);
+    queue->text[at + kept] = '\0';
+    return at + kept;
+}
+
 void bp__queue_begin(bp_queue *queue, bp_op op, const char *text) {
     pthread_mutex_lock(&queue->run);
     if (queue->depth++ == 0) {
-        const char *name = bp_op_name(op);
-        text = text ? text : "";
-        snprintf(queue->text, sizeof queue->text, "%s%s%s", name, *name && *text ? " " : "", text);
+        size_t used = note(queue, 0, bp_op_name(op));
+        if (text && *text) {
+            used = note(queue, used, used > 0 ? " " : "");
+            note(queue, used, text);
+        }
     }
 }
 

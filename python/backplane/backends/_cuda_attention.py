@@ -70,10 +70,9 @@ def _read(name: str, tensor: Any) -> _Tensor:
 
 def _capability(tensor: Any) -> Tuple[int, int]:
     torch = sys.modules.get("torch")
-    device: Any = getattr(tensor, "device", None)
     if torch is None or not isinstance(tensor, getattr(torch, "Tensor", ())) or not torch.cuda.is_available():
         return ASSUMED
-    major, minor = torch.cuda.get_device_capability(device)
+    major, minor = torch.cuda.get_device_capability(getattr(tensor, "device"))
     return int(major), int(minor)
 
 
