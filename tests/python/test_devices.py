@@ -279,3 +279,15 @@ def test_a_child_of_fork(place):
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert backplane.matmul(x, x).tolist() == [[2, 2], [2, 2]]
+
+
+def test_dropout_in_attention_is_that_of_the_host(place):
+    x = backplane.randn(1, 2, 9, 8)
+    drop = dict(dropout_p=0.5, seed=11)
+    try:
+        made = backplane.nn.functional.scaled_dot_product_attention(x.to(place), x.to(place), x.to(place), **drop)
+    except backplane.Error as error:
+        assert error.status == "E_NO_CANDIDATE"
+        pytest.skip(str(error))
+    assert made.device == x.to(place).device
+    np.testing.assert_allclose(values(made), values(backplane.nn.functional.scaled_dot_product_attention(x, x, x, **drop)), rtol=1e-4, atol=1e-5)
