@@ -1,4 +1,4 @@
-/* test_activation.c - functions of the results of convolutions: the same bits as functions of elements of the plain
+/* test_activation.c - functions of the results of convolutions: equal to functions of elements of the plain
  * results, for all types, layouts and algorithms; and the candidates that refuse them. */
 #include "backplane.h"
 

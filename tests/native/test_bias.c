@@ -1,4 +1,4 @@
-/* test_bias.c - products of panels with a bias and ReLU: the same bits as the sums of the product and the bias. */
+/* test_bias.c - products of panels with a bias and ReLU: equal to the sums of the product and the bias. */
 #include "native.h"
 
 #include "providers/native/native.h"
