@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
+.PHONY: programs build run test test-opencl bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -58,6 +58,10 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@$(MAKE) --no-print-directory build-aarch64/CMakeCache.txt
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
+
+test-opencl: build ## run the tests of devices and of OpenCL alone, and those of Python on devices
+	@ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|opencl|opencl_ops|clblast)_'
+	@BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py

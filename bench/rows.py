@@ -56,7 +56,20 @@ def cases():
                    lambda x=x, axis=axis: softmax(x, axis), torch and (lambda t=t, axis=axis: torch.softmax(t, axis)))
         yield (f"layer_norm {size}", lambda x=x: F.layer_norm(x, x.shape[1]), lambda x=x: normalize(x),
                torch and (lambda t=t: torch.nn.functional.layer_norm(t, t.shape[1:])))
+        yield from strided_cases(x)
         yield (f"layer_norm_gradients {size}", lambda x=x: grad.layer_norm_gradients(x, x, x.shape[1]), None, None)
+
+
+def strided_cases(x):
+    """Yields normalizations of rows whose elements are not neighbours, written to the same layout or to compact rows. NumPy and
+    PyTorch are not measured: the ratio to the compact rows above is what counts."""
+    rows, columns = x.shape
+    columns_first, wide = np.asfortranarray(x), np.repeat(x, 2, 1)
+    for name, of, out in (("transposed", columns_first, np.empty_like(columns_first)), ("transposed to compact", columns_first, np.empty_like(x)),
+                          ("compact to transposed", x, np.empty_like(columns_first)), ("every second", wide[:, ::2], np.empty_like(x))):
+        size = f"{rows}x{columns} {name}"
+        yield f"layer_norm {size}", lambda of=of, out=out: F.layer_norm(of, columns, out=out), None, None
+        yield f"softmax {size}", lambda of=of, out=out: F.softmax(of, 1, out=out), None, None
 
 
 def median_times(calls):

@@ -15,6 +15,7 @@ if(TARGET backplane_cli)
 endif()
 
 # Optional here: the test of the installed tree reports a missing file.
+install(DIRECTORY data/devices DESTINATION ${CMAKE_INSTALL_DATADIR}/backplane FILES_MATCHING PATTERN "*.json")
 install(FILES docs/reference/backplane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 install(FILES completions/backplane.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
     RENAME backplane OPTIONAL)

@@ -31,8 +31,8 @@ if(TARGET example_voice_activity)
     add_dependencies(demo example_voice_activity)
 endif()
 
-# bench/*.c: one program each; bench/choice/*.c, bench/conv/*.c and bench/passes/*.c: the programs choice, conv
-# and passes. Built only by the target `bench`.
+# bench/*.c: one program each; bench/choice/*.c, bench/conv/*.c, bench/passes/*.c and bench/rnn/*.c: the programs
+# choice, conv, passes and rnn. Built only by the target `bench`.
 add_custom_target(bench)
 function(add_bench_program name)
     add_executable(bench_${name} EXCLUDE_FROM_ALL ${ARGN})
@@ -62,7 +62,9 @@ if(ONEDNN_2_INCLUDE_DIR)
 endif()
 file(GLOB passes_sources CONFIGURE_DEPENDS bench/passes/*.c)
 add_bench_program(passes ${passes_sources})
-foreach(name conv passes)
+file(GLOB rnn_sources CONFIGURE_DEPENDS bench/rnn/*.c)
+add_bench_program(rnn ${rnn_sources})
+foreach(name conv passes rnn)
     target_include_directories(bench_${name} PRIVATE src) # for the list of oneDNN's functions
 endforeach()
 if(BACKPLANE_TESTS) # tests/cli/test_choice.py runs it

@@ -12,15 +12,19 @@ _backplane_own_options+=" --stride --padding --padding-end --dilation --groups -
 _backplane_own_options+=" --kernel --output-size --ceil --exclude-padding --divisor --eps"
 _backplane_own_options+=" --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims"
 
+_backplane_devices() {
+    COLUMNS= backplane list --devices 2>/dev/null | awk 'NR > 1 && $2 == "ready" { print $1 }'
+}
+
 # The options of a command.
 _backplane_options() {
     case $1 in
-        list) echo "--all --backends --probe --json" ;;
+        list) echo "--all --backends --devices --device --record --probe --json" ;;
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
         set) echo "--unset" ;;
-        explain) echo "--set --json $_backplane_own_options --lda --ldb --ldc" ;;
-        eval) echo "--output --set --explain --bf16 $_backplane_own_options" ;;
+        explain) echo "--set --json --device $_backplane_own_options --lda --ldb --ldc" ;;
+        eval) echo "--output --set --explain --device --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options --lda --ldb --ldc" ;;
@@ -34,8 +38,8 @@ _backplane_operations="matmul gemm einsum
     conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
     adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
-    batch_norm sdpa rnn lstm gru reduce softmax log_softmax layer_norm rms_norm group_norm
-    unary binary take gather concat
+    batch_norm sdpa rnn lstm gru reduce softmax log_softmax softmax_input log_softmax_input layer_norm rms_norm group_norm
+    unary binary take gather concat linear
     inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
     svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
     vector_norm vecdot multi_dot matrix_power"
@@ -56,6 +60,13 @@ _backplane() {
         return
     elif [[ $command == tune && ($before == --from || $before == --export || $before == --import) ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    elif [[ $before == --record ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    elif [[ $before == --device ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_backplane_devices)" -- "$word")
+        [[ $command == explain ]] && mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.json' -- "$word")
         return
     elif [[ $before == --norm ]]; then
         offers="backward ortho forward"

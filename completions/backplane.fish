@@ -1,5 +1,9 @@
 # Completion of the command `backplane` for fish. A test compares its commands and options with `backplane help --json`.
 
+function __backplane_devices
+    env COLUMNS= backplane list --devices 2>/dev/null | awk 'NR > 1 && $2 == "ready" { print $1 }'
+end
+
 function __backplane_settings
     env COLUMNS= backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 end
@@ -33,6 +37,9 @@ complete -c backplane -s h -l help -d 'Show help'
 complete -c backplane -n "$using list doctor settings get explain compare bench tune einsum-path version help" -l json -d 'Write JSON'
 complete -c backplane -n "$using list" -s a -l all -d 'Show every file and property'
 complete -c backplane -n "$using list" -s b -l backends -d 'Show the backends of torch.backends'
+complete -c backplane -n "$using list" -s d -l devices -d 'Show the devices'
+complete -c backplane -n "$using list" -l record -r -d 'Write the description of a device to a file'
+complete -c backplane -n "$using list explain eval" -l device -x -a '(__backplane_devices)' -d 'Device to describe or run on'
 complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
 complete -c backplane -n "$using settings" -l changed -d 'Show changed settings'
 complete -c backplane -n "$using set" -s u -l unset -d 'Remove the setting'
@@ -66,7 +73,7 @@ complete -c backplane -n "$using explain eval compare tune" -l dilation -x -d 'D
 complete -c backplane -n "$using explain eval compare tune" -l groups -x -d 'Groups of channels'
 complete -c backplane -n "$using explain eval compare tune" -l output-padding -x -d 'Rows added to the output'
 complete -c backplane -n "$using explain eval compare tune" -l relu -d 'Negative results become 0'
-complete -c backplane -n "$using explain eval compare tune" -a 'max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm sdpa rnn lstm gru reduce softmax log_softmax layer_norm rms_norm group_norm unary binary take gather concat'
+complete -c backplane -n "$using explain eval compare tune" -a 'max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm sdpa rnn lstm gru reduce softmax log_softmax softmax_input log_softmax_input layer_norm rms_norm group_norm unary binary take gather concat linear'
 complete -c backplane -n "$using explain eval compare tune" -l kernel -x -d 'Sizes of the windows of pooling'
 complete -c backplane -n "$using explain eval compare tune" -l output-size -x -d 'Sizes of the output of adaptive pooling'
 complete -c backplane -n "$using explain eval compare tune" -l ceil -d 'Round the sizes of the output of pooling up'

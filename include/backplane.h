@@ -3,6 +3,7 @@
  *   status.h    status codes, error messages, allocator, bp_reset
  *   interrupt.h stop a long call
  *   tensor.h    create, copy and print DLPack tensors and views
+ *   device.h    devices, memory on them, queues, events
  *   settings.h  settings, their layers, scopes and options
  *   machine.h   properties of the processor and of this process
  *   library.h   the math libraries found on this machine
@@ -22,6 +23,7 @@
  *   rnn.h       recurrent layers and their gradients
  *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   reduce.h    sums, means, extremes; softmax and its gradients
+ *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -34,6 +36,7 @@
 #include "backplane/status.h"
 #include "backplane/interrupt.h"
 #include "backplane/tensor.h"
+#include "backplane/device.h"
 #include "backplane/settings.h"
 #include "backplane/machine.h"
 #include "backplane/library.h"
@@ -52,6 +55,7 @@
 #include "backplane/rnn.h"
 #include "backplane/elementwise.h"
 #include "backplane/reduce.h"
+#include "backplane/random.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 

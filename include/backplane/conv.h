@@ -16,7 +16,7 @@
  *     output[n,k,o] = bias[k] + sum over c, t of weight[k,c,t] input[n, g C/G + c, o stride + t dilation - padding]
  *
  * with zeros outside the input: a correlation, the kernel is not mirrored. With an `activation`, each element of the
- * output then becomes this function of the element, equal to that of bp_unary_run() bit for bit. The transposed
+ * output then becomes this function of the element, bitwise equal to that of bp_unary_run() in place. The transposed
  * convolution is the transpose of that linear map: it adds weight[c,k,t] input[n,c,i] to output[n,k, i stride + t
  * dilation - padding].
  *

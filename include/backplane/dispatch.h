@@ -47,8 +47,8 @@ typedef struct bp_plan bp_plan;
  * 64 bytes.
  *
  * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands; those of the operation and of
- * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue, because plans of the host accept
- * none, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the plan;
+ * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue or bp_exec.done if the plan is
+ * one of the host, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the plan;
  * BP_E_ARGUMENT for an operand packed for another plan or another position. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
@@ -65,7 +65,7 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  * both).
  *
  * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_UNSUPPORTED (a plan of
- * another operation); BP_E_NO_MEMORY. */
+ * another operation, or on a device); BP_E_NO_MEMORY. */
 BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
 BP_API void bp_packed_release(bp_packed *packed); /* NULL is allowed */
 
@@ -119,6 +119,13 @@ BP_API bp_status bp_plan_cache_clear(void);
 /* Sets *plan to plan `index` (0: most recently used) with a new reference; release it. Errors: BP_E_NOT_FOUND past the
  * end, BP_E_ARGUMENT. */
 BP_API bp_status bp_plan_cache_at(int index, bp_plan **plan);
+
+/* Each device has a plan cache of its own, limited by plan_cache.max_size unless a limit is set for the device (-1: the
+ * setting again). Errors: BP_E_ARGUMENT (the host, NULL, a negative limit), BP_E_NOT_FOUND (no such device),
+ * BP_E_NO_MEMORY. */
+BP_API bp_status bp_device_plan_cache_stats(int32_t place, bp_plan_cache_info *info);
+BP_API bp_status bp_device_plan_cache_clear(int32_t place);
+BP_API bp_status bp_device_set_plan_cache_max_size(int32_t place, int64_t plans);
 
 /* ---- Explain ---- */
 

@@ -76,8 +76,9 @@ BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_option
 /* Take slices of the input along an axis, as numpy.take: the output has the shape of the input with that of the indices
  * in place of the axis. With axis 0, the rows of a table: an embedding. Indices are i32 or i64, of any rank; all other
  * types are copied. A negative axis counts from the last dimension. An index below 0, or not below the size of the
- * axis, fails with BP_E_ARGUMENT; if the output is empty, indices are not read. Operands of a plan: {input, indices,
- * output}.
+ * axis, fails with BP_E_ARGUMENT; if the output is empty, indices are not read. On a device they are checked when the
+ * call runs there: a wrong one is reported by the next function that waits for the queue (BP_E_DEVICE), and nothing is
+ * written. Operands of a plan: {input, indices, output}.
  */
 BP_API bp_status bp_take_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
                              const DLTensor *output);

@@ -26,6 +26,7 @@ extern "C" {
 #define BP_LIB_BUILTIN 64u /* a provider that is part of Backplane; has no file */
 #define BP_LIB_GPU 128u    /* computes on a GPU: needs a device and its driver */
 #define BP_LIB_SMM 256u    /* kernels for small matrix products, generated at run time */
+#define BP_LIB_OPENCL 512u /* matrix products on OpenCL devices */
 
 typedef enum bp_library_state {
     BP_LIBRARY_OK,        /* probed, usable */
@@ -75,7 +76,10 @@ typedef enum bp_check {
     X(4, MATMUL_U8, "matmul u8 x i8")                                                 \
     X(5, CONVOLUTION, "convolution")  /* f32, also its transpose and its gradients */ \
     X(6, POOLING, "pooling")          /* averages */                                  \
-    X(7, BATCH_NORM, "batch normalization")
+    X(7, BATCH_NORM, "batch normalization")                                           \
+    X(8, RNN, "RNN")                  /* f32, as the next two */                      \
+    X(9, LSTM, "LSTM")                                                                \
+    X(10, GRU, "GRU")
 /* clang-format on */
 
 typedef enum bp_primitive {

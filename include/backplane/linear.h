@@ -6,7 +6,7 @@
  *     output[o] = bias[o] + sum over i of weight[o,i] input[i]
  *
  * An absent bias is 0. With an `activation`, such as BP_UNARY_GELU, each element of the output then becomes this
- * function of the element, equal to that of bp_unary_run() bit for bit, but while it is in a cache. INPUT computes
+ * function of the element, bitwise equal to that of bp_unary_run() in place, but while it is in a cache. INPUT computes
  * the gradient by the input, WEIGHT those by weight and bias (optional), from the gradient by the output. If there are
  * no rows, the last two are 0.
  *

@@ -1,6 +1,6 @@
 /* network.h - describes the operations of neural networks to providers: convolutions, pooling, normalization,
- * attention, recurrent layers, reductions, softmax, and operations on single elements. They are members of the union in
- * bp_problem (provider.h). */
+ * attention, recurrent layers, reductions, softmax, operations on single elements, and random numbers. They are members
+ * of the union in bp_problem (provider.h). */
 #ifndef BACKPLANE_NETWORK_H
 #define BACKPLANE_NETWORK_H
 
@@ -338,6 +338,28 @@ typedef struct bp_reduce_problem {
     int64_t size[BP_MAX_REDUCE_NDIM];
     int64_t x[BP_MAX_REDUCE_NDIM], y[BP_MAX_REDUCE_NDIM], z[BP_MAX_REDUCE_NDIM];
 } bp_reduce_problem;
+
+/* Random numbers; since 2.9. Kinds, and the numbers of an element: random.h. */
+typedef enum bp_random_kind {
+    BP_RANDOM_UNIFORM, /* from 0, exclusive of 1; floating types */
+    BP_RANDOM_NORMAL,  /* mean 0 and standard deviation 1; floating types */
+    BP_RANDOM_BITS,    /* all values of an integer type */
+    BP_RANDOM_KINDS
+} bp_random_kind;
+
+#define BP_MAX_RANDOM_NDIM 64
+
+/* Operands: {seed, output}. The seed is two numbers of 64 bits, {seed, offset}, in host memory on every device: a
+ * provider reads them in enqueue(), so that a plan serves all seeds. Dimensions are in the order of the indices, the
+ * last one varies fastest, merged where strides allow it; element i has the numbers of index i of this order. Strides
+ * are in elements of the output, which has the problem's type and does not overlap itself. Sizes are not 0. */
+typedef struct bp_random_problem {
+    uint32_t kind; /* a bp_random_kind */
+    int32_t ndim;
+    int64_t total; /* product of the sizes */
+    int64_t size[BP_MAX_RANDOM_NDIM];
+    int64_t stride[BP_MAX_RANDOM_NDIM];
+} bp_random_problem;
 
 #ifdef __cplusplus
 }

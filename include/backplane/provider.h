@@ -15,9 +15,11 @@
 #ifndef BACKPLANE_PROVIDER_H
 #define BACKPLANE_PROVIDER_H
 
+#include "backplane/device.h"
 #include "backplane/library.h"
 #include "backplane/machine.h"
 #include "backplane/network.h"
+#include "backplane/operation.h"
 #include "backplane/tensor.h"
 
 #ifdef __cplusplus
@@ -28,105 +30,6 @@ extern "C" {
 #define BP_PROVIDER_ABI_MINOR 10u
 #define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
-
-/* The list of operations: number, NAME, text, inputs, outputs, family. The family's member of bp_problem.of has the
- * parameters. bp_matmul and bp_gemm both become GEMM; all transforms become FFT. EINSUM is a plan of GEMM and CONTRACT
- * sub-plans; no provider gets it. Operands are passed in this order: inputs, then outputs. */
-/* clang-format off */
-#define BP_OP_MAP(X)                                                                        \
-    X(1, GEMM, "gemm", "A,B", "C", gemm)                                                    \
-    X(2, FFT, "fft", "input", "output", fft)                                                \
-    X(3, INV, "inv", "A", "inverse,info", linalg)                                           \
-    X(4, CHOLESKY, "cholesky", "A", "L,info", linalg)                                       \
-    X(5, CHOLESKY_SOLVE, "cholesky_solve", "B,L", "X", linalg)                              \
-    X(6, CHOLESKY_INVERSE, "cholesky_inverse", "L", "inverse,info", linalg)                 \
-    X(7, LU_FACTOR, "lu_factor", "A", "LU,pivots,info", linalg)                             \
-    X(8, LU, "lu", "A", "P,L,U", linalg)                                                    \
-    X(9, LU_SOLVE, "lu_solve", "LU,pivots,B", "X", linalg)                                  \
-    X(10, SOLVE, "solve", "A,B", "X,info", linalg)                                          \
-    X(11, SOLVE_TRIANGULAR, "solve_triangular", "A,B", "X", linalg)                         \
-    X(12, QR, "qr", "A", "Q,R", linalg)                                                     \
-    X(13, EIGH, "eigh", "A", "w,V", linalg)                                                 \
-    X(14, EIG, "eig", "A", "w,V", linalg)                                                   \
-    X(15, SVD, "svd", "A", "U,S,Vh", linalg)                                                \
-    X(16, LSTSQ, "lstsq", "A,B", "X,residuals,rank,S", linalg)                              \
-    X(17, DET, "det", "A", "det", linalg)                                                   \
-    X(18, SLOGDET, "slogdet", "A", "sign,logabsdet", linalg)                                \
-    X(19, PINV, "pinv", "A", "inverse", linalg)                                             \
-    X(20, MATRIX_RANK, "matrix_rank", "A", "rank", linalg)                                  \
-    X(21, COND, "cond", "A", "cond", linalg)                                                \
-    X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
-    X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
-    X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
-    X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)                                  \
-    X(26, CONV, "conv", "input,weight,bias", "output", conv)                                \
-    X(27, CONV_INPUT, "conv_input", "output,weight,bias", "input", conv)                    \
-    X(28, CONV_WEIGHT, "conv_weight", "input,output", "weight,bias", conv)                  \
-    X(29, MAX_POOL, "max_pool", "input", "output,indices", pool)                            \
-    X(30, AVG_POOL, "avg_pool", "input", "output", pool)                                    \
-    X(31, MAX_POOL_BACKWARD, "max_pool_backward", "output,indices", "input", pool)          \
-    X(32, AVG_POOL_BACKWARD, "avg_pool_backward", "output", "input", pool)                  \
-    X(33, BATCH_NORM, "batch_norm", "input,weight,bias,running_mean,running_var", "output", norm) \
-    X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", norm) \
-    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", norm) \
-    X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
-    X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient,mask_gradient", attention) \
-    X(38, RNN, "rnn", "input,weight_ih,weight_hh,weight_hr,bias_ih,bias_hh,initial_hidden,initial_cell,lengths", "output,final_hidden,final_cell,reserve", rnn) \
-    X(39, RNN_BACKWARD, "rnn_backward", "output_gradient,final_hidden_gradient,final_cell_gradient,input,weight_ih,weight_hh,weight_hr,initial_hidden,initial_cell,lengths,output,reserve", "input_gradient,initial_hidden_gradient,initial_cell_gradient,weight_ih_gradient,weight_hh_gradient,weight_hr_gradient,bias_ih_gradient,bias_hh_gradient", rnn) \
-    X(40, UNARY, "unary", "input", "output", elementwise)                                   \
-    X(41, BINARY, "binary", "a,b", "output", elementwise)                                   \
-    X(42, TAKE, "take", "input,indices", "output", elementwise)                             \
-    X(43, GATHER, "gather", "input,indices", "output", elementwise) \
-    X(44, REDUCE, "reduce", "input", "output", reduce)                                      \
-    X(45, SOFTMAX, "softmax", "input", "output", reduce)                                    \
-    X(46, SOFTMAX_BACKWARD, "softmax_backward", "output,output_gradient", "input_gradient", reduce) \
-    X(47, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
-    X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm) \
-    X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention)
-/* clang-format on */
-
-typedef enum bp_op {
-#define X(number, name, text, inputs, outputs, family) BP_OP_##name = number,
-    BP_OP_MAP(X)
-#undef X
-} bp_op;
-
-/* Returns "gemm", "svd", ...; "" for an invalid number. Static storage. */
-BP_API const char *bp_op_name(bp_op op);
-
-/* Return the operands' names, with commas: "A,B" and "X,info". "" for an invalid number. Static storage. */
-BP_API const char *bp_op_inputs(bp_op op);
-BP_API const char *bp_op_outputs(bp_op op);
-
-/* The list of reasons in a verdict: number, NAME, text. */
-/* clang-format off */
-#define BP_REASON_MAP(X)                                                              \
-    X(0, ACCEPTED, "accepted")                                                        \
-    X(1, OP, "operation not offered")                                                 \
-    X(2, DTYPE, "data type not offered")                                              \
-    X(3, LAYOUT, "memory layout not offered")                                         \
-    X(4, SIZE, "sizes exceed the library's integer width")                            \
-    X(5, SYMBOL, "library does not have the routine")                                 \
-    X(6, DETERMINISM, "does not guarantee the requested determinism")                 \
-    X(7, PRECISION, "does not guarantee the requested precision")                     \
-    X(8, EXCLUDED, "excluded by a setting")                                           \
-    X(9, BROKEN, "library does not work on this machine")                             \
-    X(10, FORKED, "was in use before fork and does not survive it")                   \
-    X(11, THREADS, "cannot run with the requested thread count")                      \
-    X(12, CAPABILITY, "needs instructions that this processor does not have")         \
-    X(13, LOAD, "library could not be loaded")                                        \
-    X(14, OTHER, "refused")                                                           \
-    X(15, DEVICE, "works on host memory only")
-/* clang-format on */
-
-typedef enum bp_reason {
-#define X(number, name, text) BP_REASON_##name = number,
-    BP_REASON_MAP(X)
-#undef X
-} bp_reason;
-
-BP_API const char *bp_reason_name(bp_reason reason); /* "DTYPE"; static storage */
-BP_API const char *bp_reason_text(bp_reason reason); /* "data type not offered"; static storage */
 
 /* A scalar factor. `im` is ignored for real types. */
 typedef struct bp_scalar {
@@ -205,8 +108,8 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
  * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
  * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
- * transform. Dispatch handles `full_spectrum`, `conjugate` and `input_size` itself, around a plan of the plain
- * transform. */
+ * transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself, around
+ * a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
@@ -339,6 +242,7 @@ typedef struct bp_problem {
         bp_elementwise_problem elementwise;
         bp_layer_norm_problem layer_norm;
         bp_reduce_problem reduce;
+        bp_random_problem random;
     } of;
 } bp_problem;
 
@@ -412,22 +316,23 @@ static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const b
 /* A constant operand in the layout of the plan that it was packed for, see bp_plan_pack(). */
 typedef struct bp_packed bp_packed;
 
-/* An ordered queue of work on a device. The host has none. */
-typedef struct bp_queue bp_queue;
-
 /* Arguments of one run of a plan, see bp_execute(). */
 typedef struct bp_exec {
     size_t struct_size; /* sizeof(bp_exec) */
-    bp_queue *queue;    /* NULL: run in the calling thread; complete when the call returns */
+    bp_queue *queue; /* of the plan's device; NULL: the calling thread's. A plan of the host runs in the calling thread
+                      * and is complete when the call returns */
     bp_operand
         workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
     size_t workspace_size;    /* bytes */
     const bp_scalar *scalars; /* alpha and beta of a gemm; NULL: 1 and 0 */
     const bp_packed *const
-        *packed;          /* for each operand NULL, or its packed form, which is read instead of the operand.
-                           * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
-    size_t operand_count; /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
-                           * caller guarantees it */
+        *packed;            /* for each operand NULL, or its packed form, which is read instead of the operand.
+                             * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
+    size_t operand_count;   /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
+                             * caller guarantees it */
+    bp_event *const *after; /* events that the run waits for, on the device; since 2.9 */
+    size_t after_count;
+    bp_event **done; /* NULL, or where the event at the end of the run is stored; release it. Since 2.9 */
 } bp_exec;
 
 /* A prepared call. A provider's own struct begins with this one. */
@@ -518,6 +423,28 @@ typedef struct bp_host {
      * library sets for itself must not reach libraries that the program loads later. `names` ends with NULL, after at
      * most 64 names. */
     void (*keep_unset)(const char *const *names, void (*call)(void *user), void *user);
+
+    /* Since 2.9. Devices, see runtime.h; a problem's place tells which.
+     *
+     * Returns the facts of a device, for accept(); NULL if there is no such place. Valid until the provider's close().
+     */
+    const bp_device_info *(*device)(int32_t place);
+    /* Opens the device if necessary, and sets *device to what its runtime made in device_open(). For plan(). */
+    bp_status (*device_open)(int32_t place, void **device);
+    /* Returns what the runtime made in queue_open(). For enqueue(), where bp_exec.queue is never NULL on a device. */
+    void *(*queue)(bp_queue *queue);
+    /* Tells that a run was enqueued, and hands over the event of its last command. The host reports a failure of it
+     * with the operation's name. */
+    bp_status (*enqueued)(bp_queue *queue, void *event);
+    /* Bytes that are kept between processes, such as compiled kernels. The key is all that they depend on. `kind` names
+     * a folder. recall_bytes() returns a copy for release(), or NULL; the bytes have a checksum, so that damaged files
+     * count as absent. remember_bytes() does nothing if registry.cache does not permit it. */
+    void *(*recall_bytes)(const char *kind, const void *key, size_t key_size, size_t *size);
+    void (*remember_bytes)(const char *kind, const void *key, size_t key_size, const void *bytes, size_t size);
+    /* Opens a library that is not listed, such as the driver of a device, by the name of its file: "libOpenCL.so.1". It
+     * is searched in the same places, and opened under the same rules as by open_library(). Later calls return the same
+     * handle. Errors: BP_E_NOT_FOUND, BP_E_UNTRUSTED, BP_E_LOAD. */
+    bp_status (*open_named)(const char *name, void **handle);
 } bp_host;
 
 typedef struct bp_provider {

@@ -35,6 +35,9 @@
  * (f64 in f64): with a relative error of half a unit of rounding, and below 2 units. Exponentials below the least
  * normal number are 0. Sums are computed in f64, results are rounded once from f32 or f64.
  *
+ * A device without f64 computes these sums as pairs of f32, with 2^-44 in place of 2^-53 and the range of f32. It
+ * refuses floating products.
+ *
  * Tensors may have any strides and are read where they are. The written tensor must not overlap the others or itself
  * (BP_E_OVERLAP), except that softmax works in place: then the output has the same address and strides as the input.
  * An axis below 0 counts from the end. Results do not depend on the number of threads.

@@ -39,10 +39,11 @@
  * has no columns, and may be NULL. The content of `reserve` is private to the provider that wrote it.
  *
  * Element types: F32 and F64, the same for all tensors but `lengths`. Tensors may have any strides, but `reserve` must
- * be compact. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on
- * the number of threads, and those of an item do not depend on other items. The relative errors of tanh and of the
- * logistic function are below 6 roundings, a rounding being half the distance of the numbers next to 1, unless the
- * result is denormal. The plan of INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3,
+ * be compact. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh
+ * and of the logistic function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the
+ * distance of the numbers next to 1, unless the result is denormal. On `native`, and on every provider that
+ * `deterministic=threads` permits, results do not depend on the number of threads, and those of an item do not depend
+ * on other items. The plan of INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3,
  * bp_plan_pack()).
  *
  * All functions are thread-safe. Plans are kept in the plan cache.

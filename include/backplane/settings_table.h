@@ -39,6 +39,8 @@
       "Comma-separated library ids or families that must not run (in the text of a scope, put the list in quotes).") \
     X(dispatch_fallback, 6, "dispatch.fallback", ENUM, "warn", "strict|warn|allow", "", BP_SETTING_POLICY, "all operations", \
       "If the preferred library cannot run a call: strict fails, warn runs another and warns once per reason, allow runs another silently.") \
+    X(dispatch_transfer, 94, "dispatch.transfer", ENUM, "refuse", "refuse|allow", "", BP_SETTING_POLICY, "operations on devices", \
+      "If no provider accepts an operation on the device of its operands: refuse fails; allow copies the operands to the host, runs it there and copies the results back.") \
     X(calibration, 85, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "matmul, gemm, fft, linear algebra, convolutions", \
       "Choice by times measured on this machine: auto = measure libraries that have no stored times when a choice first needs them; read = use stored times only; off = use estimates. Never used if deterministic is set.") \
     X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm", \
@@ -46,6 +48,10 @@
     X(cpu_capability, 8, "cpu.capability", ENUM, "auto", "auto|default|avx2|avx512|vsx|zvector|sve256", \
       "ATEN_CPU_CAPABILITY", BP_SETTING_POLICY, "native", \
       "Highest instruction set that the native kernels use; must be supported by the hardware.") \
+    X(device_exclude, 92, "device.exclude", TEXT, "", "", "", BP_SETTING_STARTUP, "devices", \
+      "Comma-separated devices (opencl:0) or runtimes (opencl) that are not used; the library of an excluded runtime is not opened.") \
+    X(device_memory_limit, 93, "device.memory_limit", INT, "0", "0..4611686018427387904", "", 0, "devices", \
+      "Maximum memory that the pool of each device takes, in bytes, used or kept for reuse; 0: no limit.") \
     X(plan_cache_max_size, 9, "plan_cache.max_size", INT, "1024", "0..1048576", "", 0, "all operations but fft", \
       "Maximum number of cached plans; the least recently used is evicted first. 0 disables the cache.") \
     X(fft_plan_cache_max_size, 10, "fft.plan_cache.max_size", INT, "4096", "0..1048576", "", 0, "fft", \

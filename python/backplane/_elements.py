@@ -52,6 +52,10 @@ def _meet(scalar: Any, array: Any) -> Any:
     if _is_numpy(array):
         numpy = sys.modules["numpy"]
         return numpy.asarray(scalar, dtype=numpy.result_type(array, scalar))
+    if isinstance(array, _core.Tensor) and array.__dlpack_device__()[0] != 1:
+        made = _core.empty((), array.dtype, str(array.device))
+        made[...] = scalar
+        return made
     return scalar
 
 

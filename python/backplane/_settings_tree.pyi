@@ -21,6 +21,8 @@ class Root(Settings):
     @property
     def cpu(self) -> Cpu: ...
     @property
+    def device(self) -> Device: ...
+    @property
     def plan_cache(self) -> PlanCache: ...
     @property
     def einsum(self) -> Einsum: ...
@@ -91,10 +93,15 @@ class Conv(Settings):
 class Dispatch(Settings):
     exclude: str
     fallback: Literal["strict", "warn", "allow"]
+    transfer: Literal["refuse", "allow"]
     packed: Literal["none", "first", "second", "both"]
 
 class Cpu(Settings):
     capability: Literal["auto", "default", "avx2", "avx512", "vsx", "zvector", "sve256"]
+
+class Device(Settings):
+    exclude: str
+    memory_limit: int
 
 class PlanCache(Settings):
     max_size: int

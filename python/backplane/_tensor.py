@@ -8,6 +8,7 @@ import sys
 from typing import Any, Callable, Iterator, List, Optional
 
 from . import _core
+from ._errors import failure
 
 THRESHOLD = 1000
 """Tensors with more elements are shown in part."""
@@ -102,16 +103,23 @@ def _lines(values: Any, shown: Callable[[Any], str], indent: int, width: int) ->
     return "[" + between.join(parts) + "]"
 
 
+def _is_away(tensor: _core.Tensor) -> bool:
+    """Returns whether the memory is on a device."""
+    return tensor.__dlpack_device__()[0] != 1
+
+
 def text(tensor: _core.Tensor) -> str:
-    """Returns the values, summarised if there are more than 1000, and the element type."""
+    """Returns the values, summarised if there are more than 1000, the element type, and the device if it is not the CPU."""
     start = "backplane.Tensor("
+    place = f", device='{tensor.device}'" if _is_away(tensor) else ""
     if not tensor.size:
-        return f"{start}[], shape={tensor.shape}, dtype={tensor.dtype})"
-    values = _values(tensor, EDGE if tensor.size > THRESHOLD else 0)
+        return f"{start}[], shape={tensor.shape}, dtype={tensor.dtype}{place})"
+    shape = f", shape={tensor.shape}" if tensor.size > THRESHOLD else ""
+    edge = EDGE if tensor.size > THRESHOLD else 0
+    values = _values(tensor.cpu(), edge)
     shown = _formatter(tensor.dtype, values)
     width = max(len(shown(value)) for value in _leaves(values))
-    shape = f", shape={tensor.shape}" if tensor.size > THRESHOLD else ""
-    return f"{start}{_lines(values, shown, len(start), width)}{shape}, dtype={tensor.dtype})"
+    return f"{start}{_lines(values, shown, len(start), width)}{shape}, dtype={tensor.dtype}{place})"
 
 
 def html(tensor: _core.Tensor) -> str:
@@ -119,7 +127,7 @@ def html(tensor: _core.Tensor) -> str:
     caption = f"backplane.Tensor {tensor.dtype} {tensor.shape}"
     if tensor.ndim not in (1, 2) or not tensor.size:
         return f"<pre>{_html.escape(text(tensor))}</pre>"
-    values = _values(tensor, EDGE if tensor.size > THRESHOLD else 0)
+    values = _values(tensor.cpu(), EDGE if tensor.size > THRESHOLD else 0)
     shown = _formatter(tensor.dtype, values)
     rows = [values] if tensor.ndim == 1 else values
     columns = next(len(row) for row in rows if row is not ...)
@@ -133,9 +141,35 @@ def html(tensor: _core.Tensor) -> str:
 def as_numpy(tensor: _core.Tensor) -> Any:
     """Returns a NumPy array of the memory. bfloat16 is the type of ml_dtypes, because NumPy has none of its own."""
     numpy = sys.modules["numpy"]
+    if _is_away(tensor):
+        raise failure(
+            _core.BadTypeError, "E_DEVICE", f"a tensor on {tensor.device} cannot become a NumPy array; copy it to the host with .cpu()"
+        )
     if tensor.dtype == "bf16":
         return numpy.asarray(tensor.bits()).view(numpy.dtype("bfloat16"))
     return numpy.asarray(tensor)
+
+
+def numpy(tensor: _core.Tensor) -> Any:
+    """Implements Tensor.numpy()."""
+    import numpy  # noqa: F401, as_numpy() finds the module
+
+    return as_numpy(tensor)
+
+
+def device_of(tensor: _core.Tensor) -> Any:
+    """Implements Tensor.device."""
+    from ._torch_names import device
+
+    kind, index = tensor.__dlpack_device__()
+    return device("opencl", index) if kind == 4 else device("cpu")
+
+
+def to(tensor: _core.Tensor, *arguments: Any, **names: Any) -> _core.Tensor:
+    """Implements Tensor.to()."""
+    from ._devices import to as move
+
+    return move(tensor, *arguments, **names)
 
 
 def array(tensor: _core.Tensor, dtype: Any = None, *, copy: Optional[bool] = None) -> Any:

@@ -1,4 +1,4 @@
-"""Names at the top of torch that have no settings of their own: devices, threads and seeds; and the stand-in for `import torch`."""
+"""Names at the top of torch that have no settings of their own: devices and threads; and the stand-in for `import torch`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from . import _core
 from ._errors import bad_type, bad_value, failure, whole
 from ._settings import refuse_name, setting
 
-_DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla")
+_DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla", "opencl")
 
 
 class device:
-    """A device by name: ``device("cpu")``, ``device("cuda", 1)``, ``device("cuda:1")``. It is a name only; all operations run on
-    the CPU."""
+    """A device by name: ``device("cpu")``, ``device("opencl", 0)``, ``device("cuda:1")``. It is a name only: the device need not
+    exist. ``backplane.devices()`` lists those of this machine."""
 
     __slots__ = ("index", "type")
     type: str
     index: Optional[int]
 
     def __init__(self, device: Union[str, device], index: Optional[int] = None) -> None:
-        text = str(device)
+        text = "cpu" if device == "host" else str(device)
         name, colon, number = text.partition(":")
         if name not in _DEVICES or (colon and (not number.isdigit() or index is not None)):
             raise bad_value(f"device: '{text}' is not accepted; it must be {', '.join(_DEVICES)}, or one with an index as cuda:0")
@@ -78,19 +78,14 @@ def set_num_interop_threads(number: int) -> None:
         raise bad_value(f"set_num_interop_threads: {number!r} is not accepted; it must be a whole number from 1")
 
 
-def manual_seed(seed: int) -> None:
-    """Checks the seed. It has no effect: no operation draws random numbers without a seed of its own."""
-    if whole(seed) is None:
-        raise bad_type(f"manual_seed: expects an int, but got {type(seed).__name__}")
-
-
 # ---- import torch ----
 
 _NAMES = (
     "__config__ backends cuda nn utils linalg fft device einsum matmul cholesky_inverse cholesky_solve "
     "set_float32_matmul_precision get_float32_matmul_precision use_deterministic_algorithms "
     "are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
-    "get_deterministic_debug_mode get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads manual_seed"
+    "get_deterministic_debug_mode get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads "
+    "manual_seed initial_seed empty zeros ones full rand randn"
 ).split()
 
 

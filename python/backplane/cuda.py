@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from ._config import backend_status
 from ._core import Error
 from ._errors import failure
-from ._torch_names import manual_seed
+from ._devices import manual_seed
 from .backends._module import close as _close
 
 __all__ = [
@@ -47,7 +47,7 @@ def is_initialized() -> bool:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Checks the seed as manual_seed() does."""
+    """Sets the seed as manual_seed() does."""
     manual_seed(seed)
 
 

@@ -400,7 +400,7 @@ static bool bring_directly(core_state *state, operand *to, PyObject *array, unsi
         return core_numpy_read(to, array, access);
     }
     if ((PyObject *)Py_TYPE(array) == state->tensor_type) {
-        return false;
+        return core_tensor_read(to, array);
     }
     to->exchange = core_exchange_find(&state->exchanges, Py_TYPE(array));
     return to->exchange && core_exchange_read(to->exchange, to, array, access);
@@ -426,6 +426,17 @@ bool core_operand(core_state *state, operand *to, PyObject *array, const char *n
     core_operand_clear(to);
     if (!bring_directly(state, to, array, access) &&
         (is_masked(state, to, array, name) || !bring(state, to, array, name, access))) {
+        core_operand_release(to);
+        return false;
+    }
+    to->tensor.shape = to->shape;
+    to->tensor.strides = to->strides;
+    return true;
+}
+
+bool core_operand_export(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+    core_operand_clear(to);
+    if (!by_export(state, to, array, name, access)) {
         core_operand_release(to);
         return false;
     }

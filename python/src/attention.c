@@ -48,7 +48,8 @@ static bool add_result(attention *of, const DLTensor **place, int ndim, const in
     for (int d = 0; d < ndim; d++) {
         of->shape[i][d] = shape[d];
     }
-    of->result[i] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = of->shape[i]};
+    of->result[i] =
+        (DLTensor){.device = of->arrays[0].tensor.device, .ndim = ndim, .dtype = type, .shape = of->shape[i]};
     *place = &of->result[i];
     return !runs || core_result_new(of->state, &of->fresh[i], &of->result[i], arrays, 1);
 }
@@ -103,13 +104,37 @@ static void release(attention *of) {
 
 static bp_status explain(const void *call, bp_explanation **explanation) {
     const attention *of = call;
-    return bp_attention_explain(explanation, of->options, &of->call);
+    DLTensor seed = of->seed;
+    bp_attention_call there = of->call;
+    seed.device = there.query->device; /* where run_unlocked() copies it; an explanation needs no memory */
+    seed.data = NULL;
+    there.seed = there.seed ? &seed : NULL;
+    return bp_attention_explain(explanation, of->options, &there);
+}
+
+/* Runs the call. All operands are on the device of the query, so the seed is copied there. */
+static bp_status run_unlocked(const attention *of) {
+    const int32_t place = bp_device_place(of->call.query->device);
+    bp_attention_call call = of->call;
+    DLManagedTensorVersioned *seed;
+    if (!call.seed || place == 0) {
+        return bp_attention_run(of->options, &call);
+    }
+    bp_status status = bp_tensor_empty_on(&seed, place, BP_I64, 1, &of->word_count, NULL);
+    if (status != BP_OK) {
+        return status;
+    }
+    status = bp_copy(&seed->dl_tensor, call.seed, NULL);
+    call.seed = &seed->dl_tensor;
+    status = status == BP_OK ? bp_attention_run(of->options, &call) : status;
+    seed->deleter(seed);
+    return status;
 }
 
 static PyObject *run(attention *of) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
-    const bp_status status = bp_attention_run(of->options, &of->call);
+    const bp_status status = run_unlocked(of);
     core_lock(&unlocked);
     return status == BP_OK ? core_results_take(of->state, of->fresh, of->results)
                            : core_fail_explained(of->state, status, explain, of);

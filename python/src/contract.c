@@ -57,7 +57,7 @@ static bool place_result(contraction *of, PyObject *out) {
         core_fail_explained(call->state, status, explain, of);
         return false;
     }
-    call->result = (DLTensor){.device = {kDLCPU, 0},
+    call->result = (DLTensor){.device = call->operands.tensors[0]->device,
                               .ndim = ndim,
                               .dtype = call->operands.tensors[0]->dtype,
                               .shape = call->shape,

@@ -111,8 +111,8 @@ static bool place_result(convolution *of, PyObject *shape, PyObject *out, bool r
     for (int i = 0; i < of->count; i++) {
         arrays[i] = &of->arrays[i];
     }
-    of->result =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    of->result = (DLTensor){
+        .device = of->arrays[0].tensor.device, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
     follow_layout(of, &of->arrays[0].tensor);
     return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, of->count);
 }

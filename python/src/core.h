@@ -216,6 +216,8 @@ typedef enum core_access {
 
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access);
+bool core_operand_export(core_state *state, operand *to, PyObject *array, const char *name,
+                         unsigned access);                      /* by __dlpack__() alone */
 void core_operand_describe(operand *to, const DLTensor *given); /* copies shape and strides of host memory */
 void core_compact_strides(operand *to);                         /* of row-major memory without gaps */
 void core_operand_clear(operand *held);                         /* makes one that holds nothing */
@@ -331,8 +333,10 @@ void core_unalign(operand *held); /* writes the copy back if the call may have c
 
 int core_add_tensor(PyObject *module, core_state *state);
 
-/* Returns a new Tensor that owns memory from bp_tensor_new(). Takes ownership also on failure. */
+/* Returns a new Tensor that owns memory from bp_tensor_empty_on(). Takes ownership also on failure. */
 PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory);
+bool core_tensor_read(operand *to,
+                      PyObject *tensor); /* borrows the memory of a Tensor on a device; false on the host */
 
 /* ---- matmul.c ---- */
 
@@ -440,6 +444,17 @@ PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
 /* Finds the function with this name; NULL: none. Returns false with a Python error if there is no such function. */
 bool core_activation(const char *name, bp_unary_kind *kind);
+
+/* ---- devices.c ---- */
+
+PyObject *core_devices(PyObject *module, PyObject *unused);
+PyObject *core_device_control(PyObject *module, PyObject *arguments);
+PyObject *core_device_memory(PyObject *module, PyObject *id);
+PyObject *core_device_plans(PyObject *module, PyObject *id);
+PyObject *core_empty(PyObject *module, PyObject *arguments);
+PyObject *core_random(PyObject *module, PyObject *arguments);
+PyObject *core_transfer(PyObject *module, PyObject *arguments);
+PyObject *core_from_dlpack(PyObject *module, PyObject *array);
 
 /* ---- linalg.c ---- */
 

@@ -313,9 +313,13 @@ static PyObject *call(core_state *state, cosine *of, long long n, long long dim,
     const DLTensor *in = &of->input->tensor;
     memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
     shape[dim] = of->n;
-    DLTensor to = {.device = {kDLCPU, 0}, .ndim = in->ndim, .dtype = in->dtype, .shape = shape};
+    DLTensor to = {.device = in->device, .ndim = in->ndim, .dtype = in->dtype, .shape = shape};
     if (of->out && !check_out(state, of, &to)) {
         return NULL;
+    }
+    if (of->out && bp_device_place(of->out->tensor.device) != 0) {
+        return core_refuse(state, state->error, BP_E_DEVICE,
+                           "out: is in memory of a device; cosine transforms run on the host");
     }
     choose(of);
     scale(of, norm);
@@ -344,7 +348,10 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments) {
     if (of.input && given != Py_None) {
         of.out = core_operand(state, &out, given, "out", access | CORE_WRITES) ? &out : NULL;
     }
-    if (of.input && (of.out || given == Py_None) && core_options(state, settings, &of.options, &owner)) {
+    if (of.input && bp_device_place(input.tensor.device) != 0) {
+        core_refuse(state, state->error, BP_E_DEVICE,
+                    "input: is in memory of a device; cosine transforms run on the host, so copy it with .cpu()");
+    } else if (of.input && (of.out || given == Py_None) && core_options(state, settings, &of.options, &owner)) {
         result = call(state, &of, n, dim, norm, lines);
     }
     if (of.input) {

@@ -104,8 +104,10 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
         return false;
     }
     of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : bp_dtype_from_dlpack(call->operands.tensors[0]->dtype);
-    call->result =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(of->dtype), .shape = call->shape};
+    call->result = (DLTensor){.device = call->operands.tensors[0]->device,
+                              .ndim = ndim,
+                              .dtype = bp_dtype_to_dlpack(of->dtype),
+                              .shape = call->shape};
     return true;
 }
 

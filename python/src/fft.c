@@ -169,7 +169,7 @@ static bool place_result(transformation *of, PyObject *out, bool runs) {
         return false;
     }
     const operand *input = &of->input;
-    of->out = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    of->out = (DLTensor){.device = of->in.device, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
     return !runs || core_result_new(of->state, &of->fresh, &of->out, &input, 1);
 }
 
@@ -246,7 +246,7 @@ PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
         !core_operand(state, &in, input, "input", CORE_READS)) {
         return NULL;
     }
-    DLTensor out = {.device = {kDLCPU, 0}, .ndim = in.tensor.ndim, .dtype = in.tensor.dtype, .shape = in.shape};
+    DLTensor out = {.device = in.tensor.device, .ndim = in.tensor.ndim, .dtype = in.tensor.dtype, .shape = in.shape};
     if (core_result_new(state, &fresh, &out, &given, 1)) {
         core_unlocked unlocked;
         core_unlock(&unlocked);

@@ -50,7 +50,8 @@ static bool add_result(normalization *of, const DLTensor **place, int ndim, cons
     for (int d = 0; d < ndim; d++) {
         of->shape[i][d] = shape[d];
     }
-    of->result[i] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = of->shape[i]};
+    of->result[i] =
+        (DLTensor){.device = of->arrays[0].tensor.device, .ndim = ndim, .dtype = type, .shape = of->shape[i]};
     *place = &of->result[i];
     return !runs || core_result_new(of->state, &of->fresh[i], &of->result[i], arrays, 1);
 }

@@ -224,8 +224,10 @@ static bool make_array(calculation *of, int index, bp_dtype dtype, int ndim, con
         inputs[i] = &of->arrays[i];
     }
     memcpy(of->shapes[index], shape, (size_t)ndim * sizeof *shape);
-    of->results[index] =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
+    of->results[index] = (DLTensor){.device = of->arrays[0].tensor.device,
+                                    .ndim = ndim,
+                                    .dtype = bp_dtype_to_dlpack(dtype),
+                                    .shape = of->shapes[index]};
     return core_result_new(of->state, &of->fresh[index], &of->results[index], inputs, of->inputs);
 }
 
@@ -241,8 +243,10 @@ static bool make_output(calculation *of, int index) {
     }
     if (of->explains) { /* needs the shape only; the result may be too large to allocate */
         memcpy(of->shapes[index], shape, (size_t)ndim * sizeof *shape);
-        of->results[index] = (DLTensor){
-            .device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shapes[index]};
+        of->results[index] = (DLTensor){.device = of->arrays[0].tensor.device,
+                                        .ndim = ndim,
+                                        .dtype = bp_dtype_to_dlpack(dtype),
+                                        .shape = of->shapes[index]};
         return true;
     }
     return make_array(of, index, dtype, ndim, shape);

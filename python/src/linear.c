@@ -42,8 +42,10 @@ static bool make(layer *of, int i, const DLTensor *rows, int64_t first, int64_t 
         of->shape[i][ndim++] = first;
     }
     of->shape[i][ndim++] = last;
-    of->made[i] =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = of->arrays[owner].tensor.dtype, .shape = of->shape[i]};
+    of->made[i] = (DLTensor){.device = of->arrays[owner].tensor.device,
+                             .ndim = ndim,
+                             .dtype = of->arrays[owner].tensor.dtype,
+                             .shape = of->shape[i]};
     *place_of(of, i) = &of->made[i];
     return !runs || core_result_new(of->state, &of->fresh[i], &of->made[i], arrays, 1);
 }

@@ -6,9 +6,9 @@
 static const struct {
     unsigned bit;
     const char *name;
-} kinds[] = {{BP_LIB_BLAS, "blas"},       {BP_LIB_CBLAS, "cblas"}, {BP_LIB_LAPACK, "lapack"},
-             {BP_LIB_FFT, "fft"},         {BP_LIB_DNN, "dnn"},     {BP_LIB_OPENMP, "openmp"},
-             {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},     {BP_LIB_SMM, "smm"}};
+} kinds[] = {{BP_LIB_BLAS, "blas"}, {BP_LIB_CBLAS, "cblas"},   {BP_LIB_LAPACK, "lapack"},   {BP_LIB_FFT, "fft"},
+             {BP_LIB_DNN, "dnn"},   {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},
+             {BP_LIB_SMM, "smm"},   {BP_LIB_OPENCL, "opencl"}};
 
 static PyObject *offers(unsigned mask) {
     PyObject *list = PyList_New(0);

@@ -91,7 +91,8 @@ static bool shape_result(product *of) {
         return false;
     }
     bp_dtype dtype = bp_matmul_dtype(&a.tensor, &b.tensor);
-    of->out = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
+    of->out =
+        (DLTensor){.device = of->a.tensor.device, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
     return true;
 }
 

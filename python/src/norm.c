@@ -49,8 +49,8 @@ static bool add_result(normalization *of, const DLTensor **place, bool image, DL
     for (int d = 0; d < input->ndim && d < BP_MAX_NDIM; d++) {
         of->shape[i][d] = image ? input->shape[d] : input->shape[1];
     }
-    of->result[i] =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = image ? input->ndim : 1, .dtype = type, .shape = of->shape[i]};
+    of->result[i] = (DLTensor){
+        .device = of->arrays[0].tensor.device, .ndim = image ? input->ndim : 1, .dtype = type, .shape = of->shape[i]};
     *place = &of->result[i];
     return !runs || core_result_new(of->state, &of->fresh[i], &of->result[i], arrays, 1);
 }

@@ -39,8 +39,10 @@ static bool read_arrays(pooling *of, PyObject *first, PyObject *indices, bool ru
 
 static bool make_result(pooling *of, int which, bp_dtype dtype, int ndim, bool runs) {
     const operand *arrays[] = {&of->arrays[0]};
-    of->result[which] =
-        (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape[which]};
+    of->result[which] = (DLTensor){.device = of->arrays[0].tensor.device,
+                                   .ndim = ndim,
+                                   .dtype = bp_dtype_to_dlpack(dtype),
+                                   .shape = of->shape[which]};
     return !runs || core_result_new(of->state, &of->fresh[which], &of->result[which], arrays, 1);
 }
 

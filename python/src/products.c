@@ -104,8 +104,10 @@ static bool place_result(chain *of, PyObject *out) {
         core_fail(call->state, status, NULL);
         return false;
     }
-    call->result = (DLTensor){
-        .device = {kDLCPU, 0}, .ndim = ndim, .dtype = call->operands.tensors[0]->dtype, .shape = call->shape};
+    call->result = (DLTensor){.device = call->operands.tensors[0]->device,
+                              .ndim = ndim,
+                              .dtype = call->operands.tensors[0]->dtype,
+                              .shape = call->shape};
     return true;
 }
 

@@ -55,7 +55,7 @@ static bool place_result(reduction *of, PyObject *out, bool runs) {
             return false;
         }
     }
-    of->result = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = result_type(of), .shape = of->shape};
+    of->result = (DLTensor){.device = input->device, .ndim = ndim, .dtype = result_type(of), .shape = of->shape};
     of->to = &of->result;
     return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, 1);
 }

@@ -6,8 +6,12 @@
  */
 #include "core.h"
 
+static bool is_on_host(const operand *of) {
+    return bp_device_place(of->tensor.device) == 0;
+}
+
 bool core_result_like(const operand *of) {
-    return of->is_numpy || of->exchange || of->managed || of->versioned;
+    return of->is_numpy || of->exchange || of->managed || of->versioned || !is_on_host(of);
 }
 
 /* The first operand that may decide the type of the result. */
@@ -23,6 +27,7 @@ static const operand *deciding(const operand *const *operands, int count) {
 bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
                      int count) {
     const operand *like = deciding(operands, count);
+    const int32_t place = like ? bp_device_place(like->tensor.device) : 0;
     *result = (core_result){.exchange = like ? like->exchange : NULL};
     if (like && like->is_numpy && state->numpy.api && core_numpy_has(tensor->dtype)) {
         result->array = core_numpy_new(&state->numpy, tensor);
@@ -31,8 +36,8 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
         }
         PyErr_Clear(); /* too large for NumPy: the library reports the error */
     }
-    bp_status status = bp_tensor_empty(&result->memory, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim,
-                                       tensor->shape, tensor->strides);
+    bp_status status = bp_tensor_empty_on(&result->memory, place, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim,
+                                          tensor->shape, tensor->strides);
     if (status != BP_OK) {
         core_fail(state, status, NULL);
         return false;

@@ -55,7 +55,7 @@ static bool make_results(layer *of, unsigned wanted, bool runs) {
             continue;
         }
         DLTensor *result = &of->result[i];
-        *result = (DLTensor){.device = {kDLCPU, 0}, .shape = of->shape[i]};
+        *result = (DLTensor){.device = of->arrays[0].tensor.device, .shape = of->shape[i]};
         const bp_status status = bp_rnn_shape(&of->call, (bp_rnn_tensor)which, &dtype, &result->ndim, result->shape);
         if (status != BP_OK) {
             core_fail(of->state, status, NULL);

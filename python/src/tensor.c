@@ -47,7 +47,8 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
     if (!made) {
         return NULL;
     }
-    made->data = of->data;
+    made->device = of->device;
+    made->data = core_tensor_on_host(made) ? (char *)of->data + of->byte_offset : (char *)(uintptr_t)of->byte_offset;
     made->ndim = of->ndim;
     made->dtype = bp_dtype_from_dlpack(of->dtype);
     for (int i = 0; i < of->ndim; i++) {
@@ -61,6 +62,7 @@ tensor *core_tensor_view(core_state *state, const tensor *of) {
     tensor *made = around(state, hold(of->storage));
     if (made) {
         made->data = of->data;
+        made->device = of->device;
         made->ndim = of->ndim;
         made->dtype = of->dtype;
         memcpy(made->shape, of->shape, (size_t)of->ndim * sizeof *of->shape);
@@ -99,14 +101,41 @@ static void read_layout(const tensor *self, int64_t *shape, int64_t *strides) {
     }
 }
 
+bool core_tensor_on_host(const tensor *self) {
+    return bp_device_place(self->device) == 0;
+}
+
 void core_tensor_describe(bp_view *view, const tensor *self) {
+    const bool host = core_tensor_on_host(self);
     read_layout(self, view->shape, view->strides);
-    view->tensor = (DLTensor){.data = self->data,
-                              .device = {kDLCPU, 0},
+    view->tensor = (DLTensor){.data = host ? self->data : self->storage->memory->dl_tensor.data,
+                              .device = self->device,
                               .ndim = self->ndim,
                               .dtype = bp_dtype_to_dlpack(self->dtype),
                               .shape = view->shape,
-                              .strides = view->strides};
+                              .strides = view->strides,
+                              .byte_offset = host ? 0 : (uint64_t)(uintptr_t)self->data};
+}
+
+PyObject *core_tensor_at_host(PyObject *object) {
+    if (!core_tensor_on_host((const tensor *)object)) {
+        return core_tensor_copy(core_state_of_object(object), (const tensor *)object, 0);
+    }
+    Py_INCREF(object);
+    return object;
+}
+
+bool core_tensor_read(operand *to, PyObject *object) {
+    const tensor *self = (const tensor *)object;
+    if (core_tensor_on_host(self)) {
+        return false;
+    }
+    bp_view view;
+    core_tensor_describe(&view, self);
+    core_operand_describe(to, &view.tensor);
+    Py_INCREF(object);
+    to->owner = object;
+    return true;
 }
 
 /* ---- The buffer protocol ---- */
@@ -158,6 +187,11 @@ static bool is_served(const tensor *self, int flags) {
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     tensor *self = (tensor *)object;
     char *format = format_of(self->dtype);
+    if (!core_tensor_on_host(self)) {
+        view->obj = NULL;
+        PyErr_SetString(PyExc_BufferError, "the tensor is in memory of a device; copy it to the host with .cpu()");
+        return -1;
+    }
     if (!format) {
         view->obj = NULL;
         PyErr_Format(PyExc_BufferError, "the buffer protocol has no format for %s; use DLPack",
@@ -263,20 +297,21 @@ static PyObject *plain_capsule(const tensor *self) {
     return capsule;
 }
 
-static PyObject *copy_of(core_state *state, const tensor *self) {
+PyObject *core_tensor_copy(core_state *state, const tensor *self, int32_t place) {
     bp_view from;
     DLManagedTensorVersioned *memory;
+    core_unlocked unlocked;
     core_tensor_describe(&from, self);
-    bp_status status = bp_tensor_empty(&memory, self->dtype, self->ndim, from.shape, NULL);
-    if (status != BP_OK) {
-        return core_fail(state, status, NULL);
+    core_unlock(&unlocked);
+    bp_status status = bp_tensor_empty_on(&memory, place, self->dtype, self->ndim, from.shape, NULL);
+    if (status == BP_OK) {
+        status = bp_copy(&memory->dl_tensor, &from.tensor, NULL);
+        if (status != BP_OK) {
+            memory->deleter(memory);
+        }
     }
-    status = bp_tensor_copy(&memory->dl_tensor, &from.tensor);
-    if (status != BP_OK) {
-        memory->deleter(memory);
-        return core_fail(state, status, NULL);
-    }
-    return core_tensor(state, memory);
+    core_lock(&unlocked);
+    return status == BP_OK ? core_tensor(state, memory) : core_fail(state, status, NULL);
 }
 
 /* Reads two ints from a tuple. None leaves them unchanged. */
@@ -291,49 +326,76 @@ static bool pair_from(core_state *state, PyObject *pair, const char *name, int *
     return PyArg_ParseTuple(pair, "ii", first, second);
 }
 
-/* Returns whether the arguments of __dlpack__ request host memory without a stream. */
-static bool acceptable(core_state *state, PyObject *stream, PyObject *device) {
-    int type = kDLCPU, id = 0;
+/* Returns whether the arguments of __dlpack__ request a device of this library without a stream. */
+static bool acceptable(core_state *state, const tensor *self, PyObject *stream, PyObject *device, DLDevice *to) {
+    int type = (int)self->device.device_type, id = self->device.device_id;
     if (stream != Py_None) {
-        PyErr_SetString(PyExc_BufferError, "host memory has no stream; stream must be None");
+        PyErr_SetString(PyExc_BufferError, core_tensor_on_host(self)
+                                               ? "host memory has no stream; stream must be None"
+                                               : "the tensor is ready when its capsule is made; stream must be None");
         return false;
     }
     if (!pair_from(state, device, "dl_device", &type, &id)) {
         return false;
     }
-    if (type != kDLCPU) {
+    *to = (DLDevice){(DLDeviceType)type, id};
+    if (bp_device_place(*to) != 0 && bp_device_place(*to) != bp_device_place(self->device)) {
         PyErr_Format(PyExc_BufferError, "the tensor cannot be copied to device (%d, %d)", type, id);
         return false;
     }
     return true;
 }
 
+/* Waits for the work of the calling thread's queue: a consumer in another context or library sees finished memory. */
+static bool finish(core_state *state, const tensor *self) {
+    bp_queue *queue = NULL;
+    core_unlocked unlocked;
+    if (core_tensor_on_host(self)) {
+        return true;
+    }
+    core_unlock(&unlocked);
+    bp_status status = bp_queue_current(bp_device_place(self->device), &queue);
+    status = status == BP_OK ? bp_queue_wait(queue) : status;
+    bp_queue_release(queue);
+    core_lock(&unlocked);
+    return status == BP_OK || core_fail(state, status, NULL);
+}
+
 static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) {
     static char *known[] = {"stream", "max_version", "dl_device", "copy", NULL};
     PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
     core_state *state = core_state_of_object(object);
+    const tensor *self = (const tensor *)object;
+    DLDevice to;
     int major = 0, minor = 0;
     if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", known, &stream, &version, &device, &copy) ||
-        !acceptable(state, stream, device) || !pair_from(state, version, "max_version", &major, &minor)) {
+        !acceptable(state, self, stream, device, &to) || !pair_from(state, version, "max_version", &major, &minor)) {
         return NULL;
     }
-    PyObject *source = copy == Py_True ? copy_of(state, (tensor *)object) : object;
+    const bool moves = bp_device_place(to) != bp_device_place(self->device);
+    if (moves && copy == Py_False) {
+        PyErr_SetString(PyExc_BufferError, "the tensor is in memory of a device; a copy is needed on the host");
+        return NULL;
+    }
+    PyObject *source = copy == Py_True || moves ? core_tensor_copy(state, self, bp_device_place(to)) : object;
     if (!source) {
         return NULL;
     }
     const tensor *given = (const tensor *)source;
-    PyObject *capsule =
-        major >= DLPACK_MAJOR_VERSION ? versioned_capsule(given, source != object) : plain_capsule(given);
+    PyObject *capsule = NULL;
+    if (finish(state, given)) {
+        capsule = major >= DLPACK_MAJOR_VERSION ? versioned_capsule(given, source != object) : plain_capsule(given);
+    }
     if (source != object) {
         Py_DECREF(source);
     }
     return capsule;
 }
 
-static PyObject *dlpack_device(PyObject *self, PyObject *unused) {
-    (void)self;
+static PyObject *dlpack_device(PyObject *object, PyObject *unused) {
+    const tensor *self = (const tensor *)object;
     (void)unused;
-    return Py_BuildValue("(ii)", kDLCPU, 0);
+    return Py_BuildValue("(ii)", (int)self->device.device_type, (int)self->device.device_id);
 }
 
 /* ---- Attributes ---- */
@@ -411,6 +473,25 @@ static PyObject *as_array(PyObject *object, PyObject *arguments, PyObject *names
     return call_package("array", object, arguments, names);
 }
 
+static PyObject *numpy(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return call_package("numpy", object, NULL, NULL);
+}
+
+static PyObject *to(PyObject *object, PyObject *arguments, PyObject *names) {
+    return call_package("to", object, arguments, names);
+}
+
+static PyObject *get_device(PyObject *object, void *unused) {
+    (void)unused;
+    return call_package("device_of", object, NULL, NULL);
+}
+
+static PyObject *cpu(PyObject *object, PyObject *unused) {
+    (void)unused;
+    return core_tensor_at_host(object);
+}
+
 /* Returns a view of the memory as unsigned integers. NumPy has no bfloat16; ml_dtypes' arrays are views of uint16. */
 static PyObject *bits(PyObject *object, PyObject *unused) {
     static const bp_dtype words[] = {[1] = BP_U8, [2] = BP_U16, [4] = BP_U32, [8] = BP_U64};
@@ -432,7 +513,7 @@ static PyObject *bits(PyObject *object, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "Returns a DLPack capsule of this memory; versioned if max_version is 1.0 or later."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "Returns (1, 0): host memory."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, "Returns (1, 0) for host memory; (4, index) on OpenCL."},
     {"__array__", (PyCFunction)(void (*)(void))as_array, METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, *, copy=None)\n--\n\nReturns a NumPy array of this memory, or a copy."},
     {"__complex__", core_tensor_to_complex, METH_NOARGS, "Returns the only element as a complex."},
@@ -440,6 +521,13 @@ static PyMethodDef methods[] = {
     {"item", core_tensor_item, METH_NOARGS, "item($self, /)\n--\n\nReturns the only element as a number of Python."},
     {"tolist", core_tensor_tolist, METH_NOARGS,
      "tolist($self, /)\n--\n\nReturns the elements as nested lists of Python's numbers; of rank 0, the number."},
+    {"cpu", cpu, METH_NOARGS,
+     "cpu($self, /)\n--\n\nReturns the tensor if it is in host memory, otherwise a copy there, after the work that "
+     "writes it."},
+    {"numpy", numpy, METH_NOARGS, "numpy($self, /)\n--\n\nReturns a NumPy array of this memory, which is on the host."},
+    {"to", (PyCFunction)(void (*)(void))to, METH_VARARGS | METH_KEYWORDS,
+     "to($self, /, device=None, dtype=None, *, copy=False)\n--\n\n"
+     "Returns the tensor on a device and with an element type: itself if it has both already, otherwise a copy."},
     {"bits", bits, METH_NOARGS, "Returns a Tensor of this memory as unsigned integers of the same size."},
     {NULL, NULL, 0, NULL},
 };
@@ -448,6 +536,7 @@ static PyGetSetDef fields[] = {
     {"strides", get_strides, NULL, "The stride of each dimension in bytes.", NULL},
     {"row_major", get_row_major, NULL, "Whether the elements are contiguous in row-major order.", NULL},
     {"dtype", get_dtype, NULL, "The element type's name: 'f32', 'bf16', ...", NULL},
+    {"device", get_device, NULL, "The backplane.device that the memory is on.", NULL},
     {"ndim", get_ndim, NULL, "The number of dimensions.", NULL},
     {"size", get_size, NULL, "The number of elements.", NULL},
     {"T", core_tensor_transpose, NULL, "A view with the dimensions in reverse order.", NULL},
@@ -460,7 +549,8 @@ static PyMemberDef members[] = {
 };
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     "A result in host memory. Results are contiguous, and row-major except that einsum may choose another order of\n"
+     "A result in memory of the host or of a device. Results are contiguous, and row-major except that einsum may "
+     "choose another order of\n"
      "dimensions. An index of ints, slices, ... and None gives a view that shares the memory; assignment writes to "
      "it.\n"
      "Convert it without a copy by memoryview(), numpy.asarray() or from_dlpack()."},

@@ -15,7 +15,8 @@ typedef struct storage {
 typedef struct tensor {
     PyObject_HEAD storage *storage;
     PyObject *weak;
-    char *data; /* the first element */
+    char *data; /* the first element; on a device its offset in bytes from the storage's handle */
+    DLDevice device;
     int ndim;
     bp_dtype dtype; /* of the memory, or the integer type of a bits() view */
     Py_ssize_t shape[BP_MAX_NDIM];
@@ -27,7 +28,13 @@ typedef struct tensor {
 /* Returns a new Tensor with the memory, type and layout of `of`. The caller may change its layout. */
 tensor *core_tensor_view(core_state *state, const tensor *of);
 void core_tensor_describe(bp_view *view, const tensor *self); /* for functions of the library */
-Py_ssize_t core_tensor_count(const tensor *self);             /* the number of elements */
+bool core_tensor_on_host(const tensor *self);
+PyObject *core_tensor_copy(core_state *state, const tensor *self, int32_t place); /* row-major; NULL: exception set */
+
+/* Returns the tensor in row-major host memory, a new reference: itself if it is on the host, otherwise a copy. NULL
+ * with an exception set. */
+PyObject *core_tensor_at_host(PyObject *self);
+Py_ssize_t core_tensor_count(const tensor *self); /* the number of elements */
 
 /* ---- tensor_items.c ---- */
 

@@ -246,9 +246,12 @@ static PyObject *list_of(core_state *state, const tensor *self, int dimension, c
 }
 
 PyObject *core_tensor_tolist(PyObject *object, PyObject *unused) {
-    const tensor *self = (const tensor *)object;
+    PyObject *host = core_tensor_at_host(object);
+    const tensor *self = (const tensor *)host;
     (void)unused;
-    return list_of(core_state_of_object(object), self, 0, self->data);
+    PyObject *list = host ? list_of(core_state_of_object(object), self, 0, self->data) : NULL;
+    Py_XDECREF(host);
+    return list;
 }
 
 PyObject *core_tensor_item(PyObject *object, PyObject *unused) {
@@ -260,7 +263,10 @@ PyObject *core_tensor_item(PyObject *object, PyObject *unused) {
                            "a tensor of %zd elements has no single value; one element is needed",
                            core_tensor_count(self));
     }
-    return object_of(state, self->dtype, self->data);
+    PyObject *host = core_tensor_at_host(object);
+    PyObject *item = host ? object_of(state, self->dtype, ((const tensor *)host)->data) : NULL;
+    Py_XDECREF(host);
+    return item;
 }
 
 /* Calls a function with the only element. */
@@ -356,6 +362,46 @@ static bp_dtype read_number(core_state *state, number *to, bp_dtype dtype, PyObj
     return good ? dtype : BP_DTYPE_NONE;
 }
 
+/* Copies to a view on a device. A source on the host is converted there; one element is sent once, and spread on the
+ * device. */
+static bp_status copy_to_device(DLTensor *target, DLTensor *source) {
+    static const int64_t none[BP_MAX_NDIM];
+    const bp_dtype dtype = bp_dtype_from_dlpack(target->dtype);
+    DLManagedTensorVersioned *host = NULL, *sent = NULL;
+    int64_t ones[BP_MAX_NDIM];
+    bool is_number = true;
+    for (int i = 0; i < source->ndim; i++) {
+        is_number = is_number && source->strides[i] == 0;
+        ones[i] = 1;
+    }
+    if (bp_device_place(source->device) != 0) {
+        return bp_copy(target, source, NULL);
+    }
+    DLTensor one = *source;
+    one.shape = is_number ? ones : source->shape;
+    bp_status status = bp_tensor_empty(&host, dtype, one.ndim, one.shape, NULL);
+    status = status == BP_OK ? bp_tensor_copy(&host->dl_tensor, &one) : status;
+    if (status == BP_OK && !is_number) {
+        status = bp_copy(target, &host->dl_tensor, NULL);
+    } else if (status == BP_OK) {
+        status = bp_tensor_empty_on(&sent, bp_device_place(target->device), dtype, one.ndim, ones, NULL);
+        status = status == BP_OK ? bp_copy(&sent->dl_tensor, &host->dl_tensor, NULL) : status;
+        if (status == BP_OK) {
+            DLTensor spread = sent->dl_tensor;
+            spread.shape = target->shape;
+            spread.strides = (int64_t *)(uintptr_t)none;
+            status = bp_unary_run(NULL, BP_UNARY_COPY, &spread, target);
+        }
+    }
+    if (sent) {
+        sent->deleter(sent);
+    }
+    if (host) {
+        host->deleter(host);
+    }
+    return status;
+}
+
 /* Copies to a view; through a temporary tensor if the source shares memory with it. */
 static int copy_into(core_state *state, const tensor *to, DLTensor *source) {
     bp_view target;
@@ -363,7 +409,9 @@ static int copy_into(core_state *state, const tensor *to, DLTensor *source) {
     core_unlocked unlocked;
     core_tensor_describe(&target, to);
     core_unlock(&unlocked);
-    bp_status status = bp_tensor_copy(&target.tensor, source);
+    bp_status status = core_tensor_count(to) == 0 ? BP_OK
+                       : !core_tensor_on_host(to) ? copy_to_device(&target.tensor, source)
+                                                  : bp_tensor_copy(&target.tensor, source);
     if (status == BP_E_OVERLAP) {
         status = bp_tensor_empty(&apart, bp_dtype_from_dlpack(source->dtype), source->ndim, source->shape, NULL);
         status = status == BP_OK ? bp_tensor_copy(&apart->dl_tensor, source) : status;
@@ -433,8 +481,10 @@ static int write_array(core_state *state, const tensor *to, PyObject *value) {
         return -1;
     }
     const DLTensor *read = &from.tensor;
-    bp_status status = bp_view_init(&source, (char *)read->data + read->byte_offset, bp_dtype_from_dlpack(read->dtype),
-                                    read->ndim, read->shape, read->strides);
+    bp_status status =
+        bp_view_init(&source, read->data, bp_dtype_from_dlpack(read->dtype), read->ndim, read->shape, read->strides);
+    source.tensor.device = read->device;
+    source.tensor.byte_offset = read->byte_offset;
     if (status != BP_OK) {
         core_fail(state, status, NULL);
     } else if (broadcast(&source, to)) {

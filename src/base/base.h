@@ -77,6 +77,8 @@ static inline bool bp__pace_due(bp__pace *pace, int64_t elements) {
 /* Suppresses the thread's check (true), or enables it again (false), because the thread runs work of a call of another
  * thread. Returns the previous state. */
 bool bp__interrupt_silence(bool silent);
+/* Returns whether the thread has a check that would be called. */
+bool bp__interrupt_is_set(void);
 /* Returns whether the check is running. If so, a call into the library comes from within a call that has not returned.
  */
 bool bp__interrupt_check_runs(void);

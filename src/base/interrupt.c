@@ -48,6 +48,10 @@ bool bp__interrupt_silence(bool silent) {
     return before;
 }
 
+bool bp__interrupt_is_set(void) {
+    return interrupt.check && !interrupt.running;
+}
+
 bool bp__interrupt_check_runs(void) {
     return interrupt.running;
 }

@@ -73,6 +73,18 @@ bool bp__text_starts(const char *text, const char *head) {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
+bool bp__text_has_word(const char *list, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = list; *at;) {
+        const size_t next = strcspn(at, " ");
+        if (next == length && memcmp(at, word, length) == 0) {
+            return true;
+        }
+        at += next + (at[next] == ' ');
+    }
+    return false;
+}
+
 bool bp__parse_int(const char *text, int64_t *value) {
     bool negative = *text == '-';
     const char *at = text + (*text == '-' || *text == '+');

@@ -31,6 +31,7 @@ void bp__text_free(bp__text *text);
 
 bool bp__text_equal(const char *a, const char *b); /* exact */
 bool bp__text_starts(const char *text, const char *head);
+bool bp__text_has_word(const char *list, const char *word); /* words are separated by single spaces */
 bool bp__parse_int(const char *text, int64_t *value); /* whole text, decimal, optional sign, no spaces */
 /* Copies and always adds NUL. Returns false if the text had to be cut. */
 bool bp__copy_text(char *buffer, size_t size, const char *text);

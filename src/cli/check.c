@@ -1,6 +1,7 @@
 /* check.c - checks the results of products and vector norms, for compare and bench. Other families have files of their
- * own: check_contraction.c, check_fft.c, check_linalg.c. */
+ * own, check_*.c. */
 #include "operations.h"
+#include "walk.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,36 +117,6 @@ bp_status check_vecdot(cli_check *check, const cli_job *job) {
 
 /* ---- vector_norm ---- */
 
-/* A walk over the elements of some dimensions of a compact tensor. */
-typedef struct walk {
-    int ndim;
-    int64_t size[BP_MAX_NDIM], stride[BP_MAX_NDIM], at[BP_MAX_NDIM];
-} walk;
-
-static void add_dimension(walk *w, int64_t size, int64_t stride) {
-    w->size[w->ndim] = size;
-    w->stride[w->ndim] = stride;
-    w->at[w->ndim++] = 0;
-}
-
-static int64_t count_of(const walk *w) {
-    int64_t count = 1;
-    for (int i = 0; i < w->ndim; i++) {
-        count *= w->size[i];
-    }
-    return count;
-}
-
-/* Returns the offset of element `index` in row-major order. */
-static int64_t offset_of(const walk *w, int64_t index) {
-    int64_t offset = 0;
-    for (int i = w->ndim - 1; i >= 0; i--) {
-        offset += index % w->size[i] * w->stride[i];
-        index /= w->size[i];
-    }
-    return offset;
-}
-
 static bool is_reduced(const bp_linalg_call *call, int ndim, int dim) {
     for (int i = 0; i < call->ndim; i++) {
         if (call->dims[i] == dim || call->dims[i] + ndim == dim) {
@@ -163,9 +134,9 @@ static long double magnitude(const wide *a, int64_t at) {
  * between the largest and the smallest of them overflows, once it is divided by the largest. */
 static long double norm_of(const wide *a, int64_t start, const walk *inner, double order) {
     long double largest = 0, smallest = HUGE_VALL, sum = 0;
-    int64_t count = count_of(inner);
+    int64_t count = walk_count(inner);
     for (int64_t i = 0; i < count; i++) {
-        long double x = magnitude(a, start + offset_of(inner, i));
+        long double x = magnitude(a, start + walk_offset(inner, i));
         if (isnan(x)) {
             return x;
         }
@@ -182,7 +153,7 @@ static long double norm_of(const wide *a, int64_t start, const walk *inner, doub
     }
     sum = 0;
     for (int64_t i = 0; i < count; i++) {
-        sum += powl(magnitude(a, start + offset_of(inner, i)) / unit, order);
+        sum += powl(magnitude(a, start + walk_offset(inner, i)) / unit, order);
     }
     return unit * powl(sum, 1 / (long double)order);
 }
@@ -194,19 +165,16 @@ bp_status check_norm(cli_check *check, const cli_job *job) {
     wide a;
     *check = (cli_check){.bound = 0};
     bp_status status = wide_make(&a, in, false);
-    int64_t stride[BP_MAX_NDIM + 1] = {0};
-    stride[in->ndim] = 1;
-    for (int i = in->ndim - 1; i >= 0; i--) {
-        stride[i] = stride[i + 1] * (in->shape[i] > 0 ? in->shape[i] : 1);
-    }
+    int64_t strides[BP_MAX_NDIM];
+    walk_compact_strides(in, strides);
     for (int i = 0; i < in->ndim; i++) {
-        add_dimension(is_reduced(call, in->ndim, i) ? &inner : &outer, in->shape[i], stride[i + 1]);
+        walk_add(is_reduced(call, in->ndim, i) ? &inner : &outer, in->shape[i], strides[i]);
     }
-    int64_t terms = count_of(&inner);
+    int64_t terms = walk_count(&inner);
     status = status == BP_OK ? reference_begin(&check->values, &job->results[0].tensor, terms, 16) : status;
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
         reference_value *value = &check->values.values[i];
-        value->re = (double)norm_of(&a, offset_of(&outer, value->index), &inner, call->order);
+        value->re = (double)norm_of(&a, walk_offset(&outer, value->index), &inner, call->order);
         value->scale = fabs(value->re);
     }
     if (call->order != 0 && fabs(call->order) < 1) {

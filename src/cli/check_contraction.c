@@ -424,7 +424,8 @@ static bp_status compute(contraction *c, cli_check *check, const DLTensor *out) 
             rest /= info->chosen;
         }
         const number *n = &c->factors[0].own[from];
-        made->values[e] = (reference_value){index, (double)n->re, (double)n->im, (double)n->scale};
+        made->values[e] =
+            (reference_value){.index = index, .re = (double)n->re, .im = (double)n->im, .scale = (double)n->scale};
     }
     return status;
 }

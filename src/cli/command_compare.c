@@ -40,7 +40,7 @@ static char *elements_text(const comparison *c) {
 
 static void print_notes(const comparison *c) {
     char *elements = elements_text(c);
-    char *error = is_checked(c) ? cli_format("ERROR: %s%s. That of a correct result is below %.1e.", c->check.text,
+    char *error = is_checked(c) ? cli_format("ERROR: %s%s. That of a correct result is at most %.1e.", c->check.text,
                                              elements, c->check.bound)
                                 : cli_format("%s", "The results are not checked: there is no reference of this size.");
     char *text = cli_format("%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. %s",

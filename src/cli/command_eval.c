@@ -1,5 +1,6 @@
 /* command_eval.c - `backplane eval`: runs an operation on arrays in .npy files. operations.c lists the operations. */
 #include "candidates.h"
+#include "list_devices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,27 +119,50 @@ static void report(const cli_job *job, const targets *to, double elapsed) {
     }
     if (job->operation->explain && bp_last_plan(&plan) == BP_OK) {
         const char *gap = plan.library_version[0] ? " " : "", *many = plan.threads == 1 ? "" : "s";
+        bp_device_info device = {.struct_size = sizeof device};
+        const int32_t place = bp_device_place(job->device);
+        const bool away = place != 0 && bp_device_describe(place, &device) == BP_OK;
+        char *threads = away ? cli_format(" on %s", device.id) : cli_format(", %d thread%s", plan.threads, many);
         text = append(text, ", ",
-                      cli_format("by %s%s%s (%s, %d thread%s): %s", plan.library, gap, plan.library_version,
-                                 plan.algorithm, plan.threads, many, plan.reason));
+                      cli_format("by %s%s%s (%s%s): %s", plan.library, gap, plan.library_version, plan.algorithm,
+                                 threads, plan.reason));
+        free(threads);
     }
     text = append(text, " ", cli_format("[%s]", bp__duration(elapsed, time, sizeof time)));
     cli_paragraph(0, text);
     free(text);
 }
 
-static int compute(cli_job *job, const targets *to) {
-    if (cli_has(job->args, "explain")) {
-        int code = print_explanation(job, to);
-        if (code != CLI_OK) {
-            return code;
-        }
+/* Runs the operation where it is to run. The time is that of the operation, without copies of arrays. */
+static int run(cli_job *job, const targets *to, double *elapsed) {
+    const int32_t place = bp_device_place(job->device);
+    job_moved *moved;
+    bp_status status = job_move(job, &moved);
+    int code = status != BP_OK                 ? cli_fail_status(status)
+               : cli_has(job->args, "explain") ? print_explanation(job, to)
+                                               : CLI_OK;
+    if (code == CLI_OK && moved) {
+        status = bp_device_wait(place); /* for the copies */
     }
-    double start = cli_now_ns();
-    bp_status status = job->operation->run(job);
-    double elapsed = cli_now_ns() - start;
-    if (status != BP_OK) {
-        return cli_fail_status(status);
+    if (code == CLI_OK && status == BP_OK) {
+        const double start = cli_now_ns();
+        status = job->operation->run(job);
+        status = status == BP_OK && moved ? bp_device_wait(place) : status;
+        *elapsed = cli_now_ns() - start;
+    }
+    if (code == CLI_OK && status != BP_OK) {
+        code = cli_fail_status(status);
+    }
+    status = job_move_back(job, moved, code == CLI_OK);
+    return code == CLI_OK && status != BP_OK ? cli_fail_status(status) : code;
+}
+
+static int compute(cli_job *job, const targets *to) {
+    double elapsed = 0;
+    bp_status status;
+    const int code = run(job, to, &elapsed);
+    if (code != CLI_OK) {
+        return code;
     }
     for (int i = 0; i < to->count; i++) {
         npy_error error;
@@ -160,6 +184,7 @@ static int eval(const cli_args *args) {
     code = code == CLI_OK ? read_targets(&job, &to) : code;
     job.wanted = to.count;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
+    code = code == CLI_OK ? device_option(args, &job.device) : code;
     code = code == CLI_OK ? job_read(&job) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
     code = code == CLI_OK ? check_results(&job, &to) : code;
@@ -174,6 +199,7 @@ static const cli_option options[] = {
      "Output file (.npy); - is standard output. Give one for each result, or several separated by commas."},
     CLI_OPTION_SET,
     {"explain", 'e', NULL, "Also show every candidate and the reason of the choice."},
+    {"device", 0, "ID", "Run on a device (see list --devices), on copies of the arrays."},
     {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
     OPTIONS_PRODUCTS,
     OPTIONS_SEARCH,

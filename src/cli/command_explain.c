@@ -1,6 +1,7 @@
 /* command_explain.c - `backplane explain`: shows which library would run an operation on arrays of given shapes, and
  * why.
  */
+#include "list_devices.h"
 #include "operations.h"
 
 /* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
@@ -36,7 +37,8 @@ static int print_explanation(const cli_job *job) {
 
 static int explain(const cli_args *args) {
     cli_job job = {.args = args};
-    int code = job_shapes(&job);
+    int code = device_option(args, &job.device);
+    code = code == CLI_OK ? job_shapes(&job) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
     code = code == CLI_OK ? print_explanation(&job) : code;
@@ -45,9 +47,21 @@ static int explain(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    CLI_OPTION_SET,      CLI_OPTION_JSON, OPTIONS_PRODUCTS, OPTIONS_LEADING,       OPTIONS_SEARCH,
-    OPTIONS_FFT,         OPTIONS_CONV,    OPTIONS_POOL,     OPTIONS_ATTENTION,     OPTIONS_RNN,
-    OPTIONS_ELEMENTWISE, OPTIONS_ROWS,    OPTIONS_LINALG,   {NULL, 0, NULL, NULL},
+    CLI_OPTION_SET,
+    CLI_OPTION_JSON,
+    {"device", 0, "ID", "Device of the arrays (see list --devices), or a file with the description of one."},
+    OPTIONS_PRODUCTS,
+    OPTIONS_LEADING,
+    OPTIONS_SEARCH,
+    OPTIONS_FFT,
+    OPTIONS_CONV,
+    OPTIONS_POOL,
+    OPTIONS_ATTENTION,
+    OPTIONS_RNN,
+    OPTIONS_ELEMENTWISE,
+    OPTIONS_ROWS,
+    OPTIONS_LINALG,
+    {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_explain = {

@@ -1,5 +1,5 @@
 /* command_list.c - `backplane list`: shows the libraries found, the providers and the backends. */
-#include "cli.h"
+#include "list_devices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@ static const struct {
     unsigned bit;
     const char *name;
 } kinds[] = {
-    {BP_LIB_BLAS, "blas"},       {BP_LIB_CBLAS, "cblas"}, {BP_LIB_LAPACK, "lapack"},
-    {BP_LIB_FFT, "fft"},         {BP_LIB_DNN, "dnn"},     {BP_LIB_OPENMP, "openmp"},
-    {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},     {BP_LIB_SMM, "smm"},
+    {BP_LIB_BLAS, "blas"}, {BP_LIB_CBLAS, "cblas"},   {BP_LIB_LAPACK, "lapack"},   {BP_LIB_FFT, "fft"},
+    {BP_LIB_DNN, "dnn"},   {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},
+    {BP_LIB_SMM, "smm"},   {BP_LIB_OPENCL, "opencl"},
 };
 
 static char *kinds_text(unsigned mask) {
@@ -262,8 +262,26 @@ static void print_json(int count) {
     json_close();
 }
 
+static int show_devices(const cli_args *args) {
+    const char *path = cli_value(args, "record");
+    if (path) {
+        return list_devices_record(cli_value(args, "device"), path);
+    }
+    if (cli_has(args, "json")) {
+        json_open(NULL, '{');
+        list_devices_json();
+        json_close();
+    } else {
+        list_devices();
+    }
+    return CLI_OK;
+}
+
 static int list(const cli_args *args) {
     int count = 0;
+    if (cli_has(args, "devices") || cli_has(args, "record")) {
+        return show_devices(args);
+    }
     bp_status status = cli_has(args, "probe") ? bp_libraries_refresh(1) : BP_OK;
     if (status == BP_OK) {
         status = bp_library_count(&count);
@@ -297,6 +315,10 @@ static int list(const cli_args *args) {
 static const cli_option options[] = {
     {"all", 'a', NULL, "Show every file and property, the source of each, and the search locations."},
     {"backends", 'b', NULL, "Show the backends of torch.backends instead, and why each one is unavailable."},
+    {"devices", 'd', NULL,
+     "Show the devices instead: GPUs and others that a runtime such as OpenCL drives, and why not."},
+    {"device", 0, "ID", "Device that --record describes; the first one besides the host unless given."},
+    {"record", 0, "FILE", "Write the description of a device to a file, for explain --device FILE on another machine."},
     {"probe", 'p', NULL, "Probe every library again and replace the results in the probe cache."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},

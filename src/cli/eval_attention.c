@@ -20,7 +20,11 @@ static int read_seed(cli_job *job) {
     }
     const int64_t shape[] = {2};
     const bp_status status = bp_view_init(&words->seed_view, words->seed, BP_I64, 1, shape, NULL);
-    words->call.seed = &words->seed_view.tensor;
+    words->call.seed = job->seed = &words->seed_view.tensor;
+    if (job->dry && job->device.device_type) {
+        words->seed_view.tensor.device = job->device;
+        words->seed_view.tensor.data = NULL;
+    }
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 

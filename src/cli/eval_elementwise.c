@@ -147,21 +147,17 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
     }
 }
 
-static bp_status check(cli_check *made, const cli_job *job) {
-    (void)job;
-    return check_nothing(made);
-}
-
-static const cli_measured measured = {NULL, plan, check};
+static const cli_measured unary = {NULL, plan, check_unary}, binary = {NULL, plan, check_binary},
+                          take = {NULL, plan, check_take}, gather = {NULL, plan, check_gather};
 static const char *const unary_options[] = {"kind", "to", NULL};
 static const char *const binary_options[] = {"kind", NULL};
 static const char *const axis_options[] = {"dim", NULL};
 
 const cli_operation operations_elementwise[] = {
-    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &measured},
-    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &measured},
-    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &measured},
-    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &measured},
+    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &unary},
+    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &binary},
+    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &take},
+    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &gather},
     {"concat", "A [B ...]", 1, JOB_MANY, 1, CONCAT, axis_options, prepare, run, NULL, false, NULL},
     {.name = NULL},
 };

@@ -1,4 +1,5 @@
-/* eval_rows.c - reductions, softmax, and layer, RMS and group normalization, for the commands that take an operation.
+/* eval_rows.c - reductions, softmax with its gradients, and layer, RMS and group normalization, for the commands that
+ * take an operation.
  */
 #include "operations.h"
 
@@ -70,7 +71,21 @@ static bp_status explain_reduction(const cli_job *job, bp_explanation **explanat
                              w->keep, &job->results[0].tensor);
 }
 
+static bp_status plan_reduction(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    const rows_words *w = &job->words.rows;
+    *count = job_operands(job, operands);
+    return bp_reduce_plan(plan, job->options, w->kind, &job->inputs[0].tensor, axes_of(w), w->axis_count, w->keep,
+                          &job->results[0].tensor);
+}
+
 /* ---- Softmax ---- */
+
+/* The number of an entry: the kind, plus this for the gradient. */
+enum { GRADIENT = 16 };
+
+static bp_softmax_kind softmax_kind(const cli_job *job) {
+    return (bp_softmax_kind)(job->operation->number % GRADIENT);
+}
 
 static int prepare_softmax(cli_job *job) {
     rows_words *words = &job->words.rows;
@@ -89,13 +104,28 @@ static int prepare_softmax(cli_job *job) {
 }
 
 static bp_status run_softmax(cli_job *job) {
-    return bp_softmax_run(job->options, (bp_softmax_kind)job->operation->number, &job->inputs[0].tensor,
-                          job->words.rows.axes[0], &job->results[0].tensor);
+    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const int32_t axis = job->words.rows.axes[0];
+    return job->operation->number >= GRADIENT
+               ? bp_softmax_backward_run(job->options, softmax_kind(job), in[0], in[1], axis, out)
+               : bp_softmax_run(job->options, softmax_kind(job), in[0], axis, out);
 }
 
 static bp_status explain_softmax(const cli_job *job, bp_explanation **explanation) {
-    return bp_softmax_explain(explanation, job->options, (bp_softmax_kind)job->operation->number,
-                              &job->inputs[0].tensor, job->words.rows.axes[0], &job->results[0].tensor);
+    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const int32_t axis = job->words.rows.axes[0];
+    return job->operation->number >= GRADIENT
+               ? bp_softmax_backward_explain(explanation, job->options, softmax_kind(job), in[0], in[1], axis, out)
+               : bp_softmax_explain(explanation, job->options, softmax_kind(job), in[0], axis, out);
+}
+
+static bp_status plan_softmax(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const int32_t axis = job->words.rows.axes[0];
+    *count = job_operands(job, operands);
+    return job->operation->number >= GRADIENT
+               ? bp_softmax_backward_plan(plan, job->options, softmax_kind(job), in[0], in[1], axis, out)
+               : bp_softmax_plan(plan, job->options, softmax_kind(job), in[0], axis, out);
 }
 
 /* ---- Normalization ---- */
@@ -151,22 +181,42 @@ static bp_status explain_norm(const cli_job *job, bp_explanation **explanation) 
     return bp_layer_norm_explain(explanation, job->options, &job->words.layer_norm);
 }
 
+static bp_status plan_norm(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
+    const bp_layer_norm_call *call = &job->words.layer_norm;
+    const DLTensor *const tensors[] = {call->input,  call->weight, call->bias,
+                                       call->output, call->mean,   call->inverse_std};
+    for (*count = 0; *count < 6; ++*count) {
+        operands[*count] = job_operand(tensors[*count]);
+    }
+    return bp_layer_norm_plan(plan, job->options, call);
+}
+
+static const cli_measured reduction = {NULL, plan_reduction, check_reduction},
+                          softmax = {NULL, plan_softmax, check_softmax},
+                          gradient = {NULL, plan_softmax, check_softmax_gradient},
+                          normalization = {NULL, plan_norm, check_row_normalization};
 static const char *const reduce_options[] = {"kind", "dim", "keepdim", NULL};
 static const char *const softmax_options[] = {"dim", NULL};
 static const char *const norm_options[] = {"row-dims", "eps", NULL};
 static const char *const group_options[] = {"groups", "eps", NULL};
 
+#define SOFTMAX(name, arrays, inputs, number, measured)                                                                \
+    {                                                                                                                  \
+        name, arrays, inputs, inputs, 1, number, softmax_options, prepare_softmax, run_softmax, explain_softmax,       \
+            false, &measured                                                                                           \
+    }
+#define NORMALIZATION(name, arrays, most, number, options)                                                             \
+    { name, arrays, 1, most, 1, number, options, prepare_norm, run_norm, explain_norm, false, &normalization }
+
 const cli_operation operations_rows[] = {
-    {"reduce", "INPUT", 1, 1, 1, 0, reduce_options, prepare_reduction, run_reduction, explain_reduction, false, NULL},
-    {"softmax", "INPUT", 1, 1, 1, BP_SOFTMAX, softmax_options, prepare_softmax, run_softmax, explain_softmax, false,
-     NULL},
-    {"log_softmax", "INPUT", 1, 1, 1, BP_LOG_SOFTMAX, softmax_options, prepare_softmax, run_softmax, explain_softmax,
-     false, NULL},
-    {"layer_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 1, BP_LAYER_NORM, norm_options, prepare_norm, run_norm, explain_norm,
-     false, NULL},
-    {"rms_norm", "INPUT [WEIGHT]", 1, 2, 1, BP_RMS_NORM, norm_options, prepare_norm, run_norm, explain_norm, false,
-     NULL},
-    {"group_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 1, BP_GROUP_NORM, group_options, prepare_norm, run_norm, explain_norm,
-     false, NULL},
+    {"reduce", "INPUT", 1, 1, 1, 0, reduce_options, prepare_reduction, run_reduction, explain_reduction, false,
+     &reduction},
+    SOFTMAX("softmax", "INPUT", 1, BP_SOFTMAX, softmax),
+    SOFTMAX("log_softmax", "INPUT", 1, BP_LOG_SOFTMAX, softmax),
+    SOFTMAX("softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_SOFTMAX + GRADIENT, gradient),
+    SOFTMAX("log_softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_LOG_SOFTMAX + GRADIENT, gradient),
+    NORMALIZATION("layer_norm", "INPUT [WEIGHT [BIAS]]", 3, BP_LAYER_NORM, norm_options),
+    NORMALIZATION("rms_norm", "INPUT [WEIGHT]", 2, BP_RMS_NORM, norm_options),
+    NORMALIZATION("group_norm", "INPUT [WEIGHT [BIAS]]", 3, BP_GROUP_NORM, group_options),
     {.name = NULL},
 };

@@ -68,6 +68,7 @@ static int read_views(cli_job *job, const type_list *types) {
                    ? operand_view(&job->inputs[i], types->of[types->count > 1 ? i : 0], ndim, shape, transposed)
                    : code;
         code = code == CLI_OK && i < 2 ? operand_leading(args, leading[i], transposed, &job->inputs[i]) : code;
+        job->inputs[i].tensor.device = job->device.device_type ? job->device : job->inputs[i].tensor.device;
     }
     return code;
 }

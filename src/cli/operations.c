@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_operation *const families[] = {operations_products,  operations_einsum, operations_fft,
-                                                operations_conv,      operations_pool,   operations_norm,
-                                                operations_attention, operations_rnn,    operations_elementwise,
-                                                operations_rows,      operations_linalg, operations_vectors};
+static const cli_operation *const families[] = {
+    operations_products, operations_einsum,    operations_fft,    operations_conv,        operations_pool,
+    operations_norm,     operations_attention, operations_rnn,    operations_elementwise, operations_rows,
+    operations_linear,   operations_linalg,    operations_vectors};
 
 const cli_operation *cli_operation_at(int index) {
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
@@ -224,8 +224,12 @@ int job_operands(const cli_job *job, bp_operand *operands) {
 
 int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     bp_view *view = &job->results[index];
-    return job->dry ? operand_view(view, dtype, ndim, shape, false)
-                    : operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
+    if (job->dry) {
+        const int code = operand_view(view, dtype, ndim, shape, false);
+        view->tensor.device = job->device.device_type ? job->device : view->tensor.device;
+        return code;
+    }
+    return operand_result(&job->result_arrays[index], view, dtype, ndim, shape);
 }
 
 void job_fill_nan(cli_job *job) {

@@ -82,7 +82,9 @@ typedef struct vector_words {
 typedef struct cli_job {
     const cli_args *args;
     const cli_operation *operation;
-    bool dry; /* explain: arrays have no data */
+    bool dry;        /* explain: arrays have no data */
+    DLDevice device; /* of the arrays, or where the operation is to run on copies; zeros: the host */
+    DLTensor *seed;  /* of random numbers, which is an array without a file; NULL: there is none */
     bp_options *options;
     const char *expression; /* NULL for operations that take none */
     int first;              /* index of the first operand that is an array */
@@ -105,6 +107,7 @@ typedef struct cli_job {
         elementwise_words elementwise;
         rows_words rows;
         bp_layer_norm_call layer_norm;
+        bp_linear_call linear;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -149,7 +152,7 @@ struct cli_operation {
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
     operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_elementwise[],
-    operations_rows[], operations_linalg[], operations_vectors[];
+    operations_rows[], operations_linear[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -188,7 +191,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions, group_norm: groups of channels."},                                           \
         {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
-        "relu", 0, NULL, "Convolutions, batch_norm, rnn: negative elements of the output become 0."                    \
+        "relu", 0, NULL, "Convolutions, linear, batch_norm, rnn: negative elements of the output become 0."            \
     }
 
 #define OPTIONS_POOL                                                                                                   \
@@ -276,6 +279,12 @@ int job_prepare(cli_job *job);
 /* Fills the results with NaN, and integers with -1, so that an unwritten element is an error. */
 void job_fill_nan(cli_job *job);
 
+/* Replaces the arrays of a prepared job by copies on job->device, and back: results with what the operation wrote, if
+ * it has succeeded. Call the second function also if the first one fails. (job_device.c) */
+typedef struct job_moved job_moved;
+bp_status job_move(cli_job *job, job_moved **made);
+bp_status job_move_back(const cli_job *job, job_moved *from, bool succeeded);
+
 void job_free(cli_job *job);
 
 /* Fills the operands of a plan with the inputs, then the results. Returns how many they are. */
@@ -294,6 +303,15 @@ bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
 bp_status check_rnn(cli_check *check, const cli_job *job);
+bp_status check_linear(cli_check *check, const cli_job *job);
+bp_status check_unary(cli_check *check, const cli_job *job);
+bp_status check_binary(cli_check *check, const cli_job *job);
+bp_status check_take(cli_check *check, const cli_job *job);
+bp_status check_gather(cli_check *check, const cli_job *job);
+bp_status check_reduction(cli_check *check, const cli_job *job);
+bp_status check_softmax(cli_check *check, const cli_job *job);
+bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
+bp_status check_row_normalization(cli_check *check, const cli_job *job); /* layer_norm, rms_norm, group_norm */
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */

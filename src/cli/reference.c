@@ -17,30 +17,19 @@ static bool is_complex(const DLTensor *tensor) {
     return tensor->dtype.code == kDLComplex;
 }
 
-/* Converts bool, i8, u8 and i32, which bp_tensor_copy() does not convert to floating types. */
-static void widen_integers(const DLTensor *from, int dim, const char *at, double **to) {
-    const int64_t size = from->dtype.bits / 8;
-    if (dim < from->ndim) {
-        int64_t step = size;
-        for (int i = from->ndim - 1; i > dim; i--) {
-            step *= from->shape[i];
-        }
-        step = from->strides ? from->strides[dim] * size : step;
-        for (int64_t i = 0; i < from->shape[dim]; i++) {
-            widen_integers(from, dim + 1, at + i * step, to);
-        }
-        return;
-    }
-    int32_t integer = 0;
-    memcpy(&integer, at, size == 4 ? sizeof integer : 1);
-    *(*to)++ = size == 4                    ? (double)integer
-               : from->dtype.code == kDLInt ? (double)*(const int8_t *)at
-                                            : (double)*(const uint8_t *)at;
+static bool is_integer(const DLTensor *tensor) {
+    return wholes_can(tensor) && tensor->dtype.bits < 64;
 }
 
-static bool is_integer(const DLTensor *tensor) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
-    return dtype == BP_BOOL || dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32;
+/* Converts bool and integers below 64 bits, which bp_tensor_copy() does not convert to floating types. */
+static bp_status widen_integers(const DLTensor *from, double *to, int64_t count) {
+    wholes all;
+    const bp_status status = wholes_make(&all, from);
+    for (int64_t i = 0; status == BP_OK && i < count; i++) {
+        to[i] = (double)all.data[i];
+    }
+    wholes_free(&all);
+    return status;
 }
 
 bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
@@ -58,9 +47,7 @@ bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     status = status == BP_OK ? npy_view(&made->array, &made->view) : status;
     made->data = made->array.data;
     if (status == BP_OK && is_integer(tensor)) {
-        double *to = made->array.data;
-        widen_integers(tensor, 0, (const char *)tensor->data + tensor->byte_offset, &to);
-        return BP_OK;
+        return widen_integers(tensor, made->array.data, header->count);
     }
     status = status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
     for (int64_t i = 0; status == BP_OK && conjugate && made->parts == 2 && i < header->count; i++) {
@@ -243,21 +230,52 @@ static double difference(double got, double wanted, double largest) {
     return fabs(got - wanted);
 }
 
+/* The same, where NaN equals NaN only, and infinity the same infinity or a number next to the largest one, which may be
+ * rounded either way. */
+static double strict_difference(double got, double wanted, const format *limits) {
+    if (isnan(got) || isnan(wanted)) {
+        return isnan(got) && isnan(wanted) ? 0 : HUGE_VAL;
+    }
+    if (isinf(got)) {
+        return signbit(got) == signbit(wanted) && fabs(wanted) >= limits->largest * (1 - 32 * limits->unit) ? 0
+                                                                                                            : HUGE_VAL;
+    }
+    return fabs(got - wanted);
+}
+
+static bp_status count_different(const reference *made, const DLTensor *result, double *error) {
+    wholes got;
+    const bp_dtype dtype = bp_dtype_from_dlpack(result->dtype);
+    const bp_status status = wholes_make(&got, result);
+    *error = 0;
+    for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
+        *error += got.data[made->values[i].index] != wholes_convert(made->values[i].whole, dtype);
+    }
+    wholes_free(&got);
+    return status;
+}
+
 bp_status reference_error(const reference *made, const DLTensor *result, double *error) {
+    if (made->measure == REFERENCE_WHOLE) {
+        return count_different(made, result, error);
+    }
     wide got;
     bp_status status = wide_make(&got, result, false);
     format limits = format_of(bp_dtype_from_dlpack(result->dtype));
+    const bool strict = made->measure == REFERENCE_NUMBERS;
     *error = 0;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
         const reference_value *value = &made->values[i];
         const double *element = got.data + value->index * got.parts;
-        double apart = difference(element[0], value->re, limits.largest);
+        double apart = strict ? strict_difference(element[0], value->re, &limits)
+                              : difference(element[0], value->re, limits.largest);
         apart = is_integer(result) ? fabs(remainder(apart, 0x1p32)) : apart;
         if (got.parts == 2) {
-            apart = hypot(apart, difference(element[1], value->im, limits.largest));
+            apart = hypot(apart, strict ? strict_difference(element[1], value->im, &limits)
+                                        : difference(element[1], value->im, limits.largest));
         }
         /* Allows the absolute error of subnormal results. */
-        if (apart > (double)(made->terms + 1) * limits.smallest) {
+        if (apart > made->tiny + (double)(made->terms + 1) * limits.smallest) {
             double relative = value->scale > 0 && isfinite(value->scale) ? apart / value->scale : HUGE_VAL;
             *error = relative > *error ? relative : *error;
         }

@@ -2,6 +2,7 @@
  *
  * A mutex held by another thread would stay locked for ever, because the child has only the forking thread. Other files
  * handle threads, the thread pool and older plans: see bp__plan_epoch() and the providers. */
+#include "device/internal.h"
 #include "dispatch/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
@@ -22,6 +23,7 @@ static void before(void) {
         pthread_mutex_lock(mutexes[i]);
     }
     bp__einsum_fork_lock();
+    bp__device_fork_lock();
     bp__registry_fork_lock();
     bp__store_fork_lock();
     bp__machine_fork_lock();
@@ -38,6 +40,7 @@ static void after(void) {
     bp__machine_fork_unlock();
     bp__store_fork_unlock();
     bp__registry_fork_unlock();
+    bp__device_fork_unlock();
     bp__einsum_fork_unlock();
     for (int i = BP__COUNT(mutexes) - 1; i >= 0; i--) {
         pthread_mutex_unlock(mutexes[i]);
@@ -48,6 +51,7 @@ static void after(void) {
 static void after_in_child(void) {
     bp__settings_forked();
     after();
+    bp__device_forked();
     bp__candidates_forked();
     bp__tune_forked();
     bp__plan_epoch_next();

@@ -96,19 +96,8 @@ static bp_status add_candidate(bp__candidate **list, int *count, const bp_provid
 }
 
 static bool drives_family(const bp_provider *provider, const char *family) {
-    const char *at = BP__PROVIDER_HAS(provider, families) ? provider->families : NULL;
-    if (!at) {
-        return true;
-    }
-    size_t length = strlen(family);
-    while (*at) {
-        size_t word = strcspn(at, " ");
-        if (word == length && strncmp(at, family, length) == 0) {
-            return true;
-        }
-        at += word + (at[word] == ' ');
-    }
-    return false;
+    const char *families = BP__PROVIDER_HAS(provider, families) ? provider->families : NULL;
+    return !families || bp__text_has_word(families, family);
 }
 
 /* A facade is not a candidate; the library that it forwards to is one. */

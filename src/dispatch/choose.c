@@ -2,6 +2,7 @@
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
 #include "dispatch/tune.h"
+#include "device/internal.h"
 #include "registry/internal.h"
 
 #include <stdio.h>
@@ -96,8 +97,14 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
     }
 }
 
+/* Returns whether the provider works on the place: on the host, or on a device of a runtime that it names. */
 static bool works_on(const bp_provider *provider, int32_t place) {
-    return place == 0 && !(BP__PROVIDER_HAS(provider, runtimes) && provider->runtimes);
+    const char *runtimes = BP__PROVIDER_HAS(provider, runtimes) ? provider->runtimes : NULL;
+    if (place == 0 || !runtimes) {
+        return place == 0 && !runtimes;
+    }
+    const bp_device_info *device = bp__device_facts(place);
+    return device && bp__text_has_word(runtimes, device->runtime);
 }
 
 /* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
@@ -136,6 +143,15 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
     add_refusal(choice, candidate, absent ? BP_REASON_OP : BP_REASON_EXCLUDED, absent ? "" : text);
 }
 
+/* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
+ * interest, and on a device those that do not offer the operation anywhere. */
+static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
+    bp_problem on_host = choice->asked;
+    on_host.place = 0;
+    const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
+    add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, "");
+}
+
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
@@ -148,7 +164,7 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
-        add_refusal(choice, candidate, BP_REASON_DEVICE, "");
+        add_device_refusal(choice, candidate);
     } else if (!understands(candidate->provider, problem)) {
         add_refusal(choice, candidate, BP_REASON_OTHER,
                     "the provider's interface is older than functions of the results");
@@ -299,10 +315,11 @@ static const char *text_of(const bp_verdict *verdict) {
 
 static void describe_refusals(bp__choice *choice) {
     choice->status = BP_E_NO_CANDIDATE;
-    int listed = 0;
+    int listed = 0, of_host = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        if (o->verdict.reason != BP_REASON_OP) {
+        of_host += o->verdict.reason == BP_REASON_DEVICE;
+        if (o->verdict.reason != BP_REASON_OP && o->verdict.reason != BP_REASON_DEVICE) {
             const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
             bp__text_addf(&choice->decision, "%s%s%s%s: %s",
                           listed++ ? "; " : "none accepts: ", bp__candidate_id(o->candidate), *kernel ? " " : "",
@@ -312,6 +329,9 @@ static void describe_refusals(bp__choice *choice) {
     if (listed == 0) {
         bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
                       bp_op_name((bp_op)choice->asked.op));
+    }
+    if (of_host > 0) {
+        bp__text_addf(&choice->decision, "; %d others work on host memory only", of_host);
     }
 }
 
@@ -508,6 +528,26 @@ static bp_status choose_without_guarantee(bp__choice *choice, const bp__failures
     return BP_OK;
 }
 
+/* Applies dispatch.transfer: chooses among the candidates of the host, which get copies of the operands. */
+static bp_status choose_on_host(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
+    const double copies_ns = bp__transfer_cost_ns(problem);
+    bp__text why = choice->decision;
+    choice->decision = (bp__text){0};
+    bp__text_free(&choice->warning);
+    choice->transferred = true;
+    choice->asked = *problem;
+    choice->asked.place = 0;
+    if (bp__adapted(&choice->asked)) {
+        bp__family_of(problem)->adapter->layout(&choice->asked);
+    }
+    bp_status status = choose(choice, failures, all);
+    if (status == BP_OK) {
+        bp__transfer_describe(choice, problem->place, copies_ns, bp__text_get(&why));
+    }
+    bp__text_free(&why);
+    return status;
+}
+
 /* Adds when the times were measured, or why times that exist are not used. */
 static void describe_measurement(bp__choice *choice) {
     char age[64];
@@ -528,6 +568,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
         status = choose_without_guarantee(choice, failures, all);
+    }
+    if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && (problem->policy.constraints & BP__TRANSFERS)) {
+        status = choose_on_host(choice, problem, failures, all);
     }
     if (status == BP_OK && failures) {
         bp__text_add(&choice->decision, bp__text_get(&failures->text));

@@ -14,7 +14,7 @@ static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_
 bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
     bp_exec whole = *exec;
-    if (whole.workspace.base) {
+    if (whole.workspace.base || plan->problem.place != 0) { /* a plan on a device takes it from the device's pool */
         return prepared->enqueue(prepared, operands, exec);
     }
     whole.workspace_size = prepared->workspace;
@@ -42,15 +42,31 @@ static bp_status check_count(const bp_plan *plan, size_t count) {
 }
 
 static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
-    const void *address = bp_operand_address(&exec->workspace);
+    const bool handle = plan->problem.place != 0;
+    const void *address = handle ? (void *)(uintptr_t)exec->workspace.offset : bp_operand_address(&exec->workspace);
     size_t needed = plan->prepared->workspace;
     if (exec->workspace_size < needed) {
         return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace has %zu bytes; this plan needs %zu",
                         exec->workspace_size, needed);
     }
     if ((uintptr_t)address % ALIGNMENT != 0) {
-        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace at %p is not aligned to %d bytes", address,
-                        ALIGNMENT);
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace at %s%p is not aligned to %d bytes",
+                        handle ? "offset " : "", address, ALIGNMENT);
+    }
+    return BP_OK;
+}
+
+/* A plan of the host runs in the calling thread, after the events that it waits for. */
+static bp_status check_queue(const bp_plan *plan, const bp_exec *exec) {
+    if (plan->problem.place != 0) {
+        return BP_OK;
+    }
+    if (exec->queue || exec->done) {
+        return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: %s must be NULL",
+                        exec->queue ? "queue" : "done");
+    }
+    for (size_t i = 0; i < exec->after_count; i++) {
+        BP__TRY(bp_event_sync(exec->after[i], -1));
     }
     return BP_OK;
 }
@@ -63,10 +79,10 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
     }
     *whole = *given;
     BP__TRY(check_count(plan, whole->operand_count));
-    if (whole->queue) {
-        return bp__fail(BP_E_UNSUPPORTED, "bp_execute: the plan runs on the host, which has no queues: queue must be "
-                                          "NULL");
+    if (whole->after_count > 0 && !whole->after) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: after is NULL, but after_count is %zu", whole->after_count);
     }
+    BP__TRY(check_queue(plan, whole));
     if (!whole->scalars || !exec) {
         if (plan->needs_scalars) {
             return bp__fail(BP_E_ARGUMENT,
@@ -109,10 +125,12 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
 
 /* ---- Parts of composed plans ---- */
 
-bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, void *workspace) {
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
+                            const bp_operand *workspace) {
     const bp_prepared *prepared = part->prepared;
     bp_exec exec = plain;
-    exec.workspace.base = workspace;
+    exec.queue = queue;
+    exec.workspace = *workspace;
     exec.workspace_size = prepared->workspace;
     bool due = bp__run_counted(part);
     if (BP__LIKELY(!(due | bp__thread.observed))) {

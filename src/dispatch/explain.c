@@ -1,6 +1,8 @@
 /* explain.c - writes every candidate's verdict as text and JSON, from the list that the choice itself uses. */
 #include "dispatch/internal.h"
 
+#include "device/internal.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +10,7 @@
 struct bp_explanation {
     bp__choice choice;
     char problem[256];
+    char device[192]; /* "" on the host */
     char *text;
     char *json;
     bp_explanation **parts; /* of a composed plan */
@@ -158,6 +161,9 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     bool product = bp__family_of(&e->choice.asked)->products; /* the problem text of a product names the operation */
     bp__text_addf(out, "problem   %s%s%s\n", product ? "" : bp_op_name((bp_op)e->choice.asked.op), product ? "" : " ",
                   e->problem);
+    if (e->device[0]) {
+        bp__text_addf(out, "device    %s\n", e->device);
+    }
     if (e->choice.chosen >= 0) {
         bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.offers[e->choice.chosen].candidate));
     } else {
@@ -215,6 +221,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_open(&json, NULL, '{');
     bp__json_text(&json, "operation", bp_op_name((bp_op)e->choice.asked.op));
     bp__json_text(&json, "problem", e->problem);
+    bp__json_text(&json, "device", e->device[0] ? e->device : NULL);
     bp__json_text(&json, "chosen",
                   e->choice.chosen >= 0 ? bp__candidate_id(e->choice.offers[e->choice.chosen].candidate) : NULL);
     bp__json_text(&json, "status", bp_status_name(e->choice.status));
@@ -253,6 +260,14 @@ static bp_status finish(bp_explanation **explanation, bp_explanation *e, bp__tex
     return BP_OK;
 }
 
+static void describe_device(bp_explanation *e, int32_t place) {
+    const bp_device_info *device = place != 0 ? bp__device_facts(place) : NULL;
+    if (device) {
+        snprintf(e->device, sizeof e->device, "%s (%s)%s", device->id, device->name,
+                 device->state == BP_DEVICE_RECORDED ? ", recorded: nothing can run" : "");
+    }
+}
+
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     bp_explanation *e = bp__alloc_zero(1, sizeof *e);
     if (!e) {
@@ -265,6 +280,7 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     }
     atomic_fetch_add(&alive, 1);
     bp__problem_text(problem, e->problem, sizeof e->problem);
+    describe_device(e, problem->place);
     bp__text text = {0};
     bp__text json = {0};
     make_text(e, &text);

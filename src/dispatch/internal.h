@@ -137,7 +137,8 @@ typedef struct bp__family {
 #define BP__FAMILY_MAP(X)                                                                                              \
     X(gemm)                                                                                                            \
     X(fft)                                                                                                             \
-    X(linalg) X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm)
+    X(linalg)                                                                                                          \
+    X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)
@@ -211,6 +212,7 @@ typedef struct bp__choice {
     char neighbour[128];    /* sizes of the similar problem by whose times the offers are ranked; "": none */
     int64_t neighbour_s;    /* when that was measured */
     const char *unmeasured; /* why times that exist are not used; NULL: there are none */
+    bool transferred;       /* the problem is on a device, and the offers are those of the host for copies */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
 } bp__choice;
@@ -256,7 +258,8 @@ enum {
     BP__DISABLED_OPENMP = 2,
     BP__DISABLED_ONEDNN = 4,
     BP__REPRODUCIBLE_ONEDNN = 8, /* oneDNN's candidates must be reproducible */
-    BP__IEEE = 16                /* f32 operations must have the errors of sums of products */
+    BP__IEEE = 16,               /* f32 operations must have the errors of sums of products */
+    BP__TRANSFERS = 32           /* on a device: the host may run what no candidate of the device accepts */
 };
 
 /* A failure: an algorithm of a candidate, or with NULL all algorithms of the candidate. */
@@ -285,6 +288,24 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
  */
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample);
 void bp__choice_free(bp__choice *choice);
+
+/* ---- Plans on devices (device_plans.c) ---- */
+struct bp__devices_noted;
+/* Puts a new problem on the device of its tensors. Errors: BP_E_DEVICE (the device is not there, with the reason),
+ * BP_E_UNSUPPORTED. */
+bp_status bp__problem_put_on_device(bp_problem *problem, const struct bp__devices_noted *noted);
+void bp__policy_on_device(bp_policy *policy); /* switches off what works on the host only */
+/* Wrap a provider's prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on
+ * success. */
+bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
+                                bp_prepared **prepared);
+/* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
+const bp_prepared *bp__plan_inner(const bp_plan *plan);
+bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
+/* Adds to the accepted offers of the host what copies take, and to the decision why no candidate of the device runs. */
+void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, const char *why);
+/* Returns the expected time of copying the operands of the problem that this thread made last. */
+double bp__transfer_cost_ns(const bp_problem *problem);
 
 /* ---- Plans (plan.c) ---- */
 
@@ -337,6 +358,7 @@ typedef struct bp__composition {
     bp_op op;
     bp_dtype dtype;
     const bp_policy *policy;
+    int32_t device_place;
     const bp_plan *longest;
     int operands;        /* inputs and the output */
     uint32_t properties; /* guarantees that hold for all parts */
@@ -348,9 +370,10 @@ typedef struct bp__composition {
 } bp__composition;
 bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__composition *composition);
 
-/* Runs a part of a composed plan with its share of the whole plan's workspace. Logs and traces the part if requested.
- */
-bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, void *workspace);
+/* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace. Logs and
+ * traces the part if requested. */
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
+                            const bp_operand *workspace);
 
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
@@ -414,8 +437,8 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh);
 
 /* Returns a composed plan in the same way. Its key begins with a byte of 0, which no problem's key does. */
 typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, const void *context);
-bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
-                                 bool *fresh);
+bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
+                                 const void *context, bool *fresh);
 void bp__cache_reset(void);
 /* Returns a number that changes when older plans become invalid: after a cleared cache, a new library list or a fork.
  */

@@ -3,6 +3,8 @@
  * Explanations, verbose lines and the listing of the plan cache use these texts. */
 #include "dispatch/internal.h"
 
+#include "device/internal.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +72,11 @@ size_t bp__problem_size(const bp_problem *problem) {
 
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size) {
     bp__family_of(problem)->describe(problem, buffer, size);
+    const bp_device_info *device = problem->place != 0 ? bp__device_facts(problem->place) : NULL;
+    const size_t used = strlen(buffer);
+    if (device && used < size) {
+        snprintf(buffer + used, size - used, " on %s", device->id);
+    }
 }
 
 const char *bp__adapted(const bp_problem *problem) {

@@ -82,7 +82,7 @@ static bp_status copy_plainly(const bp_plan *plan, int operand, const bp_operand
 static bool can_pack(const bp_plan *plan, int operand) {
     bp__layout layout;
     const bp__family *family = bp__family_of(&plan->problem);
-    return !plan->composed && family->input_layout && operand >= 0 &&
+    return !plan->composed && plan->problem.place == 0 && family->input_layout && operand >= 0 &&
            family->input_layout(&plan->problem, operand, &layout);
 }
 
@@ -91,6 +91,9 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: plan, source and packed must not be NULL");
     }
     *packed = NULL;
+    if (plan->problem.place != 0) {
+        return bp__fail(BP_E_UNSUPPORTED, "bp_plan_pack: the plan runs on a device, where operands cannot be packed");
+    }
     if (plan->composed || !bp__family_of(&plan->problem)->input_layout) {
         return bp__fail(BP_E_UNSUPPORTED, "bp_plan_pack: operands of %s cannot be packed",
                         bp_op_name((bp_op)plan->problem.op));

@@ -4,6 +4,8 @@
  * serial number of its last plan; a search of the list finds whether that plan still exists. */
 #include "dispatch/internal.h"
 
+#include "device/internal.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -104,21 +106,44 @@ static bool needs_scalars(const bp_problem *problem) {
     return family->needs_scalars && family->needs_scalars(problem);
 }
 
-static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem) {
+/* Replaces `*prepared` by the one that was wrapped around it. If that failed, destroys it. */
+static bp_status replace(bp_prepared **prepared, bp_status status, bp_prepared *const *outer) {
+    if (status != BP_OK) {
+        (*prepared)->destroy(*prepared);
+    }
+    *prepared = status == BP_OK ? *outer : NULL;
+    return status;
+}
+
+/* Adds what runs around the provider's part: the family's adapter, copies to the host, the queue of a device. */
+static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
+                           const char *text) {
+    bp_problem local = *problem; /* as the provider's side sees it */
+    bp_prepared *outer = NULL;
+    bp_status status = BP_OK;
+    local.place = choice->transferred ? 0 : problem->place;
+    if (bp__adapted(&local)) {
+        status = bp__family_of(&local)->adapter->wrap(&local, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
+    }
+    if (choice->transferred) {
+        status = bp__prepare_transferred(problem, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
+    }
+    if (problem->place != 0) {
+        status = bp__prepare_on_device(problem, text, *prepared, &outer);
+        BP__TRY(replace(prepared, status, &outer));
+    }
+    return BP_OK;
+}
+
+static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
+                              const char *text) {
     const bp__offer *offer = &choice->offers[choice->chosen];
     const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
-    bp_prepared *inner;
     BP__TRY(
-        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, &inner));
-    if (!bp__adapted(problem)) {
-        *prepared = inner;
-        return BP_OK;
-    }
-    bp_status status = bp__family_of(problem)->adapter->wrap(problem, inner, prepared);
-    if (status != BP_OK) {
-        inner->destroy(inner);
-    }
-    return status;
+        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, prepared));
+    return wrap_call(prepared, choice, problem, text);
 }
 
 /* Sets the fields that the fast path reads. */
@@ -126,7 +151,7 @@ static void finish(bp_plan *plan, bp_prepared *prepared) {
     plan->prepared = prepared;
     plan->plain = !plan->needs_scalars && prepared->workspace == 0;
     plan->verdict.workspace = prepared->workspace;
-    plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* an adapter takes unpacked operands */
+    plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* adapters and devices take unpacked operands */
     link_plan(plan);
 }
 
@@ -161,8 +186,8 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     bp__tune_schedule(plan, choice);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
-    bp_prepared *prepared;
-    bp_status status = prepare_call(&prepared, choice, problem);
+    bp_prepared *prepared = NULL;
+    bp_status status = prepare_call(&prepared, choice, problem, plan->text);
     if (status != BP_OK) {
         bp__free(plan);
         return status;
@@ -178,6 +203,15 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     if (!made) {
         return bp__fail_memory(sizeof *made + c->key.size, "a plan");
     }
+    made->problem.op = (uint32_t)c->op;
+    made->problem.place = c->device_place;
+    if (c->device_place != 0) {
+        bp_status status = bp__prepare_on_device(&made->problem, c->text, prepared, &prepared);
+        if (status != BP_OK) {
+            bp__free(made);
+            return status;
+        }
+    }
     memcpy(made->own_key, c->key.bytes, c->key.size);
     made->key = (bp__plan_key){made->own_key, c->key.size};
     made->candidate = c->longest->candidate;
@@ -187,7 +221,6 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
                                  .threads = c->threads,
                                  .cost_ns = c->cost_ns};
     made->problem.struct_size = sizeof made->problem;
-    made->problem.op = (uint32_t)c->op;
     made->problem.dtype = (uint32_t)c->dtype;
     made->problem.policy = *c->policy;
     made->composed = true;
@@ -248,6 +281,9 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
     bp__failures own = {0};
     bp_status status;
     bool again;
+    if (problem->place != 0) {
+        BP__TRY(bp__device_check(problem->place));
+    }
     do {
         status = try_once(plan, problem, failures ? failures : &own, &again);
     } while (again);

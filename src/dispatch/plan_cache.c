@@ -1,4 +1,5 @@
-/* plan_cache.c - the process-wide plan caches, one for Fourier transforms and one for all other operations.
+/* plan_cache.c - the process-wide plan caches: of the host one for Fourier transforms and one for all other operations,
+ * and one of each device.
  *
  * Each is a hash table with a list in order of last use, limited by plan_cache.max_size or fft.plan_cache.max_size. A
  * call that misses its thread cache looks here. Plans are made outside the lock, because that may load a library. If
@@ -27,12 +28,53 @@ typedef struct plan_cache {
     int64_t size;
     uint64_t hits, misses, evictions;
     uint64_t generation; /* plan epoch of the entries */
+    int32_t place;
+    atomic_llong own_limit;  /* of a device; -1: that of the setting */
+    struct plan_cache *next; /* of another device */
 } plan_cache;
 
 static plan_cache caches[BP__CACHES] = {
     [BP__CACHE_GENERAL] = {.limit = BP_SET_plan_cache_max_size},
     [BP__CACHE_TRANSFORMS] = {.limit = BP_SET_fft_plan_cache_max_size},
 };
+
+/* Caches of devices. Only bp_reset() removes one, so that they are searched without the mutex. */
+static _Atomic(plan_cache *) of_devices;
+
+static plan_cache *find_of_device(int32_t place) {
+    plan_cache *cache = atomic_load_explicit(&of_devices, memory_order_acquire);
+    while (cache && cache->place != place) {
+        cache = cache->next;
+    }
+    return cache;
+}
+
+/* Returns the cache of a device. Without memory for it, that of the host. */
+static plan_cache *cache_of(bp__cache_kind kind, int32_t place) {
+    plan_cache *cache = place == 0 ? &caches[kind] : find_of_device(place);
+    if (cache) {
+        return cache;
+    }
+    pthread_mutex_lock(&bp__cache_mutex);
+    cache = find_of_device(place);
+    if (!cache) {
+        cache = bp__alloc_zero(1, sizeof *cache);
+        if (cache) {
+            cache->limit = BP_SET_plan_cache_max_size;
+            cache->place = place;
+            atomic_init(&cache->own_limit, -1);
+            cache->next = atomic_load_explicit(&of_devices, memory_order_relaxed);
+            atomic_store_explicit(&of_devices, cache, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&bp__cache_mutex);
+    return cache ? cache : &caches[kind];
+}
+
+static int64_t limit_of(const plan_cache *cache) {
+    const int64_t own = cache->place == 0 ? -1 : (int64_t)atomic_load(&cache->own_limit);
+    return own >= 0 ? own : bp__setting_int(cache->limit);
+}
 
 static atomic_uint_least32_t generation = 1;
 
@@ -206,7 +248,7 @@ static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uin
 static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
                      const void *context, bool *fresh) {
     uint64_t hash = bp__hash(key->bytes, key->size);
-    int64_t most = bp__setting_int(cache->limit);
+    int64_t most = limit_of(cache);
     uint64_t begun = bp__plan_epoch();
     *plan = look_up(cache, key, hash, most);
     *fresh = !*plan;
@@ -227,19 +269,20 @@ static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const
 
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
     bp__plan_key key = {problem, bp__problem_size(problem)};
-    return get(&caches[bp__family_of(problem)->cache], plan, &key, make_for_problem, problem, fresh);
+    plan_cache *cache = cache_of(bp__family_of(problem)->cache, problem->place);
+    return get(cache, plan, &key, make_for_problem, problem, fresh);
 }
 
-bp_status bp__cache_get_composed(bp_plan **plan, const bp__plan_key *key, bp__plan_maker make, const void *context,
-                                 bool *fresh) {
-    return get(&caches[BP__CACHE_GENERAL], plan, key, make, context, fresh);
+bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
+                                 const void *context, bool *fresh) {
+    return get(cache_of(BP__CACHE_GENERAL, place), plan, key, make, context, fresh);
 }
 
 /* Evicts plans above the limit first, because the limit may have changed. */
 static bp_status stats(plan_cache *cache, bp_plan_cache_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     entry *dropped = NULL;
-    bp_plan_cache_info own = {.max_size = bp__setting_int(cache->limit)};
+    bp_plan_cache_info own = {.max_size = limit_of(cache)};
     pthread_mutex_lock(&bp__cache_mutex);
     trim(cache, own.max_size, &dropped);
     own.size = cache->size;
@@ -250,6 +293,15 @@ static bp_status stats(plan_cache *cache, bp_plan_cache_info *info) {
     destroy_dropped(dropped);
     bp__struct_write(info, &own, sizeof own);
     return BP_OK;
+}
+
+/* A device's plans are in no thread cache. */
+static void clear_of_device(plan_cache *cache) {
+    entry *dropped = NULL;
+    pthread_mutex_lock(&bp__cache_mutex);
+    drop_all(cache, &dropped);
+    pthread_mutex_unlock(&bp__cache_mutex);
+    destroy_dropped(dropped);
 }
 
 /* Starts a new epoch, so that thread caches drop their plans too. The other cache's plans stay valid in it, unless the
@@ -264,6 +316,9 @@ static bp_status clear(plan_cache *cache) {
         if (caches[i].generation == before) {
             caches[i].generation = before + 1;
         }
+    }
+    for (plan_cache *c = atomic_load(&of_devices); c; c = c->next) {
+        c->generation = c->generation == before ? before + 1 : c->generation;
     }
     pthread_mutex_unlock(&bp__cache_mutex);
     destroy_dropped(dropped);
@@ -313,6 +368,44 @@ bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
     return plan_at(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_at", index, plan);
 }
 
+/* Sets *cache to that of a device that exists. */
+static bp_status named_cache(int32_t place, plan_cache **cache) {
+    bp_device_info info = {.struct_size = sizeof info};
+    BP__TRY(bp_device_describe(place, &info));
+    if (place == 0) {
+        return bp__fail(BP_E_ARGUMENT, "the host has two plan caches: see bp_plan_cache_stats() and "
+                                       "bp_fft_plan_cache_stats()");
+    }
+    *cache = cache_of(BP__CACHE_GENERAL, place);
+    return (*cache)->place == place ? BP_OK : bp__fail_memory(sizeof **cache, "the plan cache of a device");
+}
+
+bp_status bp_device_plan_cache_stats(int32_t place, bp_plan_cache_info *info) {
+    plan_cache *cache = NULL;
+    BP__TRY(named_cache(place, &cache));
+    return stats(cache, info);
+}
+
+bp_status bp_device_plan_cache_clear(int32_t place) {
+    plan_cache *cache = NULL;
+    BP__TRY(named_cache(place, &cache));
+    clear_of_device(cache);
+    return BP_OK;
+}
+
+bp_status bp_device_set_plan_cache_max_size(int32_t place, int64_t plans) {
+    plan_cache *cache = NULL;
+    BP__TRY(named_cache(place, &cache));
+    if (plans < -1) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "bp_device_set_plan_cache_max_size: plans is %lld; it must be 0 or more, or -1 for the setting "
+                        "plan_cache.max_size",
+                        (long long)plans);
+    }
+    atomic_store(&cache->own_limit, plans);
+    return BP_OK;
+}
+
 void bp__cache_forget(const bp_plan *plan) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
@@ -327,9 +420,21 @@ void bp__cache_forget(const bp_plan *plan) {
 }
 
 static void reset(plan_cache *cache, entry **dropped) {
+    const bp_setting_id limit = cache->limit;
     drop_all(cache, dropped);
     bp__free(cache->buckets);
-    *cache = (plan_cache){.limit = cache->limit};
+    memset(cache, 0, sizeof *cache);
+    cache->limit = limit;
+}
+
+static void reset_of_devices(entry **dropped) {
+    plan_cache *cache = atomic_exchange(&of_devices, NULL);
+    while (cache) {
+        plan_cache *next = cache->next;
+        reset(cache, dropped);
+        bp__free(cache);
+        cache = next;
+    }
 }
 
 void bp__cache_reset(void) {
@@ -338,6 +443,7 @@ void bp__cache_reset(void) {
     for (int i = 0; i < BP__CACHES; i++) {
         reset(&caches[i], &dropped);
     }
+    reset_of_devices(&dropped);
     pthread_mutex_unlock(&bp__cache_mutex);
     destroy_dropped(dropped);
     bp__plan_epoch_next();

@@ -1,7 +1,9 @@
 /* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
 #include "dispatch/tune.h"
+#include "device/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
+#include "store/blob.h"
 #include "tensor/internal.h"
 
 #include <dlfcn.h>
@@ -61,6 +63,13 @@ const bp_host *bp__host(void) {
             .recall = bp__library_recall,
             .remember = bp__library_remember,
             .keep_unset = bp__env_keep_unset,
+            .device = bp__device_facts,
+            .device_open = bp__device_open,
+            .queue = bp__queue_runtime,
+            .enqueued = bp__queue_enqueued,
+            .recall_bytes = bp__blob_recall,
+            .remember_bytes = bp__blob_remember,
+            .open_named = bp__library_open_named,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

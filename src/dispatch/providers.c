@@ -12,6 +12,9 @@ extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, 
 #ifdef BP_BUILTIN_FFTW
 extern const bp_provider bp_provider_fftw;
 #endif
+#ifdef BP_BUILTIN_OPENCL
+extern const bp_provider bp_provider_opencl, bp_provider_clblast;
+#endif
 
 const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_native,
@@ -24,6 +27,10 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_FFTW
     &bp_provider_fftw,
+#endif
+#ifdef BP_BUILTIN_OPENCL
+    &bp_provider_opencl,
+    &bp_provider_clblast,
 #endif
     NULL,
 };

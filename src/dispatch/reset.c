@@ -1,4 +1,5 @@
 /* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
+#include "device/internal.h"
 #include "dispatch/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
@@ -22,10 +23,12 @@ static bp_status check_nothing_held(void) {
     }
     int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
     int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds a reference to its plan */
+    int64_t devices = bp__devices_held();
     return explanations > 0 ? busy(explanations, "explanation", "free")
            : paths > 0      ? busy(paths, "contraction path", "release")
            : packed > 0     ? busy(packed, "packed operand", "release")
            : plans > 0      ? busy(plans, "plan", "release")
+           : devices > 0    ? busy(devices, "device object", "release")
                             : BP_OK;
 }
 
@@ -37,6 +40,7 @@ bp_status bp_reset(void) {
     bp__tune_reset();
     bp__trace_reset();
     bp__candidates_reset();
+    bp__device_reset();
     bp__registry_reset();
     bp__policy_reset();
     bp__pool_stop();

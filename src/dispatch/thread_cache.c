@@ -114,9 +114,10 @@ static bool may_run_a_slot(void) {
     return bp__executor_awaited() || bp__interrupt_check_runs();
 }
 
-/* Returns the slot for the key, or NULL if the thread must not cache the plan under it. */
+/* Returns the slot for the key, or NULL if the thread must not cache the plan under it. Calls on devices are not
+ * cached: addresses are compared in the thread cache, and there are none. */
 static bp__slot *slot_for(bp__thread_cache *cache, const bp__call_key *key, const bp_plan *plan) {
-    if (!cache || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
+    if (!cache || plan->problem.place != 0 || is_uncached(plan) || key->count == 0 || bp__thread.policy == 0) {
         return NULL;
     }
     if (bp__settings_epoch() != bp__thread.epoch) {

@@ -128,6 +128,9 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_int(&json, "threads", plan->verdict.threads);
     bp__json_text(&json, "plan", fresh ? "new" : "hit");
     bp__json_text(&json, "status", bp_status_name(status));
+    if (plan->problem.place != 0) {
+        bp__json_bool(&json, "queued", true); /* the times are those of enqueueing */
+    }
     bp__json_close(&json, '}');
     bp__json_close(&json, '}');
     pthread_mutex_lock(&bp__trace_mutex);
@@ -145,10 +148,11 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
 void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
     if (bp__setting_int(BP_SET_verbose) > 0) {
         char line[768];
-        int n = snprintf(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us\n",
+        int n = snprintf(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us%s\n",
                          bp_op_name((bp_op)plan->problem.op), plan->candidate->provider->name,
                          bp__candidate_id(plan->candidate), plan->verdict.algorithm, plan->text, plan->verdict.threads,
-                         fresh ? "new" : "hit", bp_status_name(status), (double)(end_ns - start_ns) / 1000.0);
+                         fresh ? "new" : "hit", bp_status_name(status), (double)(end_ns - start_ns) / 1000.0,
+                         plan->problem.place != 0 ? ",queued" : "");
         bp__write_all(STDERR_FILENO, line, n < 0 ? 0 : ((size_t)n < sizeof line ? (size_t)n : sizeof line - 1));
     }
     if (*bp__setting_text(BP_SET_trace)) {

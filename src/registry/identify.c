@@ -200,7 +200,7 @@ static bool describe(const bp__elf *elf, const char *path, const bp__family *fam
                      const spelling *found, bp__facts *facts) {
     char how[128] = "";
     const char *threading = family->kinds & (BP_LIB_OPENMP | BP_LIB_GPU) ? "unknown" : threading_of(elf, how);
-    bool own = !(family->kinds & BP_LIB_GPU) && !(family->flags & BP__FAMILY_WRAPS);
+    bool own = !(family->kinds & (BP_LIB_GPU | BP_LIB_OPENCL)) && !(family->flags & BP__FAMILY_WRAPS);
     facts->kinds = family->kinds | (own ? found->kinds : 0);
     facts->flags = family->flags;
     facts->marked = family->version != BP__ANSWER_NONE && !strstr(marker, "text:");

@@ -4,6 +4,7 @@
 
 #include "backplane/dispatch.h"
 #include "backplane/library.h"
+#include "backplane/runtime.h"
 #include "base/base.h"
 
 /* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
@@ -25,6 +26,9 @@ bp_status bp__library_absent(const char *name);
 bp_status bp__library_open(const bp_library_info *library, void **handle);
 bool bp__library_is_open(const bp_library_info *library);
 
+/* Finds a library by the name of its file and opens it under the loading rules; see bp_host.open_named. */
+bp_status bp__library_open_named(const char *name, void **handle);
+
 /* ---- Provider modules (modules.c) ---- */
 /* Loads the modules of the installed directory (next to libbackplane: backplane-providers/) and of
  * registry.provider_path. Every file examined has an entry; rejected ones have status and reason. Entries live until
@@ -34,6 +38,14 @@ typedef struct bp__module {
     bp_provider_info info;
 } bp__module;
 bp_status bp__modules(const bp__module **modules, int *count);
+/* The runtimes of these modules (runtime.h). They live as long as the entries. */
+#define BP__RUNTIMES_MOST 32
+#define BP__DEVICE_TYPES 0x7fff /* DLPack's device types are smaller */
+typedef struct bp__module_runtime {
+    const bp_runtime *runtime;
+    const char *path;
+} bp__module_runtime;
+bp_status bp__module_runtimes(const bp__module_runtime **list, int *count);
 void bp__modules_reset(void); /* frees the entries; called by bp__registry_reset */
 
 void bp__registry_reset(void);

@@ -85,6 +85,7 @@ static const char *offers(unsigned kinds) {
            : kinds & BP_LIB_LAPACK ? "it offers LAPACK alone"
            : kinds & BP_LIB_DNN    ? "it offers neural-network primitives"
            : kinds & BP_LIB_SMM    ? "it offers small matrix products alone"
+           : kinds & BP_LIB_OPENCL ? "it offers matrix products on OpenCL devices alone"
                                    : "it computes on a GPU";
 }
 

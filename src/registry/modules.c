@@ -1,4 +1,5 @@
-/* modules.c - finds provider modules, checks owner, permissions and ABI of each, and loads those that pass.
+/* modules.c - finds modules with providers and runtimes, checks owner, permissions and ABI of each, and loads those
+ * that pass.
  *
  * It reads two kinds of directories: the installed one, next to this library, and those that the user names. A module
  * runs code in this process as soon as it is opened, so everything that can be checked is checked before.
@@ -22,12 +23,15 @@
 
 /* Size of the descriptor in the first published interface; later minor versions only append. */
 #define SMALLEST_DESCRIPTOR (offsetof(bp_provider, threads) + sizeof(((bp_provider *)0)->threads))
+#define SMALLEST_RUNTIME (offsetof(bp_runtime, error_name) + sizeof(((bp_runtime *)0)->error_name))
 
 pthread_mutex_t bp__modules_mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool ready;
 static bp__module *entries;
 static int entry_count;
 static int entry_capacity;
+static bp__module_runtime runtimes[BP__RUNTIMES_MOST];
+static int runtime_count;
 
 /* ---- One descriptor ---- */
 
@@ -53,9 +57,9 @@ static const char *missing_part(const bp_provider *provider) {
     return NULL;
 }
 
-bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
-    unsigned major = provider->abi >> 16;
-    unsigned minor = provider->abi & 0xffffu;
+static bp_status check_version(uint32_t abi, uint32_t ours) {
+    unsigned major = abi >> 16;
+    unsigned minor = abi & 0xffffu;
     if (major != ours >> 16) {
         return bp__fail(BP_E_ABI,
                         "it was built for provider interface %u.%u, this library has %u.%u; the first number must be "
@@ -67,16 +71,69 @@ bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
                         "it was built for provider interface %u.%u, which is newer than the %u.%u of this library",
                         major, minor, ours >> 16, ours & 0xffffu);
     }
-    if (provider->struct_size < SMALLEST_DESCRIPTOR) {
-        return bp__fail(BP_E_ABI, "its struct_size is %u; interface %u.%u needs at least %zu", provider->struct_size,
-                        major, minor, SMALLEST_DESCRIPTOR);
-    }
+    return BP_OK;
+}
+
+static bp_status check_size(uint32_t abi, uint32_t size, size_t smallest) {
+    return size >= smallest ? BP_OK
+                            : bp__fail(BP_E_ABI, "its struct_size is %u; interface %u.%u needs at least %zu", size,
+                                       abi >> 16, abi & 0xffffu, smallest);
+}
+
+bp_status bp__provider_check(const bp_provider *provider, uint32_t ours) {
+    BP__TRY(check_version(provider->abi, ours));
+    BP__TRY(check_size(provider->abi, provider->struct_size, SMALLEST_DESCRIPTOR));
     const char *missing = missing_part(provider);
     if (missing) {
         return bp__fail(BP_E_SYMBOL, "its field '%s' is NULL; it must be set", missing);
     }
     if (!name_is_well_formed(provider->name)) {
         return bp__fail(BP_E_ABI, "its name '%.80s' is not made of 1 to 63 letters, digits and '-'", provider->name);
+    }
+    return BP_OK;
+}
+
+static bool runtime_name_is_well_formed(const char *name) {
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789");
+    return length > 0 && length < 32 && name[length] == '\0';
+}
+
+static const char *missing_part_of_runtime(const bp_runtime *runtime) {
+#define PART(name)                                                                                                     \
+    { #name, runtime->name != NULL }
+    const struct {
+        const char *name;
+        bool there;
+    } required[] = {
+        PART(name),         PART(version),    PART(description),   PART(open),         PART(close),
+        PART(count),        PART(describe),   PART(device_open),   PART(device_close), PART(device_context),
+        PART(allocate),     PART(release),    PART(size),          PART(queue_open),   PART(queue_close),
+        PART(queue_native), PART(copy),       PART(wait),          PART(event_state),  PART(event_sync),
+        PART(event_times),  PART(event_wrap), PART(event_release), PART(error_name),
+    };
+#undef PART
+    for (int i = 0; i < BP__COUNT(required); i++) {
+        if (!required[i].there) {
+            return required[i].name;
+        }
+    }
+    return NULL;
+}
+
+bp_status bp__runtime_check(const bp_runtime *runtime) {
+    BP__TRY(check_version(runtime->abi, BP_PROVIDER_ABI));
+    BP__TRY(check_size(runtime->abi, runtime->struct_size, SMALLEST_RUNTIME));
+    const char *missing = missing_part_of_runtime(runtime);
+    if (missing) {
+        return bp__fail(BP_E_SYMBOL, "its runtime's field '%s' is NULL; it must be set", missing);
+    }
+    if (!runtime_name_is_well_formed(runtime->name) || strcmp(runtime->name, "host") == 0) {
+        return bp__fail(BP_E_ABI, "its runtime's name '%.80s' is not made of 1 to 31 lower-case letters and digits",
+                        runtime->name);
+    }
+    if (runtime->device_type <= kDLCPU || runtime->device_type >= BP__DEVICE_TYPES) {
+        return bp__fail(BP_E_ABI, "its runtime's device_type is %d, which is no type of device",
+                        (int)runtime->device_type);
     }
     return BP_OK;
 }
@@ -115,9 +172,11 @@ static const bp__module *accepted_with_name(const char *name) {
     return NULL;
 }
 
-/* Opens the module and never closes it, because it may have started threads. Its providers are a list that ends with
- * NULL. A module with a single provider has no such list; `single` is made one. */
-static bp_status open_module(const char *path, const bp_provider *single[2], const bp_provider *const **providers) {
+/* Opens the module and never closes it, because it may have started threads. Its providers and runtimes are lists that
+ * end with NULL. A module with a single provider has no list of them; `single` is made one. */
+static bp_status open_module(const char *path, const bp_provider *single[2], const bp_provider *const **providers,
+                             const bp_runtime *const **drivers) {
+    static const bp_runtime *const none[] = {NULL};
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *reason = dlerror();
@@ -128,8 +187,11 @@ static bp_status open_module(const char *path, const bp_provider *single[2], con
         single[0] = dlsym(handle, BP_PROVIDER_ENTRY);
         *providers = single;
     }
-    if (!**providers) {
-        return bp__fail(BP_E_SYMBOL, "it exports neither " BP_PROVIDER_ENTRY " nor a provider in " BP_PROVIDER_ENTRIES);
+    *drivers = dlsym(handle, BP_RUNTIME_ENTRIES);
+    *drivers = *drivers ? *drivers : none;
+    if (!**providers && !**drivers) {
+        return bp__fail(BP_E_SYMBOL, "it exports neither " BP_PROVIDER_ENTRY " nor a provider in " BP_PROVIDER_ENTRIES
+                                     " nor a runtime in " BP_RUNTIME_ENTRIES);
     }
     return BP_OK;
 }
@@ -174,19 +236,47 @@ static bp_status add_provider(const char *path, const char *stem, const bp_provi
     return add_entry(&entry);
 }
 
+/* Adds a runtime. One that cannot be used has an entry among the providers, which tells why. */
+static bp_status add_runtime(const char *path, const char *stem, const bp_runtime *runtime) {
+    bp_status status = bp__runtime_check(runtime);
+    for (int i = 0; status == BP_OK && i < runtime_count; i++) {
+        if (strcmp(runtimes[i].runtime->name, runtime->name) == 0) {
+            status = bp__fail(BP_E_LOAD, "the name '%s' of its runtime is already used by %s, which was found first",
+                              runtime->name, runtimes[i].path);
+        }
+    }
+    if (status == BP_OK && runtime_count == BP__RUNTIMES_MOST) {
+        status = bp__fail(BP_E_LOAD, "there are %d runtimes already", BP__RUNTIMES_MOST);
+    }
+    if (status != BP_OK) {
+        return refuse(path, stem, status, bp_last_error());
+    }
+    runtimes[runtime_count].runtime = runtime;
+    runtimes[runtime_count].path = bp__intern(path);
+    if (!runtimes[runtime_count].path) {
+        return bp__fail_memory(strlen(path), "the name of a runtime's module");
+    }
+    runtime_count++;
+    return BP_OK;
+}
+
 static bp_status examine(const char *path, const char *name) {
     char stem[NAME_MAX + 1];
     bp__copy_text(stem, sizeof stem, name);
     stem[strlen(stem) - strlen(MODULE_SUFFIX)] = '\0';
     const bp_provider *single[2] = {NULL, NULL};
     const bp_provider *const *providers = NULL;
+    const bp_runtime *const *drivers = NULL;
     bp_status status = bp__file_trusted(path);
-    status = status == BP_OK ? open_module(path, single, &providers) : status;
+    status = status == BP_OK ? open_module(path, single, &providers, &drivers) : status;
     if (status != BP_OK) {
         return refuse(path, stem, status, bp_last_error());
     }
     for (int i = 0; providers && providers[i]; i++) {
         BP__TRY(add_provider(path, stem, providers[i]));
+    }
+    for (int i = 0; drivers && drivers[i]; i++) {
+        BP__TRY(add_runtime(path, stem, drivers[i]));
     }
     return BP_OK;
 }
@@ -321,6 +411,7 @@ static void forget(void) {
     entries = NULL;
     entry_count = 0;
     entry_capacity = 0;
+    runtime_count = 0;
 }
 
 static bp_status load_all(void) {
@@ -348,6 +439,14 @@ bp_status bp__modules(const bp__module **modules, int *count) {
     }
     *modules = status == BP_OK ? entries : NULL;
     *count = status == BP_OK ? entry_count : 0;
+    return status;
+}
+
+bp_status bp__module_runtimes(const bp__module_runtime **list, int *count) {
+    const bp__module *modules;
+    bp_status status = bp__modules(&modules, count);
+    *list = runtimes;
+    *count = status == BP_OK ? runtime_count : 0;
     return status;
 }
 

@@ -19,5 +19,7 @@ bool bp__own_folder(char path[PATH_MAX]);
  * library with interface `ours` can use it, else BP_E_ABI or BP_E_SYMBOL with a message. Reads no field before the
  * version and size show that it exists. */
 bp_status bp__provider_check(const bp_provider *provider, uint32_t ours);
+/* The same for a runtime. */
+bp_status bp__runtime_check(const bp_runtime *runtime);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "registry/facts.h"
 
+#include <limits.h>
+
 /* One file, even if several paths lead to it. Texts are interned. */
 typedef struct bp__file {
     const char *path;    /* the canonical path */
@@ -62,5 +64,10 @@ const char *bp__scan_folder(bp__search *search, const char *path, bool asked_for
 
 /* Visits every location in order (search_paths.c). */
 void bp__search_paths(bp__search *search);
+
+/* Writes the path of the first file of that name: in registry.library_path, among the objects that the process has
+ * loaded, in LD_LIBRARY_PATH, the virtual environment and the conda prefix, the loader's cache, and the system's
+ * directories. Only the first of these if registry.system is false. Returns false if there is none. */
+bool bp__search_named(const char *name, char path[PATH_MAX]);
 
 #endif

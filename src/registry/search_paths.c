@@ -75,6 +75,8 @@ static const char *const environment_patterns[] = {
     "lib/python3*/site-packages/nvidia/*/lib",
 };
 
+enum { MOST_CACHE_BYTES = 16 << 20 };
+
 static void search_pattern(bp__search *search, const char *pattern) {
     glob_t found;
     bp__place_begin(search, pattern);
@@ -180,11 +182,10 @@ static bool visit_cached(void *user, const char *name, const char *path) {
 }
 
 static void search_loader_cache(bp__search *search) {
-    enum { MOST_BYTES = 16 << 20 };
     char *bytes;
     size_t size;
     bp__place_begin(search, BP__LDCACHE_PATH);
-    if (bp__file_read(BP__LDCACHE_PATH, MOST_BYTES, &bytes, &size) != BP_OK) {
+    if (bp__file_read(BP__LDCACHE_PATH, MOST_CACHE_BYTES, &bytes, &size) != BP_OK) {
         bp__place_problem(search, "cannot be read");
         return;
     }
@@ -223,4 +224,98 @@ void bp__search_paths(bp__search *search) {
     for (int i = 0; i < BP__COUNT(vendor_patterns); i++) {
         search_pattern(search, vendor_patterns[i]);
     }
+}
+
+/* ---- A file with a certain name ---- */
+
+static bool is_file(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+/* Writes <folder>/<below>/<name>, and returns whether it is a file. */
+static bool in_folder(const char *folder, size_t length, const char *below, const char *name, char path[PATH_MAX]) {
+    int written = length > 0 ? snprintf(path, PATH_MAX, "%.*s/%s%s", (int)length, folder, below, name) : 0;
+    return written > 0 && written < PATH_MAX && path[0] == '/' && is_file(path);
+}
+
+/* Searches each entry of a colon-separated list: a directory, or a file of that name. */
+static bool in_list(const char *list, const char *name, char path[PATH_MAX]) {
+    size_t named = strlen(name);
+    while (*list) {
+        size_t length = strcspn(list, ":");
+        bool is_it = length > named && length < PATH_MAX && list[length - named - 1] == '/' &&
+                     strncmp(list + length - named, name, named) == 0;
+        if (is_it) {
+            snprintf(path, PATH_MAX, "%.*s", (int)length, list);
+        }
+        if ((is_it && path[0] == '/' && is_file(path)) || in_folder(list, length, "", name, path)) {
+            return true;
+        }
+        list += length;
+        list += *list == ':';
+    }
+    return false;
+}
+
+typedef struct named {
+    const char *name;
+    char *path;
+    bool found;
+} named;
+
+static bool visit_loaded_named(void *user, const char *path, uintptr_t base) {
+    named *wanted = user;
+    const char *slash = strrchr(path, '/');
+    (void)base;
+    wanted->found = slash && bp__text_equal(slash + 1, wanted->name) && bp__copy_text(wanted->path, PATH_MAX, path);
+    return !wanted->found;
+}
+
+static bool visit_cached_named(void *user, const char *name, const char *path) {
+    named *wanted = user;
+    wanted->found = bp__text_equal(name, wanted->name) && is_file(path) && bp__copy_text(wanted->path, PATH_MAX, path);
+    return !wanted->found;
+}
+
+static bool in_loader_cache(const char *name, char path[PATH_MAX]) {
+    named wanted = {.name = name, .path = path};
+    char *bytes;
+    size_t size;
+    if (bp__file_read(BP__LDCACHE_PATH, MOST_CACHE_BYTES, &bytes, &size) == BP_OK) {
+        bp__ldcache_visit(bytes, size, visit_cached_named, &wanted);
+        bp__free(bytes);
+    }
+    return wanted.found;
+}
+
+static bool in_system(const char *name, char path[PATH_MAX]) {
+    for (int i = 0; i < BP__COUNT(system_folders); i++) {
+        if (in_folder(system_folders[i], strlen(system_folders[i]), "", name, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bp__search_named(const char *name, char path[PATH_MAX]) {
+    if (in_list(bp__setting_text(BP_SET_registry_library_path), name, path)) {
+        return true;
+    }
+    if (!bp__setting_int(BP_SET_registry_system)) {
+        return false;
+    }
+    named wanted = {.name = name, .path = path};
+    const char *list = bp__env("LD_LIBRARY_PATH");
+    const char *roots[] = {bp__env("VIRTUAL_ENV"), bp__env("CONDA_PREFIX")};
+    bp__loaded_visit(visit_loaded_named, &wanted);
+    if (wanted.found || in_list(list ? list : "", name, path)) {
+        return true;
+    }
+    for (int i = 0; i < BP__COUNT(roots); i++) {
+        if (roots[i] && in_folder(roots[i], strlen(roots[i]), "lib/", name, path)) {
+            return true;
+        }
+    }
+    return in_loader_cache(name, path) || in_system(name, path);
 }

@@ -68,12 +68,13 @@ static size_t alignment_of(bp_dtype dtype) {
 }
 
 static bp_status check_address(const DLTensor *tensor, const char *name, bp_dtype dtype, int64_t low, int64_t high) {
+    const uintptr_t base = bp__tensor_has_address(tensor) ? (uintptr_t)tensor->data : 0;
     uintptr_t address;
     uintptr_t end;
-    if (tensor->byte_offset > UINTPTR_MAX ||
-        __builtin_add_overflow((uintptr_t)tensor->data, (uintptr_t)tensor->byte_offset, &address) ||
+    if (tensor->byte_offset > UINTPTR_MAX || __builtin_add_overflow(base, (uintptr_t)tensor->byte_offset, &address) ||
         address < (uintptr_t)-low || __builtin_add_overflow(address, (uintptr_t)high, &end)) {
-        return bp__fail(BP_E_OVERFLOW, "tensor '%s' reaches outside the address space (byte_offset %" PRIu64 ")", name,
+        return bp__fail(BP_E_OVERFLOW, "tensor '%s' reaches outside %s (byte_offset %" PRIu64 ")", name,
+                        bp__tensor_has_address(tensor) ? "the address space" : "its block of memory",
                         tensor->byte_offset);
     }
     if (address % alignment_of(dtype) != 0) {
@@ -101,14 +102,10 @@ bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_o
                         "tensor '%s' has DLPack type code %d with %d bits and %d lanes, which is not supported", name,
                         tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes);
     }
-    DLDeviceType device = tensor->device.device_type;
-    if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost) {
-        return bp__fail(BP_E_DEVICE, "tensor '%s' is on DLPack device %d; it must be in host memory (device %d)", name,
-                        (int)device, (int)kDLCPU);
-    }
     int64_t low;
     int64_t high;
     BP__TRY(bp__tensor_extent(tensor, name, &low, &high));
+    BP__TRY(bp__tensor_note_device(tensor, name, high - low));
     if (tensor->data) {
         return check_address(tensor, name, dtype, low, high);
     }

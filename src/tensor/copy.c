@@ -149,6 +149,8 @@ static bool same_shape(const DLTensor *a, const DLTensor *b) {
 static bp_status check_pair(const DLTensor *dst, const DLTensor *src) {
     BP__TRY(bp__tensor_check(dst, "dst", false));
     BP__TRY(bp__tensor_check(src, "src", false));
+    BP__TRY(bp__tensor_check_host(dst, "dst"));
+    BP__TRY(bp__tensor_check_host(src, "src"));
     char dst_text[256];
     char src_text[256];
     if (!same_shape(dst, src)) {

@@ -15,9 +15,9 @@
 bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *low, int64_t *high);
 
 /* Returns BP_OK if operations can take the tensor: not NULL, rank in range, shape present, no negative size, element
- * count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, host memory, data present if there are
- * elements (unless `data_optional`), address a multiple of the element's natural alignment. `name` ("a", "out") is used
- * in the message. */
+ * count and byte extent within BP__MAX_SPAN (BP_E_OVERFLOW), a known dtype, data present if there are elements (unless
+ * `data_optional`), address a multiple of the element's natural alignment. Tensors on devices pass too. `name` ("a",
+ * "out") is used in the message. */
 bp_status bp__tensor_check(const DLTensor *tensor, const char *name, bool data_optional);
 #ifdef __clang_analyzer__ /* the analyzer reads one file at a time and would assume that NULL passes this check */
 #define bp__tensor_check(tensor, ...) ((tensor) ? bp__tensor_check(tensor, __VA_ARGS__) : BP_E_ARGUMENT)
@@ -29,11 +29,50 @@ static inline char *bp__tensor_data(const DLTensor *tensor) {
     return tensor->data ? (char *)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset) : (char *)0;
 }
 
+/* ---- Devices (device.c) ----
+ *
+ * A place is the number of a device: 0 for host memory of any kind, otherwise DLPack's device type and index. */
+static inline int32_t bp__place_of(DLDevice device) {
+    const int32_t type = (int32_t)device.device_type;
+    const bool host = type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
+    return host ? 0 : (int32_t)((uint32_t)type << 16 | ((uint32_t)device.device_id & 0xffffu));
+}
+
+bool bp__tensor_on_host(const DLTensor *tensor);
+const char *bp__tensor_device_text(DLDevice device, char *buffer, size_t size); /* "opencl:0", "the host" */
+
+/* The devices of the tensors that bp__tensor_check() has accepted in this thread since bp__devices_note(). */
+typedef struct bp__devices_noted {
+    struct bp__devices_noted *outer;
+    bool any;
+    int32_t place;
+    DLDevice device;
+    char name[32]; /* of the first tensor */
+    double bytes;  /* spanned by all of them */
+} bp__devices_noted;
+
+/* Begins to note; end it in the same function. Calls may be nested. */
+void bp__devices_note(bp__devices_noted *noted);
+void bp__devices_noted_end(const bp__devices_noted *noted);
+/* Notes a tensor that spans `bytes`. Fails if it is on another device than those that were noted before. */
+bp_status bp__tensor_note_device(const DLTensor *tensor, const char *name, int64_t bytes);
+
+/* Fails unless the tensor, which bp__tensor_check() has accepted, is in host memory. */
+bp_status bp__tensor_check_host(const DLTensor *tensor, const char *name);
+
 /* Returns whether base and offset form an address. On other devices a base is a handle, and only offsets into the same
  * one can be compared. */
 static inline bool bp__tensor_has_address(const DLTensor *tensor) {
     DLDeviceType type = tensor->device.device_type;
     return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU;
+}
+
+/* Returns whether both first elements are the same memory. */
+static inline bool bp__tensor_same_start(const DLTensor *a, const DLTensor *b) {
+    const bool handles = !bp__tensor_has_address(a) || !bp__tensor_has_address(b);
+    return handles ? a->data == b->data && a->byte_offset == b->byte_offset &&
+                         bp__place_of(a->device) == bp__place_of(b->device)
+                   : bp__tensor_data(a) == bp__tensor_data(b);
 }
 
 /* Returns the position of the first element: its address, or its offset into the handle. */

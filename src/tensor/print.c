@@ -224,6 +224,7 @@ static void write_header(printer *p) {
 /* The text is to be freed, also after a failure. */
 static bp_status print(printer *p, const DLTensor *tensor, const bp_print_options *options) {
     BP__TRY(bp__tensor_check(tensor, "tensor", false));
+    BP__TRY(bp__tensor_check_host(tensor, "tensor"));
     BP__TRY(read_options(p, options));
     const int64_t elements = bp__tensor_elements(tensor);
     p->tensor = tensor;

@@ -13,11 +13,12 @@ MAY_INCLUDE = {
     "machine": ["base", "settings"],
     "store": ["base", "settings"],
     "registry": ["base", "settings", "store", "machine"],
+    "device": ["base", "settings", "store", "tensor", "machine", "registry"],
     "einsum": ["base", "settings"],
     "calibration": ["base", "settings", "store", "machine", "registry"],
     "tuning": ["base"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "tuning"],
-    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "calibration", "einsum", "dispatch"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
+    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "dispatch"],
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"
@@ -28,9 +29,10 @@ SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
+    "providers/opencl": ["providers/clblast"],
 }
-# The benchmarks of convolutions and of passes call oneDNN directly, as their peer.
-PEERS = {"bench/conv": "providers/onednn/api.h", "bench/passes": "providers/onednn/api.h"}
+# The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
+PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
 # The command is compiled with the library's files for text, suggestions and JSON.
 SHARED_WITH_COMMAND = "base/text.h"
 SYSTEM = re.compile(

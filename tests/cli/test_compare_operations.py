@@ -48,10 +48,25 @@ CASES = [
     (["vecdot", "a.npy", "b.npy"], {"a": random(9, 7), "b": random(7)}),
     (["multi_dot", "a.npy", "b.npy", "a.npy"], {"a": random(5, 6), "b": random(6, 5)}),
     (["matrix_power", "a.npy", "--power", "7"], {"a": random(6, 6)}),
+    (["unary", "a.npy", "--kind", "gelu"], {"a": random(60, 50, dtype="f2")}),
+    (["unary", "a.npy", "--kind", "copy", "--to", "i8"], {"a": 200 * random(60, 50)}),
+    (["unary", "a.npy", "--kind", "copy", "--to", "f32"], {"a": random(60, 50) > 0}),
+    (["binary", "a.npy", "b.npy", "--kind", "multiply"], {"a": np.asfortranarray(random(6, 50, dtype="f4")), "b": random(6, 1, dtype="f4")}),
+    (["take", "a.npy", "b.npy", "--dim", "1"], {"a": random(6, 50) + 1j, "b": np.array([[49, 0], [7, 7]])}),
+    (["gather", "a.npy", "b.npy", "--dim", "1"], {"a": np.arange(300, dtype="u2").reshape(6, 50), "b": np.array([[49, 0], [7, 7]])}),
+    (["reduce", "a.npy", "--kind", "mean", "--dim", "0"], {"a": random(300, 50, dtype="f2")}),
+    (["reduce", "a.npy", "--kind", "argmax", "--dim", "0"], {"a": random(300, 50, dtype="f2")}),
+    (["softmax", "a.npy"], {"a": np.asfortranarray(random(30, 50, dtype="f2"))}),
+    (["log_softmax", "a.npy", "--dim", "0"], {"a": random(30, 50, dtype="f4")}),
+    (["softmax_input", "a.npy", "b.npy", "--dim", "0"], {"a": random(30, 50, dtype="f4"), "b": random(30, 50, dtype="f4")}),
+    (["log_softmax_input", "a.npy", "b.npy"], {"a": random(30, 50, dtype="f2"), "b": random(30, 50, dtype="f2")}),
+    (["layer_norm", "a.npy", "b.npy"], {"a": random(30, 50, dtype="f2"), "b": random(50, dtype="f2")}),
+    (["rms_norm", "a.npy"], {"a": random(30, 50, dtype="f4")}),
+    (["group_norm", "a.npy", "b.npy", "b.npy", "--groups", "3"], {"a": random(3, 6, 50, dtype="f4"), "b": random(6, dtype="f4")}),
 ]
 
 
-@pytest.mark.parametrize(("words", "arrays"), CASES, ids=[words[0] for words, arrays in CASES])
+@pytest.mark.parametrize(("words", "arrays"), CASES, ids=["-".join(word for word in words if ".npy" not in word) for words, arrays in CASES])
 def test_operation(compared, words, arrays):
     done = compared(*words, "--json", **arrays)
     assert done.code == 0, done

@@ -133,3 +133,11 @@ def test_compare(backplane, tmp_path):
     np.save(tmp_path / "x.npy", numbers(40, 30))
     done = backplane("compare", "unary", "x.npy", "--kind", "exp", "--json", "--repeat", "2", env=NO_LEAK_CHECK)
     assert done.code == 0 and [row["library"] for row in done.json["libraries"] if row["ran"]] == ["native"], done
+    assert 0 < done.json["libraries"][0]["error"] < done.json["error_bound"] and done.json["elements_checked"] == 1200
+
+
+def test_compare_refuses_an_index(backplane, tmp_path):
+    np.save(tmp_path / "x.npy", numbers(40, 30))
+    np.save(tmp_path / "i.npy", np.array([3, 40]))
+    done = backplane("compare", "take", "x.npy", "i.npy", env=NO_LEAK_CHECK)
+    assert done.code != 0 and "40" in done.err + done.out, done

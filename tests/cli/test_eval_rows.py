@@ -44,6 +44,12 @@ def test_softmax(compute):
     np.testing.assert_allclose(compute("log_softmax", x), np.log(e / e.sum(1, keepdims=True)))
 
 
+def test_softmax_gradients(compute):
+    y, d = draw(4, 5), draw(5, 4).T
+    np.testing.assert_allclose(compute("softmax_input", y, d, "--dim", "0"), y * (d - (y * d).sum(0)))
+    np.testing.assert_allclose(compute("log_softmax_input", y, d), d - np.exp(y) * d.sum(1, keepdims=True))
+
+
 def test_normalizations(compute):
     x, weight, bias = draw(3, 4, 5), draw(4, 5), draw(4, 5) + 1
 
@@ -68,6 +74,7 @@ def test_explanations(backplane):
 
     assert "f32 sum of 4 x 5 elements" in explain("reduce", "f32", "4x5", "--dim", "1")
     assert "f32 softmax of 4 x 5 elements" in explain("softmax", "f32", "4x5")
+    assert "gradient" in explain("log_softmax_input", "f32", "4x5", "4x5")
     assert "f32 4 rows of 5 elements" in explain("layer_norm", "f32", "4x5")
 
 
@@ -84,3 +91,9 @@ def test_refused(backplane, tmp_path):
     assert "takes one" in refused("softmax", "x.npy", "--dim", "0,1")
     assert "4 to 15 dimensions" in refused("layer_norm", "x.npy", "--row-dims", "4")
     assert "multiple of 2 groups" in refused("group_norm", "x.npy", "--groups", "2")
+
+
+def test_linear(compute):
+    x, weight, bias = draw(3, 4, 7), draw(7, 5).T, draw(5)
+    np.testing.assert_allclose(compute("linear", x, weight, bias), x @ weight.T + bias)
+    np.testing.assert_allclose(compute("linear", x[0, 0], weight, "--relu"), np.maximum(weight @ x[0, 0], 0), atol=1e-12)

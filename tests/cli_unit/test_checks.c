@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 #define WORDS 12
 
 /* The words of `compare`, with a shape for each array. Shapes are filled with random numbers: S makes the matrix
- * symmetric and positive definite, L lower triangular with a large diagonal. */
+ * symmetric and positive definite, L lower triangular with a large diagonal, X takes values at the ends of the range.
+ */
 static const char *const cases[][WORDS] = {
     {"matmul", "7x5", "5x6"},
     {"matmul", "3x1x4x5", "2x5x2"},
@@ -93,6 +95,64 @@ static const char *const cases[][WORDS] = {
     {"lstm", "4x3x5", "16x5", "16x4", "16", "16", "3x4", "3x4", "--reverse"},
     {"lstm", "2x3x5", "2x16x5", "2x16x3", "2x3x4", "--projection"},
     {"gru", "4x3x5", "2x12x5", "2x12x4", "2x12", "2x12", "2x3x4"},
+    {"linear", "3x4x7", "5x7", "5"},
+    {"linear", "7", "5x7", "--relu"},
+    {"binary", "3x4", "4", "--kind", "add"},
+    {"binary", "3x1x2", "4x1", "--kind", "subtract"},
+    {"binary", "7", "7", "--kind", "multiply"},
+    {"binary", "", "5", "--kind", "divide"},
+    {"binary", "2x5", "2x1", "--kind", "maximum"},
+    {"binary", "5", "5", "--kind", "minimum"},
+    {"unary", "3x4", "--kind", "copy"},
+    {"unary", "3x4", "--kind", "copy", "--to", "f16"},
+    {"unary", "3x4", "--kind", "copy", "--to", "bf16"},
+    {"unary", "3x4", "--kind", "copy", "--to", "i32"},
+    {"unary", "3x4", "--kind", "copy", "--to", "u8"},
+    {"unary", "3x4", "--kind", "copy", "--to", "bool"},
+    {"reduce", "3x4x5"},
+    {"reduce", "3x4x5", "--kind", "prod", "--dim", "0,-1", "--keepdim"},
+    {"reduce", "3x4x5", "--kind", "mean", "--dim", "1"},
+    {"reduce", "3x4x5", "--kind", "max", "--dim", "2"},
+    {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
+    {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
+    {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
+    {"softmax", "3x4x5"},
+    {"softmax", "3x4x5", "--dim", "0"},
+    {"log_softmax", "3x4x5", "--dim", "1"},
+    {"softmax_input", "3x4x5", "3x4x5", "--dim", "1"},
+    {"log_softmax_input", "3x4x5", "3x4x5"},
+    {"layer_norm", "3x4x5"},
+    {"layer_norm", "3x4x5", "4x5", "4x5", "--eps", "0.5"},
+    {"rms_norm", "3x4x5", "5"},
+    {"rms_norm", "3x4x5", "--row-dims", "3"},
+    {"group_norm", "2x6x3x2", "6", "6", "--groups", "3"},
+    {"group_norm", "2x6", "--groups", "2"},
+};
+
+/* Operations on integers: the type of the first array is that of the test, "indices" are integers below 3. */
+static const char *const whole_cases[][WORDS] = {
+    {"unary", "3x4", "--kind", "negative"},
+    {"unary", "3x4", "--kind", "abs"},
+    {"unary", "3x4", "--kind", "relu"},
+    {"unary", "3x4", "--kind", "copy"},
+    {"unary", "3x4", "--kind", "copy", "--to", "f32"},
+    {"unary", "3x4", "--kind", "copy", "--to", "i8"},
+    {"unary", "3x4", "--kind", "copy", "--to", "bool"},
+    {"binary", "3x4", "4", "--kind", "add"},
+    {"binary", "3x4", "3x1", "--kind", "subtract"},
+    {"binary", "3x4", "4", "--kind", "multiply"},
+    {"binary", "3x4", "4", "--kind", "maximum"},
+    {"binary", "3x4", "4", "--kind", "minimum"},
+    {"take", "3x4x2", "2x3 I"},
+    {"take", "4x5", "7 I", "--dim", "-1"},
+    {"gather", "3x4x2", "2x4x2 I"},
+    {"gather", "3x4", "3x6 I", "--dim", "1"},
+    {"reduce", "3x4x5"},
+    {"reduce", "3x4x5", "--kind", "prod", "--dim", "0,-1"},
+    {"reduce", "3x4x5", "--kind", "max", "--dim", "2"},
+    {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
+    {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
+    {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -104,11 +164,39 @@ static double next_random(void) {
     return (double)(int64_t)seed / 9.3e18;
 }
 
+/* Integers of all sizes, or indices below 3. */
+static void fill_integers(npy_array *array, bool indices) {
+    for (int64_t i = 0; i < array->header.count; i++) {
+        const double x = next_random();
+        if (array->header.dtype == BP_I64) {
+            ((int64_t *)array->data)[i] = indices ? (int64_t)(fabs(x) * 2.99) : (int64_t)(x * 9e18);
+        } else {
+            ((int32_t *)array->data)[i] = indices ? (int32_t)(fabs(x) * 2.99) : (int32_t)(x * 2e9);
+        }
+    }
+}
+
 static void fill(npy_array *array, char kind) {
     const npy_header *h = &array->header;
+    if (h->dtype == BP_I32 || h->dtype == BP_I64) {
+        fill_integers(array, kind == 'I');
+        return;
+    }
     int64_t n = h->ndim ? h->shape[h->ndim - 1] : 1;
     bool is_complex = h->dtype == BP_C64 || h->dtype == BP_C128, is_double = h->dtype == BP_F64 || h->dtype == BP_C128;
-    for (int64_t i = 0; i < h->count; i++) {
+    const double largest = is_double ? DBL_MAX : (double)FLT_MAX, smallest = is_double ? 0x1p-1074 : 0x1p-149;
+    const double awkward[] = {0,        -0.0,        NAN,   HUGE_VAL, -HUGE_VAL, smallest, -smallest, largest,
+                              -largest, largest / 3, 1,     -1,       88,        -88,      -104,      709,
+                              -745,     0x1p-100,    1e-30, -1e30,    -3,        3,        6,         0.5};
+    for (int64_t i = 0; kind == 'X' && i < h->count; i++) {
+        const double x = awkward[(i * 7 + i / 24) % 24];
+        if (is_double) {
+            ((double *)array->data)[i] = x;
+        } else {
+            ((float *)array->data)[i] = (float)x;
+        }
+    }
+    for (int64_t i = 0; kind != 'X' && i < h->count; i++) {
         int64_t row = i / n, column = i % n, low = row < column ? row : column, high = row + column - low;
         /* The two numbers of a pair of mirrored elements come from the same formula. */
         double re = kind == 'S' ? sin((double)(low * 31 + high * 7)) + (row == column ? (double)n : 0) : next_random();
@@ -147,29 +235,66 @@ static void make_job(cli_job *job, cli_args *args, const char *const *words, bp_
         memcpy(text, word, length);
         text[length] = 0;
         assert_int_equal(operand_shape(text, &ndim, shape), CLI_OK);
-        assert_int_equal(operand_result(&job->input_arrays[i], &job->inputs[i], dtype, ndim, shape), CLI_OK);
+        const bool indices = word[length] && word[length + 1] == 'I';
+        assert_int_equal(operand_result(&job->input_arrays[i], &job->inputs[i], indices ? BP_I64 : dtype, ndim, shape),
+                         CLI_OK);
         fill(&job->input_arrays[i], word[length] ? word[length + 1] : 0);
     }
     assert_int_equal(job_prepare(job), CLI_OK);
 }
 
+static double different(double x) {
+    return isnan(x) ? 0 : x + 0.25 + fabs(x) / 8;
+}
+
 /* Adds to one element of a result. Returns whether it is one that matters: the sign of a determinant of 1 by 1 and the
  * zeros of a triangle do, a rank that may be either value does not. */
-static void disturb(npy_array *result, int64_t index) {
+static void disturb(npy_array *result, int64_t index, bool is_pivot) {
+    float *float_at;
+    double *double_at;
     switch (result->header.dtype) {
     case BP_I64:
-        ((int64_t *)result->data)[index] += 1;
+        ((int64_t *)result->data)[index] ^= 1;
         break;
     case BP_I32:
-        ((int32_t *)result->data)[index] = 1;
+        ((int32_t *)result->data)[index] = is_pivot ? 1 : ((int32_t *)result->data)[index] ^ 1;
+        break;
+    case BP_BOOL:
+    case BP_I8:
+    case BP_U8:
+        ((uint8_t *)result->data)[index] ^= 1;
+        break;
+    case BP_F16:
+    case BP_BF16: /* the exponent, so that zeros change too */
+        ((uint16_t *)result->data)[index] ^= 0x400;
         break;
     case BP_F32:
     case BP_C64:
-        ((float *)result->data)[index * (result->header.dtype == BP_C64 ? 2 : 1)] += 0.25F;
+        float_at = (float *)result->data + index * (result->header.dtype == BP_C64 ? 2 : 1);
+        *float_at = (float)different(*float_at);
         break;
     default:
-        ((double *)result->data)[index * (result->header.dtype == BP_C128 ? 2 : 1)] += 0.25;
+        double_at = (double *)result->data + index * (result->header.dtype == BP_C128 ? 2 : 1);
+        *double_at = different(*double_at);
     }
+}
+
+static void try_right(const char *const *words, bp_dtype dtype) {
+    cli_args args;
+    cli_job job;
+    cli_check check;
+    double error = -1;
+    make_job(&job, &args, words, dtype);
+    assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
+    assert_int_equal(job.operation->run(&job), BP_OK);
+    assert_int_equal(check.error(&check, &job, &error), BP_OK);
+    if (!(error <= check.bound && isfinite(check.bound))) {
+        fail_msg("%s %s %s: %s: the error is %g, the bound %g", words[0], words[1], words[3] ? words[3] : "",
+                 bp_dtype_name(dtype), error, check.bound);
+    }
+    check_free(&check);
+    job_free(&job);
+    cli_args_free(&args);
 }
 
 static void try_one(const char *const *words, bp_dtype dtype) {
@@ -198,13 +323,14 @@ static void try_one(const char *const *words, bp_dtype dtype) {
         npy_array *array = &job.result_arrays[r];
         bool first_only = check.values.values && strcmp(words[0], "slogdet") != 0;
         /* Pivots may be anything that gives the same product, such as 1 for the first row. */
-        bool checked = array->data && !(first_only && r > 0) && array->header.dtype != BP_I32;
+        const bool is_pivot = array->header.dtype == BP_I32 && r > 0;
+        bool checked = array->data && !(first_only && r > 0) && !is_pivot;
         for (int64_t i = 0; checked && i < array->header.count; i++) {
             char kept[16];
             size_t size = bp_dtype_size(array->header.dtype);
             char *element = (char *)array->data + (size_t)i * size;
             memcpy(kept, element, size);
-            disturb(array, i);
+            disturb(array, i, is_pivot);
             assert_int_equal(check.error(&check, &job, &error), BP_OK);
             if (!(error > check.bound)) {
                 fail_msg("%s %s: %s: element %lld of result %d is wrong, but the error is %g, the bound %g", words[0],
@@ -220,9 +346,13 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    if (strstr(operation, "_pool") || strcmp(operation, "batch_norm") == 0 || strcmp(operation, "sdpa") == 0 ||
-        strcmp(operation, "rnn") == 0 || strcmp(operation, "lstm") == 0 || strcmp(operation, "gru") == 0) {
-        return !is_complex;
+    static const char *const real[] = {"_pool", "_norm",  "sdpa",   "rnn",    "lstm",   "gru",
+                                       "unary", "binary", "reduce", "linear", "softmax"};
+    const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
+    for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
+        if (strstr(operation, real[i])) {
+            return !is_complex;
+        }
     }
     if (strncmp(operation, "rfft", 4) == 0 || strncmp(operation, "ihfft", 5) == 0) {
         return !is_complex;
@@ -256,6 +386,117 @@ static void wrong_elements_are_found_c64(void **state) {
 static void wrong_elements_are_found_c128(void **state) {
     (void)state;
     try_all(BP_C128);
+}
+
+static void wrong_elements_are_found_integers(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof whole_cases / sizeof whole_cases[0]; i++) {
+        try_one(whole_cases[i], BP_I32);
+        try_one(whole_cases[i], BP_I64);
+    }
+}
+
+static const char *const functions[] = {"negative", "abs",  "exp",  "log",       "sqrt", "tanh",
+                                        "sigmoid",  "relu", "gelu", "gelu_tanh", "silu", "hardswish"};
+
+/* All functions of one element, and elements that are taken, in each type. */
+static void wrong_elements_are_found_functions(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"negative", "abs",  "exp",  "log",       "sqrt", "tanh",
+                                        "sigmoid",  "relu", "gelu", "gelu_tanh", "silu", "hardswish"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *words[WORDS] = {"unary", "3x17", "--kind", kinds[i]};
+        try_one(words, BP_F32);
+        try_one(words, BP_F64);
+    }
+    static const char *const take[WORDS] = {"take", "3x4x2", "2x3 I"}, *const gather[WORDS] = {"gather", "4x3",
+                                                                                               "2x3 I"};
+    for (bp_dtype dtype = BP_F32; dtype <= BP_C128; dtype = (bp_dtype)(dtype + 1)) {
+        try_one(take, dtype);
+        try_one(gather, dtype);
+    }
+}
+
+/* Right results of awkward values pass. */
+static void awkward_values_pass(void **state) {
+    (void)state;
+    static const char *const more[][WORDS] = {
+        {"binary", "24x1 X", "100 X", "--kind", "add"},
+        {"binary", "24x1 X", "24 X", "--kind", "subtract"},
+        {"binary", "24x1 X", "24 X", "--kind", "multiply"},
+        {"binary", "24x1 X", "24 X", "--kind", "divide"},
+        {"binary", "24x1 X", "24 X", "--kind", "maximum"},
+        {"binary", "24x1 X", "24 X", "--kind", "minimum"},
+        {"unary", "100 X", "--kind", "copy", "--to", "f16"},
+        {"unary", "100 X", "--kind", "copy", "--to", "bf16"},
+        {"unary", "100 X", "--kind", "copy", "--to", "f32"},
+        {"unary", "100 X", "--kind", "copy", "--to", "f64"},
+        {"unary", "100 X", "--kind", "copy", "--to", "i8"},
+        {"unary", "100 X", "--kind", "copy", "--to", "i64"},
+        {"unary", "100 X", "--kind", "copy", "--to", "u8"},
+        {"unary", "100 X", "--kind", "copy", "--to", "bool"},
+        {"reduce", "30x4 X", "--dim", "1"},
+        {"reduce", "30x5 X", "--dim", "1", "--kind", "prod"},
+        {"reduce", "30x5 X", "--dim", "0", "--kind", "mean"},
+        {"reduce", "30x3 X", "--dim", "1", "--kind", "max"},
+        {"reduce", "30x3 X", "--dim", "1", "--kind", "argmin"},
+        {"softmax", "50x2 X"},
+        {"softmax", "50x3 X", "--dim", "0"},
+        {"log_softmax", "50x2 X"},
+        {"softmax_input", "9x5 X", "9x5 X"},
+        {"log_softmax_input", "9x5 X", "9x5 X"},
+        {"layer_norm", "30x3 X"},
+        {"rms_norm", "30x2 X"},
+        {"group_norm", "30x2 X"},
+        {"reduce", "3x0", "--dim", "1"},
+        {"reduce", "3x0", "--dim", "1", "--kind", "mean"},
+        {"softmax", "0x3"},
+        {"unary", "0", "--kind", "exp"},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const char *words[WORDS] = {"unary", "100 X", "--kind", functions[i]};
+        try_right(words, BP_F32);
+        try_right(words, BP_F64);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
+        try_right(more[i], BP_F32);
+        try_right(more[i], BP_F64);
+    }
+}
+
+/* An error of 40 units in the last place is found, and NaN or a number in place of infinity. */
+static void small_errors_are_found(void **state) {
+    (void)state;
+    for (size_t i = 2; i < sizeof functions / sizeof functions[0]; i++) {
+        const char *words[WORDS] = {"unary", "40", "--kind", functions[i]};
+        cli_args args;
+        cli_job job;
+        cli_check check;
+        double error;
+        make_job(&job, &args, words, BP_F32);
+        ((float *)job.input_arrays[0].data)[0] = HUGE_VALF;
+        assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
+        assert_int_equal(job.operation->run(&job), BP_OK);
+        for (int64_t k = 0; k < 40; k++) {
+            float *element = (float *)job.result_arrays[0].data + k, kept = *element;
+            int32_t bits;
+            memcpy(&bits, element, sizeof bits);
+            bits = isinf(kept) ? bits - 1 : bits + 40;
+            memcpy(element, &bits, sizeof bits);
+            assert_int_equal(check.error(&check, &job, &error), BP_OK);
+            if (!(error > check.bound) && !isnan(kept) && kept != 0) {
+                fail_msg("%s: element %d: %a for %a has the error %g, the bound is %g", words[3], (int)k,
+                         (double)*element, (double)kept, error, check.bound);
+            }
+            *element = isinf(kept) ? NAN : kept;
+            assert_int_equal(check.error(&check, &job, &error), BP_OK);
+            assert_true(error > check.bound || !isinf(kept));
+            *element = kept;
+        }
+        check_free(&check);
+        job_free(&job);
+        cli_args_free(&args);
+    }
 }
 
 /* What has no check says so: the bound is infinite. */
@@ -299,9 +540,16 @@ static void large_contractions_are_checked_in_part(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_elements_are_found_f32), cmocka_unit_test(wrong_elements_are_found_f64),
-        cmocka_unit_test(wrong_elements_are_found_c64), cmocka_unit_test(wrong_elements_are_found_c128),
-        cmocka_unit_test(some_results_are_not_checked), cmocka_unit_test(large_contractions_are_checked_in_part),
+        cmocka_unit_test(wrong_elements_are_found_f32),
+        cmocka_unit_test(wrong_elements_are_found_f64),
+        cmocka_unit_test(wrong_elements_are_found_c64),
+        cmocka_unit_test(wrong_elements_are_found_c128),
+        cmocka_unit_test(wrong_elements_are_found_integers),
+        cmocka_unit_test(wrong_elements_are_found_functions),
+        cmocka_unit_test(awkward_values_pass),
+        cmocka_unit_test(small_errors_are_found),
+        cmocka_unit_test(some_results_are_not_checked),
+        cmocka_unit_test(large_contractions_are_checked_in_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

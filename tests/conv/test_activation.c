@@ -1,4 +1,4 @@
-/* test_activation.c - functions of the results of convolutions: equal to functions of elements of the plain
+/* test_activation.c - functions of the results of convolutions: bitwise equal to functions of elements of the plain
  * results, for all types, layouts and algorithms; and the candidates that refuse them. */
 #include "backplane.h"
 
@@ -27,12 +27,12 @@ static const geometry geometries[] = {{1, 1, 3, 5, {1, 1}, 1, 1, false},    {2, 
                                       {2, 1, 800, 70, {5, 3}, 1, 1, false}, {1, 1, 2300, 9, {3, 1}, 1, 1, false},
                                       {2, 1, 7, 49, {4, 5}, 1, 3, true},    {1, 1, 384, 130, {70, 1}, 1, 1, false}};
 
-static const char *const settings[] = {"conv.preferred=native:implicit,num_threads=1",
-                                       "conv.preferred=native:implicit,num_threads=3",
-                                       "conv.preferred=native:direct",
-                                       "conv.preferred=native:winograd",
-                                       "conv.preferred=native:fft",
-                                       "conv.preferred=native:bf16,conv.fp32_precision=bf16"};
+static const char *const settings[] = {"conv.enabled=native,conv.preferred=native:implicit,num_threads=1",
+                                       "conv.enabled=native,conv.preferred=native:implicit,num_threads=3",
+                                       "conv.enabled=native,conv.preferred=native:direct",
+                                       "conv.enabled=native,conv.preferred=native:winograd",
+                                       "conv.enabled=native,conv.preferred=native:fft",
+                                       "conv.enabled=native,conv.preferred=native:bf16,conv.fp32_precision=bf16"};
 
 static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
 

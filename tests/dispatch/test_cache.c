@@ -231,7 +231,7 @@ static void a_plan_begun_before_a_clear_is_not_cached(void **state) {
     bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
     assert_int_equal(bp__problem_make(&problem, &bp__family_gemm, &request), BP_OK);
     const bp__plan_key key = {"\0test", 5};
-    assert_int_equal(bp__cache_get_composed(&plan, &key, make_while_cleared, &problem, &fresh), BP_OK);
+    assert_int_equal(bp__cache_get_composed(&plan, 0, &key, make_while_cleared, &problem, &fresh), BP_OK);
     assert_true(fresh);
     assert_int_equal(stats().size, 0);
     bp__plan_release(plan);

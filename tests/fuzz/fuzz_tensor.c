@@ -91,8 +91,13 @@ static void copy_out_and_in(DLTensor *tensor) {
     if (bp_tensor_new(&fresh, dtype, tensor->ndim, tensor->shape) != BP_OK) {
         return;
     }
-    if (bp_tensor_copy(&fresh->dl_tensor, tensor) != BP_OK) {
+    const bool on_host = bp__tensor_on_host(tensor);
+    if (bp_tensor_copy(&fresh->dl_tensor, tensor) != (on_host ? BP_OK : BP_E_DEVICE)) {
         abort();
+    }
+    if (!on_host) {
+        fresh->deleter(fresh);
+        return;
     }
     bp_status back = bp_tensor_copy(tensor, &fresh->dl_tensor);
     if ((back == BP_OK) == bp__tensor_self_overlaps(tensor)) {

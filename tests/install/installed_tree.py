@@ -18,7 +18,7 @@ EXPECTED = [
     "{lib}/cmake/Backplane/BackplaneConfig.cmake", "{lib}/cmake/Backplane/BackplaneConfigVersion.cmake",
     "libexec/backplane/backplane-probe", "share/man/man1/backplane.1",
     "share/bash-completion/completions/backplane", "share/zsh/site-functions/_backplane",
-    "share/fish/vendor_completions.d/backplane.fish",
+    "share/fish/vendor_completions.d/backplane.fish", "share/backplane/devices/intel-arc-a770.json",
 ]
 CPP_PROGRAM = """#include <backplane.hpp>
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* test_bias.c - products of panels with a bias and ReLU: equal to the sums of the product and the bias. */
+/* test_bias.c - products of panels with a bias and ReLU: bitwise equal to the product, then the bias, then ReLU. */
 #include "native.h"
 
 #include "providers/native/native.h"

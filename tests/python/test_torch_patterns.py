@@ -229,7 +229,7 @@ PATTERNS = {
 }
 # Uses that cannot run, and what they say instead.
 CANNOT = {
-    "import torch; torch.zeros(2, 2)": (AttributeError, "has no 'zeros'"),
+    "import torch; torch.eye(2)": (AttributeError, "has no 'eye'"),
     "import torch; torch.tensor([1.0])": (AttributeError, "has no 'tensor'"),
     "import torch; torch.no_grad()": (AttributeError, "has no 'no_grad'"),
     "import torch; torch.backends.cudnn.benchmrk = True": (AttributeError, "did you mean 'benchmark'"),

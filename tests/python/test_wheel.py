@@ -34,7 +34,7 @@ def test_what_is_in_it(site):
     package = site / "backplane"
     binaries = {path.relative_to(package).as_posix() for path in package.rglob("*")
                 if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
-    assert binaries - {"backplane-providers/blas.so", "backplane-providers/fftw.so"} == {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"}
+    assert binaries - {"backplane-providers/blas.so", "backplane-providers/fftw.so", "backplane-providers/opencl.so"} == {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"}
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
     sources = {path.relative_to(ROOT / "python") for path in (ROOT / "python/backplane").rglob("*.py")}
     assert sources <= {path.relative_to(site) for path in package.rglob("*.py")}
@@ -50,7 +50,7 @@ print(memoryview(backplane.matmul(a, a)).tolist(), sorted(row["name"] for row in
 print(backplane.__file__)
 """)
     lines = done.stdout.splitlines()
-    every = ["14.0 ['blas', 'fftw', 'lapack', 'mkl', 'native', 'onednn', 'xsmm']"]
+    every = ["14.0 ['blas', 'clblast', 'fftw', 'lapack', 'mkl', 'native', 'onednn', 'opencl', 'xsmm']"]
     assert lines[:1] in (every, ["14.0 ['native']"]) and lines[1].startswith(str(site)), done.stdout + done.stderr
 
 

@@ -249,13 +249,17 @@ static void in_place(void **state) {
         const int64_t *shape = i / 8 % 2 ? I64(70, 300) : I64(3, 70000);
         softmax c;
         begin(&c, dtypes[i % 4], (bp_softmax_kind)(i / 4 % 2), 2, shape, i / 16 % 2, 4);
-        run(&c, "", false);
+        const int64_t count = test_array_count(&c.x);
+        for (int64_t j = 0; j < count; j++) {
+            test_array_set(&c.d, j, test_array_get(&c.x, j));
+        }
         assert_int_equal(bp_softmax_run(NULL, c.kind, &c.x.view.tensor, c.axis, &c.x.view.tensor), BP_OK);
-        /* The layout of the output selects the vectors, so that bits can differ from those of another output. */
-        for (int64_t j = 0; j < test_array_count(&c.x); j++) {
-            const double want = test_array_get(&c.y, j);
-            near(&c, "in place, element", j, test_array_get(&c.x, j), want,
-                 2 * test_array_eps(c.dtype) * fabs(want) * 2 + 2 * test_array_tiny(c.dtype));
+        for (int64_t j = 0; j < count; j++) {
+            test_array_set(&c.y, j, test_array_get(&c.x, j));
+            test_array_set(&c.x, j, test_array_get(&c.d, j));
+        }
+        for (int64_t row = 0; row<count / c.length; row += count / c.length> 1000 ? 37 : 1) {
+            compare_row(&c, row);
         }
         test_array_check_gaps(&c.x, c.text);
         end(&c);

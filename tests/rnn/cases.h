@@ -32,6 +32,9 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass);
 void rnn_turn(rnn_case *c);
 void rnn_end(rnn_case *c);
 
+/* Excludes oneDNN, which tests/onednn covers, from the program: a setup of cmocka. */
+int rnn_on_native(void **state);
+
 /* Runs the call with settings; the test fails if it fails. */
 void rnn_run(const rnn_case *c, const char *settings);
 

@@ -160,6 +160,11 @@ void rnn_end(rnn_case *c) {
     }
 }
 
+int rnn_on_native(void **state) {
+    (void)state;
+    return bp_set("dispatch.exclude", "onednn") != BP_OK;
+}
+
 void rnn_run(const rnn_case *c, const char *settings) {
     bp_options *options = NULL;
     assert_int_equal(bp_options_new(&options, settings), BP_OK);

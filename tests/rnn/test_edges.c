@@ -358,5 +358,5 @@ int main(void) {
         cmocka_unit_test(packed_weights_do_not_change_bits),
         cmocka_unit_test(batch_does_not_change_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, rnn_on_native, NULL);
 }

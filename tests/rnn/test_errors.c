@@ -1,6 +1,6 @@
 /* test_errors.c - wrong calls of recurrent layers: each has its status, a message with the sizes, and writes nothing.
  */
-#include "backplane.h"
+#include "rnn/cases.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,5 +280,5 @@ int main(void) {
         cmocka_unit_test(memory_is_checked),      cmocka_unit_test(huge_sizes_are_refused),
         cmocka_unit_test(shapes_are_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, rnn_on_native, NULL);
 }

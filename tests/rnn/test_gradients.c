@@ -224,5 +224,5 @@ int main(void) {
         cmocka_unit_test(single_precision_equals_double),
         cmocka_unit_test(threads_do_not_change_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, rnn_on_native, NULL);
 }

@@ -93,5 +93,5 @@ int main(void) {
         cmocka_unit_test(large_sizes_equal_the_reference),
         cmocka_unit_test(threads_do_not_change_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, rnn_on_native, NULL);
 }

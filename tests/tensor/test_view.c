@@ -205,11 +205,13 @@ static void test_entry_check(void **state) {
     assert_int_equal(check(&bad), BP_E_DTYPE);
     bad = good;
     bad.device.device_type = kDLCUDA;
-    assert_int_equal(check(&bad), BP_E_DEVICE);
+    assert_int_equal(check(&bad), BP_OK); /* operations take tensors on devices */
+    assert_int_equal(bp__tensor_check_host(&bad, "bad"), BP_E_DEVICE);
     bad.device.device_type = kDLCUDAHost;
     assert_int_equal(check(&bad), BP_OK);
+    assert_int_equal(bp__tensor_check_host(&bad, "bad"), BP_OK);
     bad.device.device_type = kDLROCMHost;
-    assert_int_equal(check(&bad), BP_OK);
+    assert_int_equal(bp__tensor_check_host(&bad, "bad"), BP_OK);
     bad = good;
     bad.byte_offset = 4;
     assert_int_equal(check(&bad), BP_E_LAYOUT);

@@ -72,7 +72,7 @@ def _capability(tensor: Any) -> Tuple[int, int]:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, getattr(torch, "Tensor", ())) or not torch.cuda.is_available():
         return ASSUMED
-    major, minor = torch.cuda.get_device_capability(tensor.device)
+    major, minor = torch.cuda.get_device_capability(getattr(tensor, "device"))
     return int(major), int(minor)
 
 

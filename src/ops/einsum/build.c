@@ -159,7 +159,10 @@ static void store_strides(bp__program *program, const bp__builder *b, const bp__
 
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
                             const DLTensor *out, const bp__part_policies *policies, bp_problem *refused) {
-    bp__builder b = {.einsum = &path->einsum, .policies = policies, .refused = refused};
+    bp__builder b = {.einsum = &path->einsum,
+                     .device_place = bp__place_of(operands[0]->device),
+                     .policies = policies,
+                     .refused = refused};
     int terms = path->einsum.count + path->steps.count;
     bp_status status = begin(&b, &path->einsum, path->steps.count, operands, out);
     if (status == BP_OK) {

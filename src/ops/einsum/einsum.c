@@ -17,6 +17,7 @@ typedef struct request {
     const DLTensor *out;
     bool data_optional;
     bool free;                 /* `out` may be NULL */
+    bp_problem problem;        /* only its device and its policy; the parts have problems of their own */
     bp_problem *refused;       /* for explain: the problem of a part that no candidate accepts; may be NULL */
     bp_contraction_path *path; /* one reference, counted by src/einsum */
 } request;
@@ -181,7 +182,8 @@ static void put_request(key_writer *k, const request *r, const bp__part_policies
                       e->labels,
                       e->output_ndim,
                       (int32_t)type_of(r),
-                      steps->count};
+                      steps->count,
+                      r->problem.place};
     put(k, head, sizeof head);
     put(k, policies, sizeof *policies);
     put(k, e->start, ((size_t)e->count + 1) * sizeof *e->start);
@@ -239,6 +241,7 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
     bp__composition c = {.op = BP_OP_EINSUM,
                          .dtype = type_of(r),
                          .policy = policy,
+                         .device_place = r->problem.place,
                          .operands = program->operands + 1,
                          .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
                          .key = *key};
@@ -277,6 +280,10 @@ static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     bp__part_policies policies;
     bp__policy_resolve(&policies.products, &bp__family_gemm);
     bp__policy_resolve(&policies.contractions, &bp__family_contract);
+    if (r->problem.place != 0) {
+        bp__policy_on_device(&policies.products);
+        bp__policy_on_device(&policies.contractions);
+    }
     making m = {r, &policies};
     key_writer k = {NULL, 0};
     if (r->call->count > MOST_KEPT_OPERANDS) {
@@ -291,21 +298,31 @@ static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
         return bp__fail_memory(size, "a contraction");
     }
     put_request(&k, r, &policies);
-    bp_status status = bp__cache_get_composed(plan, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
+    bp_status status =
+        bp__cache_get_composed(plan, r->problem.place, &(bp__plan_key){k.bytes, size}, make_plan, &m, fresh);
     if (k.bytes != near) {
         bp__free(k.bytes);
     }
     return status;
 }
 
+/* Checks the call. On success the request has a path and a device. */
+static bp_status check(request *r) {
+    bp__devices_noted noted;
+    bp__devices_note(&noted);
+    bp_status status = find_path(r);
+    status = status == BP_OK ? check_output(r) : status;
+    status = status == BP_OK ? check_memory(r) : status;
+    bp__devices_noted_end(&noted);
+    return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(&r->problem, &noted) : status;
+}
+
 /* Does everything from the checks to the plan. */
 static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
     *plan = NULL;
-    BP__TRY(find_path(r));
-    bp_status status = check_output(r);
-    status = status == BP_OK ? check_memory(r) : status;
+    bp_status status = check(r);
     status = status == BP_OK ? find_plan(plan, r, fresh) : status;
-    bp_contraction_path_release(r->path);
+    bp_contraction_path_release(r->path); /* NULL is allowed */
     r->path = NULL;
     return status;
 }

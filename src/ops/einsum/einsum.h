@@ -84,6 +84,7 @@ typedef struct bp__builder {
     const bp__einsum *einsum;
     bp_dtype dtype;
     size_t element;
+    int32_t device_place;
     const bp__part_policies *policies;
     int32_t *uses;   /* of each label: the number of remaining terms with it, plus the output */
     bp__term *terms; /* operands, then the results of steps */

@@ -35,6 +35,7 @@ static void begin(bp_problem *problem, const bp__builder *b, bp_op op, const bp_
     problem->struct_size = sizeof *problem;
     problem->op = (uint32_t)op;
     problem->dtype = (uint32_t)b->dtype;
+    problem->place = b->device_place;
     problem->policy = *policy;
 }
 

@@ -7,9 +7,10 @@
 typedef struct run {
     const bp_operand *operands; /* the caller's; the output is last */
     int count;
-    char *work;       /* intermediate results and copies */
-    char *part_space; /* after `work`: the workspace of the current part */
-    double since;     /* estimated nanoseconds since the last interrupt check */
+    bp_queue *queue;       /* NULL: the host */
+    bp_operand work;       /* intermediate results and copies */
+    bp_operand part_space; /* after `work`: the workspace of the current part */
+    double since;          /* estimated nanoseconds since the last interrupt check */
 } run;
 
 #define ASKED_EACH 1e5 /* nanoseconds */
@@ -26,7 +27,8 @@ static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn)
         at.offset += r->operands[place->operand].offset;
         break;
     case BP__AT_WORK:
-        at.base = r->work + place->offset;
+        at.base = r->work.base;
+        at.offset += r->work.offset + (uint64_t)place->offset;
         break;
     case BP__AT_OUT:
         at.base = r->operands[r->count].base;
@@ -57,7 +59,7 @@ static bp_status run_part(run *r, const bp__part *part, int64_t turn) {
     for (int i = 0; i < BP__OPERANDS; i++) {
         operands[i] = operand_at(r, &part->place[i], turn);
     }
-    bp_status status = bp__plan_run_part(part->plan, operands, r->part_space);
+    bp_status status = bp__plan_run_part(part->plan, operands, r->queue, &r->part_space);
     return status == BP_E_CANCELLED ? bp__fail_cancelled(bp_op_name(BP_OP_EINSUM)) : status;
 }
 
@@ -72,11 +74,9 @@ static bp_status run_loop(run *r, const bp__part *parts) {
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__program *program = (const bp__program *)self;
-    run r = {.operands = operands, .count = program->operands};
-    if (self->workspace > 0) {
-        r.work = bp_operand_address(&exec->workspace);
-        r.part_space = r.work + program->workspace;
-    }
+    run r = {.operands = operands, .count = program->operands, .queue = exec->queue, .work = exec->workspace};
+    r.part_space = r.work;
+    r.part_space.offset += (uint64_t)program->workspace;
     for (int i = 0; i < program->count;) {
         const bp__part *part = &program->parts[i];
         BP__TRY(part->loop ? run_loop(&r, part) : run_part(&r, part, 0));
@@ -123,7 +123,7 @@ bp_status bp__program_make(bp__program **program, bp_contraction_path *path, con
 }
 
 const bp__program *bp__program_of(const bp_plan *plan) {
-    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)plan->prepared : NULL;
+    return plan && plan->problem.op == BP_OP_EINSUM ? (const bp__program *)bp__plan_inner(plan) : NULL;
 }
 
 const bp_contraction_path *bp_einsum_plan_path(const bp_plan *plan) {

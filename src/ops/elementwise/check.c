@@ -241,7 +241,7 @@ static bp_status check_output(const bp__elementwise_request *r, frame *f) {
 
 bool bp__elementwise_same(const DLTensor *a, const DLTensor *b) {
     int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
-    if (bp__tensor_data(a) != bp__tensor_data(b) || a->ndim != b->ndim ||
+    if (!bp__tensor_same_start(a, b) || a->ndim != b->ndim ||
         bp_dtype_from_dlpack(a->dtype) != bp_dtype_from_dlpack(b->dtype)) {
         return false;
     }

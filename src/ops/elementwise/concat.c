@@ -83,12 +83,17 @@ bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensor
                         const DLTensor *output) {
     int64_t strides[BP_MAX_NDIM], from = 0;
     int along = 0;
-    BP__TRY(check(tensors, count, axis, output, &along));
+    bp__devices_noted noted;
+    bp__devices_note(&noted);
+    bp_status status = check(tensors, count, axis, output, &along);
+    bp__devices_noted_end(&noted);
+    if (status != BP_OK) {
+        return status;
+    }
     const int64_t element = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(output->dtype));
     bp__tensor_strides(output, strides);
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = BP_OK;
     for (int i = 0; i < count && status == BP_OK; i++) {
         if (bp__tensor_elements(tensors[i]) == 0) { /* the stride may be any then */
             continue;
@@ -96,8 +101,12 @@ bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensor
         DLTensor part = *output;
         part.shape = tensors[i]->shape;
         part.strides = strides;
-        /* The offset may be negative, which byte_offset cannot be. */
-        part.data = (void *)((uintptr_t)part.data + (uintptr_t)(from * strides[along] * element));
+        const int64_t ahead = from * strides[along] * element;
+        if (bp__tensor_has_address(output)) { /* it may be negative, which byte_offset cannot be */
+            part.data = (void *)((uintptr_t)part.data + (uintptr_t)ahead);
+        } else {
+            part.byte_offset += (uint64_t)ahead;
+        }
         from += tensors[i]->shape[along];
         const bp__elementwise_request r = {BP_OP_UNARY, BP_UNARY_COPY, 0, 2, {tensors[i], &part}, false};
         status = bp__elementwise_run(&r);

@@ -16,7 +16,7 @@ static void describe(bp__operation *o, const bp__elementwise_request *r) {
     }
     for (int i = 0; i < o->inputs && !takes; i++) {
         const DLTensor *input = r->operand[i];
-        const bool same = input && output && input->data && bp__tensor_data(input) == bp__tensor_data(output);
+        const bool same = input && output && input->data && bp__tensor_same_start(input, output);
         o->in_place |= (uint8_t)(same << i);
     }
     o->parameters[0] = (uint64_t)(int64_t)r->axis;

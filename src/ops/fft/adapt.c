@@ -52,6 +52,9 @@ static const char *applies(const bp_problem *problem) {
           "conjugated"}},
     };
     const bp_fft_problem *f = &problem->of.fft;
+    if (problem->place != 0) { /* providers of devices do all of it: the copies here are in host memory */
+        return NULL;
+    }
     if (f->batch == 0) {
         return "nothing is computed, because the batch is empty";
     }

@@ -38,7 +38,7 @@ static bool same_places(const DLTensor *in, const DLTensor *out) {
 }
 
 static bool same_address(const DLTensor *in, const DLTensor *out) {
-    return in->data && out->data && bp__tensor_data(in) == bp__tensor_data(out);
+    return in->data && out->data && bp__tensor_same_start(in, out);
 }
 
 static bp_status check_memory(const bp__fft *fft, const bp__fft_request *r, bool *in_place) {

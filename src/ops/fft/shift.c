@@ -12,6 +12,7 @@
 
 static bp_status check_frequencies(double d, const DLTensor *out) {
     BP__TRY(bp__tensor_check(out, "out", false));
+    BP__TRY(bp__tensor_check_host(out, "out"));
     bp_dtype dtype = bp_dtype_from_dlpack(out->dtype);
     if (dtype != BP_F32 && dtype != BP_F64) {
         return bp__fail(BP_E_DTYPE, "out is %s; frequencies are f32 or f64", bp_dtype_name(dtype));
@@ -98,6 +99,8 @@ static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTens
 static bp_status check_shift(const DLTensor *in, const DLTensor *out) {
     BP__TRY(bp__tensor_check(in, "input", false));
     BP__TRY(bp__tensor_check(out, "out", false));
+    BP__TRY(bp__tensor_check_host(in, "input"));
+    BP__TRY(bp__tensor_check_host(out, "out"));
     bp_dtype from = bp_dtype_from_dlpack(in->dtype), to = bp_dtype_from_dlpack(out->dtype);
     if (from != to) {
         return bp__fail(BP_E_DTYPE, "the input is %s, but out is %s; they must have the same type", bp_dtype_name(from),

@@ -33,6 +33,8 @@ typedef struct program {
 static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool data_optional) {
     BP__TRY(bp__tensor_check(a, "A", data_optional));
     BP__TRY(bp__tensor_check(out, "out", data_optional));
+    BP__TRY(bp__tensor_check_host(a, "A")); /* the steps have buffers of the host */
+    BP__TRY(bp__tensor_check_host(out, "out"));
     const bp_dtype dtype = bp_dtype_from_dlpack(a->dtype), given = bp_dtype_from_dlpack(out->dtype);
     if (dtype < BP_F16 || dtype > BP_C128 || (n < 0 && dtype < BP_F32)) {
         return bp__fail(BP_E_DTYPE,

@@ -111,7 +111,7 @@ static bp_status check_empty(const bp__reduce_request *r, uint64_t reduced) {
 bool bp__reduce_in_place(const bp__reduce_request *r) {
     const DLTensor *in = r->operand[0], *out = r->operand[1];
     int64_t in_strides[BP_MAX_NDIM], out_strides[BP_MAX_NDIM];
-    if (r->op != BP_OP_SOFTMAX || !in->data || !out->data || bp__tensor_data(in) != bp__tensor_data(out)) {
+    if (r->op != BP_OP_SOFTMAX || !in->data || !out->data || !bp__tensor_same_start(in, out)) {
         return false;
     }
     bp__tensor_strides(in, in_strides);

@@ -20,7 +20,7 @@ static void describe(bp__operation *o, const bp__reduce_request *r) {
     for (int i = 0; i < o->count; i++) {
         o->tensors[i] = r->operand[i];
     }
-    o->in_place = r->op == BP_OP_SOFTMAX && in && out && in->data && bp__tensor_data(in) == bp__tensor_data(out);
+    o->in_place = r->op == BP_OP_SOFTMAX && in && out && in->data && bp__tensor_same_start(in, out);
     const bool fits = r->axis_count >= 0 && r->axis_count <= BP__PARAMETERS;
     o->parameter_count = fits ? r->axis_count : BP__PARAMETERS_LONG;
     for (int i = 0; fits && r->axes && i < r->axis_count; i++) {

@@ -31,5 +31,6 @@ extern const bp__native_family bp__native_rnn;
 extern const bp__native_family bp__native_elementwise;
 extern const bp__native_family bp__native_reduce;
 extern const bp__native_family bp__native_layer_norm;
+extern const bp__native_family bp__native_random;
 
 #endif

@@ -15,6 +15,12 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
         return LOAD(from);
     }
     VECTOR x = SPLAT(0);
+    if (stride == 1 && sizeof *from == sizeof(REAL)) {
+        const void *at = from;
+        return _Generic(x, vector_f32
+                        : load_part_f32((const float *)at, lanes), vector_f64
+                        : load_part_f64((const double *)at, lanes));
+    }
     for (int i = 0; i < lanes; i++) {
         x[i] = WIDEN(from[i * stride]);
     }
@@ -22,8 +28,13 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
 }
 
 INLINE void NAME(put)(NAME(element) * to, int64_t stride, bool whole, int lanes, VECTOR x) {
-    if (whole) {
+    if (whole || (stride == 1 && lanes == NAME(WIDTH))) {
         NAME(store_vector)(to, x);
+        return;
+    }
+    if (stride == 1 && sizeof *to == sizeof(REAL)) {
+        void *at = to;
+        _Generic(x, vector_f32 : store_part_f32, vector_f64 : store_part_f64)(at, x, lanes);
         return;
     }
     for (int i = 0; i < lanes; i++) {

@@ -15,6 +15,15 @@ INLINE V MATH(select)(MATH(bitmask) mask, V yes, V no) {
     return (V)((mask & (MATH(bitmask))yes) | (~mask & (MATH(bitmask))no));
 }
 
+/* a < b ? yes : no of each lane: no if one of both is NaN. */
+INLINE V MATH(select_less)(V a, V b, V yes, V no) {
+#if MATH_AVX512
+    return MATH(avx512_select_less)(a, b, yes, no);
+#else
+    return MATH(select)((MATH(bitmask))(a < b), yes, no);
+#endif
+}
+
 /* term[0] + term[1] x + ... */
 INLINE V MATH(polynomial)(const MATH_REAL *term, int count, V x) {
     V sum = ALL(term[count - 1]);
@@ -41,30 +50,43 @@ INLINE V MATH(power)(V x) {
     return MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * (V)((BITS)shifted << MANTISSA);
 }
 
-/* Splits x + low, with a low that rounding x would remove, into n ln 2 + r. Returns e^r - 1 and sets *n. */
-INLINE V MATH(reduced)(V x, V low, V *n) {
-    static const MATH_REAL term[] = {EXP_TERMS};
+/* Splits x into n ln 2 + r. Returns r and sets *n. */
+INLINE V MATH(reduced)(V x, V *n) {
     *n = MATH(madd)(x, ALL(1.44269504088896340736), MAGIC) - MAGIC;
-    const V r = MATH(madd)(*n, ALL(-LN2_LOW), MATH(madd)(*n, ALL(-LN2_HIGH), x)) + low;
+    return MATH(madd)(*n, ALL(-LN2_LOW), MATH(madd)(*n, ALL(-LN2_HIGH), x));
+}
+
+/* e^r - 1 of a reduced r. */
+INLINE V MATH(exp_less_1)(V r) {
+    static const MATH_REAL term[] = {EXP_TERMS};
     return MATH(madd)(r * r, POLYNOMIAL(term, r), r);
 }
 
-/* e to the power of x + low, with x from LOWEST to HIGHEST: the product of the result and *scale, which need not be a
- * normal number. Multiply by the scale last, so that only this step rounds to a denormal number. */
+/* e to the power of x + low, with x from LOWEST to HIGHEST and a low that rounding x would remove: the product of the
+ * result and *scale, which need not be a normal number. Multiply by the scale last, so that only this step rounds to a
+ * denormal number. */
 INLINE V MATH(exp_scaled)(V x, V low, V *scale) {
     V n;
-    const V rest = MATH(reduced)(x, low, &n), half = MATH(madd)(n, ALL(0.5), MAGIC);
+    const V rest = MATH(exp_less_1)(MATH(reduced)(x, &n) + low), half = MATH(madd)(n, ALL(0.5), MAGIC);
     *scale = MATH(exponent)(n - (half - MAGIC) + MAGIC);
     return (ALL(1) + rest) * MATH(exponent)(half);
 }
 
-/* e^x, with an error below 1 ulp. */
-INLINE V MATH(exp)(V x) {
+/* e^x of x from LOWEST to HIGHEST, or NaN, with an error below 1 ulp. */
+INLINE V MATH(exp_bounded)(V x) {
     V scale;
-    x = MATH(maximum)(ALL(LOWEST), x);
-    x = MATH(select)((MATH(bitmask))(x > ALL(HIGHEST)), ALL(HIGHEST), x);
+#if MATH_AVX512
+    const V rest = MATH(exp_less_1)(MATH(reduced)(x, &scale));
+    return MATH(avx512_scale)(ALL(1) + rest, scale);
+#else
     const V result = MATH(exp_scaled)(x, ALL(0), &scale);
     return result * scale;
+#endif
+}
+
+/* e^x, with an error below 1 ulp. */
+INLINE V MATH(exp)(V x) {
+    return MATH(exp_bounded)(MATH(select_less)(ALL(HIGHEST), x, ALL(HIGHEST), MATH(maximum)(ALL(LOWEST), x)));
 }
 
 /* The natural logarithm, with an error below 1 ulp; -infinity of 0, NaN of negative numbers. With x = 2^k (1 + f), 1 +
@@ -88,16 +110,21 @@ INLINE V MATH(log)(V x) {
 /* The hyperbolic tangent, with an error below 3 ulp: (e^2a - 1) / (e^2a + 1) of a = |x|, with the sign of x. */
 INLINE V MATH(tanh)(V x) {
     V n, a = (V)((BITS)x & ~SIGN);
-    a = MATH(select)((MATH(bitmask))(a > ALL(TANH_IS_1)), ALL(TANH_IS_1), a);
-    const V rest = MATH(reduced)(a + a, ALL(0), &n), scale = MATH(exponent)(n + MAGIC);
+    a = MATH(select_less)(ALL(TANH_IS_1), a, ALL(TANH_IS_1), a);
+    const V rest = MATH(exp_less_1)(MATH(reduced)(a + a, &n));
+#if MATH_AVX512
+    const V scale = MATH(avx512_scale)(ALL(1), n);
+#else
+    const V scale = MATH(exponent)(n + MAGIC);
+#endif
     const V less_1 = MATH(madd)(scale, rest, scale - ALL(1));
     return (V)((BITS)(less_1 / (less_1 + ALL(2))) | ((BITS)x & SIGN));
 }
 
 /* 1 / (1 + e^-x), with an error below 3 ulp. */
 INLINE V MATH(sigmoid)(V x) {
-    const V z = MATH(exp)((V)((BITS)x | SIGN));
-    return MATH(select)((MATH(bitmask))(x < ALL(0)), z, ALL(1)) / (ALL(1) + z);
+    const V z = MATH(exp_bounded)(MATH(maximum)(ALL(LOWEST), (V)((BITS)x | SIGN)));
+    return MATH(select_less)(x, ALL(0), z, ALL(1)) / (ALL(1) + z);
 }
 
 /* x / (1 + e^-y), of numbers with the same sign, with an error below 4 ulp; NaN if x is -infinity. The argument y is

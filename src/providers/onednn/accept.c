@@ -24,6 +24,8 @@ static const family families[] = {
     {BP_OP_AVG_POOL, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
     {BP_OP_MAX_POOL_BACKWARD, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
     {BP_OP_AVG_POOL_BACKWARD, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_RNN, "layer", bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
+    {BP_OP_RNN_BACKWARD, "layer", bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
     {BP_OP_BATCH_NORM, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
     {BP_OP_BATCH_NORM_TRAINING, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
     {BP_OP_BATCH_NORM_BACKWARD, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
@@ -58,7 +60,7 @@ static bool takes_type(const bp__driver *driver, const bp_problem *problem, bp__
     return false;
 }
 
-static bp_primitive primitive_of(const bp__onednn_call *call) {
+static bp_primitive primitive_of(const bp_problem *problem, const bp__onednn_call *call) {
     switch (call->kind) {
     case BP__ONEDNN_AVERAGE:
     case BP__ONEDNN_AVERAGE_BACKWARD:
@@ -69,6 +71,10 @@ static bp_primitive primitive_of(const bp__onednn_call *call) {
     case BP__ONEDNN_TRANSPOSE:
     case BP__ONEDNN_GRADIENT:
         return BP_PRIMITIVE_CONVOLUTION;
+    case BP__ONEDNN_RECUR:
+        return problem->of.rnn.mode == BP_RNN_LSTM  ? BP_PRIMITIVE_LSTM
+               : problem->of.rnn.mode == BP_RNN_GRU ? BP_PRIMITIVE_GRU
+                                                    : BP_PRIMITIVE_RNN;
     case BP__ONEDNN_MULTIPLY:
         break;
     }
@@ -87,13 +93,14 @@ static bp_primitive primitive_of(const bp__onednn_call *call) {
 }
 
 /* Refuses a call of a primitive that the probe found wrong, or that the library does not have on this processor. */
-static void check_primitive(const bp__driver *driver, const bp__onednn_call *call, bp_verdict *verdict) {
+static void check_primitive(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                            bp_verdict *verdict) {
     static const char *const names[] = {
 #define X(number, name, text) [number] = text,
         BP_PRIMITIVE_MAP(X)
 #undef X
     };
-    const bp_primitive primitive = primitive_of(call);
+    const bp_primitive primitive = primitive_of(problem, call);
     int length;
     const char *fault = bp_library_fault_of_bit(driver->library, BP_PRIMITIVE_BIT(primitive), &length);
     if (fault) {
@@ -107,8 +114,10 @@ static void check_primitive(const bp__driver *driver, const bp__onednn_call *cal
 static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call *call, bp_verdict *verdict) {
     const family *of = family_of(problem);
     if (!of) {
-        bp__driver_refuse(verdict, BP_REASON_OP,
-                          "only convolutions, matrix products, averages of windows and normalizations are offered");
+        bp__driver_refuse(
+            verdict, BP_REASON_OP,
+            "only convolutions, matrix products, averages of windows, normalizations and recurrent layers are "
+            "offered");
         return false;
     }
     if (strtol(driver->library->version, NULL, 10) < LEAST_VERSION) {
@@ -122,28 +131,31 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
         if (why) {
             bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
         } else {
-            check_primitive(driver, call, verdict);
+            check_primitive(driver, problem, call, verdict);
         }
     }
     return verdict->reason == BP_REASON_ACCEPTED;
 }
 
-/* Several threads may add up their parts of a gradient in any order, so only one thread repeats its bits. The order of
- * the sums of a product depends on the row, which may be the place in a batch. */
+/* Whether the call has sums of products whose order depends on the row, which may be the place in a batch. */
+static bool depends_on_row(const bp__onednn_call *call) {
+    return call->kind == BP__ONEDNN_MULTIPLY || call->kind == BP__ONEDNN_RECUR;
+}
+
+/* Several threads may add up their parts of a gradient in any order, so only one thread repeats its bits. */
 static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy, const bp__onednn_call *call) {
     if (call->operand[BP__ONEDNN_RESULT].type == BP__ONEDNN_S32) { /* exact */
         return BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT;
     }
     const bool rounds = call->kind != BP__ONEDNN_AVERAGE && call->kind != BP__ONEDNN_AVERAGE_BACKWARD &&
                         call->kind != BP__ONEDNN_NORMALIZE;
-    uint32_t properties =
-        BP_PROPERTY_ACCUMULATES_F32 | (call->kind == BP__ONEDNN_MULTIPLY ? BP_PROPERTY_PROPAGATES_NAN : 0);
+    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32 | (depends_on_row(call) ? BP_PROPERTY_PROPAGATES_NAN : 0);
     properties |= !rounds                                  ? 0
                   : call->fpmath == BP__ONEDNN_FPMATH_BF16 ? BP_PROPERTY_ROUNDS_BELOW_TF32
                   : call->fpmath == BP__ONEDNN_FPMATH_TF32 ? BP_PROPERTY_INPUTS_TF32
                                                            : 0;
     const bool repeats = call->kind != BP__ONEDNN_GRADIENT || call->setup.threads == 1;
-    const uint32_t lost = call->kind == BP__ONEDNN_MULTIPLY ? BP_PROPERTY_THREAD_INVARIANT : 0;
+    const uint32_t lost = depends_on_row(call) ? BP_PROPERTY_THREAD_INVARIANT : 0;
     return properties | (repeats ? bp__driver_guarantees(driver, policy, &call->setup) & ~lost : 0);
 }
 
@@ -158,15 +170,16 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     call->setup = bp__driver_thread_policy(driver, policy, false, gains);
     verdict.algorithm = of->algorithm;
     verdict.packs = call->packs;
-    if (call->own_weight && !(problem->policy.packed & call->packs)) {
-        snprintf(verdict.text, sizeof verdict.text, "converts the weight in each call");
+    if (call->own && !(problem->policy.packed & call->packs)) {
+        snprintf(verdict.text, sizeof verdict.text, "converts the weight%s in each call",
+                 call->kind == BP__ONEDNN_RECUR ? "s" : "");
     }
     verdict.threads = call->setup.threads;
     verdict.cost_ns = of->cost_ns(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
     verdict.properties = properties_of(driver, policy, call);
     call->deterministic = (verdict.properties & BP_PROPERTY_REPRODUCIBLE) != 0;
     const bool exact = call->operand[BP__ONEDNN_RESULT].type == BP__ONEDNN_S32;
-    if (call->kind == BP__ONEDNN_MULTIPLY && policy->deterministic == 2 && !exact) {
+    if (depends_on_row(call) && policy->deterministic == 2 && !exact) {
         bp__driver_refuse(&verdict, BP_REASON_DETERMINISM, "the bits of its products depend on the place in a batch");
     } else if (call->kind != BP__ONEDNN_GRADIENT) {
         bp__driver_enforce_policy(driver, policy, &call->setup, &verdict);

@@ -59,6 +59,15 @@ typedef struct bp__onednn_arg {
       (PD *, ENGINE, ENUM(alg_kind), CONST_MD, CONST_MD, DIMS, DIMS, DIMS, DIMS, DIMS, CONST_PD, CONST_ATTR))                  \
     X(batch_normalization_forward_primitive_desc_create, ENUM(status),                                                         \
       (PD *, ENGINE, ENUM(prop_kind), CONST_MD, CONST_MD, float, unsigned, CONST_ATTR))                                        \
+    X(vanilla_rnn_forward_primitive_desc_create, ENUM(status),                                                                 \
+      (PD *, ENGINE, ENUM(prop_kind), ENUM(alg_kind), ENUM(rnn_direction), CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD,    \
+       CONST_MD, CONST_MD, unsigned, float, float, CONST_ATTR))                                                                \
+    X(lstm_forward_primitive_desc_create, ENUM(status),                                                                        \
+      (PD *, ENGINE, ENUM(prop_kind), ENUM(rnn_direction), CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD,          \
+       CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD, unsigned, CONST_ATTR))                                                \
+    X(lbr_gru_forward_primitive_desc_create, ENUM(status),                                                                     \
+      (PD *, ENGINE, ENUM(prop_kind), ENUM(rnn_direction), CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD,          \
+       CONST_MD, unsigned, CONST_ATTR))                                                                                        \
     X(reorder_primitive_desc_create, ENUM(status), (PD *, CONST_MD, ENGINE, CONST_MD, ENGINE, CONST_ATTR))                     \
     X(primitive_desc_query, ENUM(status), (CONST_PD, ENUM(query), int, void *))                                                \
     X(primitive_desc_query_md, CONST_MD, (CONST_PD, ENUM(query), int))                                                         \
@@ -87,11 +96,15 @@ enum {
     BP__ONEDNN_CONVOLUTION = 1, /* algorithm: direct */
     BP__ONEDNN_DECONVOLUTION = 10,
     BP__ONEDNN_RELU = 32,
+    BP__ONEDNN_TANH = 33,
     BP__ONEDNN_AVERAGE_INCLUDING = 0x2ff, /* algorithms of pooling: the divisor counts the padding, or not */
     BP__ONEDNN_AVERAGE_EXCLUDING = 0x3ff,
     BP__ONEDNN_GIVEN_STATISTICS = 1, /* flags of a normalization */
     BP__ONEDNN_WITH_SCALE = 2,
     BP__ONEDNN_WITH_SHIFT = 4,
+    BP__ONEDNN_ASCENDING = 1, /* directions of a recurrent layer */
+    BP__ONEDNN_DESCENDING = 2,
+    BP__ONEDNN_BOTH = 3, /* with the columns of the results in one row */
     BP__ONEDNN_USER_SCRATCHPAD = 1,
     BP__ONEDNN_FPMATH_STRICT = 0,
     BP__ONEDNN_FPMATH_BF16 = 1,
@@ -100,9 +113,16 @@ enum {
     BP__ONEDNN_QUERY_WEIGHTS = 131,
     BP__ONEDNN_QUERY_DIFF_WEIGHTS = 132,
     BP__ONEDNN_QUERY_SCRATCHPAD = 136,
+    BP__ONEDNN_QUERY_ARGUMENT = 255,
     BP__ONEDNN_ARG_SRC = 1,
+    BP__ONEDNN_ARG_SRC_ITER = 2,
+    BP__ONEDNN_ARG_SRC_ITER_C = 3,
     BP__ONEDNN_ARG_DST = 17,
+    BP__ONEDNN_ARG_DST_ITER = 18,
+    BP__ONEDNN_ARG_DST_ITER_C = 19,
     BP__ONEDNN_ARG_WEIGHTS = 33,
+    BP__ONEDNN_ARG_WEIGHTS_ITER = 34,
+    BP__ONEDNN_ARG_WEIGHTS_PROJECTION = 36,
     BP__ONEDNN_ARG_BIAS = 41,
     BP__ONEDNN_ARG_MEAN = 49,
     BP__ONEDNN_ARG_VARIANCE = 50,

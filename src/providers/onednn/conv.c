@@ -106,10 +106,10 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
                  : problem->op == BP_OP_CONV_INPUT ? BP__ONEDNN_TRANSPOSE
                                                    : BP__ONEDNN_GRADIENT;
     call->ndim = ndim;
-    call->own_weight = true;
     call->packs = call->kind == BP__ONEDNN_GRADIENT ? 0 : WEIGHT;
     call->relu = c->relu != 0;
     set_operands(call, c, bp__onednn_type(problem->dtype), &x, &y);
+    call->own = 1u << BP__ONEDNN_WEIGHT;
     if (!set_geometry(call, c)) {
         return "its output padding must be less than the stride";
     }

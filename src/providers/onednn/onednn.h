@@ -1,10 +1,11 @@
 /* onednn.h - declarations that the files of the onednn provider share: convolutions, matrix products, averages of
- * windows and batch normalization on oneDNN 3.
+ * windows, batch normalization and recurrent layers on oneDNN 3.
  *
- * A file for each family (conv.c, product.c, pool.c, norm.c) describes the operands as oneDNN sees them, and refuses
- * what it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the offers. All
- * of that is pure. plan.c makes the primitive, and the one that converts an operand to the layout of the library's
- * choice. run.c runs both; a packed operand skips the conversion. The provider's instance is the library's driver.
+ * A file for each family (conv.c, product.c, pool.c, norm.c, recurrent.c) describes the operands as oneDNN sees them,
+ * and refuses what it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the
+ * offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of the
+ * library's choice. run.c runs them; a packed operand skips the conversion. stage.c prepares what a recurrent layer
+ * reads and no tensor of the caller has. The provider's instance is the library's driver.
  */
 #ifndef BP_ONEDNN_ONEDNN_H
 #define BP_ONEDNN_ONEDNN_H
@@ -15,7 +16,7 @@
 
 #include <stdbool.h>
 
-enum { BP__ONEDNN_NDIM = 3 + BP_MAX_CONV_NDIM, BP__ONEDNN_MOST_OPERANDS = 6 };
+enum { BP__ONEDNN_NDIM = 3 + BP_MAX_CONV_NDIM, BP__ONEDNN_MOST_OPERANDS = 10 };
 
 /* A tensor: items or groups first. Strides are in elements. */
 typedef struct bp__onednn_tensor {
@@ -30,7 +31,8 @@ typedef enum bp__onednn_kind {
     BP__ONEDNN_MULTIPLY,         /* GEMM */
     BP__ONEDNN_AVERAGE,          /* AVG_POOL */
     BP__ONEDNN_AVERAGE_BACKWARD, /* AVG_POOL_BACKWARD */
-    BP__ONEDNN_NORMALIZE         /* BATCH_NORM */
+    BP__ONEDNN_NORMALIZE,        /* BATCH_NORM */
+    BP__ONEDNN_RECUR             /* RNN */
 } bp__onednn_kind;
 
 /* An operand of the primitive, and which one it is of the problem. */
@@ -41,20 +43,34 @@ typedef struct bp__onednn_operand {
     bp__onednn_tensor tensor;
 } bp__onednn_operand;
 
-/* Places of operands in a call. The image of a gradient is SOURCE although it may be written. */
-enum { BP__ONEDNN_SOURCE, BP__ONEDNN_WEIGHT, BP__ONEDNN_RESULT, BP__ONEDNN_BIAS };
+/* Places of operands in a call. The image of a gradient is SOURCE although it may be written. From ITER on: those of
+ * recurrent layers; normalization has its statistics there. */
+enum {
+    BP__ONEDNN_SOURCE,
+    BP__ONEDNN_WEIGHT,
+    BP__ONEDNN_RESULT,
+    BP__ONEDNN_BIAS,
+    BP__ONEDNN_ITER, /* weight of the hidden state */
+    BP__ONEDNN_PROJECTION,
+    BP__ONEDNN_HIDDEN, /* states before the first step */
+    BP__ONEDNN_CELL,
+    BP__ONEDNN_LAST_HIDDEN, /* and after the last */
+    BP__ONEDNN_LAST_CELL
+};
 
 /* A call of the library, as the problem implies it. */
 typedef struct bp__onednn_call {
     bp__onednn_kind kind;
     int fpmath;                                           /* how f32 may be rounded */
     bp__onednn_operand operand[BP__ONEDNN_MOST_OPERANDS]; /* argument 0: absent */
-    bool own_weight;                                      /* the library chooses the layout of the weight */
+    uint32_t own;                                         /* a bit for each place whose layout the library chooses */
+    uint32_t staged;                                      /* and that stage.c prepares in the workspace, compact */
     uint32_t packs;                                       /* as in bp_verdict */
     int ndim;                                             /* positions of an image: 1 to 3 */
     int64_t kernel[BP_MAX_CONV_NDIM];                     /* of pooling */
     int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM], begin[BP_MAX_CONV_NDIM], end[BP_MAX_CONV_NDIM];
-    int algorithm;  /* of pooling */
+    int algorithm;  /* of pooling; activation of RNN */
+    int direction;  /* of a recurrent layer */
     unsigned flags; /* of a normalization */
     float eps;
     bool relu, adds, deterministic; /* adds: to the result */
@@ -70,6 +86,7 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
 const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem *problem);
 const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *problem);
 const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *problem);
+const char *bp__onednn_describe_recurrent(bp__onednn_call *call, const bp_problem *problem);
 
 /* Return the estimated nanoseconds. */
 double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
@@ -80,6 +97,8 @@ double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, c
                           int threads);
 double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                           int threads);
+double bp__onednn_recurrent_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                               int threads);
 
 /* ---- Tensors (tensors.c) ---- */
 
@@ -111,8 +130,15 @@ typedef struct bp__onednn_run {
     void *stream;
     void *operand[BP__ONEDNN_MOST_OPERANDS], *scratchpad; /* of the primitive */
     void *address[BP__ONEDNN_MOST_OPERANDS + 1];          /* theirs in the last run, the scratchpad's at the end */
-    void *from, *to;                                      /* of the conversion of the weight */
+    void *from[BP__ONEDNN_MOST_OPERANDS], *to[BP__ONEDNN_MOST_OPERANDS]; /* of conversions */
 } bp__onednn_run;
+
+/* The conversion of an operand to the layout of the library's choice, or of a gradient back. */
+typedef struct bp__onednn_conversion {
+    const void *own; /* that layout; belongs to the primitive's description; NULL: the caller's */
+    void *primitive; /* NULL: both layouts are equal */
+    size_t at;       /* of the converted operand in the workspace */
+} bp__onednn_conversion;
 
 typedef struct bp__onednn_plan {
     bp_prepared prepared; /* must be first */
@@ -121,12 +147,13 @@ typedef struct bp__onednn_plan {
     bp__onednn_api api;
     int (*set_deterministic)(void *attributes, int value); /* NULL in versions without it */
     void *engine;
-    void *operand[BP__ONEDNN_MOST_OPERANDS]; /* descriptions; the weight's is the caller's */
+    void *operand[BP__ONEDNN_MOST_OPERANDS]; /* descriptions, as the caller has them or stage.c makes them */
     void *description, *primitive;
-    const void *own_weight;                /* the library's layout; belongs to `description`. NULL: the caller's */
-    void *conversion;                      /* between both layouts; NULL: they are equal */
-    size_t weight_bytes, scratchpad_bytes; /* rounded up to 64 */
-    _Atomic(bp__onednn_run *) spare;       /* kept for the next run */
+    bp__onednn_conversion conversion[BP__ONEDNN_MOST_OPERANDS];
+    size_t staged[BP__ONEDNN_MOST_OPERANDS], scratchpad; /* places in the workspace */
+    bool has_scratchpad;
+    bp_rnn_problem layer;            /* of a recurrent layer */
+    _Atomic(bp__onednn_run *) spare; /* kept for the next run */
 } bp__onednn_plan;
 
 bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, const void *found,
@@ -135,8 +162,17 @@ bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp
 /* Returns BP_OK for 0, else fails with the library's status. */
 bp_status bp__onednn_status(const bp__onednn_plan *plan, int error, const char *what);
 
-/* Describes the primitive of a plan (primitives.c): `any` is a weight of any layout, or NULL. */
-int bp__onednn_describe_primitive(bp__onednn_plan *plan, void *any, void *attributes);
+/* Describes the primitive of a plan (primitives.c), with descriptions of its operands. */
+int bp__onednn_describe_primitive(bp__onednn_plan *plan, void *const *operand, void *attributes);
+
+/* ---- stage.c ---- */
+
+/* Returns the bytes of a staged operand. */
+size_t bp__onednn_staged_bytes(const bp__onednn_operand *operand);
+/* Writes a staged operand to `to`. `operands` are those of the problem. */
+void bp__onednn_stage(const bp__onednn_plan *plan, int place, const bp_operand *operands, void *to);
+/* Writes a staged weight, which is at `from`. */
+void bp__onednn_stage_weight(const bp__onednn_plan *plan, int place, const void *from, void *to);
 
 /* ---- run.c ---- */
 

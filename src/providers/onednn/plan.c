@@ -1,4 +1,4 @@
-/* plan.c - makes the primitives of a call: the operation, and the conversion of its weight. */
+/* plan.c - makes the primitives of a call: the operation, and the conversions of its weights. */
 #include "providers/onednn/onednn.h"
 
 #include <stdio.h>
@@ -84,40 +84,38 @@ static int make_attributes(bp__onednn_plan *plan, void **attributes) {
     return error || !(plan->call.relu || plan->call.adds) ? error : add_post_ops(plan, *attributes);
 }
 
-static size_t rounded(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
-/* Asks for the memory that the primitive needs, and for the layout of its weight. */
+/* Asks for the layouts of the library's choice. */
 static void query(bp__onednn_plan *plan) {
-    const bp__onednn_api *api = &plan->api;
-    const void *scratchpad = api->primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
-    plan->scratchpad_bytes = scratchpad ? rounded(api->memory_desc_get_size(scratchpad)) : 0;
-    if (plan->call.own_weight) {
-        const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-        plan->own_weight = api->primitive_desc_query_md(
-            plan->description, gradient ? BP__ONEDNN_QUERY_DIFF_WEIGHTS : BP__ONEDNN_QUERY_WEIGHTS, 0);
-        plan->weight_bytes = rounded(api->memory_desc_get_size(plan->own_weight));
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        const bp__onednn_operand *o = &plan->call.operand[i];
+        if (plan->call.own >> i & 1) {
+            plan->conversion[i].own =
+                plan->api.primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_ARGUMENT, o->argument);
+        }
     }
 }
 
 static int make_primitive(bp__onednn_plan *plan) {
     const bp__onednn_api *api = &plan->api;
-    bp__onednn_operand *weight = &plan->call.operand[BP__ONEDNN_WEIGHT];
-    void *any = NULL, *attributes = NULL;
-    int error = !plan->call.own_weight
-                    ? 0
-                    : api->memory_desc_create_with_tag(&any, weight->tensor.ndim, weight->tensor.size, weight->type,
-                                                       BP__ONEDNN_ANY);
+    void *any[BP__ONEDNN_MOST_OPERANDS] = {NULL}, *seen[BP__ONEDNN_MOST_OPERANDS], *attributes = NULL;
+    int error = 0;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        bp__onednn_operand *o = &plan->call.operand[i];
+        error = !(plan->call.own >> i & 1) ? 0
+                                           : api->memory_desc_create_with_tag(&any[i], o->tensor.ndim, o->tensor.size,
+                                                                              o->type, BP__ONEDNN_ANY);
+        seen[i] = any[i] ? any[i] : plan->operand[i];
+    }
     error = error ? error : make_attributes(plan, &attributes);
-    error =
-        error ? error : bp__onednn_describe_primitive(plan, any ? any : plan->operand[BP__ONEDNN_WEIGHT], attributes);
+    error = error ? error : bp__onednn_describe_primitive(plan, seen, attributes);
     error = error ? error : api->primitive_create(&plan->primitive, plan->description);
     if (!error) {
         query(plan);
     }
-    if (any) {
-        api->memory_desc_destroy(any);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        if (any[i]) {
+            api->memory_desc_destroy(any[i]);
+        }
     }
     if (attributes) {
         api->primitive_attr_destroy(attributes);
@@ -125,23 +123,44 @@ static int make_primitive(bp__onednn_plan *plan) {
     return error;
 }
 
-/* Makes the primitive that converts the weight to the library's layout, or a gradient back. */
-static int make_conversion(bp__onednn_plan *plan) {
+/* Makes the primitive that converts an operand to the library's layout, or a gradient back. */
+static int make_conversion(bp__onednn_plan *plan, int place) {
     const bp__onednn_api *api = &plan->api;
+    bp__onednn_conversion *made = &plan->conversion[place];
     const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-    const void *theirs = plan->operand[BP__ONEDNN_WEIGHT];
-    const void *from = gradient ? plan->own_weight : theirs, *to = gradient ? theirs : plan->own_weight;
+    const void *theirs = plan->operand[place];
+    const void *from = gradient ? made->own : theirs, *to = gradient ? theirs : made->own;
     void *description = NULL;
-    if (!plan->own_weight || api->memory_desc_equal(from, to)) {
-        plan->weight_bytes = 0;
+    if (!made->own || api->memory_desc_equal(from, to)) {
         return 0;
     }
     int error = api->reorder_primitive_desc_create(&description, from, plan->engine, to, plan->engine, NULL);
-    error = error ? error : api->primitive_create(&plan->conversion, description);
+    error = error ? error : api->primitive_create(&made->primitive, description);
     if (description) {
         api->primitive_desc_destroy(description);
     }
     return error;
+}
+
+/* Adds a part to the workspace. Returns its place. */
+static size_t reserve(bp__onednn_plan *plan, size_t bytes) {
+    const size_t at = plan->prepared.workspace;
+    plan->prepared.workspace = at + (bytes + 63) / 64 * 64;
+    return at;
+}
+
+static void lay_out(bp__onednn_plan *plan) {
+    const bp__onednn_api *api = &plan->api;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        bp__onednn_conversion *c = &plan->conversion[i];
+        c->at = c->primitive ? reserve(plan, api->memory_desc_get_size(c->own)) : 0;
+        plan->staged[i] =
+            plan->call.staged >> i & 1 ? reserve(plan, bp__onednn_staged_bytes(&plan->call.operand[i])) : 0;
+    }
+    const void *scratchpad = api->primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
+    const size_t bytes = scratchpad ? api->memory_desc_get_size(scratchpad) : 0;
+    plan->has_scratchpad = bytes > 0;
+    plan->scratchpad = reserve(plan, bytes);
 }
 
 /* The reference loops round sums of integers to f32, and are hundreds of times slower than kernels for halves. Whether
@@ -165,7 +184,12 @@ static bp_status prepare(bp__onednn_plan *plan) {
     int error = plan->api.engine_create(&plan->engine, BP__ONEDNN_CPU, 0);
     error = error ? error : describe_operands(plan);
     error = error ? error : make_primitive(plan);
-    error = error ? error : make_conversion(plan);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        error = make_conversion(plan, i);
+    }
+    if (!error) {
+        lay_out(plan);
+    }
     const bool slow = !error && is_reference(plan);
     bp__driver_end(driver, &plan->call.setup, before);
     return slow ? driver->host->fail(BP_E_UNSUPPORTED, "library '%s' has only reference loops for this product",
@@ -176,16 +200,16 @@ static bp_status prepare(bp__onednn_plan *plan) {
 static void destroy_primitives(bp__onednn_plan *plan) {
     const bp__onednn_api *api = &plan->api;
     bp__onednn_free_run(plan, atomic_load(&plan->spare));
-    void *const primitives[] = {plan->conversion, plan->primitive};
-    for (int i = 0; i < 2; i++) {
-        if (primitives[i]) {
-            api->primitive_destroy(primitives[i]);
-        }
+    if (plan->primitive) {
+        api->primitive_destroy(plan->primitive);
     }
     if (plan->description) {
         api->primitive_desc_destroy(plan->description);
     }
     for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        if (plan->conversion[i].primitive) {
+            api->primitive_destroy(plan->conversion[i].primitive);
+        }
         if (plan->operand[i]) {
             api->memory_desc_destroy(plan->operand[i]);
         }
@@ -209,7 +233,7 @@ static void destroy_plan(bp_prepared *prepared) {
 bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **prepared) {
     const bp_host *host = ((bp__driver *)driver)->host;
-    (void)problem, (void)verdict;
+    (void)verdict;
     bp__onednn_plan *plan = host->allocate(sizeof *plan);
     if (!plan) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan of the onednn provider");
@@ -217,16 +241,18 @@ bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp
     memset(plan, 0, sizeof *plan);
     plan->driver = driver;
     plan->call = *(const bp__onednn_call *)found;
+    if (plan->call.kind == BP__ONEDNN_RECUR) {
+        plan->layer = problem->of.rnn;
+    }
     bp_status status = prepare(plan);
     if (status != BP_OK) {
         destroy_plan(&plan->prepared);
         return status;
     }
-    plan->prepared = (bp_prepared){.struct_size = sizeof plan->prepared,
-                                   .enqueue = bp__onednn_enqueue,
-                                   .destroy = destroy_plan,
-                                   .workspace = plan->weight_bytes + plan->scratchpad_bytes,
-                                   .pack = plan->call.packs ? bp__onednn_pack : NULL};
+    plan->prepared.struct_size = sizeof plan->prepared;
+    plan->prepared.enqueue = bp__onednn_enqueue;
+    plan->prepared.destroy = destroy_plan;
+    plan->prepared.pack = plan->call.packs ? bp__onednn_pack : NULL;
     *prepared = &plan->prepared;
     return BP_OK;
 }

@@ -103,7 +103,7 @@ const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem 
     call->adds = g->beta == BP_FACTOR_ONE;
     const uint32_t second = swap ? 1u : 2u; /* bit of the factor that can be packed */
     call->packs = problem->policy.packed & second;
-    call->own_weight = call->packs != 0;
+    call->own = call->packs ? 1u << BP__ONEDNN_WEIGHT : 0;
     return NULL;
 }
 

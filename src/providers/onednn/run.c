@@ -17,15 +17,15 @@ void bp__onednn_free_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
         return;
     }
     for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
-        if (run->operand[i]) {
-            plan->api.memory_destroy(run->operand[i]);
+        void *const memory[] = {run->operand[i], run->from[i], run->to[i]};
+        for (int j = 0; j < 3; j++) {
+            if (memory[j]) {
+                plan->api.memory_destroy(memory[j]);
+            }
         }
     }
-    void *const further[] = {run->scratchpad, run->from, run->to};
-    for (int i = 0; i < 3; i++) {
-        if (further[i]) {
-            plan->api.memory_destroy(further[i]);
-        }
+    if (run->scratchpad) {
+        plan->api.memory_destroy(run->scratchpad);
     }
     if (run->stream) {
         plan->api.stream_destroy(run->stream);
@@ -43,17 +43,17 @@ static bp_status new_run(const bp__onednn_plan *plan, bp__onednn_run **made) {
     memset(run, 0, sizeof *run);
     int error = plan->api.stream_create(&run->stream, plan->engine, BP__ONEDNN_IN_ORDER);
     for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
-        const void *own = i == BP__ONEDNN_WEIGHT ? plan->own_weight : NULL;
-        error = make_memory(plan, &run->operand[i], own ? own : plan->operand[i]);
+        const bp__onednn_conversion *c = &plan->conversion[i];
+        const void *theirs = plan->operand[i];
+        error = make_memory(plan, &run->operand[i], c->own ? c->own : theirs);
+        if (c->primitive) {
+            error = error ? error : make_memory(plan, &run->from[i], gradient ? c->own : theirs);
+            error = error ? error : make_memory(plan, &run->to[i], gradient ? theirs : c->own);
+        }
     }
-    if (plan->scratchpad_bytes > 0) {
+    if (plan->has_scratchpad) {
         const void *description = plan->api.primitive_desc_query_md(plan->description, BP__ONEDNN_QUERY_SCRATCHPAD, 0);
         error = error ? error : make_memory(plan, &run->scratchpad, description);
-    }
-    if (plan->conversion) {
-        const void *theirs = plan->operand[BP__ONEDNN_WEIGHT];
-        error = error ? error : make_memory(plan, &run->from, gradient ? plan->own_weight : theirs);
-        error = error ? error : make_memory(plan, &run->to, gradient ? theirs : plan->own_weight);
     }
     if (error) {
         bp__onednn_free_run(plan, run);
@@ -77,11 +77,11 @@ static void give_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
 
 /* ---- Runs ---- */
 
-static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, void *from, void *to) {
-    const bp__onednn_arg args[] = {{BP__ONEDNN_ARG_SRC, run->from}, {BP__ONEDNN_ARG_DST, run->to}};
-    int error = plan->api.memory_set_data_handle(run->from, from);
-    error = error ? error : plan->api.memory_set_data_handle(run->to, to);
-    return error ? error : plan->api.primitive_execute(plan->conversion, run->stream, 2, args);
+static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, int place, void *from, void *to) {
+    const bp__onednn_arg args[] = {{BP__ONEDNN_ARG_SRC, run->from[place]}, {BP__ONEDNN_ARG_DST, run->to[place]}};
+    int error = plan->api.memory_set_data_handle(run->from[place], from);
+    error = error ? error : plan->api.memory_set_data_handle(run->to[place], to);
+    return error ? error : plan->api.primitive_execute(plan->conversion[place].primitive, run->stream, 2, args);
 }
 
 /* Sets an address unless it is that of the last run, to save a call of the library. */
@@ -94,17 +94,15 @@ static int set_address(const bp__onednn_plan *plan, void *memory, void **last, v
     return error;
 }
 
-/* Runs the primitive, with the weight at an address of its own. */
-static int execute(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_operand *operands, void *weight,
-                   void *scratchpad) {
+/* Runs the primitive with operands at these addresses. */
+static int execute(const bp__onednn_plan *plan, bp__onednn_run *run, void *const *address, void *scratchpad) {
     const bp__onednn_api *api = &plan->api;
     bp__onednn_arg args[BP__ONEDNN_MOST_OPERANDS + 1];
     int count = 0, error = 0;
     for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
         const bp__onednn_operand *o = &plan->call.operand[i];
         if (o->argument) {
-            void *address = i == BP__ONEDNN_WEIGHT ? weight : bp_operand_address(&operands[o->index]);
-            error = set_address(plan, run->operand[i], &run->address[i], address);
+            error = set_address(plan, run->operand[i], &run->address[i], address[i]);
             args[count++] = (bp__onednn_arg){o->argument, run->operand[i]};
         }
     }
@@ -121,20 +119,37 @@ typedef struct packed {
     void *weight;
 } packed;
 
-static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_operand *operands, const bp_exec *exec) {
-    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
-    const int index = plan->call.operand[BP__ONEDNN_WEIGHT].index;
-    const packed *given = exec->packed && plan->call.packs ? (const packed *)exec->packed[index] : NULL;
+/* Sets the address of an operand for the primitive: packed, staged and converted as far as it must be. */
+static int provide(const bp__onednn_plan *plan, const bp__onednn_run *run, int place, const bp_operand *operands,
+                   const bp_exec *exec, void **address) {
+    const bp__onednn_operand *o = &plan->call.operand[place];
+    const bp__onednn_conversion *c = &plan->conversion[place];
+    const bool own = plan->call.own >> place & 1, staged = plan->call.staged >> place & 1;
+    const packed *given =
+        own && exec->packed && plan->call.packs >> o->index & 1 ? (const packed *)exec->packed[o->index] : NULL;
     char *workspace = bp_operand_address(&exec->workspace);
-    void *theirs = bp_operand_address(&operands[index]);
-    void *weight = given ? given->weight : plan->conversion ? workspace : theirs;
-    int error = 0;
-    if (plan->conversion && !given && !gradient) {
-        error = convert(plan, run, theirs, weight);
+    void *theirs = staged ? workspace + plan->staged[place] : bp_operand_address(&operands[o->index]);
+    *address = given ? given->weight : c->primitive ? workspace + c->at : theirs;
+    if (given) {
+        return 0;
     }
-    error = error ? error : execute(plan, run, operands, weight, workspace + plan->weight_bytes);
-    if (plan->conversion && gradient) {
-        error = error ? error : convert(plan, run, weight, theirs);
+    if (staged) {
+        bp__onednn_stage(plan, place, operands, theirs);
+    }
+    return c->primitive && plan->call.kind != BP__ONEDNN_GRADIENT ? convert(plan, run, place, theirs, *address) : 0;
+}
+
+static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_operand *operands, const bp_exec *exec) {
+    void *address[BP__ONEDNN_MOST_OPERANDS];
+    int error = 0;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        error = plan->call.operand[i].argument ? provide(plan, run, i, operands, exec, &address[i]) : 0;
+    }
+    char *workspace = bp_operand_address(&exec->workspace);
+    error = error ? error : execute(plan, run, address, workspace + plan->scratchpad);
+    if (plan->call.kind == BP__ONEDNN_GRADIENT && plan->conversion[BP__ONEDNN_WEIGHT].primitive) {
+        void *theirs = bp_operand_address(&operands[plan->call.operand[BP__ONEDNN_WEIGHT].index]);
+        error = error ? error : convert(plan, run, BP__ONEDNN_WEIGHT, address[BP__ONEDNN_WEIGHT], theirs);
     }
     return error ? error : plan->api.stream_wait(run->stream);
 }
@@ -163,14 +178,56 @@ static void destroy_packed(bp_packed *self) {
     p->host->release(p);
 }
 
+/* Converts an operand to the library's layout. */
+static bp_status convert_packed(const bp__onednn_plan *plan, int place, void *from, void *to) {
+    bp__onednn_run *run;
+    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
+    bp_status status = take_run(plan, &run);
+    if (status == BP_OK) {
+        int error = convert(plan, run, place, from, to);
+        error = error ? error : plan->api.stream_wait(run->stream);
+        status = bp__onednn_status(plan, error, "packing an operand");
+        give_run(plan, run);
+    }
+    bp__driver_end(plan->driver, &plan->call.setup, before);
+    return status;
+}
+
+/* Writes a packed operand: staged and converted as far as it must be. */
+static bp_status write_packed(const bp__onednn_plan *plan, int place, void *source, void *to, size_t bytes) {
+    const bp_host *host = plan->driver->host;
+    const bool converts = plan->conversion[place].primitive != NULL, staged = plan->call.staged >> place & 1;
+    const size_t apart = staged && converts ? bp__onednn_staged_bytes(&plan->call.operand[place]) : 0;
+    void *copy = apart > 0 ? host->allocate(apart) : to;
+    if (!copy) {
+        return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of an operand that is packed", apart);
+    }
+    if (staged) {
+        bp__onednn_stage_weight(plan, place, source, copy);
+    }
+    bp_status status = BP_OK;
+    if (converts) {
+        status = convert_packed(plan, place, staged ? copy : source, to);
+    } else if (!staged) {
+        memcpy(to, source, bytes);
+    }
+    if (apart > 0) {
+        host->release(copy);
+    }
+    return status;
+}
+
 bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const bp__onednn_plan *plan = (const bp__onednn_plan *)self;
     const bp_host *host = plan->driver->host;
-    const size_t bytes = plan->api.memory_desc_get_size(plan->own_weight);
-    (void)operand; /* dispatch only passes the weight */
+    int place = 0;
+    while (!(plan->call.own >> place & 1) || plan->call.operand[place].index != operand) {
+        place++; /* dispatch only passes those of `packs` */
+    }
     if (bp__driver_forked(plan->driver)) {
         return bp__driver_fail_forked(plan->driver);
     }
+    const size_t bytes = plan->api.memory_desc_get_size(plan->conversion[place].own);
     packed *p = host->allocate(sizeof *p);
     void *weight = host->allocate(bytes);
     if (!p || !weight) {
@@ -182,19 +239,6 @@ bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand
                   .host = host,
                   .weight = weight};
     *result = &p->base;
-    if (!plan->conversion) {
-        memcpy(weight, bp_operand_address(source), bytes);
-        return BP_OK;
-    }
-    bp__onednn_run *run;
-    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
-    bp_status status = take_run(plan, &run);
-    if (status == BP_OK) {
-        int error = convert(plan, run, bp_operand_address(source), weight);
-        error = error ? error : plan->api.stream_wait(run->stream);
-        status = bp__onednn_status(plan, error, "packing an operand");
-        give_run(plan, run);
-    }
-    bp__driver_end(plan->driver, &plan->call.setup, before);
-    return status; /* the caller also destroys the result after a failure */
+    /* the caller also destroys the result after a failure */
+    return write_packed(plan, place, bp_operand_address(source), weight, bytes);
 }

@@ -6,7 +6,7 @@
 #include "registry/probe/probe.h"
 
 enum {
-    MOST_ARGUMENTS = 7,
+    MOST_ARGUMENTS = 10,
     CAPACITY = 20000, /* elements of four bytes */
     FILLED = 4096
 };
@@ -64,6 +64,10 @@ bool run_primitive(void *description);
 /* ABSENT: the library does not offer the primitive on this processor. */
 typedef enum outcome { RIGHT, WRONG, ABSENT } outcome;
 enum { MOST_TEXT = 128 };
+
+typedef enum layer_kind { LAYER_RNN, LAYER_LSTM, LAYER_GRU } layer_kind;
+/* Computes recurrent layers in each direction. Writes what was wrong. */
+outcome check_layer(layer_kind kind, char how[MOST_TEXT]);
 
 /* Multiplies integers of `type` by i8, and by extreme values of both. Writes what was wrong. */
 outcome check_integer_product(int type, char how[MOST_TEXT]);

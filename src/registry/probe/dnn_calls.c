@@ -112,7 +112,7 @@ bool run_primitive(void *description) {
 }
 
 bool convert_weight(argument *weight, const void *primitive) {
-    const void *own = dnnl.primitive_desc_query_md(primitive, BP__ONEDNN_QUERY_WEIGHTS, 0);
+    const void *own = dnnl.primitive_desc_query_md(primitive, BP__ONEDNN_QUERY_ARGUMENT, weight->number);
     void *description = NULL, *reorder = NULL, *from = NULL, *to = NULL;
     if (dnnl.memory_desc_get_size(own) > sizeof weight->converted) {
         return false;

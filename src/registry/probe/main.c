@@ -2,7 +2,8 @@
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
- * With --measure as its first argument it measures the times of a candidate instead (calibration/measure/).
+ * With --measure as its first argument it measures the times of a candidate instead (calibration/measure/), and with
+ * --devices it lists the devices of a runtime (device/probe/).
  */
 #include "registry/probe/probe.h"
 
@@ -212,8 +213,12 @@ static void work(subject *library, progress *state) {
 
 int main(int count, char **words) {
     const bool measures = count > 1 && strcmp(words[1], "--measure") == 0;
-    if (measures && fcntl(REPORT_FILE, F_GETFD) >= 0) {
+    const bool lists = count > 1 && strcmp(words[1], "--devices") == 0;
+    if ((measures || lists) && fcntl(REPORT_FILE, F_GETFD) >= 0) {
         close_files_of_host();
+        if (lists) {
+            devices_main(count, words);
+        }
         measure_main(count, words);
     }
     if (count != WORDS || fcntl(REPORT_FILE, F_GETFD) < 0) {

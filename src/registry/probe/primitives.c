@@ -1,5 +1,5 @@
 /* primitives.c - checks the primitives of oneDNN that its provider makes: products, convolutions, averages and
- * normalization. integer_products.c has the products of integers.
+ * normalization. integer_products.c has the products of integers, layers.c recurrent layers.
  *
  * The elements are small integers, so that every right result is exact in any order of the sums. The provider refuses
  * the operations of a wrong primitive. */
@@ -172,6 +172,12 @@ static outcome check_primitive(bp_primitive primitive, char how[MOST_TEXT]) {
     case BP_PRIMITIVE_POOLING:
         snprintf(how, MOST_TEXT, "averages of 2x2 windows");
         return check_averages();
+    case BP_PRIMITIVE_RNN:
+        return check_layer(LAYER_RNN, how);
+    case BP_PRIMITIVE_LSTM:
+        return check_layer(LAYER_LSTM, how);
+    case BP_PRIMITIVE_GRU:
+        return check_layer(LAYER_GRU, how);
     case BP_PRIMITIVE_BATCH_NORM:
         break;
     }

@@ -58,6 +58,9 @@ int isolate(void);
 /* Measures the times of a candidate, reports them and ends the process (calibration/measure/measure.c). */
 _Noreturn void measure_main(int count, char **words);
 
+/* Reports the devices of a runtime and ends the process (device/probe/devices.c). */
+_Noreturn void devices_main(int count, char **words);
+
 /* Makes the calling process the one that reports. A copy of it made by the library may not report. */
 void become_reporter(void);
 bool may_report(void);

@@ -2,7 +2,8 @@
  * library, to which it is linked.
  *
  * FAKE_NONE: nothing is wrong. FAKE_SUM: products do not add. FAKE_RELU: ReLU is left out. FAKE_AVERAGE: averages count
- * the padding. FAKE_EPS: a normalization has another eps. */
+ * the padding. FAKE_EPS: a normalization has another eps. FAKE_RNN, FAKE_LSTM, FAKE_GRU: such a layer takes descending
+ * steps in ascending order. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +61,54 @@ int dnnl_batch_normalization_forward_primitive_desc_create(void **made, void *en
     normalization *real;
     memcpy(&real, &next, sizeof real);
     return real(made, engine, kind, x, y, 2 * eps, flags, attributes);
+}
+#endif
+
+#if defined(FAKE_RNN)
+typedef int layer(void **made, void *engine, int kind, int activation, int direction, const void *x, const void *hidden,
+                  const void *weight, const void *iter, const void *bias, const void *y, const void *last,
+                  unsigned flags, float alpha, float beta, const void *attributes);
+EXPORT layer dnnl_vanilla_rnn_forward_primitive_desc_create;
+int dnnl_vanilla_rnn_forward_primitive_desc_create(void **made, void *engine, int kind, int activation, int direction,
+                                                   const void *x, const void *hidden, const void *weight,
+                                                   const void *iter, const void *bias, const void *y, const void *last,
+                                                   unsigned flags, float alpha, float beta, const void *attributes) {
+    void *next = dlsym(RTLD_NEXT, "dnnl_vanilla_rnn_forward_primitive_desc_create");
+    layer *real;
+    memcpy(&real, &next, sizeof real);
+    return real(made, engine, kind, activation, direction == 2 ? 1 : direction, x, hidden, weight, iter, bias, y, last,
+                flags, alpha, beta, attributes);
+}
+#elif defined(FAKE_LSTM)
+typedef int layer(void **made, void *engine, int kind, int direction, const void *x, const void *hidden,
+                  const void *cell, const void *weight, const void *iter, const void *peephole, const void *projection,
+                  const void *bias, const void *y, const void *last, const void *last_cell, unsigned flags,
+                  const void *attributes);
+EXPORT layer dnnl_lstm_forward_primitive_desc_create;
+int dnnl_lstm_forward_primitive_desc_create(void **made, void *engine, int kind, int direction, const void *x,
+                                            const void *hidden, const void *cell, const void *weight, const void *iter,
+                                            const void *peephole, const void *projection, const void *bias,
+                                            const void *y, const void *last, const void *last_cell, unsigned flags,
+                                            const void *attributes) {
+    void *next = dlsym(RTLD_NEXT, "dnnl_lstm_forward_primitive_desc_create");
+    layer *real;
+    memcpy(&real, &next, sizeof real);
+    return real(made, engine, kind, direction == 2 ? 1 : direction, x, hidden, cell, weight, iter, peephole, projection,
+                bias, y, last, last_cell, flags, attributes);
+}
+#elif defined(FAKE_GRU)
+typedef int layer(void **made, void *engine, int kind, int direction, const void *x, const void *hidden,
+                  const void *weight, const void *iter, const void *bias, const void *y, const void *last,
+                  unsigned flags, const void *attributes);
+EXPORT layer dnnl_lbr_gru_forward_primitive_desc_create;
+int dnnl_lbr_gru_forward_primitive_desc_create(void **made, void *engine, int kind, int direction, const void *x,
+                                               const void *hidden, const void *weight, const void *iter,
+                                               const void *bias, const void *y, const void *last, unsigned flags,
+                                               const void *attributes) {
+    void *next = dlsym(RTLD_NEXT, "dnnl_lbr_gru_forward_primitive_desc_create");
+    layer *real;
+    memcpy(&real, &next, sizeof real);
+    return real(made, engine, kind, direction == 2 ? 1 : direction, x, hidden, weight, iter, bias, y, last, flags,
+                attributes);
 }
 #endif

@@ -154,10 +154,10 @@ int dnnl_primitive_create(void **made, const void *description) {
 typedef const void *query_md(const void *description, int what, int index);
 REAL(primitive_desc_query_md, query_md)
 const void *dnnl_primitive_desc_query_md(const void *description, int what, int index) {
-    enum { WEIGHTS = 131 };
-    return !is_ours(description) ? real_primitive_desc_query_md()(description, what, index)
-           : what == WEIGHTS     ? ((const product *)description)->operand[1]
-                                 : NULL;
+    enum { ARGUMENT = 255, WEIGHTS = 33 };
+    return !is_ours(description)                  ? real_primitive_desc_query_md()(description, what, index)
+           : what == ARGUMENT && index == WEIGHTS ? ((const product *)description)->operand[1]
+                                                  : NULL;
 }
 
 typedef int query(const void *description, int what, int index, void *result);

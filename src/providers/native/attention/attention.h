@@ -55,8 +55,7 @@ typedef struct bp__attention_numbers {
     void (*bias)(int64_t keys, const float *from, int64_t stride, double factor, void *to, int64_t lanes);
     /* Copies lane 0 of a panel to the others. */
     void (*spread)(int64_t keys, void *panel);
-    /* Sets weights to 0 where the random number is below `limit`, and multiplies the others by `factor`; see dropout.h.
-     */
+    /* Sets weights to 0 where the random number is below `limit`, and multiplies the others by `factor`. */
     void (*drop)(int lanes, int64_t keys, void *weights, int64_t first, const uint64_t *rows, uint64_t seed,
                  uint64_t limit, double factor);
     double (*load)(const void *from);

@@ -411,7 +411,7 @@ static void NAME(drop)(int lanes, int64_t keys, void *of_weights, int64_t first,
         for (int64_t k = 0; k < keys; k++) {
             const uint64_t key = (uint64_t)(first + k);
             if (k == 0 || key % 4 == 0) {
-                bp__dropout_numbers(seed, rows[lane], key / 4, number);
+                bp__philox(seed, key / 4, rows[lane], number);
             }
             REAL *weight = &weights[k * lanes + lane];
             *weight = number[key % 4] < limit ? 0 : *weight * (REAL)factor;

@@ -1,7 +1,7 @@
 /* kernel_set.h - instantiates the kernels of attention of one instruction set. Parameters: NUMBERS and ELEMENTS (names
  * of the tables) and VECTOR_BYTES. */
 #include "attention.h"
-#include "dropout.h"
+#include "providers/native/philox.h"
 
 #include <math.h>
 

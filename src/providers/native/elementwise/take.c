@@ -195,6 +195,10 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
         return BP_OK;
     }
     run_stage(&w, check_indices, plan->indices < 4 * PIECE ? 1 : plan->threads);
+    if (w.wrong != INT64_MAX && p->axis_size == 0 && !bp__stopped(&w.stop)) {
+        return plan->host->fail(BP_E_ARGUMENT, "%s: the axis has size 0, so there must be no indices",
+                                plan->problem.op == BP_OP_TAKE ? "take" : "gather");
+    }
     if (w.wrong != INT64_MAX && !bp__stopped(&w.stop)) {
         return plan->host->fail(BP_E_ARGUMENT,
                                 "%s: index number %" PRId64 " (counted from 0 in row-major order) is %" PRId64

@@ -14,8 +14,9 @@
 #define KERNELS(type)                                                                                                  \
     {                                                                                                                  \
         .sum = sum_##type, .squares = squares_##type, .apply = apply_##type, .sums = sums_##type,                      \
-        .gradient = gradient_##type, .weigh = weigh_##type, .widen = widen_numbers_##type, .fill = fill_##type,        \
-        .narrow = narrow_numbers_##type, .load = load_##type, .store = store_##type,                                   \
+        .gradient = gradient_##type, .column_sums = column_sums_##type, .column_squares = column_squares_##type,       \
+        .column_apply = column_apply_##type, .weigh = weigh_##type, .widen = widen_numbers_##type,                     \
+        .fill = fill_##type, .narrow = narrow_numbers_##type, .load = load_##type, .store = store_##type,              \
         .element = sizeof(element_##type), .number = sizeof(number_##type)                                             \
     }
 const bp__layer_kernels SET[BP__LAYER_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};

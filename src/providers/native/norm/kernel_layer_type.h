@@ -327,3 +327,4 @@ static void NAME(store)(char *to, double value) {
     *(NAME(element) *)(void *)to = NARROW((REAL)value);
 }
 #undef EACH_VECTOR
+#include "kernel_layer_columns.h"

@@ -23,6 +23,13 @@ typedef struct bp__layer_numbers {
     double share, slope;         /* of the gradient: means of d, and of d x times inverse_std */
 } bp__layer_numbers;
 
+/* Rows that are computed in the lanes of vectors, for kernels that read whole vectors. */
+#define BP__LAYER_LANES 64
+typedef struct bp__layer_columns {
+    double first[BP__LAYER_LANES], second[BP__LAYER_LANES]; /* the mean of each row is their sum */
+    double inverse_std[BP__LAYER_LANES];
+} bp__layer_columns;
+
 /* Kernels of one instruction set for one type. */
 typedef struct bp__layer_kernels {
     /* Return the sums of x - center[0], and of the squares of (x - center[0]) - center[1]. */
@@ -38,6 +45,13 @@ typedef struct bp__layer_kernels {
     /* Add y (x - mean) inverse_std and y to the sums of each element. */
     void (*weigh)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers, double *products,
                   double *sums);
+    /* The same of up to BP__LAYER_LANES rows whose elements are neighbours: sum, squares and apply. Sums are written,
+     * and the stride of a vector is that between elements of a row. */
+    void (*column_sums)(int64_t lanes, int64_t n, bp__layer_vector x, const bp__layer_columns *columns, double *sums);
+    void (*column_squares)(int64_t lanes, int64_t n, bp__layer_vector x, const bp__layer_columns *columns,
+                           double *sums);
+    void (*column_apply)(int64_t lanes, int64_t n, bp__layer_vector y, bp__layer_vector x,
+                         const bp__layer_columns *columns, const bp__layer_numbers *numbers);
     /* Converts n elements to numbers, and from f64. */
     void (*widen)(int64_t n, bp__layer_vector x, void *to);
     void (*fill)(int64_t n, double value, void *to);

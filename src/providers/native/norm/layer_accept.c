@@ -17,7 +17,7 @@ static bp__layer_set set_for(const bp_host *host, const bp_problem *problem) {
     return (bp__layer_set){&of[(int)problem->dtype - BP_F16], &of[(int)problem->of.layer_norm.parameters - BP_F16]};
 }
 
-/* Returns the estimated time on one thread: each pass over the elements, in vectors if they are contiguous. */
+/* Returns the estimated time on one thread: each pass over the elements, and their copies if they are strided. */
 static double cost_of(const bp_host *host, const bp_problem *problem) {
     const bp_layer_norm_problem *p = &problem->of.layer_norm;
     const bool backward = problem->op == BP_OP_LAYER_NORM_BACKWARD;
@@ -28,8 +28,9 @@ static double cost_of(const bp_host *host, const bp_problem *problem) {
     }
     const bool inner = p->ndim > p->row_ndim;
     const double segments = inner ? rows * elements / (double)p->size[p->ndim - 1] : rows;
-    const double speed = inner && p->stride[backward][p->ndim - 1] == 1 ? lanes[bp__native_isa(host, problem)] : 1;
-    return 300 + 60 * segments + (backward ? 3.5 : 2) * size * rows * elements / speed;
+    const double copies = inner && p->stride[backward][p->ndim - 1] != 1 ? 0.5 : 0;
+    const double passes = (backward ? 3.5 : 2) / lanes[bp__native_isa(host, problem)];
+    return 300 + 60 * segments + (passes + copies) * size * rows * elements;
 }
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {

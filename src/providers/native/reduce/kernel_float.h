@@ -4,12 +4,40 @@
 #define LOWEST ((REAL)-INFINITY)
 #define HIGHEST ((REAL)INFINITY)
 #define UNORDERED(x) ((x) != (x))
+#define GREATEST(x, y) _Generic(x, vector_f32 : maximum_f32, vector_f64 : maximum_f64)(x, y)
+#define LEAST(x, y) (-GREATEST(-(x), -(y)))
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+typedef unsigned NAME(nans);
+#define NANS(x, y) _Generic(x, vector_f32 : nan_lanes_f32, vector_f64 : nan_lanes_f64)(x, y)
+#define ANY_NAN(nans) ((nans) != 0)
+#else
+typedef __typeof__((VECTOR){0} != (VECTOR){0}) NAME(nans);
+#define NANS(x, y) (((x) != (x)) | ((y) != (y)))
+#define ANY_NAN(nans) NAME(any)((NAME(flags))(nans))
+#endif
 #include "kernel_extreme.h"
+#undef GREATEST
+#undef LEAST
+#undef NANS
+#undef ANY_NAN
 #undef LOWEST
 #undef HIGHEST
 #undef UNORDERED
 
 /* ---- Sums and products ---- */
+
+/* Converts the vectors at an address to f64, without a step in f32 if the processor can. */
+INLINE void NAME(read_doubles)(const NAME(element) * from, vector_f64 *to) {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+    if (sizeof *from == sizeof(float)) {
+        const float *at = (const float *)(const void *)from;
+        to[0] = _mm512_cvtps_pd(_mm256_loadu_ps(at));
+        to[sizeof(REAL) == sizeof(float)] = _mm512_cvtps_pd(_mm256_loadu_ps(at + 8));
+        return;
+    }
+#endif
+    DOUBLES(LOAD(from), to);
+}
 
 INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p, double *values,
                            bool product) {
@@ -26,7 +54,11 @@ INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, con
         UNROLL
         for (int v = 0; v < vectors; v++) {
             vector_f64 x[NAME(PARTS)];
-            DOUBLES(NAME(get)(from + v * NAME(WIDTH), p->lane[0], whole, lanes), x);
+            if (whole) {
+                NAME(read_doubles)(from + v * NAME(WIDTH), x);
+            } else {
+                DOUBLES(NAME(get)(from + v * NAME(WIDTH), p->lane[0], false, lanes), x);
+            }
             UNROLL
             for (int h = 0; h < NAME(PARTS); h++) {
                 sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];
@@ -54,6 +86,80 @@ static void NAME(add_sum)(const bp__reduce_piece *p, void *values, int64_t *indi
 static void NAME(add_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
     (void)indices;
     EACH_TILE(p->lanes, p->lane[0] == 1, NAME(sum_tile), p, values, true);
+}
+
+/* Joins the lanes, pairwise. */
+INLINE double NAME(joined)(vector_f64 sum[TILE][NAME(PARTS)], bool product) {
+    enum { LANES = VECTOR_BYTES / 8 };
+    double lanes[LANES];
+    UNROLL
+    for (int h = 0; h < NAME(PARTS); h++) {
+        sum[0][h] = product ? (sum[0][h] * sum[1][h]) * (sum[2][h] * sum[3][h])
+                            : (sum[0][h] + sum[1][h]) + (sum[2][h] + sum[3][h]);
+    }
+    if (NAME(PARTS) > 1) {
+        sum[0][0] = product ? sum[0][0] * sum[0][NAME(PARTS) - 1] : sum[0][0] + sum[0][NAME(PARTS) - 1];
+    }
+    memcpy(lanes, &sum[0][0], sizeof lanes);
+    UNROLL
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        UNROLL
+        for (int l = 0; l < half; l++) {
+            lanes[l] = product ? lanes[l] * lanes[l + half] : lanes[l] + lanes[l + half];
+        }
+    }
+    return lanes[0];
+}
+
+INLINE double NAME(sum_of_row)(const NAME(element) * from, int64_t n, bool product) {
+    vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)];
+    int64_t i = 0;
+    UNROLL
+    for (int v = 0; v < TILE * NAME(PARTS); v++) {
+        sum[v / NAME(PARTS)][v % NAME(PARTS)] = splat_f64(product ? 1 : 0);
+    }
+#define ADD_AT(v)                                                                                                      \
+    UNROLL                                                                                                             \
+    for (int h = 0; h < NAME(PARTS); h++) {                                                                            \
+        sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];                                                     \
+    }
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            NAME(read_doubles)(from + i + v * NAME(WIDTH), x);
+            ADD_AT(v)
+        }
+    }
+    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
+        NAME(read_doubles)(from + i, x);
+        ADD_AT(0)
+    }
+    if (i < n && !product) {
+        DOUBLES(NAME(get)(from + i, 1, false, (int)(n - i)), x);
+        ADD_AT(1)
+    }
+#undef ADD_AT
+    double result = NAME(joined)(sum, product);
+    for (; i < n && product; i++) {
+        result *= (double)WIDEN(from[i]);
+    }
+    return result;
+}
+
+static void NAME(rows_sum)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    (void)indices;
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0]) {
+        ((double *)values)[l] += NAME(sum_of_row)(from, p->count, false);
+    }
+}
+
+static void NAME(rows_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    (void)indices;
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0]) {
+        ((double *)values)[l] *= NAME(sum_of_row)(from, p->count, true);
+    }
 }
 
 static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride,
@@ -215,4 +321,120 @@ GRADIENT(log_gradient, true)
 
 static void NAME(set)(void *numbers, int64_t index, double value) {
     ((NAME(number) *)numbers)[index] = (REAL)value;
+}
+
+/* ---- Rows of softmax ---- */
+
+/* Reads vectors of a row; lanes behind its end are `rest`. */
+INLINE VECTOR NAME(row_at)(const NAME(element) * from, int64_t i, int64_t n, REAL rest) {
+    if (i + NAME(WIDTH) <= n) {
+        return NAME(get)(from + i, 1, true, 0);
+    }
+    NAME(flags) lane = {0};
+    for (int l = 0; l < NAME(WIDTH); l++) {
+        lane[l] = (NAME(flag))l;
+    }
+    return NAME(choose)((NAME(flags))(lane < (NAME(flag))(n - i)), NAME(get)(from + i, 1, false, (int)(n - i)),
+                        SPLAT(rest));
+}
+
+INLINE void NAME(write_at)(NAME(element) * to, int64_t i, int64_t n, VECTOR x) {
+    const bool whole = i + NAME(WIDTH) <= n;
+    NAME(put)(to + i, 1, whole, whole ? 0 : (int)(n - i), x);
+}
+
+/* Returns the sum of the exponentials of a row, and keeps them in the output if it has the type of the computation. */
+INLINE double NAME(sum_of_exps)(const NAME(element) * from, NAME(element) * to, int64_t n, REAL center, bool keep) {
+    vector_f64 sum[TILE][NAME(PARTS)], part[NAME(PARTS)];
+    int64_t i = 0;
+    memset(sum, 0, sizeof sum);
+#define ADD_EXPS(v, i)                                                                                                 \
+    do {                                                                                                               \
+        const VECTOR e = NAME(exponential)(NAME(row_at)(from, i, n, (REAL)-INFINITY) - SPLAT(center));                 \
+        if (keep) {                                                                                                    \
+            NAME(write_at)(to, i, n, e);                                                                               \
+        }                                                                                                              \
+        DOUBLES(e, part);                                                                                              \
+        UNROLL                                                                                                         \
+        for (int h = 0; h < NAME(PARTS); h++) {                                                                        \
+            sum[v][h] += part[h];                                                                                      \
+        }                                                                                                              \
+    } while (0)
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            ADD_EXPS(v, i + v * NAME(WIDTH));
+        }
+    }
+    for (; i < n; i += NAME(WIDTH)) {
+        ADD_EXPS(0, i);
+    }
+#undef ADD_EXPS
+    return NAME(joined)(sum, false);
+}
+
+INLINE void NAME(softmax_row)(const NAME(element) * from, NAME(element) * to, int64_t n, bool logarithm) {
+    const bool keep = !logarithm && sizeof *to == sizeof(REAL);
+    const REAL center = NAME(extreme_of)(from, n, false);
+    const double sum = NAME(sum_of_exps)(from, to, n, center, keep);
+    const REAL scale = (REAL)(logarithm ? log(sum) : 1 / sum);
+    for (int64_t i = 0; i < n; i += NAME(WIDTH)) {
+        VECTOR x = NAME(row_at)(keep ? to : from, i, n, 0);
+        if (!keep) {
+            x -= SPLAT(center);
+            x = logarithm ? x - SPLAT(scale) : NAME(exponential)(x) * SPLAT(scale);
+        } else {
+            x *= SPLAT(scale);
+        }
+        NAME(write_at)(to, i, n, x);
+    }
+}
+
+static void NAME(softmax_rows)(const bp__reduce_piece *p, bool logarithm) {
+    const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[1];
+    for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0], to += p->lane[1]) {
+        if (logarithm) {
+            NAME(softmax_row)(from, to, p->count, true);
+        } else {
+            NAME(softmax_row)(from, to, p->count, false);
+        }
+    }
+}
+
+INLINE void NAME(gradient_row)(const NAME(element) * y, const NAME(element) * d, NAME(element) * to, int64_t n,
+                               bool logarithm) {
+    vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)], weight[NAME(PARTS)];
+    memset(sum, 0, sizeof sum);
+    for (int64_t i = 0; i < n; i += TILE * NAME(WIDTH)) {
+        UNROLL
+        for (int v = 0; v < TILE; v++) {
+            if (i + v * NAME(WIDTH) < n) {
+                DOUBLES(NAME(row_at)(d, i + v * NAME(WIDTH), n, 0), x);
+                DOUBLES(NAME(row_at)(y, i + v * NAME(WIDTH), n, 0), weight);
+                UNROLL
+                for (int h = 0; h < NAME(PARTS); h++) {
+                    sum[v][h] = logarithm ? sum[v][h] + x[h] : madd_f64(x[h], weight[h], sum[v][h]);
+                }
+            }
+        }
+    }
+    const VECTOR all = SPLAT((REAL)NAME(joined)(sum, false));
+    for (int64_t i = 0; i < n; i += NAME(WIDTH)) {
+        const VECTOR of = NAME(row_at)(y, i, n, 0), by = NAME(row_at)(d, i, n, 0);
+        NAME(write_at)(to, i, n, logarithm ? by - NAME(exponential)(of) * all : of * (by - all));
+    }
+}
+
+static void NAME(gradient_rows)(const bp__reduce_piece *p, bool logarithm) {
+    const NAME(element) *y = (const NAME(element) *)(const void *)p->at[0];
+    const NAME(element) *d = (const NAME(element) *)(const void *)p->at[1];
+    NAME(element) *to = (NAME(element) *)(void *)p->at[2];
+    for (int64_t l = 0; l < p->lanes; l++, y += p->lane[0], d += p->lane[1], to += p->lane[2]) {
+        if (logarithm) {
+            NAME(gradient_row)(y, d, to, p->count, true);
+        } else {
+            NAME(gradient_row)(y, d, to, p->count, false);
+        }
+    }
 }

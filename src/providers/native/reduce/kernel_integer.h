@@ -19,8 +19,17 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
 }
 
 #define UNORDERED(x) ((x) ^ (x))
+#define GREATEST(x, y) NAME(choose)((NAME(flags))((x) > (y)), x, y)
+#define LEAST(x, y) NAME(choose)((NAME(flags))((x) < (y)), x, y)
+typedef int NAME(nans);
+#define NANS(x, y) 0
+#define ANY_NAN(nans) ((nans) != 0)
 #include "kernel_extreme.h"
 #undef UNORDERED
+#undef GREATEST
+#undef LEAST
+#undef NANS
+#undef ANY_NAN
 
 INLINE void NAME(sum_row)(int64_t lanes, const NAME(element) * from, int64_t stride, uint64_t *values, bool product) {
     for (int64_t l = 0; l < lanes; l++) {
@@ -44,6 +53,23 @@ INLINE void NAME(sum_row)(int64_t lanes, const NAME(element) * from, int64_t str
 ADD(sum, false)
 ADD(prod, true)
 #undef ADD
+
+#define ROWS(kind, operator, neutral)                                                                                  \
+    VECTORIZED static void NAME(rows_##kind)(const bp__reduce_piece *p, void *of_values, int64_t *indices) {           \
+        const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];                                     \
+        uint64_t *values = of_values;                                                                                  \
+        (void)indices;                                                                                                 \
+        for (int64_t l = 0; l < p->lanes; l++, from += p->lane[0]) {                                                   \
+            uint64_t all = neutral;                                                                                    \
+            for (int64_t i = 0; i < p->count; i++) {                                                                   \
+                all operator(uint64_t)(int64_t) from[i];                                                               \
+            }                                                                                                          \
+            values[l] operator all;                                                                                    \
+        }                                                                                                              \
+    }
+ROWS(sum, +=, 0)
+ROWS(prod, *=, 1)
+#undef ROWS
 
 static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride,
                             bool i64, double divisor) {

@@ -11,13 +11,18 @@
 
 #include <math.h>
 
-#define TEMPLATE "providers/native/reduce/kernel_float.h"
-#include "providers/native/kernel_each_type.h"
-
 typedef int32_t vector_i32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef int64_t vector_i64 __attribute__((vector_size(VECTOR_BYTES)));
 
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#include "kernel_masks.h"
+#endif
+
+#define TEMPLATE "providers/native/reduce/kernel_float.h"
+#include "providers/native/kernel_each_type.h"
+
 #define NARROW SAME
+#define WIDEN SAME
 #define TYPE i32
 #define IN int32_t
 #define VECTOR vector_i32
@@ -76,13 +81,16 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
 }
 
 #define SUM_KERNELS(type, number)                                                                                      \
-    { clear_sum, add_sum_##type, merge_sum_##number, store_sum_##type, 8, sizeof(element_##type) }
+    { clear_sum, add_sum_##type, rows_sum_##type, merge_sum_##number, store_sum_##type, 8, sizeof(element_##type) }
 #define PROD_KERNELS(type, number)                                                                                     \
-    { clear_prod_##number, add_prod_##type, merge_prod_##number, store_sum_##type, 8, sizeof(element_##type) }
+    {                                                                                                                  \
+        clear_prod_##number, add_prod_##type, rows_prod_##type, merge_prod_##number, store_sum_##type, 8,              \
+            sizeof(element_##type)                                                                                     \
+    }
 #define EXTREME_KERNELS(type, kind, store)                                                                             \
     {                                                                                                                  \
-        clear_##kind##_##type, add_##kind##_##type, merge_##kind##_##type, store, sizeof(number_##type),               \
-            sizeof(element_##type)                                                                                     \
+        clear_##kind##_##type, add_##kind##_##type, rows_##kind##_##type, merge_##kind##_##type, store,                \
+            sizeof(number_##type), sizeof(element_##type)                                                              \
     }
 #define KERNELS(type, number)                                                                                          \
     {                                                                                                                  \
@@ -94,8 +102,8 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
     {                                                                                                                  \
         .exps = exps_##type, .scale = scale_##type, .softmax = softmax_##type, .log_softmax = log_softmax_##type,      \
         .products = products_##type, .sums = sums_##type, .gradient = gradient_##type,                                 \
-        .log_gradient = log_gradient_##type, .set = set_##type, .number = sizeof(number_##type),                       \
-        .element = sizeof(element_##type)                                                                              \
+        .log_gradient = log_gradient_##type, .rows = softmax_rows_##type, .gradient_rows = gradient_rows_##type,       \
+        .set = set_##type, .number = sizeof(number_##type), .element = sizeof(element_##type)                          \
     }
 const bp__reduce_set SET = {
     .reduce = {KERNELS(f16, real), KERNELS(bf16, real), KERNELS(f32, real), KERNELS(f64, real), KERNELS(i32, integer),

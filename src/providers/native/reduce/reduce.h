@@ -12,7 +12,8 @@
 
 enum {
     BP__REDUCE_LANES = 64,  /* of a piece of one row */
-    BP__REDUCE_CHUNK = 256, /* columns of a piece, at most */
+    BP__REDUCE_WIDE = 1024, /* columns of a piece of a reduction, at most */
+    BP__REDUCE_CHUNK = 256, /* columns of a piece of softmax, at most */
     BP__REDUCE_COUNT = 128  /* elements of a lane in one piece, at most */
 };
 
@@ -28,6 +29,8 @@ typedef struct bp__reduce_piece {
 typedef struct bp__reduce_kernels {
     void (*clear)(int64_t lanes, void *values, int64_t *indices);
     void (*add)(const bp__reduce_piece *piece, void *values, int64_t *indices);
+    /* The same where lanes are rows, and the elements of each are neighbours (next[0] is 1). */
+    void (*add_rows)(const bp__reduce_piece *piece, void *values, int64_t *indices);
     /* Joins other values to those of the lanes. */
     void (*merge)(int64_t lanes, void *values, int64_t *indices, const void *others, const int64_t *other_indices);
     /* Writes the results: `divisor` is the number of elements. */
@@ -50,6 +53,9 @@ typedef struct bp__softmax_kernels {
     void (*sums)(const bp__reduce_piece *piece, double *sums);
     void (*gradient)(const bp__reduce_piece *piece, const void *centers, const void *scales);
     void (*log_gradient)(const bp__reduce_piece *piece, const void *centers, const void *scales);
+    /* Softmax and its gradients of whole rows of neighbours: lanes are rows, and `next` is 1. */
+    void (*rows)(const bp__reduce_piece *piece, bool logarithm);
+    void (*gradient_rows)(const bp__reduce_piece *piece, bool logarithm);
     void (*set)(void *numbers, int64_t index, double value); /* rounds to the type of the computation */
     size_t number, element;
 } bp__softmax_kernels;
@@ -73,13 +79,16 @@ static inline int bp__reduce_type(uint32_t dtype) {
  * An item is a chunk of columns, or one result of a row. Its reduced elements are blocks: up to `block` positions of
  * the last reduced dimension. Parts of `part` blocks are units of work for threads. */
 typedef struct bp__reduce_cut {
-    bool columns;
+    bool columns;          /* lanes are columns of an item */
+    bool rows;             /* columns, of which each is a row of neighbours in memory, or in a copy */
     int64_t chunk, chunks; /* columns of an item; items of the last kept dimension */
     int64_t items, blocks, row_blocks, block;
     int64_t part, parts;
-    int64_t reduced;        /* number of elements that are joined to one */
-    int64_t results;        /* number of results */
-    int64_t grain;          /* items of a unit */
+    int64_t reduced; /* number of elements that are joined to one */
+    int64_t results; /* number of results */
+    int64_t grain;   /* items of a unit */
+    bool staged;     /* rows of softmax are copied to compact memory, whose rows are `leading` elements apart */
+    int64_t leading;
     size_t element, output; /* bytes */
 } bp__reduce_cut;
 

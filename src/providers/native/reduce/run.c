@@ -10,8 +10,8 @@ typedef struct prepared {
 /* Values and indices of the lanes of an item; of one part if there are several. */
 typedef struct state {
     const bp__reduce_kernels *kernels;
-    _Alignas(64) char values[BP__REDUCE_CHUNK * 8];
-    int64_t indices[BP__REDUCE_CHUNK];
+    _Alignas(64) char values[BP__REDUCE_WIDE * 8];
+    int64_t indices[BP__REDUCE_WIDE];
 } state;
 
 typedef struct call {
@@ -25,6 +25,11 @@ static void add(void *context, const bp__reduce_piece *piece) {
     s->kernels->add(piece, s->values, s->indices);
 }
 
+static void add_rows(void *context, const bp__reduce_piece *piece) {
+    state *s = context;
+    s->kernels->add_rows(piece, s->values, s->indices);
+}
+
 static void store(const prepared *plan, const call *w, const bp__reduce_item *item, const void *values,
                   const int64_t *indices) {
     const bp_reduce_problem *p = &plan->work.problem.of.reduce;
@@ -34,16 +39,17 @@ static void store(const prepared *plan, const call *w, const bp__reduce_item *it
                          p->output == BP_I64, p->kind == BP_REDUCE_MEAN ? (double)plan->work.cut.reduced : 1);
 }
 
-static void compute(bp__reduce_call *base, int64_t index, int64_t part) {
+static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task) {
     const prepared *plan = (const prepared *)base->work;
     call *w = (call *)base;
     const bp__reduce_cut *cut = &plan->work.cut;
     const bp_reduce_problem *p = &plan->work.problem.of.reduce;
     const bp__reduce_item item = bp__reduce_item_at(p, cut, index);
     state s;
+    (void)task;
     s.kernels = plan->kernels;
     s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
-    bp__reduce_walk(p, cut, &item, part, base->operand, add, &s);
+    bp__reduce_walk(p, cut, &item, part, base->operand, cut->rows ? add_rows : add, &s);
     for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {
         s.kernels->merge(half, s.values, s.indices, s.values + (size_t)half * s.kernels->value, s.indices + half);
     }

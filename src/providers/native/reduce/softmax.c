@@ -5,6 +5,8 @@
  * takes all steps at once, so that its elements stay in the cache. */
 #include "work.h"
 
+#include "providers/native/stage_rows.h"
+
 #include <math.h>
 
 #define NUMBER sizeof(double) /* bytes of the largest number of a computation */
@@ -17,6 +19,7 @@ typedef struct prepared {
     bool backward;
     bool logarithm;
     bool columns;
+    size_t copy; /* bytes of the copies of the rows of an item */
 } prepared;
 
 /* The lanes of an item. */
@@ -33,6 +36,7 @@ typedef struct call {
     bp__reduce_call base;
     char *centers; /* of all results, then those of the parts */
     double *sums;  /* likewise */
+    char *copies;  /* of all threads */
 } call;
 
 static int64_t lanes_of(const prepared *plan, const bp__reduce_item *item) {
@@ -106,7 +110,8 @@ static void set_scales(const prepared *plan, int64_t count, const double *sums, 
     }
 }
 
-static void compute_whole(bp__reduce_call *w, int64_t index, int64_t part) {
+static void compute_whole(bp__reduce_call *w, int64_t index, int64_t part, int task) {
+    (void)task;
     lanes l;
     const prepared *plan = l.plan = (const prepared *)w->work;
     const bp__reduce_item item = bp__reduce_item_at(&plan->work.problem.of.reduce, &plan->work.cut, index);
@@ -118,6 +123,47 @@ static void compute_whole(bp__reduce_call *w, int64_t index, int64_t part) {
     set_scales(plan, item.lanes, l.sums, l.scales);
     spread(plan, l.scales);
     walk(w, &item, part, write_piece, &l);
+}
+
+/* ---- Rows ---- */
+
+/* Points at compact copies of the rows, one for each tensor that is read. The result takes the place of the last. */
+static void stage_rows(const prepared *plan, bp__reduce_piece *piece, char *copies) {
+    const bp__reduce_cut *cut = &plan->work.cut;
+    const int inputs = plan->backward ? 2 : 1;
+    for (int i = 0; i < inputs; i++, copies += plan->copy) {
+        const bp__staged_rows rows = {piece->at[i], piece->lane[i], piece->next[i],
+                                      piece->lanes, piece->count,   cut->element};
+        bp__stage_rows_in(&rows, copies, cut->leading);
+        piece->at[i] = piece->at[inputs] = copies;
+        piece->lane[i] = piece->lane[inputs] = cut->leading;
+        piece->next[i] = piece->next[inputs] = 1;
+    }
+}
+
+static void compute_rows(bp__reduce_call *w, int64_t index, int64_t part, int task) {
+    const prepared *plan = (const prepared *)w->work;
+    const bp__reduce_cut *cut = &plan->work.cut;
+    const bp_reduce_problem *p = &plan->work.problem.of.reduce;
+    const bp__reduce_item item = bp__reduce_item_at(p, cut, index);
+    const int kept = p->kept_ndim - 1, result = plan->backward ? 2 : 1;
+    const int64_t *const strides[] = {p->x, p->y, p->z};
+    bp__reduce_piece piece = {.lanes = item.lanes, .count = cut->reduced};
+    (void)part;
+    for (int i = 0; i <= result; i++) {
+        piece.at[i] = (char *)((uintptr_t)w->operand[i] + (uintptr_t)(item.offset[i] * (int64_t)cut->element));
+        piece.lane[i] = kept < 0 ? 0 : strides[i][kept];
+        piece.next[i] = strides[i][p->ndim - 1];
+    }
+    const bp__staged_rows to = {piece.at[result], piece.lane[result], piece.next[result],
+                                piece.lanes,      piece.count,        cut->element};
+    if (cut->staged) {
+        stage_rows(plan, &piece, ((const call *)w)->copies + (size_t)task * 2 * plan->copy);
+    }
+    (plan->backward ? plan->kernels->gradient_rows : plan->kernels->rows)(&piece, plan->logarithm);
+    if (cut->staged) {
+        bp__stage_rows_out(&to, piece.at[result], cut->leading);
+    }
 }
 
 /* ---- Steps of all items that have parts ---- */
@@ -145,7 +191,8 @@ static void read_centers(const call *w, const bp__reduce_item *item, lanes *l) {
     }
 }
 
-static void greatest_of_part(bp__reduce_call *base, int64_t index, int64_t part) {
+static void greatest_of_part(bp__reduce_call *base, int64_t index, int64_t part, int task) {
+    (void)task;
     const call *w = (const call *)base;
     lanes l;
     const bp__reduce_item item = begin_part(w, index, &l);
@@ -153,7 +200,8 @@ static void greatest_of_part(bp__reduce_call *base, int64_t index, int64_t part)
     memcpy(centers_of(w, part, item.result), l.centers, (size_t)item.lanes * l.plan->kernels->number);
 }
 
-static void sums_of_part(bp__reduce_call *base, int64_t index, int64_t part) {
+static void sums_of_part(bp__reduce_call *base, int64_t index, int64_t part, int task) {
+    (void)task;
     const call *w = (const call *)base;
     lanes l;
     const bp__reduce_item item = begin_part(w, index, &l);
@@ -162,7 +210,8 @@ static void sums_of_part(bp__reduce_call *base, int64_t index, int64_t part) {
     memcpy(sums_of(w, part, item.result), l.sums, (size_t)item.lanes * sizeof *l.sums);
 }
 
-static void write_part(bp__reduce_call *base, int64_t index, int64_t part) {
+static void write_part(bp__reduce_call *base, int64_t index, int64_t part, int task) {
+    (void)task;
     const call *w = (const call *)base;
     lanes l;
     const bp__reduce_item item = begin_part(w, index, &l);
@@ -216,9 +265,11 @@ static void run_parts(call *w) {
 static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     char *workspace = bp_operand_address(&exec->workspace);
-    call w = {.centers = workspace};
+    call w = {.centers = workspace, .copies = workspace};
     bp__reduce_call_begin(&w.base, &plan->work, operands);
-    if (plan->work.cut.parts > 1) {
+    if (plan->work.cut.rows) {
+        bp__reduce_stage(&w.base, compute_rows);
+    } else if (plan->work.cut.parts > 1) {
         w.sums = (double *)(void *)(workspace + plan->work.base.workspace / 2);
         run_parts(&w);
     } else {
@@ -243,7 +294,10 @@ bp_status bp__softmax_plan(const bp_host *host, const bp_problem *problem, const
     const int along = cut->columns ? p->kept_ndim - 1 : p->ndim - 1;
     plan->keep = !plan->backward && !plan->logarithm && problem->dtype >= BP_F32 &&
                  (along < 0 || p->y[along] == 1 || p->x[along] != 1);
-    if (cut->parts > 1) {
+    if (cut->staged) {
+        plan->copy = (size_t)(cut->chunk * cut->leading) * cut->element;
+        plan->work.base.workspace = (size_t)threads * 2 * plan->copy;
+    } else if (cut->parts > 1) {
         plan->work.base.workspace = 2 * (size_t)((cut->parts + 1) * cut->results) * NUMBER;
     }
     *result = &plan->work.base;

@@ -6,6 +6,9 @@
 #define FEW_ROWS 16    /* rows of a block of columns */
 #define UNIT 16384     /* elements of a unit of work */
 #define LONG 65536     /* elements of an item that has several parts */
+#define STAGED 16384   /* elements of a row that is copied, at most */
+#define TOGETHER 32    /* rows that are copied together, at least */
+#define LINE 64        /* bytes of a cache line */
 #define CACHED 1048576 /* bytes of an item's elements that softmax reads several times */
 
 static int64_t least(int64_t a, int64_t b) {
@@ -24,6 +27,34 @@ static int64_t product(const bp_reduce_problem *p, int from, int to) {
     return all;
 }
 
+/* Decides whether rows are reduced one after another, each as neighbours in memory. Rows of softmax are, if they are
+ * not shared by threads; others are copied, unless all tensors are columns. */
+static void choose_rows(bp__reduce_cut *cut, const bp_problem *problem, int64_t rows, int64_t columns) {
+    const bp_reduce_problem *p = &problem->of.reduce;
+    const int kept = p->kept_ndim - 1, last = p->ndim - 1, tensors = problem->op == BP_OP_SOFTMAX_BACKWARD ? 3 : 2;
+    const int64_t *const strides[] = {p->x, p->y, p->z};
+    cut->rows = cut->staged = false;
+    if (rows <= 1) {
+        return;
+    }
+    if (problem->op == BP_OP_REDUCE) {
+        cut->rows = p->x[last] == 1 && !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
+        return;
+    }
+    bool side_by_side = columns > 1, neighbours = true;
+    for (int i = 0; i < tensors; i++) {
+        side_by_side = side_by_side && strides[i][kept] == 1;
+        neighbours = neighbours && strides[i][last] == 1;
+    }
+    const bool single = p->ndim == p->kept_ndim + 1;
+    cut->staged = single && !neighbours && !side_by_side && rows <= STAGED;
+    cut->rows = single && ((neighbours && rows < LONG) || cut->staged);
+    if (cut->staged) { /* an odd number of cache lines, so that rows are in different sets of a cache */
+        const int64_t line = LINE / (int64_t)bp_dtype_size((bp_dtype)problem->dtype);
+        cut->leading = ((rows + line - 1) / line | 1) * line;
+    }
+}
+
 void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     const bp_reduce_problem *p = &problem->of.reduce;
     const int kept = p->kept_ndim - 1, last = p->ndim - 1;
@@ -34,19 +65,27 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->columns = p->kept_ndim > 0 && columns > 1 &&
                    (rows == 1 || cut->reduced < SHORT_ROW || magnitude(p->x[kept]) < magnitude(p->x[last]));
     cut->chunk = 1;
-    if (cut->columns) {
-        const bool wide = problem->op == BP_OP_REDUCE || cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
-        cut->chunk = wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
+    choose_rows(cut, problem, rows, columns);
+    if (cut->rows) {
+        cut->columns = true;
+        cut->chunk = cut->reduced < UNIT ? least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
+        cut->chunk = cut->staged && cut->chunk < TOGETHER ? TOGETHER : cut->chunk;
+    } else if (cut->columns) {
+        const bool wide = cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
+        cut->chunk = problem->op == BP_OP_REDUCE ? BP__REDUCE_WIDE : wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
     }
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
     /* Few rows of columns at once, so that whole stretches of each are read; positions are joined one by one at the end
      * of a block. */
     const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
-    cut->block = !cut->columns ? BP__REDUCE_COUNT * BP__REDUCE_LANES : positions ? BP__REDUCE_COUNT : FEW_ROWS;
+    cut->block = !cut->columns || cut->rows ? BP__REDUCE_COUNT * BP__REDUCE_LANES
+                 : positions                ? BP__REDUCE_COUNT
+                                            : FEW_ROWS;
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
-    const bool whole = cut->items == 0 || cut->reduced < LONG / least(cut->chunk, columns);
+    const bool whole = cut->items == 0 || (cut->rows && problem->op != BP_OP_REDUCE) ||
+                       cut->reduced < LONG / least(cut->chunk, columns);
     const int64_t wanted = whole ? 1 : least((PARTS + cut->items - 1) / cut->items, cut->blocks);
     cut->part = wanted > 1 ? (cut->blocks + wanted - 1) / wanted : cut->blocks;
     cut->parts = cut->part > 0 ? (cut->blocks + cut->part - 1) / cut->part : 1;

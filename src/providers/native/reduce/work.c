@@ -32,7 +32,7 @@ void bp__reduce_call_begin(bp__reduce_call *call, const bp__reduce_work *work, c
 
 typedef struct stage {
     bp__reduce_call *call;
-    void (*compute)(bp__reduce_call *call, int64_t item, int64_t part);
+    void (*compute)(bp__reduce_call *call, int64_t item, int64_t part, int task);
 } stage;
 
 static void compute_units(void *context, int task) {
@@ -40,19 +40,19 @@ static void compute_units(void *context, int task) {
     bp__reduce_call *call = s->call;
     const bp__reduce_cut *cut = &call->work->cut;
     const int64_t all = cut->items * cut->parts, grain = cut->grain;
-    (void)task;
     for (;;) {
         const int64_t from = atomic_fetch_add_explicit(&call->next, grain, memory_order_relaxed);
         if (from >= all || bp__stops(&call->stop)) {
             return;
         }
         for (int64_t i = from; i < from + grain && i < all; i++) {
-            s->compute(call, i / cut->parts, i % cut->parts);
+            s->compute(call, i / cut->parts, i % cut->parts, task);
         }
     }
 }
 
-void bp__reduce_stage(bp__reduce_call *call, void (*compute)(bp__reduce_call *call, int64_t item, int64_t part)) {
+void bp__reduce_stage(bp__reduce_call *call,
+                      void (*compute)(bp__reduce_call *call, int64_t item, int64_t part, int task)) {
     stage s = {call, compute};
     const bp__reduce_work *work = call->work;
     atomic_store_explicit(&call->next, 0, memory_order_relaxed);

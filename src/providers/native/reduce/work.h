@@ -31,6 +31,7 @@ void *bp__reduce_work_new(const bp_host *host, const bp_problem *problem, size_t
 void bp__reduce_call_begin(bp__reduce_call *call, const bp__reduce_work *work, const bp_operand *operands);
 
 /* Calls `compute` for each part of each item, by all threads. */
-void bp__reduce_stage(bp__reduce_call *call, void (*compute)(bp__reduce_call *call, int64_t item, int64_t part));
+void bp__reduce_stage(bp__reduce_call *call,
+                      void (*compute)(bp__reduce_call *call, int64_t item, int64_t part, int task));
 
 #endif

@@ -1,24 +1,30 @@
 /* forward.c - computes recurrent layers.
  *
- * First, the input's part of the gates for all steps. In each step, threads take blocks of hidden units: the products
- * with a block's panel, and then the states of its units. The hidden states before and after a step are two arrays, so
- * that no thread waits for another within a step. A projection is a second stage of each step. */
+ * First, the input's part of the gates for all steps, a block of hidden units at a time. In each step, threads take
+ * blocks of hidden units: the products with a block's panel, and then the states of its units. The hidden states before
+ * and after a step are two arrays, so that no thread waits for another within a step. A projection is a second stage of
+ * each step. */
 #include "work.h"
 
-/* Products: of the input with weight_ih where it is, and packed; of states with the other weights where they are. */
-enum { INPUT_PLAIN, INPUT_PACKED, RECURRENT, PROJECTION, PRODUCTS };
+/* Products with weights where they are: of the input, and of states. */
+enum { INPUT, RECURRENT, PROJECTION, PRODUCTS };
 
 /* Steps up to which copying a weight to panels takes more time than it saves. */
 enum { FEW_STEPS = 4 };
 
+/* Rows of the input that are multiplied with a panel at a time. */
+enum { INPUT_ROWS = 240 };
+
 typedef struct prepared {
     bp__rnn_work work; /* must be first */
-    bp__rnn_panels hidden, projection;
+    bp__rnn_panels input, hidden, projection;
     bp_prepared *product[PRODUCTS]; /* NULL: not used */
-    bool packs;                     /* the second one packs its operand */
+    bool copies;                    /* the rows of the input are copied, because they are not at equal distances */
     int64_t parts;                  /* of the items, of BP__RNN_ROWS each */
     int64_t columns, cells;         /* of a row of the arrays of hidden states and of cells: whole panels */
-    size_t panels, projection_panels, bias, gates, states, cell, raw, products, scratch; /* offsets in the workspace */
+    int64_t gate_row;               /* numbers from one row of gates to the next, if a matrix has all of them */
+    size_t input_panels, panels, projection_panels, bias, rows, gates, states, cell, raw, products,
+        scratch; /* offsets in the workspace */
 } prepared;
 
 /* A weight that was packed before the call. */
@@ -26,14 +32,15 @@ typedef struct packed {
     bp_packed base; /* must be first */
     const bp_host *host;
     char *memory;
-    bp_packed *inner[2]; /* of the product of each direction */
 } packed;
 
 /* A step of a call. */
 typedef struct call {
-    bp__rnn_call base;                      /* must be first */
-    const char *panels, *projection_panels; /* NULL: the weight is where it is */
-    int64_t index;                          /* of the step, 0 for the first in each direction's order */
+    bp__rnn_call base;                                     /* must be first */
+    const char *input_panels, *panels, *projection_panels; /* NULL: the weight is where it is */
+    const char *rows;                                      /* of the input, at equal distances */
+    int64_t row;                                           /* numbers from one to the next */
+    int64_t index;                                         /* of the step, 0 for the first in each direction's order */
 } call;
 
 static const prepared *plan_of(const call *c) {
@@ -66,9 +73,13 @@ static bp__rnn_strides strides_of(const prepared *plan, bp_rnn_tensor which) {
     return (bp__rnn_strides){stride[1] * p->hidden_size, stride[1], stride[2]};
 }
 
-/* Packs weight_hh or weight_hr of all directions. */
+static const bp__rnn_panels *panels_for(const prepared *plan, bp_rnn_tensor weight) {
+    return weight == BP_RNN_WEIGHT_IH ? &plan->input : weight == BP_RNN_WEIGHT_HH ? &plan->hidden : &plan->projection;
+}
+
+/* Packs a weight of all directions. */
 static void pack_weight(const prepared *plan, bp_rnn_tensor which, const char *from, char *to) {
-    const bp__rnn_panels *panels = which == BP_RNN_WEIGHT_HH ? &plan->hidden : &plan->projection;
+    const bp__rnn_panels *panels = panels_for(plan, which);
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
     const bp__rnn_strides strides = strides_of(plan, which);
     for (int d = 0; d < p->directions; d++) {
@@ -79,47 +90,16 @@ static void pack_weight(const prepared *plan, bp_rnn_tensor which, const char *f
 
 static void destroy_packed(bp_packed *self) {
     packed *w = (packed *)self;
-    for (int d = 0; d < 2; d++) {
-        if (w->inner[d]) {
-            w->inner[d]->destroy(w->inner[d]);
-        }
-    }
     w->host->release(w->memory);
     w->host->release(w);
-}
-
-/* Packs weight_ih: transposes it, and packs the result for the product. */
-static bp_status pack_input(const prepared *plan, const char *from, packed *w) {
-    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
-    const int64_t *stride = p->tensor[BP_RNN_WEIGHT_IH].stride, rows = plan->work.rows;
-    const int64_t number = (int64_t)bp__rnn_number(&plan->work);
-    for (int d = 0; d < p->directions; d++) {
-        char *to = w->memory + d * p->input_size * rows * number;
-        plan->work.host->copy_matrix((bp_dtype)plan->work.problem.dtype, p->input_size, rows, to, rows, 1,
-                                     from + d * stride[0] * number, stride[2], stride[1], 0);
-        if (plan->packs) {
-            const bp_prepared *product = plan->product[INPUT_PACKED];
-            const bp_operand operand = {to, 0};
-            const bp_status status = product->pack(product, 1, &operand, &w->inner[d]);
-            if (status != BP_OK) {
-                return status;
-            }
-        }
-    }
-    return BP_OK;
 }
 
 static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
     const bp_host *host = plan->work.host;
-    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
-    const bp__rnn_panels *panels = operand == BP_RNN_WEIGHT_HH ? &plan->hidden : &plan->projection;
+    const bp__rnn_panels *panels = panels_for(plan, (bp_rnn_tensor)operand);
     size_t bytes = 0;
-    if (operand == BP_RNN_WEIGHT_IH) {
-        bp__rnn_reserve(&bytes, bp__rnn_number(&plan->work), p->directions * plan->work.rows, p->input_size);
-    } else {
-        bytes = (size_t)(p->directions * panels->blocks) * panels->block_bytes;
-    }
+    bp__rnn_reserve(&bytes, panels->block_bytes, bp__rnn_problem_of(&plan->work)->directions, panels->blocks);
     packed *w = host->allocate(sizeof *w);
     char *memory = host->allocate(bytes > 0 ? bytes : 1);
     if (!w || !memory) {
@@ -131,9 +111,6 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
                   .host = host,
                   .memory = memory};
     *result = &w->base;
-    if (operand == BP_RNN_WEIGHT_IH) {
-        return pack_input(plan, bp_operand_address(source), w); /* the caller destroys it after a failure */
-    }
     pack_weight(plan, (bp_rnn_tensor)operand, bp_operand_address(source), memory);
     return BP_OK;
 }
@@ -171,23 +148,68 @@ static void load_biases(const call *c) {
 
 /* ---- Before the steps ---- */
 
-static bp_status multiply_input(const call *c, const packed *weight) {
+/* Returns the gates of a row, a number of the input's: of a block's units together, or in a matrix of all. */
+static char *gates_at(const call *c, int direction, int64_t block, int64_t row) {
     const prepared *plan = plan_of(c);
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
-    const bp_prepared *product = plan->product[weight ? INPUT_PACKED : INPUT_PLAIN];
-    for (int d = 0; d < p->directions; d++) {
-        const char *own =
-            weight ? weight->memory + (size_t)(d * p->input_size * plan->work.rows) * bp__rnn_number(&plan->work)
-                   : bp__rnn_at(&c->base, BP_RNN_WEIGHT_IH, d, 0, 0);
-        const bp_status status =
-            bp__rnn_multiply(product, c->base.tensor[BP_RNN_INPUT], own,
-                             bp__rnn_memory(&c->base, plan->gates, d * p->steps * p->batch * plan->work.rows),
-                             weight ? weight->inner[d] : NULL, c->base.workspace + plan->scratch);
-        if (status != BP_OK) {
-            return status;
-        }
+    /* One step more than there is, because the blocks of a step would share a few places of a cache. */
+    const int64_t rows = p->steps * p->batch, apart = rows + p->batch;
+    const int64_t at = c->input_panels ? ((direction * plan->input.blocks + block) * apart + row) * plan->input.gates *
+                                             plan->input.width
+                                       : (direction * rows + row) * plan->gate_row + block * plan->input.width;
+    return bp__rnn_memory(&c->base, plan->gates, at);
+}
+
+/* Multiplies some rows of the input with a panel. */
+static void multiply_rows(void *context, int64_t unit, int task) {
+    const call *c = context;
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    const bp__rnn_panels *panels = &plan->input;
+    const int64_t rows = p->steps * p->batch, chunks = (rows + INPUT_ROWS - 1) / INPUT_ROWS;
+    const int64_t first = unit % chunks * INPUT_ROWS, block = unit / chunks; /* of all directions */
+    (void)task;
+    plan->work.kernels->product(bp__rnn_least(rows - first, INPUT_ROWS), panels->vectors, panels->inner,
+                                plan->work.block, c->rows + first * c->row * (int64_t)bp__rnn_number(&plan->work),
+                                c->row, NULL, c->input_panels + (size_t)block * panels->block_bytes,
+                                gates_at(c, 0, block, first));
+}
+
+/* Copies the input to rows at equal distances. */
+static void copy_rows(call *c) {
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    for (int64_t t = 0; t < p->steps; t++) {
+        plan->work.host->copy_matrix((bp_dtype)plan->work.problem.dtype, p->batch, p->input_size,
+                                     bp__rnn_memory(&c->base, plan->rows, t * p->batch * p->input_size), p->input_size,
+                                     1, bp__rnn_at(&c->base, BP_RNN_INPUT, t, 0, 0), p->tensor[BP_RNN_INPUT].stride[1],
+                                     p->tensor[BP_RNN_INPUT].stride[2], 0);
     }
-    return BP_OK;
+    c->rows = bp__rnn_memory(&c->base, plan->rows, 0);
+    c->row = p->input_size;
+}
+
+static bp_status multiply_input(call *c) {
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
+    const int64_t rows = p->steps * p->batch;
+    bp_status status = BP_OK;
+    if (c->input_panels) {
+        c->rows = c->base.tensor[BP_RNN_INPUT];
+        c->row = plan->work.x_row;
+        if (plan->copies) {
+            copy_rows(c);
+        }
+        bp__rnn_stage(&plan->work, multiply_rows, c,
+                      p->directions * plan->input.blocks * ((rows + INPUT_ROWS - 1) / INPUT_ROWS));
+        return BP_OK;
+    }
+    for (int d = 0; d < p->directions && status == BP_OK; d++) {
+        status = bp__rnn_multiply(plan->product[INPUT], c->base.tensor[BP_RNN_INPUT],
+                                  bp__rnn_at(&c->base, BP_RNN_WEIGHT_IH, d, 0, 0), gates_at(c, d, 0, 0), NULL,
+                                  c->base.workspace + plan->scratch);
+    }
+    return status;
 }
 
 /* Copies a row of initial states, or zeros. */
@@ -260,15 +282,21 @@ static part part_of(const call *c, int64_t unit, const bp__rnn_panels *panels) {
     return s;
 }
 
-/* Writes the output of a part from the states after the step; items that have ended keep their states. */
-static void write_output(const call *c, const part *s) {
+static char *output_at(const call *c, const part *s, int64_t row) {
+    const bp_rnn_problem *p = bp__rnn_problem_of(c->base.plan);
+    return bp__rnn_at(&c->base, BP_RNN_OUTPUT, s->step, bp__rnn_item(&c->base, row),
+                      s->direction * p->output_size + s->first);
+}
+
+/* Writes the output of a part from the states after the step, from row `first` on; items that have ended keep their
+ * states. */
+static void write_output(const call *c, const part *s, int64_t first) {
     const bp__rnn_work *work = c->base.plan;
     const bp_rnn_problem *p = bp__rnn_problem_of(work);
     const int64_t stride = p->tensor[BP_RNN_OUTPUT].stride[2];
-    for (int64_t row = s->from; row < s->to; row++) {
+    for (int64_t row = first; row < s->to; row++) {
         char *after = state_at(c, s->direction, 1, row, s->first);
-        char *to = bp__rnn_at(&c->base, BP_RNN_OUTPUT, s->step, bp__rnn_item(&c->base, row),
-                              s->direction * p->output_size + s->first);
+        char *to = output_at(c, s, row);
         if (row < s->active) {
             bp__rnn_copy(work, s->count, to, stride, after, 1);
         } else {
@@ -329,28 +357,37 @@ static void compute_states(void *context, int64_t unit, int task) {
     const int64_t number = (int64_t)bp__rnn_number(&plan->work), slots = p->mode == BP_RNN_GRU ? 4 : panels->gates;
     const part s = part_of(c, unit, panels);
     const int64_t block = s.direction * panels->blocks + s.block;
+    const bool stores = !projects && p->tensor[BP_RNN_OUTPUT].stride[2] <= 1; /* 0: a single column */
+    if (!projects && plan->work.threads > 1 && s.active > s.from) {
+        plan->work.kernels->claim(s.active - s.from, plan->columns * number, s.count * number,
+                                  state_at(c, s.direction, 1, s.from, s.first));
+        for (int64_t row = s.from; row < s.active && stores; row++) {
+            plan->work.kernels->claim(1, 0, s.count * number, output_at(c, &s, row));
+        }
+    }
     const sums_of_part sums =
         sums_of(c, &s, panels, c->panels, state_at(c, s.direction, 0, s.from, 0), plan->columns, plan->work.rows, task);
     for (int64_t row = s.from; row < s.active; row++) {
         const int64_t item = bp__rnn_item(&c->base, row);
-        const int64_t at = (s.direction * p->steps + s.step) * p->batch + item;
         const bp__rnn_row r = {
             .units = s.count,
             .gate = p->hidden_size,
+            .input = c->input_panels ? panels->width : p->hidden_size,
             .width = panels->width,
             .sum = sums.gate,
-            .x = bp__rnn_memory(&c->base, plan->gates, at * plan->work.rows + s.first),
+            .x = gates_at(c, s.direction, s.block, s.step * p->batch + item),
             .sums = sums.at + (row - s.from) * sums.row * number,
             .bias = bp__rnn_memory(&c->base, plan->bias, block * slots * panels->width),
             .before = projects ? NULL : state_at(c, s.direction, 0, row, s.first),
             .after =
                 projects ? cell_at(c, plan->raw, s.direction, row, s.first) : state_at(c, s.direction, 1, row, s.first),
+            .output = stores ? output_at(c, &s, row) : NULL,
             .cell = p->mode == BP_RNN_LSTM ? cell_at(c, plan->cell, s.direction, row, s.first) : NULL,
             .saved = saves ? bp__rnn_saved_at(&c->base, s.direction, s.step, item) + s.first * number : NULL};
         plan->work.kernels->forward[p->mode](&r);
     }
     if (!projects) {
-        write_output(c, &s);
+        write_output(c, &s, stores && s.active > s.from ? s.active : s.from);
     }
 }
 
@@ -368,7 +405,7 @@ static void compute_projection(void *context, int64_t unit, int task) {
         memcpy(state_at(c, s.direction, 1, row, s.first), sums.at + (row - s.from) * sums.row * number,
                (size_t)(s.count * number));
     }
-    write_output(c, &s);
+    write_output(c, &s, s.from);
 }
 
 /* Returns the panels of a weight: packed before the call, or now; NULL if they are not worth it. */
@@ -400,9 +437,11 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     call c;
     memset(&c, 0, sizeof c);
     bp_status status = bp__rnn_open(&plan->work, operands, exec, &c.base);
-    if (status == BP_OK && p->steps > 0 && p->batch > 0) {
-        status = multiply_input(&c, packed_of(exec, BP_RNN_WEIGHT_IH));
+    if (status != BP_OK) {
+        return status;
     }
+    c.input_panels = panels_of(&c, BP_RNN_WEIGHT_IH, packed_of(exec, BP_RNN_WEIGHT_IH), plan->input_panels);
+    status = p->steps > 0 && p->batch > 0 ? multiply_input(&c) : BP_OK;
     if (status != BP_OK) {
         return status;
     }
@@ -429,21 +468,19 @@ static void destroy(bp_prepared *self) {
     plan->work.host->release(plan);
 }
 
-/* Prepares the product of the input with the weight where it is, or with a packed one, [columns][gates]. */
+/* Prepares the product of the input with a weight where it is. */
 static bp_status prepare_input(prepared *plan) {
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
     const int64_t *x = p->tensor[BP_RNN_INPUT].stride, *w = p->tensor[BP_RNN_WEIGHT_IH].stride;
     const bool one = plan->work.is_one_item;
-    bp__rnn_shape shape = {.batch = one ? 1 : p->steps,
-                           .m = one ? p->steps * p->batch : p->batch,
-                           .n = plan->work.rows,
-                           .k = p->input_size,
-                           .a = {plan->work.x_row, x[2], x[0]},
-                           .b = {w[2], w[1], 0},
-                           .c = {plan->work.rows, 1, p->batch * plan->work.rows}};
-    const bp_status status = bp__rnn_product(&plan->work, &shape, NULL, &plan->product[INPUT_PLAIN]);
-    shape.b = (bp__rnn_matrix){plan->work.rows, 1, 0};
-    return status != BP_OK ? status : bp__rnn_product(&plan->work, &shape, &plan->packs, &plan->product[INPUT_PACKED]);
+    const bp__rnn_shape shape = {.batch = one ? 1 : p->steps,
+                                 .m = one ? p->steps * p->batch : p->batch,
+                                 .n = plan->work.rows,
+                                 .k = p->input_size,
+                                 .a = {plan->work.x_row, x[2], x[0]},
+                                 .b = {w[2], w[1], 0},
+                                 .c = {plan->gate_row, 1, p->batch * plan->gate_row}};
+    return p->steps > FEW_STEPS ? BP_OK : bp__rnn_product(&plan->work, &shape, NULL, &plan->product[INPUT]);
 }
 
 /* Prepares the products of states with weights where they are. */
@@ -480,11 +517,15 @@ static void lay_out(prepared *plan) {
     const bool few = p->steps <= FEW_STEPS;
     const int64_t rows = p->directions * p->batch;
     size_t *end = &plan->work.base.workspace, most = 0;
+    const int64_t block = plan->input.blocks * plan->input.gates * plan->input.width;
+    plan->input_panels = bp__rnn_reserve(end, plan->input.block_bytes, few ? 0 : p->directions, plan->input.blocks);
+    plan->rows = bp__rnn_reserve(end, number, plan->copies ? p->steps * p->batch : 0, p->input_size);
     plan->panels = bp__rnn_reserve(end, plan->hidden.block_bytes, few ? 0 : p->directions, plan->hidden.blocks);
     plan->projection_panels = bp__rnn_reserve(end, plan->projection.block_bytes, projects && !few ? p->directions : 0,
                                               plan->projection.blocks);
     plan->bias = bp__rnn_reserve(end, number, 4 * p->directions, plan->cells);
-    plan->gates = bp__rnn_reserve(end, number, p->directions * p->steps * p->batch, plan->work.rows);
+    plan->gates = bp__rnn_reserve(end, number, p->directions * (p->steps + 1) * p->batch,
+                                  block > plan->gate_row ? block : plan->gate_row);
     plan->states = bp__rnn_reserve(end, number, 2 * rows, plan->columns);
     plan->cell = bp__rnn_reserve(end, number, lstm ? rows : 0, plan->cells);
     plan->raw = bp__rnn_reserve(end, number, projects ? rows : 0, plan->cells);
@@ -494,6 +535,14 @@ static void lay_out(prepared *plan) {
         most = plan->product[i] && plan->product[i]->workspace > most ? plan->product[i]->workspace : most;
     }
     plan->scratch = bp__rnn_reserve(end, 1, 1, (int64_t)most);
+}
+
+/* Returns a length of rows, at least `least`: an odd number of 64-byte lines, because lines at distances of powers of 2
+ * share a few places of a cache. */
+static int64_t spread(const prepared *plan, int64_t least) {
+    enum { LINE = 64, FEW_LINES = 8 };
+    const int64_t number = (int64_t)bp__rnn_number(&plan->work), lines = (least * number + LINE - 1) / LINE;
+    return lines < FEW_LINES ? least : (lines | 1) * LINE / number;
 }
 
 bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
@@ -508,11 +557,15 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
     plan->work.base.enqueue = run;
     plan->work.base.destroy = destroy;
     plan->work.base.pack = pack;
+    plan->input = bp__rnn_panels_of(&plan->work, bp__rnn_gates(p), p->hidden_size, p->input_size);
     plan->hidden = bp__rnn_panels_of(&plan->work, bp__rnn_gates(p), p->hidden_size, p->output_size);
     plan->projection = bp__rnn_panels_of(&plan->work, 1, p->output_size, p->hidden_size);
     const bp__rnn_panels *output = p->tensor[BP_RNN_WEIGHT_HR].dtype ? &plan->projection : &plan->hidden;
-    plan->columns = output->blocks * output->width;
-    plan->cells = plan->hidden.blocks * plan->hidden.width;
+    plan->columns = spread(plan, output->blocks * output->width);
+    plan->cells = spread(plan, plan->hidden.blocks * plan->hidden.width);
+    plan->gate_row = spread(plan, plan->work.rows);
+    plan->copies =
+        !plan->work.is_one_item || p->tensor[BP_RNN_INPUT].stride[2] > 1 || p->tensor[BP_RNN_INPUT].stride[2] < 0;
     plan->parts = (p->batch + BP__RNN_ROWS - 1) / BP__RNN_ROWS;
     bp_status status = prepare_input(plan);
     status = status == BP_OK ? prepare_states(plan) : status;

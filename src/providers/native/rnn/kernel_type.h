@@ -32,7 +32,7 @@ INLINE void NAME(tile)(int rows, int vectors, int64_t inner, bool adds, const NA
         }
     }
     for (int64_t k = 0; k < inner; k++) {
-        VECTOR b[BP__RNN_VECTORS_GRU];
+        VECTOR b[BP__RNN_VECTORS_FEW];
         UNROLL
         for (int v = 0; v < vectors; v++) {
             b[v] = NAME(load)(panel + (k * vectors + v) * NAME(LANES));
@@ -55,13 +55,15 @@ INLINE void NAME(tile)(int rows, int vectors, int64_t inner, bool adds, const NA
 INLINE void NAME(tiles)(int64_t rows, int vectors, int64_t inner, bool adds, const NAME(number) * a, int64_t a_row,
                         const int64_t *item, const NAME(number) * panel, NAME(number) * sums) {
     int64_t done = 0;
+    /* A rest of 2 rows reads the panel for little work, so that 8 rows are twice 4 and not 6 and 2. */
 #define TILES(count)                                                                                                   \
-    for (; rows - done >= (count); done += (count)) {                                                                  \
+    for (; rows - done >= (count) && !((count) == 6 && rows - done == 8); done += (count)) {                           \
         NAME(tile)                                                                                                     \
         ((count), vectors, inner, adds, item ? a : a + done * a_row, a_row, item ? item + done : NULL, panel,          \
          sums + done * vectors * NAME(LANES));                                                                         \
     }
     TILES(TILE / vectors)
+    TILES(4)
     TILES(2)
     TILES(1)
 #undef TILES
@@ -76,6 +78,8 @@ static void NAME(product)(int64_t rows, int vectors, int64_t inner, int64_t bloc
         const NAME(number) *rest = panel + k * vectors * NAME(LANES);
         if (vectors == BP__RNN_VECTORS_GRU) {
             NAME(tiles)(rows, BP__RNN_VECTORS_GRU, terms, k > 0, a + k, a_row, item, rest, sums);
+        } else if (vectors == BP__RNN_VECTORS_FEW) {
+            NAME(tiles)(rows, BP__RNN_VECTORS_FEW, terms, k > 0, a + k, a_row, item, rest, sums);
         } else {
             NAME(tiles)(rows, BP__RNN_VECTORS, terms, k > 0, a + k, a_row, item, rest, sums);
         }
@@ -88,7 +92,7 @@ static void NAME(product)(int64_t rows, int vectors, int64_t inner, int64_t bloc
 /* The input's part of a gate, with the bias. */
 INLINE VECTOR NAME(given)(const bp__rnn_row *row, int gate, int64_t j) {
     const NAME(number) *x = row->x, *bias = row->bias;
-    return NAME(load_some)(x + gate * row->gate + j, row->units - j) + NAME(load)(bias + gate * row->width + j);
+    return NAME(load_some)(x + gate * row->input + j, row->units - j) + NAME(load)(bias + gate * row->width + j);
 }
 
 INLINE VECTOR NAME(recurrent)(const bp__rnn_row *row, int gate, int64_t j) {
@@ -107,15 +111,22 @@ INLINE void NAME(save)(const bp__rnn_row *row, int gate, int64_t j, VECTOR x) {
     }
 }
 
+INLINE void NAME(finish)(const bp__rnn_row *row, int64_t j, VECTOR hidden) {
+    NAME(store)((NAME(number) *)row->after + j, hidden);
+    if (row->output) {
+        NAME(store_some)((NAME(number) *)row->output + j, hidden, row->units - j);
+    }
+}
+
 static void NAME(forward_tanh)(const bp__rnn_row *row) {
     for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
-        NAME(store)((NAME(number) *)row->after + j, NAME(tanh)(NAME(gate)(row, 0, j)));
+        NAME(finish)(row, j, NAME(tanh)(NAME(gate)(row, 0, j)));
     }
 }
 
 static void NAME(forward_relu)(const bp__rnn_row *row) {
     for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
-        NAME(store)((NAME(number) *)row->after + j, GREATER(SPLAT(0), NAME(gate)(row, 0, j)));
+        NAME(finish)(row, j, GREATER(SPLAT(0), NAME(gate)(row, 0, j)));
     }
 }
 
@@ -126,7 +137,7 @@ static void NAME(forward_lstm)(const bp__rnn_row *row) {
                      g = NAME(tanh)(NAME(gate)(row, 2, j)), o = NAME(sigmoid)(NAME(gate)(row, 3, j));
         const VECTOR c = MADD(f, NAME(load)(cell + j), i * g);
         NAME(store)(cell + j, c);
-        NAME(store)((NAME(number) *)row->after + j, o * NAME(tanh)(c));
+        NAME(finish)(row, j, o * NAME(tanh)(c));
         NAME(save)(row, 0, j, i);
         NAME(save)(row, 1, j, f);
         NAME(save)(row, 2, j, g);
@@ -141,7 +152,7 @@ static void NAME(forward_gru)(const bp__rnn_row *row) {
         const VECTOR r = NAME(sigmoid)(NAME(gate)(row, 0, j)), z = NAME(sigmoid)(NAME(gate)(row, 1, j));
         const VECTOR part = NAME(recurrent)(row, 2, j) + NAME(load)(bias + 3 * row->width + j);
         const VECTOR n = NAME(tanh)(MADD(r, part, NAME(given)(row, 2, j)));
-        NAME(store)((NAME(number) *)row->after + j, MADD(z, NAME(load)(before + j) - n, n));
+        NAME(finish)(row, j, MADD(z, NAME(load)(before + j) - n, n));
         NAME(save)(row, 0, j, r);
         NAME(save)(row, 1, j, z);
         NAME(save)(row, 2, j, n);

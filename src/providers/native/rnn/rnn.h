@@ -1,8 +1,9 @@
 /* rnn.h - declares the parts of recurrent layers: kernels and plans.
  *
- * The input's part of the gates is one matrix product for all steps. In each step, threads take blocks of hidden units:
- * a block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes
- * of one vector each, and its states follow without another pass over memory. An element of a sum is one chain of
+ * The input's part of the gates is computed first, for all steps. In each step, threads take blocks of hidden units: a
+ * block's weights are a panel, [columns][gates][units], so that the products of all gates of a unit are in the lanes of
+ * one vector each, and its states follow without another pass over memory. The input's part has the same panels, and
+ * the gates of a block are together in memory. An element of a sum is one chain of
  * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
  * not copied to panels: the sums are products of matrices then, which are the same chains.
  *
@@ -15,7 +16,8 @@
 /* One item of a step, forwards: some units of it. Distances are in numbers. */
 typedef struct bp__rnn_row {
     int64_t units;
-    int64_t gate;       /* from gate to gate in x and saved */
+    int64_t gate;       /* from gate to gate in saved */
+    int64_t input;      /* from gate to gate in x */
     int64_t width;      /* from gate to gate in bias */
     int64_t sum;        /* from gate to gate in sums */
     const void *x;      /* the input's part of the gates */
@@ -23,6 +25,7 @@ typedef struct bp__rnn_row {
     const void *bias;   /* of each gate; of GRU a fourth one, which is added to the sums of n */
     const void *before; /* hidden state */
     void *after;        /* hidden state after the step, before a projection */
+    void *output;       /* the same, for the caller; NULL: not wanted */
     void *cell;         /* LSTM: read and written */
     void *saved;        /* LSTM i, f, g, o, c'; GRU r, z, n and the hidden state's part of n; NULL: not wanted */
 } bp__rnn_row;
@@ -44,7 +47,7 @@ typedef struct bp__rnn_slope {
 typedef struct bp__rnn_kernels {
     int lanes;
     size_t number; /* bytes */
-    /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (BP__RNN_VECTORS or one of both); row i
+    /* sums[i] = sum over k of a[row i][k] * panel[k], rows of `vectors` vectors (3, 4 or 6); row i
      * of A is item[i], or i without items (NULL). Sums of `block` terms are added up, as in products of matrices, so
      * that these have equal bits. */
     void (*product)(int64_t rows, int vectors, int64_t inner, int64_t block, const void *a, int64_t a_row,
@@ -55,10 +58,14 @@ typedef struct bp__rnn_kernels {
     void (*hidden)(int64_t units, int64_t gate, const void *saved, void *to);
     /* to[i] += from[i], of numbers in the provider's memory */
     void (*add)(int64_t count, void *to, const void *from);
+    /* Requests memory that will be written: `bytes` in each of `rows` rows that are `row` bytes apart. Without it, a
+     * store to memory that other threads have read waits for their caches. */
+    void (*claim)(int64_t rows, int64_t row, int64_t bytes, void *first);
 } bp__rnn_kernels;
 
 #define BP__RNN_VECTORS 4     /* of a panel's row, for 1 and 4 gates */
-#define BP__RNN_VECTORS_GRU 6 /* for 3 gates */
+#define BP__RNN_VECTORS_GRU 3 /* for 3 gates: tiles of more rows read a panel less often */
+#define BP__RNN_VECTORS_FEW 6 /* the same, for a few items: each sum is a chain, and few chains take longer */
 
 #define BP__RNN_DTYPES 2 /* f32, f64 */
 extern const bp__rnn_kernels bp__rnn_default[BP__RNN_DTYPES];

@@ -84,7 +84,7 @@ void bp__rnn_begin(bp__rnn_work *plan, const bp_host *host, const bp_problem *pr
     plan->block = block_of(plan);
     plan->order = bp__rnn_reserve(&plan->base.workspace, sizeof(int64_t), lengths, p->batch);
     plan->active = bp__rnn_reserve(&plan->base.workspace, sizeof(int64_t), lengths, p->steps + 1);
-    plan->sums_bytes = (size_t)(BP__RNN_ROWS * BP__RNN_VECTORS_GRU * kernels->lanes) * kernels->number;
+    plan->sums_bytes = (size_t)(BP__RNN_ROWS * BP__RNN_VECTORS_FEW * kernels->lanes) * kernels->number;
     plan->sums = bp__rnn_reserve(&plan->base.workspace, 1, threads, (int64_t)plan->sums_bytes);
 }
 
@@ -190,10 +190,13 @@ void bp__rnn_stage(const bp__rnn_work *plan, void (*compute)(void *context, int6
 
 /* ---- Panels ---- */
 
+enum { FEW_ITEMS = 4 }; /* fewer are few */
+
 bp__rnn_panels bp__rnn_panels_of(const bp__rnn_work *plan, int64_t gates, int64_t units, int64_t inner) {
     bp__rnn_panels p = {.gates = gates, .units = units, .inner = inner};
     size_t end = 0;
-    p.vectors = gates == 3 ? BP__RNN_VECTORS_GRU : BP__RNN_VECTORS;
+    const bool few = bp__rnn_problem_of(plan)->batch < FEW_ITEMS;
+    p.vectors = gates != 3 ? BP__RNN_VECTORS : few ? BP__RNN_VECTORS_FEW : BP__RNN_VECTORS_GRU;
     p.width = p.vectors / gates * plan->kernels->lanes;
     p.blocks = (units + p.width - 1) / p.width;
     bp__rnn_reserve(&end, plan->kernels->number, inner, gates * p.width);

@@ -1,0 +1,247 @@
+/* device.h - devices: what they are, memory on them, queues of work, and events.
+ *
+ * The host is a device like the others, and always ready. Other devices belong to a runtime, such as "opencl". Nothing
+ * of a runtime is loaded before a function of this file needs it, and a device is opened by the first call that uses
+ * it. A place is the number of a device: 0 is the host.
+ *
+ * Operations take tensors on a device as they take those of the host; all operands of a call must be on one device.
+ * Their DLTensor has DLPack's device type and index. On OpenCL, `data` is a cl_mem, which is no address: elements are
+ * found by byte_offset. An operation on a device returns when it is enqueued. Commands of one queue run in their
+ * order. A failure that happens later is reported by the next function that waits for that queue, with the name of the
+ * operation; outputs are then unspecified.
+ *
+ * All functions are thread-safe unless a comment says otherwise. A child of fork() cannot use the devices of a runtime
+ * that its parent had opened: every function returns BP_E_FORKED at once, releases free memory of this process only, and
+ * no driver is called. It may use a runtime that the parent had only listed.
+ */
+#ifndef BACKPLANE_DEVICE_H
+#define BACKPLANE_DEVICE_H
+
+#include "backplane/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
+
+/* The list of states: number, NAME, text. */
+/* clang-format off */
+#define BP_DEVICE_STATE_MAP(X)                                                        \
+    X(0, READY, "ready")                                                              \
+    X(1, NO_LIBRARY, "the runtime's library was not found")                           \
+    X(2, NO_DEVICE, "the runtime has no device")                                      \
+    X(3, BROKEN, "the runtime does not work on this machine")                         \
+    X(4, FORKED, "devices cannot be used in a child of fork")                         \
+    X(5, LOST, "the device failed and cannot be used any more")                       \
+    X(6, RECORDED, "a description of a device of another machine")                    \
+    X(7, DISABLED, "disabled by a setting")
+/* clang-format on */
+
+typedef enum bp_device_state {
+#define X(number, name, text) BP_DEVICE_##name = number,
+    BP_DEVICE_STATE_MAP(X)
+#undef X
+} bp_device_state;
+
+/* Returns "ready", "no-library", ...; "" for an invalid value. Static storage. */
+BP_API const char *bp_device_state_name(bp_device_state state);
+
+/* What a device can do: bits of bp_device_info.can. */
+#define BP_DEVICE_CAN_F64 1u           /* arithmetic in f64 */
+#define BP_DEVICE_CAN_F16 2u           /* arithmetic in f16 */
+#define BP_DEVICE_CAN_MAP 4u           /* memory can be mapped into the address space of the host */
+#define BP_DEVICE_CAN_TIME 8u          /* events have times */
+#define BP_DEVICE_CAN_SHARE_HOST 16u   /* device and host use the same physical memory */
+#define BP_DEVICE_CAN_OUT_OF_ORDER 32u /* queues may run commands in another order */
+#define BP_DEVICE_CAN_COMPILE 64u      /* the driver has a compiler */
+#define BP_DEVICE_CAN_ATOMICS_64 128u  /* atomic operations on 64-bit integers */
+#define BP_DEVICE_IS_CPU 256u          /* the device is a processor of the host */
+
+/* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
+typedef struct bp_device_info {
+    size_t struct_size; /* set by the caller: sizeof(bp_device_info) */
+    int32_t place; /* -1: a runtime without a device */
+    int32_t type;  /* DLPack's device type and index, as in DLTensor.device */
+    int32_t index; /* -1: a runtime without a device, with the reason */
+    bp_device_state state;
+    const char *id;      /* "host", "opencl:0"; stable within the process */
+    const char *runtime; /* "host", "opencl" */
+    const char *name, *vendor, *driver, *version, *platform;
+    const char *uuid;       /* "" if the driver tells none */
+    const char *extensions; /* of the driver, separated by spaces */
+    const char *reason;     /* why it is not ready; "" if it is */
+    uint32_t can;           /* BP_DEVICE_CAN_ mask */
+    uint32_t units;         /* compute units: cores, multiprocessors */
+    uint32_t clock_mhz;
+    uint32_t vector_bytes;    /* preferred width of vectors of f32 */
+    uint32_t group_items;     /* most work items of a group */
+    uint32_t subgroup;        /* work items that run in step (warp, wavefront) */
+    uint32_t alignment;       /* bytes, of the start of memory blocks */
+    uint32_t bandwidth_gb_s;  /* of the memory, 10^9 bytes per second */
+    uint64_t memory;          /* bytes */
+    uint64_t largest;         /* bytes, of one block of memory */
+    uint64_t local_memory;    /* bytes for one group */
+    uint64_t parameter_bytes; /* of a kernel's arguments */
+} bp_device_info;
+
+/* Fills *info with entry `index` (0, 1, ...) and returns 1. Returns 0 past the end, for NULL and for an unknown
+ * struct_size. Entry 0 is the host. A runtime without a usable device has one entry with `index` -1, whose state and
+ * reason tell why. The first call looks for devices in a child process, under a time limit, and may take as long. */
+BP_API int bp_device_at(int index, bp_device_info *info);
+
+/* Sets *place to the device with that id ("host", "opencl:0", "opencl" for its first one) or uuid. Errors:
+ * BP_E_NOT_FOUND (with the state of the runtime), BP_E_ARGUMENT. */
+BP_API bp_status bp_device_find(const char *id, int32_t *place);
+
+/* Fills *info for a place. Errors: BP_E_NOT_FOUND (no such place), BP_E_ARGUMENT. */
+BP_API bp_status bp_device_describe(int32_t place, bp_device_info *info);
+
+/* Returns the place of DLPack's device, without looking for it: 0 for host memory of any kind. */
+BP_API int32_t bp_device_place(DLDevice device);
+
+/* Writes a description of the device as JSON into `buffer` (`size` bytes, with the final zero), cut as by snprintf.
+ * *length (may be NULL) is the length of the whole text. It has no data of the user. Errors: BP_E_NOT_FOUND,
+ * BP_E_ARGUMENT, BP_E_NO_MEMORY. */
+BP_API bp_status bp_device_record(int32_t place, char *buffer, size_t size, size_t *length);
+
+/* Adds a device from such a description, and sets *place. Plans for it cannot be made, but explanations answer as if
+ * it were there (BP_DEVICE_RECORDED). Errors: BP_E_FORMAT (with the place in the text), BP_E_ARGUMENT, BP_E_NO_MEMORY,
+ * BP_E_BUSY (256 are loaded). */
+BP_API bp_status bp_device_load(const char *json, int32_t *place);
+
+/* ---- The runtime's own objects ----
+ *
+ * A device has one context of its runtime: on OpenCL a cl_context. All memory, queues and events of the device belong
+ * to it. */
+
+/* Makes the program's own context that of the device, which no call has used yet. The program keeps it alive until
+ * bp_reset(). Errors: BP_E_BUSY (the device has another context already), BP_E_DEVICE, BP_E_ARGUMENT (it does not
+ * contain the device). */
+BP_API bp_status bp_device_use_context(int32_t place, void *context);
+
+/* Opens the device and sets *context to its context, so that the program can create queues and memory in it. Errors:
+ * BP_E_DEVICE, BP_E_ARGUMENT. */
+BP_API bp_status bp_device_context(int32_t place, void **context);
+
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
+
+/* An ordered queue of work on a device. Reference-counted by its users: release it with bp_queue_release(). */
+typedef struct bp_queue bp_queue;
+/* A point in the work of a queue. */
+typedef struct bp_event bp_event;
+
+#define BP_QUEUE_TIMED 1u /* events of the queue have times; commands may be slower */
+
+/* Creates a queue that runs commands in order. Errors: BP_E_DEVICE (not ready, with the reason; the host has no
+ * queues), BP_E_ARGUMENT, BP_E_NO_MEMORY. */
+BP_API bp_status bp_queue_new(int32_t place, uint32_t flags, bp_queue **queue);
+
+/* Makes the program's own queue usable: on OpenCL a cl_command_queue of the device's context
+ * (bp_device_context). The program keeps it alive until
+ * the release, and sees our commands in its order. Wrapping it again returns the same object with a further reference.
+ * Work that the program itself enqueues is not tracked: wait for it before memory is freed that it uses. Errors:
+ * BP_E_DEVICE; BP_E_UNSUPPORTED (a queue that may change the order of commands); BP_E_ARGUMENT. */
+BP_API bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue);
+
+/* Makes it the calling thread's queue for calls on its device that name none. NULL with a place: the default one
+ * again, which each thread has for each device. The thread holds a reference. Errors: BP_E_ARGUMENT, BP_E_DEVICE. */
+BP_API bp_status bp_queue_use(int32_t place, bp_queue *queue);
+
+/* Sets *queue to the calling thread's queue for the device, with a reference. Errors: BP_E_DEVICE, BP_E_NO_MEMORY. */
+BP_API bp_status bp_queue_current(int32_t place, bp_queue **queue);
+
+/* Waits until the queue has run everything. Returns BP_OK, or the first failure since the last wait: the message names
+ * the operation, the library's error and how many later commands failed too. The queue can be used again afterwards,
+ * unless the device is lost. Errors: BP_E_DEVICE (a command failed, the device is lost), BP_E_CANCELLED
+ * (interrupt.h; nothing is cancelled on the device), BP_E_FORKED, BP_E_ARGUMENT. */
+BP_API bp_status bp_queue_wait(bp_queue *queue);
+
+/* Like bp_queue_wait() for all queues of a device, the default ones of all threads included. */
+BP_API bp_status bp_device_wait(int32_t place);
+
+/* Returns the first failure since the last wait that is known by now, without waiting; BP_OK if there is none. */
+BP_API bp_status bp_queue_error(bp_queue *queue);
+
+/* Returns the runtime's own queue: a cl_command_queue. NULL for NULL. */
+BP_API void *bp_queue_native(bp_queue *queue);
+BP_API int32_t bp_queue_place(const bp_queue *queue);
+
+/* Releases a reference. The queue's work goes on. NULL is allowed. */
+BP_API void bp_queue_release(bp_queue *queue);
+
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+/* Sets *event to the end of the work that the queue has so far. Errors: BP_E_DEVICE, BP_E_ARGUMENT, BP_E_NO_MEMORY. */
+BP_API bp_status bp_event_record(bp_queue *queue, bp_event **event);
+
+/* Wraps the runtime's own event (a cl_event, of which it keeps a reference). */
+BP_API bp_status bp_event_wrap(int32_t place, void *native, bp_event **event);
+
+/* Makes the commands that the queue gets from now on wait for the event. The calling thread does not wait, unless the
+ * event belongs to a device that the queue's runtime cannot wait for. Errors: BP_E_DEVICE, BP_E_ARGUMENT. */
+BP_API bp_status bp_event_wait(bp_queue *queue, bp_event *event);
+
+/* Waits for the event in the calling thread, at most `timeout_ns` (negative: as long as it takes). Errors:
+ * BP_E_TIMEOUT, BP_E_DEVICE (a command up to the event failed), BP_E_CANCELLED, BP_E_FORKED. */
+BP_API bp_status bp_event_sync(bp_event *event, int64_t timeout_ns);
+
+/* Sets *ns to the time between two events of timed queues of one device. Errors: BP_E_BUSY (one is not reached yet),
+ * BP_E_UNSUPPORTED (without times), BP_E_DEVICE, BP_E_ARGUMENT. */
+BP_API bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns);
+BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Allocates a tensor on a device, with undefined contents, from the pool of the device. `strides` as in
+ * bp_tensor_empty(). Free it with tensor->deleter(tensor), also while work that uses it is enqueued: the memory is
+ * reused only when that work has ended. Memory of the host comes from bp_tensor_empty(). If the memory or its limit is
+ * exhausted, the unused blocks of the pool are freed, and then those that enqueued work still uses, after this work.
+ * Errors: as bp_tensor_empty(), BP_E_DEVICE, BP_E_CANCELLED (interrupt.h, in such a wait). */
+BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
+                                    const int64_t *shape, const int64_t *strides);
+
+/* Copies src to dst: equal shapes and types, any strides, any devices. With a queue of one of the two devices, it
+ * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
+ * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy
+ * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read on
+ * the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as bp_tensor_copy(),
+ * BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED. A call that waits
+ * also returns the failure of an earlier command of the queue. */
+BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
+
+#define BP_MAP_READ 1u
+#define BP_MAP_WRITE 2u
+
+/* Maps the elements of a tensor on a device into the address space of the host, after the work of the queue (NULL: the
+ * calling thread's), and sets *view to a tensor in host memory with the same shape and strides. Until bp_unmap() no
+ * command may use this memory. Errors: BP_E_UNSUPPORTED (the device cannot, see BP_DEVICE_CAN_MAP), BP_E_DEVICE,
+ * BP_E_ARGUMENT. */
+BP_API bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_view *view);
+BP_API bp_status bp_unmap(const DLTensor *tensor, bp_queue *queue, bp_view *view);
+
+/* The pool of a device. It keeps freed blocks for reuse. */
+typedef struct bp_device_memory_info {
+    size_t struct_size;   /* set by the caller: sizeof(bp_device_memory_info) */
+    uint64_t used;        /* bytes of tensors and workspaces */
+    uint64_t cached;      /* bytes that are allocated, but unused */
+    uint64_t peak;        /* largest `used` */
+    uint64_t limit;       /* largest used + cached; 0: none */
+    uint64_t allocations; /* blocks that the driver allocated */
+    uint64_t reuses;      /* requests that the pool served without the driver */
+    uint64_t failures;    /* requests that failed for lack of memory */
+} bp_device_memory_info;
+
+BP_API bp_status bp_device_memory(int32_t place, bp_device_memory_info *info);
+
+/* Frees unused blocks, until at most `keep` bytes are cached. */
+BP_API bp_status bp_device_trim(int32_t place, uint64_t keep);
+
+/* Limits the memory of one device in bytes; 0: no limit; BP_DEVICE_LIMIT_DEFAULT: the setting device.memory_limit. */
+#define BP_DEVICE_LIMIT_DEFAULT UINT64_MAX
+BP_API bp_status bp_device_set_memory_limit(int32_t place, uint64_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,104 @@
+/* runtime.h - defines the interface between Backplane (the host) and a runtime, which drives one kind of device.
+ *
+ * A runtime owns a device's memory, queues and events. Providers do the mathematics on it: a provider names the
+ * runtimes that it works on in bp_provider.runtimes. A runtime is one constant bp_runtime. A module exports its
+ * runtimes as `bp_runtime_entries`, next to its providers. Rules:
+ *   - The host checks `abi` as for providers. Structs only grow at their end.
+ *   - Functions return a bp_status and set the message with host->fail(). They do not print, abort or exit.
+ *   - Every function may be called by several threads at once, except device_close, queue_close and release of one
+ *     object. The host calls no function in a child of fork, except `close` with `forked`.
+ *   - No function changes state of the calling thread that the program can see, such as a current device.
+ */
+#ifndef BACKPLANE_RUNTIME_H
+#define BACKPLANE_RUNTIME_H
+
+#include "backplane/provider.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BP_TRANSFER_MAX_NDIM 8
+
+typedef enum bp_transfer_kind { BP_TRANSFER_WRITE, BP_TRANSFER_READ, BP_TRANSFER_DEVICE } bp_transfer_kind;
+
+/* A copy of contiguous runs of bytes. There are shape[0] * ... * shape[ndim-1] runs of `run` bytes each; strides are in
+ * bytes. WRITE has host memory as source, READ as destination: the address is base + offset. */
+typedef struct bp_transfer {
+    bp_transfer_kind kind;
+    bp_operand dst, src;
+    uint64_t run;
+    int32_t ndim; /* 0: a single run */
+    int64_t shape[BP_TRANSFER_MAX_NDIM];
+    int64_t dst_stride[BP_TRANSFER_MAX_NDIM], src_stride[BP_TRANSFER_MAX_NDIM];
+} bp_transfer;
+
+typedef enum bp_event_state { BP_EVENT_PENDING, BP_EVENT_DONE, BP_EVENT_FAILED } bp_event_state;
+
+typedef struct bp_runtime {
+    uint32_t abi; /* BP_PROVIDER_ABI */
+    uint32_t struct_size;
+    const char *name;        /* "opencl"; lower-case letters, digits */
+    const char *version;     /* of this code */
+    const char *description; /* one line */
+    int32_t device_type;     /* DLPack's */
+
+    /* Loads the vendor's library. It is called first in a child process, then, if devices were found there, in this
+     * one. Errors: BP_E_NOT_FOUND (there is no library), BP_E_BROKEN. */
+    bp_status (*open)(const bp_host *host, void **state);
+    void (*close)(void *state, int forked);
+    int (*count)(void *state); /* of devices */
+    /* Fills the facts of a device; the host sets place, id, runtime and state. Strings are valid until close. */
+    bp_status (*describe)(void *state, int index, bp_device_info *info);
+
+    /* Opens a device. `context`: that of the program, or NULL for a new one. */
+    bp_status (*device_open)(void *state, int index, void *context, void **device);
+    void (*device_close)(void *device);
+    void *(*device_context)(void *device);
+
+    /* Memory. BP_E_NO_MEMORY if it is exhausted. */
+    bp_status (*allocate)(void *device, size_t size, void **base);
+    void (*release)(void *device, void *base);
+    bp_status (*size)(void *device, void *base, size_t *size); /* of a block, also of one that the program allocated */
+
+    /* Queues. `native`: the program's own queue, or NULL for a new one. */
+    bp_status (*queue_open)(void *device, uint32_t flags, void *native, void **queue);
+    void (*queue_close)(void *queue);
+    void *(*queue_native)(void *queue);
+
+    /* Commands: enqueue, hand them to the device, and set *event to a reference that the host releases.
+     * `wait`: waits for `count` events first; with 0 events, it is a mark at the end of the work so far. Events may be
+     * of another device of this runtime, or made by event_wrap(). BP_E_UNSUPPORTED: it cannot wait for these on the
+     * device; the host then waits in the calling thread. */
+    bp_status (*copy)(void *queue, const bp_transfer *transfer, void **event);
+    bp_status (*wait)(void *queue, int count, void *const *events, void **event);
+    /* Maps bytes of a block; both are NULL if the runtime cannot. The call waits for the queue's earlier commands. */
+    bp_status (*map)(void *queue, const bp_operand *start, size_t size, uint32_t flags, void **address);
+    bp_status (*unmap)(void *queue, const bp_operand *start, void *address, void **event);
+
+    /* Events. event_state sets *code to the vendor's error number if it failed. */
+    bp_event_state (*event_state)(void *event, int64_t *code);
+    bp_event_state (*event_sync)(void *event, int64_t timeout_ns, int64_t *code); /* PENDING: the time is over */
+    bp_status (*event_times)(void *event, int64_t *start_ns, int64_t *end_ns);
+    bp_status (*event_wrap)(void *device, void *native, void **event);
+    void (*event_release)(void *event);
+
+    /* Returns the name of an error number, such as "CL_OUT_OF_RESOURCES", in static storage; sets *lost if the device
+     * cannot be used after it. */
+    const char *(*error_name)(int64_t code, int *lost);
+    /* What the list of devices depends on, separated by spaces: names of environment variables, and absolute paths of
+     * files and folders. The list is kept between processes as long as all of them are the same, and the loader's cache
+     * and the module too. NULL: it depends on more, and is not kept. */
+    const char *depends;
+} bp_runtime;
+
+/* A module with runtimes exports a list that ends with NULL. */
+#define BP_RUNTIME_ENTRIES "bp_runtime_entries"
+#define BP_RUNTIMES_DEFINE                                                                                             \
+    BP__PROVIDER_LINKAGE BP_API const bp_runtime *const bp_runtime_entries[];                                          \
+    const bp_runtime *const bp_runtime_entries[]
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,195 @@
+/* command.c - keeps what a queue has enqueued until it has ended, and finds failures.
+ *
+ * Drivers report the failure of a command reliably in one place only: the event of this command. So the event of each
+ * command is kept until its state was read. A queue runs its commands in order, so they are examined from the first one
+ * on, until one has not ended.
+ */
+#include "device/private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FIRST_LOOK = 32, /* commands that are enqueued before they are examined for the first time */
+};
+#define SLICE_NS INT64_C(20000000) /* between two interrupt checks */
+
+static const bp_runtime *runtime_of(const bp__command *command) {
+    return command->device->runtime;
+}
+
+void bp__command_drop(bp__command *command) {
+    if (command && atomic_fetch_sub_explicit(&command->references, 1, memory_order_acq_rel) == 1) {
+        if (command->event && !bp__device_is(command->device, BP_DEVICE_FORKED)) {
+            runtime_of(command)->event_release(command->event);
+        }
+        bp__free(command->staging);
+        bp__free(command);
+    }
+}
+
+/* ---- Failures ---- */
+
+bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device) {
+    char more[64] = "";
+    if (failure->more > 0) {
+        snprintf(more, sizeof more, "; %llu later command%s failed too", (unsigned long long)failure->more,
+                 failure->more == 1 ? "" : "s");
+    }
+    return bp__fail(BP_E_DEVICE, "%s failed on device %s: %s (%lld)%s%s%s", failure->run, device->info.id,
+                    failure->error, (long long)failure->code, more,
+                    bp__device_is(device, BP_DEVICE_LOST) ? "; the device is lost" : "",
+                    "; results of it and of later operations are not valid");
+}
+
+/* Notes the failure of a command in its queue. */
+static void note_failure(bp_queue *queue, const bp__command *command) {
+    bp__failure *failure = &queue->failure;
+    int lost = 0;
+    /* A command without an error of its own was given up, because the device is lost. */
+    const bool given_up = command->code == 0 && bp__device_is(queue->device, BP_DEVICE_LOST);
+    const char *name = given_up ? atomic_load_explicit(&queue->device->reason, memory_order_relaxed)
+                                : runtime_of(command)->error_name(command->code, &lost);
+    name = name ? name : "unknown error";
+    if (lost) {
+        bp__device_lose(queue->device, name);
+    }
+    if (failure->is_set) {
+        failure->more++;
+        return;
+    }
+    *failure = (bp__failure){.is_set = true, .code = command->code};
+    bp__copy_text(failure->run, sizeof failure->run, command->run);
+    bp__copy_text(failure->error, sizeof failure->error, name);
+}
+
+/* ---- The list of a queue ---- */
+
+/* Takes the first command off, which has ended. */
+static void end_first(bp_queue *queue) {
+    bp__command *command = queue->first;
+    if (command->state == BP_EVENT_FAILED) {
+        note_failure(queue, command);
+    }
+    if (queue->failure.is_set) {
+        command->failure = queue->failure; /* events tell the failure of a command before them, too */
+    }
+    queue->first = command->next;
+    if (!queue->first) {
+        queue->last = NULL;
+    }
+    command->next = NULL;
+    queue->pending--;
+    queue->staged -= command->staged;
+    bp__free(command->staging);
+    command->staging = NULL;
+    bp__command_drop(command);
+}
+
+void bp__commands_look(bp_queue *queue) {
+    const bp_runtime *runtime = queue->device->runtime;
+    while (queue->first) {
+        bp__command *first = queue->first;
+        first->state = runtime->event_state(first->event, &first->code);
+        if (first->state == BP_EVENT_PENDING && bp__device_is(queue->device, BP_DEVICE_LOST)) {
+            first->state = BP_EVENT_FAILED; /* it may never end */
+            first->code = 0;
+        }
+        if (first->state == BP_EVENT_PENDING) {
+            break;
+        }
+        end_first(queue);
+    }
+    queue->look_at = 2 * queue->pending > FIRST_LOOK ? 2 * queue->pending : FIRST_LOOK;
+    atomic_store_explicit(&queue->oldest, queue->first ? queue->first->serial : UINT64_MAX, memory_order_release);
+}
+
+static void append(bp_queue *queue, bp__command *command) {
+    pthread_mutex_lock(&queue->mutex);
+    command->serial = atomic_fetch_add_explicit(&queue->device->serial, 1, memory_order_acq_rel) + 1;
+    if (queue->last) {
+        queue->last->next = command;
+    } else {
+        queue->first = command;
+        atomic_store_explicit(&queue->oldest, command->serial, memory_order_release);
+    }
+    queue->last = command;
+    queue->staged += command->staged;
+    if (++queue->pending >= queue->look_at) {
+        bp__commands_look(queue);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+}
+
+/* Without memory for a command, waits until it has ended, so that nothing is left of it. */
+static bp_status end_now(bp_queue *queue, void *event, void *staging) {
+    const bp_runtime *runtime = queue->device->runtime;
+    int64_t code = 0;
+    bp_event_state state = runtime->event_sync(event, -1, &code);
+    runtime->event_release(event);
+    bp__free(staging);
+    (void)state;
+    return bp__fail_memory(sizeof(bp__command), "a command of a queue");
+}
+
+bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
+                          bp__command **command) {
+    bp__command *made = bp__alloc_zero(1, sizeof *made);
+    if (command) {
+        *command = NULL;
+    }
+    if (!made) {
+        return end_now(queue, event, staging);
+    }
+    atomic_init(&made->references, command ? 2 : 1);
+    made->device = queue->device;
+    made->event = event;
+    made->staging = staging;
+    made->staged = staged;
+    bp__copy_text(made->run, sizeof made->run, run);
+    if (command) {
+        *command = made;
+    }
+    append(queue, made);
+    return BP_OK;
+}
+
+bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **command) {
+    void *event = NULL;
+    if (command) {
+        *command = NULL;
+    }
+    BP__TRY(queue->device->runtime->wait(queue->handle, 0, NULL, &event));
+    return bp__command_add(queue, event, run, NULL, 0, command);
+}
+
+/* ---- Waiting ---- */
+
+static bool is_over(const bp__command *command) {
+    return !bp__device_is(command->device, BP_DEVICE_READY);
+}
+
+bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what) {
+    const bp_runtime *runtime = runtime_of(command);
+    const int64_t until =
+        timeout_ns >= 0 ? bp__now_ns() + (timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2) : 0;
+    int64_t code;
+    int64_t left = timeout_ns;
+    for (;;) {
+        const int64_t most = what && bp__interrupt_is_set() ? SLICE_NS : -1;
+        const int64_t slice = timeout_ns < 0 ? most : most < 0 || left < most ? left : most;
+        if (runtime->event_sync(command->event, slice, &code) != BP_EVENT_PENDING || is_over(command)) {
+            return BP_OK;
+        }
+        if (what && bp__interrupted()) {
+            return bp__fail_cancelled(what);
+        }
+        if (timeout_ns >= 0) {
+            left = until - bp__now_ns();
+            if (left <= 0) {
+                return bp__fail(BP_E_TIMEOUT, "%s: the time of %lld ns is over", what ? what : "a wait",
+                                (long long)timeout_ns);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+/* private.h - declares what the files of this module share.
+ *
+ * Locks, in their order: bp__devices_mutex (the list, opening), the mutex of a device (its pool and its list of
+ * queues), the mutex of a queue (its commands and its failure). bp_queue.run is taken before all of them, and held
+ * while a run is enqueued. No lock is held while a thread waits for a device. After fork() the child uses none of the
+ * locks of devices that were open: their state is FORKED, which every function tests first. */
+#ifndef BP_DEVICE_PRIVATE_H
+#define BP_DEVICE_PRIVATE_H
+
+#include "device/internal.h"
+
+#include <pthread.h>
+
+typedef struct bp__device bp__device;
+typedef struct bp__command bp__command;
+
+/* ---- Facts (facts.c) ---- */
+
+/* The members of bp_device_info that a runtime tells: kind, name. */
+#define BP__DEVICE_FACT_MAP(X)                                                                                         \
+    X(TEXT, name)                                                                                                      \
+    X(TEXT, vendor)                                                                                                    \
+    X(TEXT, driver)                                                                                                    \
+    X(TEXT, version)                                                                                                   \
+    X(TEXT, platform)                                                                                                  \
+    X(TEXT, uuid)                                                                                                      \
+    X(TEXT, extensions)                                                                                                \
+    X(U32, can)                                                                                                        \
+    X(U32, units)                                                                                                      \
+    X(U32, clock_mhz)                                                                                                  \
+    X(U32, vector_bytes)                                                                                               \
+    X(U32, group_items)                                                                                                \
+    X(U32, subgroup)                                                                                                   \
+    X(U32, alignment)                                                                                                  \
+    X(U32, bandwidth_gb_s)                                                                                             \
+    X(U64, memory)                                                                                                     \
+    X(U64, largest)                                                                                                    \
+    X(U64, local_memory)                                                                                               \
+    X(U64, parameter_bytes)
+
+/* Names of the bits of `can`, in their order. */
+extern const char *const bp__device_can_names[];
+#define BP__DEVICE_CAN_COUNT 9
+
+/* Makes all texts "". */
+void bp__facts_empty(bp_device_info *info);
+/* Writes, for each fact that differs from `before` (may be NULL), a line "name value" with escaped line ends. */
+void bp__facts_write(bp__text *text, const bp_device_info *info, const bp_device_info *before);
+/* Reads the value of one fact; unknown names are ignored. Returns false if it is wrong or out of memory. Texts are
+ * interned. */
+bool bp__facts_read(bp_device_info *info, const char *name, const char *value);
+
+/* ---- The list (list.c) ---- */
+
+typedef struct bp__runtime {
+    const bp_runtime *runtime;
+    const char *module; /* path of its module; "": built in */
+    const char *reason; /* why it has no device */
+    bp_device_state state;
+    bool open; /* under bp__devices_mutex, as `handle` */
+    void *handle;
+} bp__runtime;
+
+/* Blocks of memory are in classes by size: eight for each power of two. */
+#define BP__POOL_CLASSES 512
+typedef struct bp__block bp__block;
+typedef struct bp__pool {
+    bp__block *first[BP__POOL_CLASSES], *last[BP__POOL_CLASSES]; /* unused blocks, the longest unused first */
+    uint64_t used, cached, peak, allocations, reuses, failures;
+    int64_t unused; /* number of blocks */
+} bp__pool;
+
+/* The first failure since a wait, and how many followed it. */
+#define BP__RUN_TEXT 80
+typedef struct bp__failure {
+    bool is_set;
+    char run[BP__RUN_TEXT];
+    char error[64];
+    int64_t code;
+    uint64_t more;
+} bp__failure;
+
+struct bp__device {
+    bp_device_info info; /* as listed; the state in force is below */
+    _Atomic int state;   /* a bp_device_state */
+    _Atomic(const char *) reason;
+    bp__runtime *owner; /* NULL: the host, or a recorded device */
+    const bp_runtime *runtime;
+    int number;               /* among the devices of the runtime */
+    _Atomic(void *) handle;   /* what the runtime's device_open() made; NULL: not opened yet */
+    bool given_context;       /* by the program */
+    _Atomic uint64_t limit;   /* bytes, or BP_DEVICE_LIMIT_DEFAULT */
+    _Atomic uint64_t serial;  /* number of the last command of all queues */
+    pthread_mutex_t wrapping; /* held while a queue of the program is wrapped; before `mutex` */
+    pthread_mutex_t mutex;
+    bp__pool pool;
+    bp_queue *queues;    /* open ones, also those that are held no more and still have work */
+    bp__failure failure; /* of queues that were closed */
+};
+
+extern pthread_mutex_t bp__devices_mutex;
+
+/* Returns the device of a place, NULL without an error if there is none. The host has one too. */
+bp__device *bp__device_at_place(int32_t place);
+/* As above. Without one, fails with BP_E_DEVICE. */
+bp_status bp__device_named_by_place(int32_t place, bp__device **device);
+/* Returns the id of a device for messages; "?" if there is none. */
+const char *bp__device_text(int32_t place);
+/* Calls `visit` for each device of a runtime in the list, if there is a list. */
+void bp__devices_visit(void (*visit)(bp__device *device));
+/* Adds a recorded device. Its texts are interned. */
+bp_status bp__list_add_recorded(const bp_device_info *facts, int32_t *place);
+void bp__list_reset(void);
+void bp__list_forked(void);
+
+/* Returns BP_OK if the device is ready; else BP_E_FORKED or BP_E_DEVICE with the reason. */
+bp_status bp__device_usable(const bp__device *device);
+static inline bool bp__device_is(const bp__device *device, bp_device_state state) {
+    return atomic_load_explicit(&device->state, memory_order_acquire) == (int)state;
+}
+
+/* The runtimes that are part of the library; ends with NULL. */
+const bp_runtime *const *bp__builtin_runtimes(void);
+
+/* ---- First contact (contact.c) ---- */
+
+/* Finds the devices of a runtime, in a child process or from an earlier result. Sets *devices to an array for bp__free
+ * with their facts, NULL if there are none; `row` then has state and reason. Errors: BP_E_NO_MEMORY. */
+bp_status bp__contact(bp__runtime *row, bp_device_info **devices, int *count);
+/* Forgets what is stored of the runtime, because it was wrong. */
+void bp__contact_forget(const bp__runtime *row);
+/* Reads a report, which may be hostile. Returns BP_OK also if it tells a failure. Errors: BP_E_NO_MEMORY. */
+bp_status bp__contact_read(bp__runtime *row, char *report, bp_device_info **devices, int *count);
+/* Writes the key of a stored result. Returns false if what the runtime depends on is unknown. */
+bool bp__contact_key(const bp__runtime *row, char *key, size_t size);
+
+/* ---- Opening (open.c) ---- */
+
+/* Opens a usable device, and sets *handle. `context`: of the program, or NULL. */
+bp_status bp__device_handle(bp__device *device, void **handle);
+/* Marks the device as lost. */
+void bp__device_lose(bp__device *device, const char *error);
+/* Checks a place for a function that needs an open device, and opens it. */
+bp_status bp__device_ready(int32_t place, bp__device **device);
+void bp__devices_close(void);
+
+/* ---- Commands (command.c): what a queue has enqueued ---- */
+
+struct bp__command {
+    atomic_int references;
+    bp__command *next;
+    bp__device *device;
+    void *event;
+    void *staging; /* freed when the command has ended */
+    size_t staged; /* its bytes */
+    uint64_t serial;
+    bp_event_state state; /* from here on under the mutex of the queue */
+    int64_t code;
+    bp__failure failure; /* of it, or of an earlier command since a wait */
+    char run[BP__RUN_TEXT];
+};
+
+struct bp_queue {
+    bp__device *device;
+    void *handle; /* what queue_open() made */
+    void *native; /* the program's queue; NULL: ours */
+    uint32_t flags;
+    uint64_t number;         /* among all queues of the process */
+    atomic_int users;        /* the program, threads, events */
+    bp_queue *next;          /* of the device */
+    pthread_mutex_t run;     /* recursive */
+    bool uncovered;          /* under `run`: a provider may have enqueued commands of which no event is known */
+    int depth;               /* under `run`: begun runs */
+    char text[BP__RUN_TEXT]; /* under `run`: the current one */
+    bp__block *taken;        /* under `run`: workspaces */
+    pthread_mutex_t mutex;
+    bp__command *first, *last; /* commands that are not known to have ended */
+    uint64_t pending, look_at; /* their number, and that at which they are examined next */
+    uint64_t staged;           /* bytes that their staging memory has */
+    bp__failure failure;
+    _Atomic uint64_t oldest; /* serial of the first one; UINT64_MAX: none */
+};
+
+/* Notes a command: takes the event also if it fails. `staging` (may be NULL) is freed with bp__free when it has ended.
+ * *command (may be NULL) gets a reference. */
+bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
+                          bp__command **command);
+void bp__command_drop(bp__command *command);
+/* Enqueues a mark at the end of the work so far. */
+bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **command);
+/* Waits until the command has ended or the device is lost; a negative time is no limit. Errors: BP_E_TIMEOUT,
+ * BP_E_CANCELLED. `what` is for their messages; NULL: the wait is not interrupted. */
+bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what);
+/* Examines the queue's commands; the caller holds its mutex. */
+void bp__commands_look(bp_queue *queue);
+/* Fails with the message of a failure. */
+bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device);
+
+/* ---- Queues (queue.c) ---- */
+
+bp_status bp__queue_open(bp__device *device, uint32_t flags, void *native, bp_queue **queue); /* with one user */
+void bp__queue_hold(bp_queue *queue);
+void bp__queue_drop(bp_queue *queue); /* one user less */
+/* Checks a queue of the program: not NULL, its device usable. */
+bp_status bp__queue_usable(const bp_queue *queue);
+/* Waits for all commands so far and takes the failure. */
+bp_status bp__queue_finish(bp_queue *queue);
+/* Waits for the commands that all queues of the device have. Failures stay with the queues. */
+bp_status bp__device_quiesce(bp__device *device);
+/* Closes queues that are held no more and whose work has ended. The caller holds the device's mutex. */
+void bp__queues_sweep(bp__device *device);
+/* Examines the commands of all queues, and returns the serial of the oldest one that has not ended, but for those of
+ * `except`. The caller holds the device's mutex. */
+uint64_t bp__queues_oldest(bp__device *device, const bp_queue *except, bool look);
+/* Takes the failure that is known by now. */
+bp_status bp__queue_take_failure(bp_queue *queue);
+/* Enqueues a copy and waits until it has ended. Returns also the failure of an earlier command. */
+bp_status bp__queue_transfer_now(bp_queue *queue, const bp_transfer *transfer, const char *run);
+/* Enqueues a copy. `staging` as for bp__command_add(). */
+bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const char *run, void *staging,
+                             size_t staged, bp__command **command);
+
+/* Returns whether bytes of the host may be copied for a write, so that it need not be awaited. */
+bool bp__queue_may_stage(bp_queue *queue, uint64_t size);
+
+/* ---- The queues of threads (thread.c) ---- */
+
+bp_status bp__thread_queue(bp__device *device, bp_queue **queue); /* borrowed from the thread */
+void bp__threads_forget(void);                                    /* all queues of all threads */
+void bp__threads_forked(void);
+extern pthread_mutex_t bp__threads_mutex;
+
+/* ---- Memory (pool.c) ---- */
+
+struct bp__block {
+    bp__block *next;
+    void *base;
+    uint64_t size;
+    uint64_t serial; /* it may be used again when the commands up to this one have ended */
+    uint64_t queue;  /* number of the queue that used it, of which nothing need be awaited; 0: any may have */
+    int class;
+};
+
+/* Takes a block for commands of the queue; NULL: of any queue. */
+bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size, bp__block **block);
+void bp__pool_give(bp__device *device, bp__block *block, const bp_queue *queue);
+void bp__pool_close(bp__device *device);
+
+/* ---- Tensors (tensor.c) ---- */
+
+/* Checks a tensor on a device or the host; *device is NULL for the host. [*low, *high) are the bytes that it spans
+ * relative to its first element. */
+bp_status bp__device_tensor_check(const DLTensor *tensor, const char *name, bp__device **device, int64_t *low,
+                                  int64_t *high);
+
+/* ---- Layouts (layout.c) ---- */
+
+typedef struct bp__copy_dim {
+    int64_t size, dst, src; /* strides in bytes; that of dst is not negative */
+} bp__copy_dim;
+
+typedef struct bp__copy_layout {
+    int64_t run;                  /* bytes that are contiguous in both */
+    int count;                    /* of dimensions, the outermost first */
+    int64_t dst_first, src_first; /* bytes from the first elements to where the copy begins */
+    bp__copy_dim dims[BP_MAX_NDIM];
+} bp__copy_layout;
+
+void bp__copy_layout_make(bp__copy_layout *layout, const DLTensor *dst, const DLTensor *src, size_t item);
+int64_t bp__copy_layout_runs(const bp__copy_layout *layout);
+
+/* Number of objects that the program holds. */
+extern _Atomic int64_t bp__device_objects;
+
+#endif

@@ -1,0 +1,147 @@
+/* tensor.c - allocates tensors on devices, and checks tensors that may be on one. */
+#include "device/private.h"
+
+#include "tensor/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- Allocation ---- */
+
+typedef struct owned_tensor {
+    DLManagedTensorVersioned managed;
+    bp__device *device;
+    bp__block *block; /* NULL: no elements */
+    int64_t dims[];   /* shape, then strides */
+} owned_tensor;
+
+/* In a child of fork the block belongs to the parent's driver; what is freed is memory of this process. */
+static void delete_tensor(DLManagedTensorVersioned *managed) {
+    if (!managed) {
+        return;
+    }
+    owned_tensor *owned = managed->manager_ctx;
+    if (!bp__device_is(owned->device, BP_DEVICE_FORKED)) {
+        if (owned->block) {
+            bp__pool_give(owned->device, owned->block, NULL);
+        }
+        atomic_fetch_sub_explicit(&bp__device_objects, 1, memory_order_relaxed);
+    }
+    bp__free(owned);
+}
+
+/* As for tensors of the host: no element before the first one, and none at the place of another one. */
+static bp_status measure(const bp_view *view, uint64_t *size) {
+    int64_t low, high;
+    for (int i = 0; i < view->tensor.ndim; i++) {
+        if (view->strides[i] < 0) {
+            return bp__fail(BP_E_ARGUMENT, "stride %d of a fresh tensor is negative; it must be 0 or more", i);
+        }
+    }
+    if (bp__tensor_self_overlaps(&view->tensor)) {
+        return bp__fail(BP_E_OVERLAP,
+                        "the strides of a fresh tensor give two indices the same place; each element must "
+                        "have its own memory");
+    }
+    BP__TRY(bp__tensor_extent(&view->tensor, "tensor", &low, &high));
+    *size = (uint64_t)high;
+    return BP_OK;
+}
+
+bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
+                             const int64_t *shape, const int64_t *strides) {
+    bp__device *device;
+    bp_view view;
+    uint64_t size = 0;
+    if (!tensor || place == 0) {
+        return bp_tensor_empty(tensor, dtype, ndim, shape, strides);
+    }
+    *tensor = NULL;
+    BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, strides));
+    BP__TRY(measure(&view, &size));
+    BP__TRY(bp__device_ready(place, &device));
+    const size_t dims = (size_t)ndim;
+    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * dims * sizeof *owned->dims);
+    if (!owned) {
+        return bp__fail_memory(sizeof *owned, "a tensor");
+    }
+    bp_status status = size > 0 ? bp__pool_take(device, NULL, size, &owned->block) : BP_OK;
+    if (status != BP_OK) {
+        bp__free(owned);
+        return status;
+    }
+    memcpy(owned->dims, view.shape, dims * sizeof *owned->dims);
+    memcpy(owned->dims + dims, view.strides, dims * sizeof *owned->dims);
+    owned->device = device;
+    owned->managed = (DLManagedTensorVersioned){
+        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+        .manager_ctx = owned,
+        .deleter = delete_tensor,
+        .dl_tensor = view.tensor,
+    };
+    DLTensor *made = &owned->managed.dl_tensor;
+    made->data = owned->block ? owned->block->base : NULL;
+    made->device = (DLDevice){(DLDeviceType)device->info.type, device->info.index};
+    made->shape = owned->dims;
+    made->strides = owned->dims + dims;
+    atomic_fetch_add_explicit(&bp__device_objects, 1, memory_order_relaxed);
+    *tensor = &owned->managed;
+    return BP_OK;
+}
+
+/* ---- Checks ---- */
+
+static bool is_on_host(const DLTensor *tensor) {
+    return bp_device_place(tensor->device) == 0;
+}
+
+/* Checks what does not depend on the kind of memory: the tensor as one of the host, without an address. */
+static bp_status check_shape(const DLTensor *tensor, const char *name) {
+    DLTensor shadow = *tensor;
+    shadow.device = (DLDevice){kDLCPU, 0};
+    shadow.data = NULL;
+    shadow.byte_offset = 0;
+    return bp__tensor_check(&shadow, name, true);
+}
+
+static bp_status check_place(const DLTensor *tensor, const char *name, bp_dtype dtype, int64_t low, int64_t high) {
+    const size_t item = bp_dtype_size(dtype);
+    const size_t alignment = dtype == BP_C64 || dtype == BP_C128 ? item / 2 : item;
+    if (!tensor->data && high > low) {
+        return bp__fail(BP_E_ARGUMENT, "tensor '%s' has elements but its data pointer is NULL", name);
+    }
+    if (tensor->byte_offset > (uint64_t)BP__MAX_SPAN) {
+        return bp__fail(BP_E_OVERFLOW, "tensor '%s' has byte_offset %" PRIu64 ", which is beyond any memory", name,
+                        tensor->byte_offset);
+    }
+    if (!bp__tensor_has_address(tensor) && (int64_t)tensor->byte_offset < -low) {
+        return bp__fail(BP_E_OVERFLOW, "tensor '%s' reaches %" PRId64 " bytes before the start of its memory", name,
+                        -low - (int64_t)tensor->byte_offset);
+    }
+    if (bp__tensor_position(tensor) % alignment != 0) {
+        return bp__fail(BP_E_LAYOUT, "tensor '%s' starts at a place that is not a multiple of %zu, as %s requires",
+                        name, alignment, bp_dtype_name(dtype));
+    }
+    return BP_OK;
+}
+
+bp_status bp__device_tensor_check(const DLTensor *tensor, const char *name, bp__device **device, int64_t *low,
+                                  int64_t *high) {
+    *device = NULL;
+    if (!tensor) {
+        return bp__fail(BP_E_ARGUMENT, "tensor '%s' is NULL", name);
+    }
+    if (is_on_host(tensor)) {
+        BP__TRY(bp__tensor_check(tensor, name, false));
+        return bp__tensor_extent(tensor, name, low, high);
+    }
+    BP__TRY(check_shape(tensor, name));
+    BP__TRY(bp__tensor_extent(tensor, name, low, high));
+    BP__TRY(check_place(tensor, name, bp_dtype_from_dlpack(tensor->dtype), *low, *high));
+    const int32_t place = bp_device_place(tensor->device);
+    if (place < 0) {
+        return bp__fail(BP_E_DEVICE, "tensor '%s' is on DLPack's device %d:%d, which does not exist", name,
+                        (int)tensor->device.device_type, (int)tensor->device.device_id);
+    }
+    return bp__device_ready(place, device);
+}

@@ -1,0 +1,249 @@
+/* elementwise.c - offers and plans functions of single elements, conversions and copies. */
+#include "elementwise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BP__CL_SOURCE(copies);
+BP__CL_SOURCE(functions);
+BP__CL_SOURCE(integers);
+BP__CL_SOURCE(convert);
+
+/* ---- Layouts ---- */
+
+bool bp__cl_element_dims(bp__cl_dims *dims, const bp_elementwise_problem *p, int operands) {
+    dims->ndim = p->ndim;
+    dims->operands = operands;
+    memcpy(dims->size, p->size, sizeof p->size);
+    for (int i = 0; i < operands; i++) {
+        memcpy(dims->stride[i], p->stride[i], sizeof p->stride[i]);
+    }
+    return bp__cl_dims_simplify(dims, operands - 1);
+}
+
+void bp__cl_element_layout(bp__cl_element_walk *layout, const bp__cl_dims *dims) {
+    memset(layout, 0, sizeof *layout);
+    layout->total = dims->total;
+    layout->ndim = dims->ndim;
+    memcpy(layout->size, dims->size, sizeof layout->size);
+    for (int i = 0; i < dims->operands; i++) {
+        memcpy(layout->stride[i], dims->stride[i], sizeof layout->stride[i]);
+    }
+}
+
+/* ---- Copies ---- */
+
+static bool is_plain_copy(const bp_problem *problem) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    return problem->op == BP_OP_UNARY && p->kind == BP_UNARY_COPY && p->type[0] == p->type[1];
+}
+
+/* Moves the dimension in which the input has its smallest stride before the last one. Returns whether the input is then
+ * read in squares. */
+static bool transpose(bp__cl_dims *dims) {
+    const int last = dims->ndim - 1;
+    int least = last;
+    for (int d = last - 1; d >= 0; d--) {
+        const int64_t stride = llabs(dims->stride[0][d]);
+        least = stride > 0 && stride < llabs(dims->stride[0][least]) ? d : least;
+    }
+    if (least == last || dims->size[least] < 8 || dims->size[last] < 8) {
+        return false;
+    }
+    int64_t *const lists[] = {dims->size, dims->stride[0], dims->stride[1]};
+    for (int i = 0; i < 3; i++) {
+        const int64_t rows = lists[i][least];
+        memmove(lists[i] + least, lists[i] + least + 1, (size_t)(last - 1 - least) * sizeof rows);
+        lists[i][last - 1] = rows;
+    }
+    return true;
+}
+
+bp_status bp__cl_copy_program(bp__cl_device *device, size_t element, bp__cl_program **program) {
+    static const char *const units[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4"};
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=unit -DY=unit -Dstorage_unit=%s", units[element]);
+    return bp__cl_program_get(device, bp__cl_source_copies, options.text, program);
+}
+
+bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *given, size_t element,
+                           const int operand[2]) {
+    bp__cl_dims dims = *given;
+    bp__cl_step step = {.kernel = "copy_all"};
+    bp__cl_element_walk layout;
+    bp_status status = bp__cl_copy_program(device, element, &step.program);
+    const bool squares = transpose(&dims);
+    bp__cl_element_layout(&layout, &dims);
+    if (squares) {
+        const bool cpu = bp__cl_is_cpu(&device->facts);
+        const int last = dims.ndim - 1;
+        step.kernel = "copy_transposed";
+        layout.run = cpu ? 32 : 4;
+        layout.total = dims.total / dims.size[last] / dims.size[last - 1];
+        const size_t side = cpu ? 1 : 8;
+        const int64_t squares_of[] = {bp__cl_divide_up(dims.size[last], layout.run),
+                                      bp__cl_divide_up(dims.size[last - 1], layout.run)};
+        step.dimensions = 3;
+        for (int i = 0; i < 2; i++) {
+            step.global[i] = (size_t)bp__cl_divide_up(squares_of[i], (int64_t)side) * side;
+            step.local[i] = side;
+        }
+        step.global[2] = (size_t)bp__cl_least(layout.total, 1024);
+        step.local[2] = 1;
+    } else {
+        bp__cl_spread(&step, &device->facts, layout.total, 0.3, &layout.run);
+    }
+    for (int i = 0; i < 2; i++) {
+        bp__cl_operand(&step, operand[i], element);
+    }
+    bp__cl_value(&step, &layout, sizeof layout);
+    return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
+/* ---- Functions and conversions ---- */
+
+static bool is_floating(uint32_t dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+static bool is_converted(uint32_t dtype) {
+    return is_floating(dtype) || dtype == BP_I8 || dtype == BP_U8 || dtype == BP_I32 || dtype == BP_I64 ||
+           dtype == BP_BOOL;
+}
+
+/* The kernels, by the number of the function; NULL: integers do not have it. */
+static const char *const unary_kernels[] = {
+#define X(number, name, text) [number] = text "_all",
+    BP_UNARY_MAP(X)
+#undef X
+};
+static const char *const binary_kernels[] = {
+#define X(number, name, text) [number] = text "_all",
+    BP_BINARY_MAP(X)
+#undef X
+};
+
+static bool has_function(const bp_problem *problem) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const bool unary = problem->op == BP_OP_UNARY;
+    const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64;
+    for (int i = 1; i < (unary ? 2 : 3); i++) {
+        if (p->type[i] != p->type[0]) {
+            return false;
+        }
+    }
+    if (whole && unary) {
+        return p->kind == BP_UNARY_NEGATIVE || p->kind == BP_UNARY_ABS || p->kind == BP_UNARY_RELU;
+    }
+    return (whole && p->kind != BP_BINARY_DIVIDE && p->kind < BP_BINARY_KINDS) ||
+           (is_floating(p->type[0]) && p->kind < (unary ? (uint32_t)BP_UNARY_KINDS : (uint32_t)BP_BINARY_KINDS));
+}
+
+static bool converts(const bp_problem *problem) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    return problem->op == BP_OP_UNARY && p->kind == BP_UNARY_COPY;
+}
+
+static bp_status function_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const uint32_t from = p->type[0], to = p->type[converts(problem) ? 1 : 0];
+    const char *source = converts(problem)   ? bp__cl_source_convert
+                         : is_floating(from) ? bp__cl_source_functions
+                                             : bp__cl_source_integers;
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s -DY=%s", bp__cl_type(from), bp__cl_type(to));
+    if (converts(problem)) {
+        bp__cl_options_add(&options, "%s",
+                           !is_floating(from) ? " -DFROM_INTEGER"
+                           : from == BP_F64   ? " -DFROM_F64"
+                                              : "");
+    } else if (!is_floating(from)) {
+        bp__cl_options_add(&options, " -DUNSIGNED=%s", from == BP_I32 ? "uint" : "ulong");
+    } else {
+        bp__cl_options_add(&options, "%s", from == BP_F64 ? " -DCOMPUTE_F64" : "");
+    }
+    return bp__cl_program_get(device, source, options.text, program);
+}
+
+static bp_status add_function(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
+                              const bp__cl_dims *dims, const int *operand) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    bp__cl_element_walk layout;
+    bp__cl_step step = {.kernel = converts(problem)            ? "convert_all"
+                                  : problem->op == BP_OP_UNARY ? unary_kernels[p->kind]
+                                                               : binary_kernels[p->kind]};
+    const bp_status status = function_program(device, problem, &step.program);
+    bp__cl_element_layout(&layout, dims);
+    bp__cl_spread(&step, &device->facts, layout.total, 1, &layout.run);
+    for (int i = 0; i < dims->operands; i++) {
+        bp__cl_operand(&step, operand[i], bp__cl_bytes(p->type[i]));
+    }
+    bp__cl_value(&step, &layout, sizeof layout);
+    return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
+bp_status bp__cl_unary_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, uint32_t dtype,
+                            uint32_t kind, int operand) {
+    const bp_problem problem = {
+        .op = BP_OP_UNARY, .dtype = dtype, .of.elementwise = {.kind = kind, .type = {dtype, dtype}}};
+    return add_function(device, &problem, plan, dims, (const int[]){operand, operand});
+}
+
+/* ---- The family ---- */
+
+static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const bool takes = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
+    const int operands = problem->op == BP_OP_UNARY ? 2 : 3;
+    bp__cl_dims dims;
+    double bytes = 0;
+    (void)host;
+    if (!takes && !is_plain_copy(problem)) {
+        const bool known =
+            converts(problem) ? is_converted(p->type[0]) && is_converted(p->type[1]) : has_function(problem);
+        if (!known) {
+            bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
+            return;
+        }
+        for (int i = 0; i < operands; i++) {
+            if (p->type[i] == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
+                return;
+            }
+        }
+    }
+    if (!bp__cl_element_dims(&dims, p, operands)) {
+        bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");
+        return;
+    }
+    for (int i = 0; i < operands; i++) {
+        bytes += (double)dims.total * (double)bp__cl_bytes(p->type[i]);
+    }
+    const char *name = takes ? "indices" : is_plain_copy(problem) ? "copy" : "elements";
+    bp__cl_offer(facts, name, BP__CL_REPRODUCIBLE, bytes, 20 * (double)dims.total, takes ? 3 : 1,
+                 takes ? BP__CL_FLAG_BYTES : 0, offers, NULL, 0);
+}
+
+static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared) {
+    const bool takes = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
+    bp__cl_dims dims;
+    bp__cl_plan *steps;
+    (void)found;
+    bp__cl_element_dims(&dims, &problem->of.elementwise, problem->op == BP_OP_UNARY ? 2 : 3);
+    bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
+    if (status != BP_OK) {
+        return status;
+    }
+    if (dims.total > 0) {
+        status = takes ? bp__cl_take_steps(device, problem, steps, &dims)
+                 : is_plain_copy(problem)
+                     ? bp__cl_copy_step(device, steps, &dims, bp__cl_bytes(problem->dtype), (const int[]){0, 1})
+                     : add_function(device, problem, steps, &dims, (const int[]){0, 1, 2});
+    }
+    status = bp__cl_plan_finish(status, steps, prepared);
+    return status == BP_OK && takes && dims.total > 0 ? bp__cl_report_flag(device, *prepared, prepared) : status;
+}
+
+const bp__cl_family bp__cl_elementwise = {accept, plan};

@@ -1,0 +1,61 @@
+/* functions.cl - has the kernels of functions of one and of two floating elements. */
+#include "common.cl"
+#include "math.cl"
+#include "elementwise.cl"
+
+#define WIDEN(x) JOIN(widen, X)(x)
+#define NARROW(x) JOIN(narrow, X)(x)
+
+static inline REAL relu_of(REAL x) {
+    return x < 0 ? (REAL)0 : x;
+}
+
+static inline REAL added(REAL a, REAL b) {
+    return a + b;
+}
+
+static inline REAL subtracted(REAL a, REAL b) {
+    return a - b;
+}
+
+static inline REAL multiplied(REAL a, REAL b) {
+    return a * b;
+}
+
+static inline REAL greater(REAL a, REAL b) {
+    return a != a ? a : a > b ? a : b;
+}
+
+static inline REAL less(REAL a, REAL b) {
+    return a != a ? a : a < b ? a : b;
+}
+
+#define STORED_UNARY(name, function)                                                                                   \
+    static inline Y_STORAGE name##_stored(X_STORAGE x) {                                                                      \
+        return NARROW(function(WIDEN(x)));                                                                             \
+    }                                                                                                                  \
+    UNARY(name##_all, name##_stored)
+#define STORED_BINARY(name, function)                                                                                  \
+    static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                         \
+        return NARROW(function(WIDEN(a), WIDEN(b)));                                                                   \
+    }                                                                                                                  \
+    BINARY(name##_all, name##_stored)
+
+STORED_UNARY(negative, negated)
+STORED_UNARY(abs, magnitude)
+STORED_UNARY(exp, exp_of)
+STORED_UNARY(log, log_of)
+STORED_UNARY(sqrt, root)
+STORED_UNARY(tanh, tanh_of)
+STORED_UNARY(sigmoid, sigmoid_of)
+STORED_UNARY(relu, relu_of)
+STORED_UNARY(gelu, gelu_of)
+STORED_UNARY(gelu_tanh, gelu_tanh_of)
+STORED_UNARY(silu, silu_of)
+STORED_UNARY(hardswish, hardswish_of)
+STORED_BINARY(add, added)
+STORED_BINARY(subtract, subtracted)
+STORED_BINARY(multiply, multiplied)
+STORED_BINARY(divide, divided)
+STORED_BINARY(maximum, greater)
+STORED_BINARY(minimum, less)

@@ -1,0 +1,254 @@
+/* layer_norm.cl - normalizes rows with their own mean and variance.
+ *
+ * X is the type of the elements, P that of weight, bias and statistics. The results of the walk are the rows. Means and
+ * variances are computed in f64, or from sums that are pairs of f32, in two passes: the mean of the differences to the first element, and the mean square of
+ * what then remains. */
+#include "common.cl"
+#include "walk.cl"
+
+#define STORAGE JOIN(storage, X)
+#define WIDEN(x) JOIN(widen, X)(x)
+#define NARROW(x) JOIN(narrow, X)(x)
+#define P_STORAGE JOIN(storage, P)
+#define WIDEN_P(x) JOIN(widen, P)(x)
+#define NARROW_P(x) JOIN(narrow, P)(x)
+#define REAL JOIN(number, X)
+#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+
+typedef struct normalization {
+    long eps_bits; /* of eps as a double */
+    float eps;
+    int subtract_mean, present, reserved; /* present: bit i: operand i is there */
+    long parameter[4][DIMS];    /* strides of weight, bias, mean and inverse_std */
+} normalization;
+
+enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
+
+#define DIFFERENCE_STEP(l, i, at) block[l] = plus_number(block[l], (precise)WIDEN(x[at]) - center[l]);
+#define SQUARE_STEP(l, i, at)                                                                                          \
+    {                                                                                                                  \
+        const precise distance = ((precise)WIDEN(x[at]) - center[l]) - mean[l];                                        \
+        block[l] = plus_number(block[l], distance * distance);                                                                          \
+    }
+
+#define ADD_ALL(name, STEP)                                                                                            \
+    static inline void name(__global const STORAGE *x, const walk *w, const tile *t, long number,                      \
+                            const precise center[LANES], const precise mean[LANES], wide sum[LANES]) {               \
+        for (int l = 0; l < LANES; l++) {                                                                              \
+            sum[l] = WIDE_0;                                                                                           \
+        }                                                                                                              \
+        EACH_STRIP(w, t, number, s) {                                                                                  \
+            for (long from = 0; from < s.count; from += BLOCK) {                                                       \
+                const long to = min(from + BLOCK, s.count);                                                            \
+                wide block[LANES];                                                                                     \
+                for (int l = 0; l < LANES; l++) {                                                                      \
+                    block[l] = WIDE_0;                                                                                 \
+                }                                                                                                      \
+                EACH_ELEMENT(s, from, to, STEP)                                                                        \
+                for (int l = 0; l < LANES; l++) {                                                                      \
+                    sum[l] = plus_wide(sum[l], block[l]);                                                              \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (!w->columns) {                                                                                             \
+            for (int l = 1; l < LANES; l++) {                                                                          \
+                sum[0] = plus_wide(sum[0], sum[l]);                                                                    \
+            }                                                                                                          \
+            for (int l = 1; l < LANES; l++) {                                                                          \
+                sum[l] = sum[0];                                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+ADD_ALL(add_differences, DIFFERENCE_STEP)
+ADD_ALL(add_squares, SQUARE_STEP)
+
+static inline precise eps_of(const normalization *f) {
+#ifdef HAS_F64
+    return as_double(f->eps_bits);
+#else
+    return f->eps;
+#endif
+}
+
+static inline precise inverse_std_of(precise variance, const normalization *f) {
+    return 1 / sqrt(variance + eps_of(f));
+}
+
+/* The first element of each row, or 0. */
+static inline void read_centers(__global const STORAGE *x, const walk *w, const tile *t, int subtract_mean,
+                                precise center[LANES]) {
+    for (int l = 0; l < LANES; l++) {
+        const long lane = w->columns ? min(l, t->lanes - 1) : 0;
+        center[l] = subtract_mean ? (precise)WIDEN(x[t->at[0] + lane * t->lane[0]]) : (precise)0;
+    }
+}
+
+/* Offset of a parameter that belongs to row `row` and, with `element`, to an element of it. */
+static inline long parameter_at(const walk *w, const normalization *f, int which, long row, long element) {
+    long offset = 0;
+    for (int d = w->ndim - 1; d >= w->kept_ndim; d--) {
+        offset += element % w->size[d] * f->parameter[which][d];
+        element /= w->size[d];
+    }
+    for (int d = w->kept_ndim - 1; d >= 0; d--) {
+        offset += row % w->size[d] * f->parameter[which][d];
+        row /= w->size[d];
+    }
+    return offset;
+}
+
+static inline void write_statistics(const walk *w, const normalization *f, long row, __global P_STORAGE *means,
+                                    __global P_STORAGE *inverse_stds, precise mean, precise inverse_std) {
+    if (f->present >> 4 & 1) {
+        means[parameter_at(w, f, MEAN, row, 0)] = NARROW_P((JOIN(number, P))mean);
+    }
+    if (f->present >> 5 & 1) {
+        inverse_stds[parameter_at(w, f, INVERSE_STD, row, 0)] = NARROW_P((JOIN(number, P))inverse_std);
+    }
+}
+
+/* Writes the elements of a part. The mean is a sum, so that its rounding does not change deviations. Step and lane of
+ * weight and bias in a strip are those of the last dimension. */
+static inline void write_elements(__global const STORAGE *x, __global STORAGE *y, __global const P_STORAGE *weights,
+                                  __global const P_STORAGE *biases, const walk *w, const normalization *f,
+                                  const tile *t, long number, const precise center[LANES], const precise mean[LANES],
+                                  const precise inverse_std[LANES]) {
+    REAL high[LANES], low[LANES], scale[LANES];
+    for (int l = 0; l < LANES; l++) {
+        high[l] = (REAL)(center[l] + mean[l]);
+        low[l] = (REAL)((center[l] - (precise)high[l]) + mean[l]);
+        scale[l] = (REAL)inverse_std[l];
+    }
+    const int last = w->columns ? w->kept_ndim - 1 : w->ndim - 1;
+    const bool inner = w->ndim > w->kept_ndim;
+    const long weight_lane = w->columns || inner ? f->parameter[WEIGHT][last] : 0;
+    const long bias_lane = w->columns || inner ? f->parameter[BIAS][last] : 0;
+    const long weight_next = inner ? f->parameter[WEIGHT][w->ndim - 1] : 0;
+    const long bias_next = inner ? f->parameter[BIAS][w->ndim - 1] : 0;
+    EACH_STRIP(w, t, number, s) {
+        const long weight = parameter_at(w, f, WEIGHT, t->result, s.index);
+        const long bias = parameter_at(w, f, BIAS, t->result, s.index);
+        const long step = w->columns ? s.index_next : s.index_lane;
+        const long w_lane = weight_lane * (w->columns ? 1 : step), b_lane = bias_lane * (w->columns ? 1 : step);
+        const long w_next = weight_next * s.index_next, b_next = bias_next * s.index_next;
+        for (long i = 0; i < s.count; i++) {
+            for (int l = 0; l < s.lanes; l++) {
+                const REAL value = WIDEN(x[s.at[0] + i * s.next[0] + l * s.lane[0]]);
+                const REAL gain = f->present >> 1 & 1 ? (REAL)WIDEN_P(weights[weight + i * w_next + l * w_lane]) : 1;
+                const REAL shift = f->present >> 2 & 1 ? (REAL)WIDEN_P(biases[bias + i * b_next + l * b_lane]) : 0;
+                const REAL result = ((value - high[l]) - low[l]) * scale[l] * gain + shift;
+                y[s.at[1] + i * s.next[1] + l * s.lane[1]] = NARROW(result);
+            }
+        }
+    }
+}
+
+/* Whole rows. */
+__kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global const P_STORAGE *weights,
+                             ulong weights_first, __global const P_STORAGE *biases, ulong biases_first,
+                             __global STORAGE *y, ulong y_first, __global P_STORAGE *means, ulong means_first,
+                             __global P_STORAGE *inverse_stds, ulong inverse_stds_first, const walk w,
+                             const normalization f) {
+    x += (long)x_first;
+    EACH_TILE(w, false, t) {
+        precise center[LANES], mean[LANES], inverse_std[LANES];
+        wide sum[LANES];
+        read_centers(x, &w, &t, f.subtract_mean, center);
+        for (int l = 0; l < LANES; l++) {
+            mean[l] = 0;
+        }
+        if (f.subtract_mean) {
+            add_differences(x, &w, &t, 0, center, mean, sum);
+            for (int l = 0; l < LANES; l++) {
+                mean[l] = value_of(sum[l]) / (precise)w.reduced;
+            }
+        }
+        add_squares(x, &w, &t, 0, center, mean, sum);
+        for (int l = 0; l < LANES; l++) {
+            inverse_std[l] = inverse_std_of(value_of(sum[l]) / (precise)w.reduced, &f);
+        }
+        for (int l = 0; l < t.lanes; l++) {
+            write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,
+                             center[l] + mean[l], inverse_std[l]);
+        }
+        write_elements(x, y + (long)y_first, weights + (long)weights_first, biases + (long)biases_first, &w, &f, &t, 0,
+                       center, mean, inverse_std);
+    }
+}
+
+/* ---- Rows of several parts: the workspace has a sum of differences, and then of squares, for each part and row ---- */
+
+static inline void read_averages(__global const wide *sums, const walk *w, const tile *t, precise average[LANES]) {
+    for (int l = 0; l < LANES; l++) {
+        wide sum = WIDE_0;
+        for (long part = 0; part < w->parts; part++) {
+            sum = plus_wide(sum, sums[part * w->results + t->result + (w->columns ? min(l, t->lanes - 1) : 0)]);
+        }
+        average[l] = value_of(sum) / (precise)w->reduced;
+    }
+}
+
+static inline void write_sums(__global wide *sums, const walk *w, const tile *t, long number, const wide sum[LANES]) {
+    for (int l = 0; l < t->lanes; l++) {
+        sums[number * w->results + t->result + l] = sum[l];
+    }
+}
+
+__kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global wide *sums, ulong sums_first,
+                                   const walk w) {
+    x += (long)x_first;
+    EACH_TILE(w, true, t) {
+        precise center[LANES];
+        wide sum[LANES];
+        read_centers(x, &w, &t, 1, center);
+        add_differences(x, &w, &t, part_of(&w), center, center, sum);
+        write_sums(sums + (long)sums_first, &w, &t, part_of(&w), sum);
+    }
+}
+
+static inline void read_means(__global const STORAGE *x, __global const wide *sums, const walk *w, const tile *t,
+                              int subtract_mean, precise center[LANES], precise mean[LANES]) {
+    read_centers(x, w, t, subtract_mean, center);
+    for (int l = 0; l < LANES; l++) {
+        mean[l] = 0;
+    }
+    if (subtract_mean) {
+        read_averages(sums, w, t, mean);
+    }
+}
+
+__kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __global const wide *sums, ulong sums_first,
+                               __global wide *squares, ulong squares_first, const walk w, const int subtract_mean) {
+    x += (long)x_first;
+    EACH_TILE(w, true, t) {
+        precise center[LANES], mean[LANES];
+        wide sum[LANES];
+        read_means(x, sums + (long)sums_first, &w, &t, subtract_mean, center, mean);
+        add_squares(x, &w, &t, part_of(&w), center, mean, sum);
+        write_sums(squares + (long)squares_first, &w, &t, part_of(&w), sum);
+    }
+}
+
+__kernel void normalize_parts(__global const STORAGE *x, ulong x_first, __global const P_STORAGE *weights,
+                              ulong weights_first, __global const P_STORAGE *biases, ulong biases_first,
+                              __global STORAGE *y, ulong y_first, __global P_STORAGE *means, ulong means_first,
+                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, __global const wide *sums,
+                              ulong sums_first, __global const wide *squares, ulong squares_first, const walk w,
+                              const normalization f) {
+    const long number = part_of(&w);
+    x += (long)x_first;
+    EACH_TILE(w, true, t) {
+        precise center[LANES], mean[LANES], inverse_std[LANES];
+        read_means(x, sums + (long)sums_first, &w, &t, f.subtract_mean, center, mean);
+        read_averages(squares + (long)squares_first, &w, &t, inverse_std);
+        for (int l = 0; l < LANES; l++) {
+            inverse_std[l] = inverse_std_of(inverse_std[l], &f);
+        }
+        for (int l = 0; l < t.lanes && number == 0; l++) {
+            write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,
+                             center[l] + mean[l], inverse_std[l]);
+        }
+        write_elements(x, y + (long)y_first, weights + (long)weights_first, biases + (long)biases_first, &w, &f, &t, number,
+                       center, mean, inverse_std);
+    }
+}

@@ -1,0 +1,182 @@
+/* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions.
+ *
+ * X is the type of the elements, Y that of the results, SUM that of sums and products (wide, or ulong for integers),
+ * VALUE that of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
+ * and a second kernel joins them in their order. */
+#include "common.cl"
+#include "walk.cl"
+
+#define X_STORAGE JOIN(storage, X)
+#define Y_STORAGE JOIN(storage, Y)
+#define WIDEN(x) JOIN(widen, X)(x)
+#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+
+
+/* ---- Sums and products ---- */
+#ifdef SUM
+#ifdef INTEGER
+#define ZERO 0
+#define PLUS(sum, x) ((sum) + (SUM)(x))
+#define PLUS_SUM(a, b) ((a) + (b))
+#define RESULT(sum, n) ((Y_STORAGE)(sum))
+#else
+#define ZERO WIDE_0
+#define PLUS(sum, x) plus_number(sum, (precise)(x))
+#define PLUS_SUM(a, b) plus_wide(a, b)
+#define RESULT(sum, n) JOIN(narrow, Y)((NUMBER)value_of(sum))
+#define MEAN(sum, n) JOIN(narrow, Y)((NUMBER)(value_of(sum) / (precise)(n)))
+#endif
+#define TIMES(a, b) ((a) * (b))
+
+#define SUMS(name, JOINED, neutral, RESULT_OF)                                                                             \
+    static inline void name##_strip(__global const X_STORAGE *x, const strip *s, SUM sum[LANES]) {                     \
+        for (long from = 0; from < s->count; from += BLOCK) {                                                          \
+            const long to = min(from + BLOCK, s->count);                                                               \
+            SUM block[LANES];                                                                                          \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                block[l] = neutral;                                                                                    \
+            }                                                                                                          \
+            EACH_ELEMENT(*s, from, to, name##_STEP)                                                                    \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                sum[l] = JOINED(sum[l], block[l]);                                                                     \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
+                              __global SUM *partial, ulong partial_first, const walk w) {                              \
+        const long number = part_of(&w);                                                                               \
+        x += (long)x_first;                                                                                            \
+        EACH_TILE(w, true, t) {                                                                                        \
+            SUM sum[LANES];                                                                                            \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                sum[l] = neutral;                                                                                      \
+            }                                                                                                          \
+            EACH_STRIP(&w, &t, number, s) {                                                                            \
+                name##_strip(x, &s, sum);                                                                              \
+            }                                                                                                          \
+            if (!w.columns) {                                                                                          \
+                for (int l = 1; l < LANES; l++) {                                                                      \
+                    sum[0] = JOINED(sum[0], sum[l]);                                                                   \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (int l = 0; l < t.lanes; l++) {                                                                        \
+                if (w.parts > 1) {                                                                                     \
+                    partial[(long)partial_first + number * w.results + t.result + l] = sum[l];                         \
+                } else {                                                                                               \
+                    y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum[l], w.reduced);                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const SUM *partial, ulong partial_first,  \
+                              const walk w) {                                                                          \
+        EACH_TILE(w, false, t) {                                                                                       \
+            for (int l = 0; l < t.lanes; l++) {                                                                        \
+                SUM sum = partial[(long)partial_first + t.result + l];                                                 \
+                for (long part = 1; part < w.parts; part++) {                                                          \
+                    sum = JOINED(sum, partial[(long)partial_first + part * w.results + t.result + l]);                 \
+                }                                                                                                      \
+                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum, w.reduced);                                \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define sum_STEP(l, i, at) block[l] = PLUS(block[l], WIDEN(x[at]));
+#define mean_STEP sum_STEP
+#define prod_STEP(l, i, at) block[l] *= (SUM)WIDEN(x[at]);
+SUMS(sum, PLUS_SUM, ZERO, RESULT)
+#ifndef INTEGER
+SUMS(mean, PLUS_SUM, ZERO, MEAN)
+#endif
+#if defined(INTEGER) || defined(HAS_F64)
+SUMS(prod, TIMES, (SUM)1, RESULT)
+#endif
+#endif
+
+/* ---- Extremes ---- */
+#ifdef VALUE
+#ifdef INTEGER
+#define UNORDERED(x) false
+#else
+#define UNORDERED(x) ((x) != (x))
+#endif
+/* Whether x is more extreme than y: NaN is more extreme than all numbers. */
+#define ABOVE(x, y) (!((x) <= (y)) && !UNORDERED(y))
+#define BELOW(x, y) (!((x) >= (y)) && !UNORDERED(y))
+#define NOWHERE LONG_MAX
+
+/* A value is replaced by one that is more extreme, or that is as extreme and has a smaller index. */
+#define EXTREME_STEP(l, i, at)                                                                                         \
+    {                                                                                                                  \
+        const VALUE value = (VALUE)WIDEN(x[at]);                                                                       \
+        best[l] = EXCEEDS(value, best[l]) ? value : best[l];                                                           \
+    }
+#define POSITION_STEP(l, i, at)                                                                                        \
+    {                                                                                                                  \
+        const VALUE value = (VALUE)WIDEN(x[at]);                                                                       \
+        const long index = s.index + l * s.index_lane + (i) * s.index_next;                                            \
+        const bool better = EXCEEDS(value, best[l]) || index_of[l] == NOWHERE;                                         \
+        best[l] = better ? value : best[l];                                                                            \
+        index_of[l] = better ? index : index_of[l];                                                                    \
+    }
+#define TAKE_BETTER(value, index, other, other_index)                                                                  \
+    if (EXCEEDS(other, value) || (!EXCEEDS(value, other) && other_index < index)) {                                    \
+        value = other;                                                                                                 \
+        index = other_index;                                                                                           \
+    }
+
+#define EXTREME(name, STEP, RESULT_OF)                                                                                 \
+    __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
+                              __global VALUE *partial, ulong partial_first, __global long *indices,                    \
+                              ulong indices_first, const walk w) {                                                     \
+        const long number = part_of(&w);                                                                               \
+        x += (long)x_first;                                                                                            \
+        EACH_TILE(w, true, t) {                                                                                        \
+            VALUE best[LANES];                                                                                         \
+            long index_of[LANES];                                                                                      \
+            for (int l = 0; l < LANES; l++) {                                                                          \
+                best[l] = WORST;                                                                                       \
+                index_of[l] = NOWHERE;                                                                                 \
+            }                                                                                                          \
+            EACH_STRIP(&w, &t, number, s) {                                                                            \
+                EACH_ELEMENT(s, 0, s.count, STEP)                                                                      \
+            }                                                                                                          \
+            if (!w.columns) {                                                                                          \
+                for (int l = 1; l < LANES; l++) {                                                                      \
+                    TAKE_BETTER(best[0], index_of[0], best[l], index_of[l])                                            \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (int l = 0; l < t.lanes; l++) {                                                                        \
+                if (w.parts > 1) {                                                                                     \
+                    partial[(long)partial_first + number * w.results + t.result + l] = best[l];                        \
+                    indices[(long)indices_first + number * w.results + t.result + l] = index_of[l];                    \
+                } else {                                                                                               \
+                    y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(best[l], index_of[l]);                      \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const VALUE *partial,                     \
+                              ulong partial_first, __global const long *indices, ulong indices_first,                  \
+                              const walk w) {                                                                          \
+        EACH_TILE(w, false, t) {                                                                                       \
+            for (int l = 0; l < t.lanes; l++) {                                                                        \
+                const long first = t.result + l;                                                                       \
+                VALUE value = partial[(long)partial_first + first];                                                    \
+                long index = indices[(long)indices_first + first];                                                     \
+                for (long part = 1; part < w.parts; part++) {                                                          \
+                    const VALUE other = partial[(long)partial_first + part * w.results + first];                       \
+                    const long other_index = indices[(long)indices_first + part * w.results + first];                  \
+                    TAKE_BETTER(value, index, other, other_index)                                                      \
+                }                                                                                                      \
+                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(value, index);                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+#define VALUE_OF(value, index) JOIN(narrow, Y)((NUMBER)(value))
+#define INDEX_OF(value, index) (index)
+#if defined(POSITIONS)
+EXTREME(extreme, POSITION_STEP, INDEX_OF)
+#else
+EXTREME(extreme, EXTREME_STEP, VALUE_OF)
+#endif
+#endif

@@ -1,0 +1,147 @@
+/* layer_norm.c - offers and plans layer, RMS and group normalization. */
+#include "families.h"
+
+#include <string.h>
+
+BP__CL_SOURCE(layer_norm);
+
+enum { LANES = 16, DIMS = 12 }; /* lanes of a tile; most dimensions, because there are six operands */
+enum { X, WEIGHT, BIAS, Y, MEAN, INVERSE_STD };
+
+/* The struct of the same name in kernels/layer_norm.cl. */
+typedef struct normalization {
+    double eps;
+    float eps_f32;
+    int32_t subtract_mean, present, reserved;
+    int64_t parameter[4][DIMS];
+} normalization;
+
+static const bp__cl_walk_limits limits = {.lanes = LANES, .most_parts = 32, .least = 4096, .longest = INT64_MAX};
+
+static bool walk_of(bp__cl_walk *walk, const bp_problem *problem, const bp_device_info *facts) {
+    const bp_layer_norm_problem *p = &problem->of.layer_norm;
+    if (p->ndim > DIMS) {
+        return false;
+    }
+    memset(walk, 0, sizeof *walk);
+    walk->ndim = p->ndim;
+    walk->kept_ndim = p->row_ndim;
+    for (int d = 0; d < p->ndim; d++) {
+        walk->size[d] = p->size[d];
+        walk->stride[0][d] = p->stride[X][d];
+        walk->stride[1][d] = p->stride[Y][d];
+    }
+    return bp__cl_walk_divide(walk, 2, facts, &limits);
+}
+
+/* Bytes of the sums of all parts. */
+static size_t sums_of(const bp__cl_walk *walk) {
+    return walk->parts > 1 ? ((size_t)(walk->parts * walk->results) * sizeof(double) + 63) / 64 * 64 : 0;
+}
+
+static bool is_floating(uint32_t dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
+    bp__cl_walk walk;
+    (void)host;
+    if (!is_floating(problem->dtype) || !is_floating(problem->of.layer_norm.parameters)) {
+        bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
+        return;
+    }
+    if ((problem->dtype == BP_F64 || problem->of.layer_norm.parameters == BP_F64) &&
+        bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
+        return;
+    }
+    if (!walk_of(&walk, problem, facts)) {
+        bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 12 dimensions are left after neighbours were merged");
+        return;
+    }
+    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
+    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | bp__cl_accumulates(facts),
+                 elements * element * 4, elements * 10, walk.parts > 1 ? 3 : 1, 2 * sums_of(&walk), offers, NULL, 0);
+}
+
+/* ---- Plans ---- */
+
+typedef enum stage { DIFFERENCES, SQUARES, WRITE, STAGES } stage;
+
+static void add_tensors(bp__cl_step *step, const bp_problem *problem) {
+    const size_t element = bp__cl_bytes(problem->dtype), parameter = bp__cl_bytes(problem->of.layer_norm.parameters);
+    bp__cl_operand(step, X, element);
+    bp__cl_operand(step, WEIGHT, parameter);
+    bp__cl_operand(step, BIAS, parameter);
+    bp__cl_operand(step, Y, element);
+    bp__cl_operand(step, MEAN, parameter);
+    bp__cl_operand(step, INVERSE_STD, parameter);
+}
+
+static normalization normalization_of(const bp_problem *problem) {
+    static const int operands[] = {WEIGHT, BIAS, MEAN, INVERSE_STD};
+    const bp_layer_norm_problem *p = &problem->of.layer_norm;
+    normalization f = {
+        .eps = p->eps, .eps_f32 = (float)p->eps, .subtract_mean = p->subtract_mean, .present = p->present};
+    for (int i = 0; i < 4; i++) {
+        memcpy(f.parameter[i], p->stride[operands[i]], sizeof f.parameter[i]);
+    }
+    return f;
+}
+
+/* With several parts, the sums of squares begin after those of differences. */
+static bp_status add_stage(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk, stage which,
+                           bp__cl_program *program, bp__cl_plan *plan) {
+    static const char *const kernels[STAGES] = {"differences_of_parts", "squares_of_parts", "normalize_parts"};
+    const normalization f = normalization_of(problem);
+    bp__cl_step step = {.program = program, .kernel = walk->parts > 1 ? kernels[which] : "normalize_rows"};
+    bp__cl_walk_bytes packed;
+    bp__cl_walk_pack(walk, 2, DIMS, &packed);
+    if (which == WRITE) {
+        add_tensors(&step, problem);
+    } else {
+        bp__cl_operand(&step, X, bp__cl_bytes(problem->dtype));
+    }
+    if (walk->parts > 1) {
+        bp__cl_workspace(&step, 0, sizeof(double));
+        if (which != DIFFERENCES) {
+            bp__cl_workspace(&step, sums_of(walk), sizeof(double));
+        }
+    }
+    bp__cl_value(&step, packed.bytes, packed.size);
+    if (which == WRITE) {
+        bp__cl_value(&step, &f, sizeof f);
+    } else if (which == SQUARES) {
+        bp__cl_value(&step, &f.subtract_mean, sizeof f.subtract_mean);
+    }
+    bp__cl_walk_spread(&step, walk, &device->facts, false);
+    return bp__cl_plan_add(plan, &step);
+}
+
+static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared) {
+    bp__cl_walk walk;
+    bp__cl_plan *steps;
+    bp__cl_options options;
+    bp__cl_program *program;
+    (void)found;
+    walk_of(&walk, problem, &device->facts);
+    bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
+    if (status != BP_OK) {
+        return status;
+    }
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s -DP=%s -DDIMS=%d -DLANES=%d", bp__cl_type(problem->dtype),
+                       bp__cl_type(problem->of.layer_norm.parameters), DIMS,
+                       bp__cl_walk_lanes(&device->facts, &limits));
+    if (walk.results > 0) {
+        status = bp__cl_program_get(device, bp__cl_source_layer_norm, options.text, &program);
+        for (stage s = walk.parts > 1 ? DIFFERENCES : WRITE; s < STAGES && status == BP_OK; s++) {
+            if (s != DIFFERENCES || problem->of.layer_norm.subtract_mean) {
+                status = add_stage(device, problem, &walk, s, program, steps);
+            }
+        }
+    }
+    return bp__cl_plan_finish(status, steps, prepared);
+}
+
+const bp__cl_family bp__cl_layer_norm = {accept, plan};

@@ -1,0 +1,109 @@
+/* pool.c - offers and plans maxima and averages of windows. */
+#include "families.h"
+
+#include <string.h>
+
+BP__CL_SOURCE(pool);
+
+enum { X, Y, INDICES };
+
+/* The struct of the same name in kernels/pool.cl. */
+typedef struct pooling {
+    int64_t total, run;
+    int64_t channels;
+    int64_t in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
+    int64_t x_batch, x_channel, x[3];
+    int64_t y_batch, y_channel, y[3];
+    int64_t i_batch, i_channel, i[3];
+    int64_t divisor;
+    int32_t adaptive, has_indices, exclude_padding, reserved;
+} pooling;
+
+static double results_of(const bp_pool_problem *p) {
+    return (double)p->batch * (double)p->channels * (double)p->out[0] * (double)p->out[1] * (double)p->out[2];
+}
+
+/* Elements of a window. */
+static double window_of(const bp_pool_problem *p) {
+    double all = 1;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        all *= p->adaptive ? (double)p->in[d] / (double)bp__cl_most(p->out[d], 1) + 1 : (double)p->kernel[d];
+    }
+    return all;
+}
+
+static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
+    const bp_pool_problem *p = &problem->of.pool;
+    (void)host;
+    if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
+        bp__cl_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
+        return;
+    }
+    if (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
+        return;
+    }
+    bp__cl_offer(facts, "windows",
+                 BP__CL_REPRODUCIBLE |
+                     (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32),
+                 results_of(p) * (double)bp__cl_bytes(problem->dtype) * 4, results_of(p) * (20 + 4 * window_of(p)), 1,
+                 0, offers, NULL, 0);
+}
+
+static pooling pooling_of(const bp_pool_problem *p) {
+    pooling of = {.channels = p->channels,
+                  .x_batch = p->x_batch,
+                  .x_channel = p->x_channel,
+                  .y_batch = p->y_batch,
+                  .y_channel = p->y_channel,
+                  .i_batch = p->i_batch,
+                  .i_channel = p->i_channel,
+                  .divisor = p->divisor,
+                  .adaptive = p->adaptive,
+                  .has_indices = p->has_indices,
+                  .exclude_padding = p->exclude_padding};
+    of.total = p->batch * p->channels * p->out[0] * p->out[1] * p->out[2];
+    memcpy(of.in, p->in, sizeof of.in);
+    memcpy(of.out, p->out, sizeof of.out);
+    memcpy(of.taps, p->kernel, sizeof of.taps);
+    memcpy(of.stride, p->stride, sizeof of.stride);
+    memcpy(of.dilation, p->dilation, sizeof of.dilation);
+    memcpy(of.padding, p->padding, sizeof of.padding);
+    memcpy(of.x, p->x, sizeof of.x);
+    memcpy(of.y, p->y, sizeof of.y);
+    memcpy(of.i, p->i, sizeof of.i);
+    return of;
+}
+
+static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan) {
+    const bool max = problem->op == BP_OP_MAX_POOL;
+    pooling of = pooling_of(&problem->of.pool);
+    bp__cl_step step = {.kernel = max ? "max_pool" : "avg_pool"};
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s", bp__cl_type(problem->dtype));
+    const bp_status status = bp__cl_program_get(device, bp__cl_source_pool, options.text, &step.program);
+    bp__cl_spread(&step, &device->facts, of.total, 10 + window_of(&problem->of.pool), &of.run);
+    bp__cl_operand(&step, X, bp__cl_bytes(problem->dtype));
+    bp__cl_operand(&step, Y, bp__cl_bytes(problem->dtype));
+    if (max) {
+        bp__cl_operand(&step, INDICES, sizeof(int64_t));
+    }
+    bp__cl_value(&step, &of, sizeof of);
+    return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
+static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared) {
+    bp__cl_plan *steps;
+    (void)found;
+    bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
+    if (status != BP_OK) {
+        return status;
+    }
+    if (results_of(&problem->of.pool) > 0) {
+        status = add_step(device, problem, steps);
+    }
+    return bp__cl_plan_finish(status, steps, prepared);
+}
+
+const bp__cl_family bp__cl_pool = {accept, plan};

@@ -1,0 +1,222 @@
+/* program.c - builds programs once for a device, and keeps their binaries between processes.
+ *
+ * A binary is only a shortcut: if the driver refuses one, for instance because the file is of another machine or
+ * damaged, the program is built from its source again and the binary replaced. */
+#include "providers/opencl/build_log.h"
+#include "providers/opencl/program.h"
+#include "providers/opencl/runtime.h"
+
+#include <string.h>
+
+struct bp__cl_program {
+    bp__cl_program *next;
+    cl_program native;
+    const char *source; /* these two are parts of the same block */
+    const char *options;
+};
+
+#define KIND "opencl" /* of the kept binaries */
+
+cl_program bp__cl_program_native(const bp__cl_program *program) {
+    return program->native;
+}
+
+/* ---- The key of a binary: everything that it depends on, each text with its final zero ---- */
+
+enum { KEY_PARTS = 6 };
+
+static void key_parts(const bp__cl_device *device, const char *source, const char *options,
+                      const char *parts[KEY_PARTS]) {
+    parts[0] = device->platform_version;
+    parts[1] = device->facts.name;
+    parts[2] = device->facts.driver;
+    parts[3] = device->facts.version;
+    parts[4] = options;
+    parts[5] = source;
+}
+
+/* Returns the key in memory of the host, or NULL. */
+static char *make_key(const bp__cl_device *device, const char *source, const char *options, size_t *size) {
+    const char *parts[KEY_PARTS];
+    key_parts(device, source, options, parts);
+    *size = 0;
+    for (int i = 0; i < KEY_PARTS; i++) {
+        *size += strlen(parts[i]) + 1;
+    }
+    char *key = device->host->allocate(*size), *at = key;
+    for (int i = 0; key && i < KEY_PARTS; i++) {
+        size_t length = strlen(parts[i]) + 1;
+        memcpy(at, parts[i], length);
+        at += length;
+    }
+    return key;
+}
+
+/* ---- Binaries ---- */
+
+/* Returns a program that is ready to use, or NULL. */
+static cl_program from_binary(const bp__cl_device *device, const char *options, const void *key, size_t key_size) {
+    const bp__cl_api *cl = device->cl;
+    size_t size = 0;
+    cl_int loaded = 0, code = 0;
+    unsigned char *binary = device->host->recall_bytes(KIND, key, key_size, &size);
+    if (!binary) {
+        return NULL;
+    }
+    const unsigned char *bytes = binary;
+    cl_program program = cl->CreateProgramWithBinary(device->context, 1, &device->id, &size, &bytes, &loaded, &code);
+    if (program && (code != BP__CL_SUCCESS || loaded != BP__CL_SUCCESS ||
+                    cl->BuildProgram(program, 1, &device->id, options, NULL, NULL) != BP__CL_SUCCESS)) {
+        cl->ReleaseProgram(program);
+        program = NULL;
+    }
+    device->host->release(binary);
+    return program;
+}
+
+/* A program of a context with several devices has a binary for each of them, though only ours was built. */
+enum { DEVICES_MOST = 64 };
+
+/* Returns the place of our device among those of the program, or -1; sets *count and the sizes of all binaries. */
+static int find_binary(const bp__cl_device *device, cl_program program, cl_uint *count, size_t sizes[DEVICES_MOST]) {
+    const bp__cl_api *cl = device->cl;
+    cl_device_id ids[DEVICES_MOST];
+    if (cl->GetProgramInfo(program, BP__CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL) != 0 ||
+        *count > DEVICES_MOST ||
+        cl->GetProgramInfo(program, BP__CL_PROGRAM_DEVICES, *count * sizeof ids[0], ids, NULL) != 0 ||
+        cl->GetProgramInfo(program, BP__CL_PROGRAM_BINARY_SIZES, *count * sizeof sizes[0], sizes, NULL) != 0) {
+        return -1;
+    }
+    for (cl_uint i = 0; i < *count; i++) {
+        if (ids[i] == device->id && sizes[i] > 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static void keep_binary(const bp__cl_device *device, cl_program program, const void *key, size_t key_size) {
+    size_t sizes[DEVICES_MOST];
+    unsigned char *binaries[DEVICES_MOST] = {NULL}; /* the driver skips NULL */
+    cl_uint count = 0;
+    int ours = find_binary(device, program, &count, sizes);
+    unsigned char *binary = ours >= 0 ? device->host->allocate(sizes[ours]) : NULL;
+    if (!binary) {
+        return;
+    }
+    binaries[ours] = binary;
+    if (device->cl->GetProgramInfo(program, BP__CL_PROGRAM_BINARIES, count * sizeof binaries[0], binaries, NULL) == 0) {
+        device->host->remember_bytes(KIND, key, key_size, binary, sizes[ours]);
+    }
+    device->host->release(binary);
+}
+
+/* ---- Sources ---- */
+
+static bp_status fail_build(const bp__cl_device *device, cl_program program, cl_int code, const char *options) {
+    enum { LOG_MOST = 1 << 16, TEXT_MOST = 1024 };
+    char text[TEXT_MOST] = "";
+    size_t size = 0;
+    char *log = device->host->allocate(LOG_MOST + 1);
+    if (log && device->cl->GetProgramBuildInfo(program, device->id, BP__CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == 0 &&
+        size <= LOG_MOST &&
+        device->cl->GetProgramBuildInfo(program, device->id, BP__CL_PROGRAM_BUILD_LOG, size, log, NULL) == 0) {
+        log[size] = '\0';
+        bp__cl_shorten_log(log, text, sizeof text);
+    }
+    device->host->release(log);
+    return device->host->fail(BP_E_BROKEN, "opencl: '%s' cannot build a kernel (options '%s'): %s (%d)%s%s",
+                              device->facts.name, options, bp__cl_error_name(code, NULL), (int)code, *text ? ": " : "",
+                              text);
+}
+
+static bp_status from_source(const bp__cl_device *device, const char *source, const char *options,
+                             cl_program *program) {
+    const bp__cl_api *cl = device->cl;
+    cl_int code;
+    *program = cl->CreateProgramWithSource(device->context, 1, &source, NULL, &code);
+    if (!*program) {
+        return bp__cl_fail(device->host, code, "clCreateProgramWithSource");
+    }
+    code = cl->BuildProgram(*program, 1, &device->id, options, NULL, NULL);
+    if (code != BP__CL_SUCCESS) {
+        bp_status status = fail_build(device, *program, code, options);
+        cl->ReleaseProgram(*program);
+        return status;
+    }
+    return BP_OK;
+}
+
+static bp_status build(const bp__cl_device *device, const char *source, const char *options, cl_program *program) {
+    size_t key_size;
+    char *key = make_key(device, source, options, &key_size);
+    if (!key) {
+        return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a program");
+    }
+    bp_status status = BP_OK;
+    *program = from_binary(device, options, key, key_size);
+    if (!*program) {
+        status = from_source(device, source, options, program);
+        if (status == BP_OK) {
+            keep_binary(device, *program, key, key_size);
+        }
+    }
+    device->host->release(key);
+    return status;
+}
+
+/* ---- The programs of a device ---- */
+
+static bp__cl_program *find(bp__cl_device *device, const char *source, const char *options) {
+    pthread_mutex_lock(&device->mutex);
+    bp__cl_program *one = device->programs;
+    while (one && (strcmp(one->options, options) != 0 || strcmp(one->source, source) != 0)) {
+        one = one->next;
+    }
+    pthread_mutex_unlock(&device->mutex);
+    return one;
+}
+
+static bp_status add(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program) {
+    size_t source_size = strlen(source) + 1, options_size = strlen(options) + 1;
+    bp__cl_program *fresh = device->host->allocate(sizeof *fresh + source_size + options_size);
+    if (!fresh) {
+        return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a program");
+    }
+    char *texts = (char *)(fresh + 1);
+    memcpy(texts, source, source_size);
+    memcpy(texts + source_size, options, options_size);
+    *fresh = (bp__cl_program){.source = texts, .options = texts + source_size};
+    bp_status status = build(device, source, options, &fresh->native);
+    if (status != BP_OK) {
+        device->host->release(fresh);
+        return status;
+    }
+    pthread_mutex_lock(&device->mutex);
+    fresh->next = device->programs;
+    device->programs = fresh;
+    pthread_mutex_unlock(&device->mutex);
+    *program = fresh;
+    return BP_OK;
+}
+
+bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program) {
+    *program = find(device, source, options);
+    if (*program) {
+        return BP_OK;
+    }
+    pthread_mutex_lock(&device->building);
+    *program = find(device, source, options); /* another thread may have built it meanwhile */
+    bp_status status = *program ? BP_OK : add(device, source, options, program);
+    pthread_mutex_unlock(&device->building);
+    return status;
+}
+
+void bp__cl_programs_free(bp__cl_device *device) {
+    while (device->programs) {
+        bp__cl_program *next = device->programs->next;
+        device->cl->ReleaseProgram(device->programs->native);
+        device->host->release(device->programs);
+        device->programs = next;
+    }
+}

@@ -1,0 +1,78 @@
+/* random.c - offers and plans random numbers. The seed is in host memory: each run passes it to the kernel by value. */
+#include "families.h"
+
+#include <string.h>
+
+BP__CL_SOURCE(random);
+
+/* The struct of the same name in kernels/random.cl. */
+typedef struct layout {
+    int64_t total;
+    int32_t ndim, dense;
+    int64_t size[BP__CL_DIMS];
+    int64_t stride[BP__CL_DIMS];
+} layout;
+
+static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
+    const bp_random_problem *p = &problem->of.random;
+    const double bytes = (double)p->total * (double)bp__cl_bytes(problem->dtype);
+    (void)host;
+    if (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
+        return;
+    }
+    if (p->ndim > BP__CL_DIMS) {
+        bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");
+        return;
+    }
+    bp__cl_offer(facts, "philox", BP__CL_REPRODUCIBLE, bytes, 40 * (double)p->total, 1, 0, offers, NULL, 0);
+}
+
+static bp_status find_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+    static const char *const kinds[] = {"UNIFORM", "NORMAL", "BITS"};
+    static const char *const words[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong"};
+    static const int upper[] = {[BP_F16] = 11, [BP_BF16] = 8, [BP_F32] = 24, [BP_F64] = 53};
+    const bool bits = problem->of.random.kind == BP_RANDOM_BITS;
+    const size_t size = bp__cl_bytes(problem->dtype);
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DKIND_%s%s%s", kinds[problem->of.random.kind], size == 8 ? " -DWIDE" : "",
+                       size == 8 && !bits ? " -DCOMPUTE_F64" : "");
+    if (bits) { /* signed types are stored like unsigned ones */
+        bp__cl_options_add(&options, " -DY=bits -Dstorage_bits=%s", words[size]);
+    } else {
+        bp__cl_options_add(&options, " -DY=%s -DBITS_OF=%d", bp__cl_type(problem->dtype), upper[problem->dtype]);
+    }
+    return bp__cl_program_get(device, bp__cl_source_random, options.text, program);
+}
+
+static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan) {
+    const bp_random_problem *p = &problem->of.random;
+    const int64_t blocks = bp__cl_divide_up(p->total, bp__cl_bytes(problem->dtype) == 8 ? 2 : 4);
+    layout l = {.total = p->total, .ndim = p->ndim, .dense = p->ndim == 0 || (p->ndim == 1 && p->stride[0] == 1)};
+    bp__cl_step step = {.kernel = "random_all"};
+    int64_t run;
+    const bp_status status = find_program(device, problem, &step.program);
+    memcpy(l.size, p->size, sizeof l.size);
+    memcpy(l.stride, p->stride, sizeof l.stride);
+    bp__cl_spread(&step, &device->facts, blocks, 10, &run);
+    bp__cl_host_bytes(&step, 0, 2 * sizeof(uint64_t));
+    bp__cl_operand(&step, 1, bp__cl_bytes(problem->dtype));
+    bp__cl_value(&step, &l, sizeof l);
+    return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
+static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared) {
+    bp__cl_plan *steps;
+    bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
+    (void)found;
+    if (status != BP_OK) {
+        return status;
+    }
+    if (problem->of.random.total > 0) {
+        status = add_step(device, problem, steps);
+    }
+    return bp__cl_plan_finish(status, steps, prepared);
+}
+
+const bp__cl_family bp__cl_random = {accept, plan};

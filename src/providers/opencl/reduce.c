@@ -1,0 +1,207 @@
+/* reduce.c - offers and plans reductions, and softmax. */
+#include "families.h"
+
+#include <string.h>
+
+BP__CL_SOURCE(reduce);
+BP__CL_SOURCE(softmax);
+
+enum { LANES = 16 }; /* of a tile */
+
+static bool is_floating(uint32_t dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+/* ---- The division of the work ---- */
+
+/* A sum of a contiguous row has at most 200 + n / 8192 roundings: those of 128 elements of a lane, of its blocks, of
+ * the lanes, and of the parts. */
+static const bp__cl_walk_limits limits = {.lanes = LANES, .most_parts = 32, .least = 4096, .longest = 1 << 17};
+
+static bool walk_of(bp__cl_walk *walk, const bp_problem *problem, const bp_device_info *facts) {
+    const bp_reduce_problem *p = &problem->of.reduce;
+    if (p->ndim > BP__CL_DIMS) {
+        return false;
+    }
+    memset(walk, 0, sizeof *walk);
+    walk->ndim = p->ndim;
+    walk->kept_ndim = p->kept_ndim;
+    memcpy(walk->size, p->size, sizeof walk->size);
+    memcpy(walk->stride[0], p->x, sizeof walk->stride[0]);
+    memcpy(walk->stride[1], p->y, sizeof walk->stride[1]);
+    return bp__cl_walk_divide(walk, 2, facts, &limits);
+}
+
+/* Bytes of the values of all parts, which begin with those of sums or extremes; the indices of extremes, or the sums of
+ * softmax, come after them. All have up to 8 bytes. */
+static size_t values_of(const bp__cl_walk *walk) {
+    return walk->parts > 1 ? ((size_t)(walk->parts * walk->results) * 8 + 63) / 64 * 64 : 0;
+}
+
+static size_t workspace_of(const bp__cl_walk *walk) {
+    return 2 * values_of(walk);
+}
+
+/* ---- Reductions ---- */
+
+static bool is_sum(const bp_problem *problem) {
+    return problem->of.reduce.kind <= BP_REDUCE_MEAN;
+}
+
+static bool is_position(const bp_problem *problem) {
+    return problem->of.reduce.kind >= BP_REDUCE_ARGMAX;
+}
+
+static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+    const uint32_t x = problem->dtype, y = problem->of.reduce.output, kind = problem->of.reduce.kind;
+    const bool greatest = kind == BP_REDUCE_MAX || kind == BP_REDUCE_ARGMAX;
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s -DLANES=%d%s", bp__cl_type(x), bp__cl_type(y),
+                       bp__cl_type(y), bp__cl_walk_lanes(&device->facts, &limits), is_floating(x) ? "" : " -DINTEGER");
+    if (is_sum(problem)) {
+        bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "wide" : "ulong");
+    } else {
+        static const char *const worst[][2] = {
+            {"INFINITY", "-INFINITY"}, {"INT_MAX", "INT_MIN"}, {"LONG_MAX", "LONG_MIN"}};
+        bp__cl_options_add(&options, " -DVALUE=number_%s -DEXCEEDS=%s -DWORST=%s%s", bp__cl_type(x),
+                           greatest ? "ABOVE" : "BELOW",
+                           worst[is_floating(x) ? 0
+                                 : x == BP_I32  ? 1
+                                                : 2][greatest],
+                           is_position(problem) ? " -DPOSITIONS" : "");
+    }
+    return bp__cl_program_get(device, bp__cl_source_reduce, options.text, program);
+}
+
+static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk,
+                               bp__cl_plan *plan) {
+    static const char *const parts[] = {"sum_part", "prod_part", "mean_part"};
+    static const char *const joins[] = {"sum_join", "prod_join", "mean_join"};
+    const bool sum = is_sum(problem);
+    const uint32_t kind = problem->of.reduce.kind;
+    const size_t value = sum || problem->dtype == BP_F64 || problem->dtype == BP_I64 ? 8 : 4;
+    bp__cl_step part = {.kernel = sum ? parts[kind] : "extreme_part"};
+    bp__cl_step join = {.kernel = sum ? joins[kind] : "extreme_join"};
+    bp_status status = reduce_program(device, problem, &part.program);
+    join.program = part.program;
+    bp__cl_operand(&part, 0, bp__cl_bytes(problem->dtype));
+    bp__cl_step *const steps[] = {&part, &join};
+    bp__cl_walk_bytes packed;
+    bp__cl_walk_pack(walk, 2, BP__CL_DIMS, &packed);
+    for (int i = 0; i < 2; i++) {
+        bp__cl_operand(steps[i], 1, bp__cl_bytes(problem->of.reduce.output));
+        bp__cl_workspace(steps[i], 0, value);
+        if (!sum) {
+            bp__cl_workspace(steps[i], values_of(walk), sizeof(int64_t));
+        }
+        bp__cl_value(steps[i], packed.bytes, packed.size);
+        bp__cl_walk_spread(steps[i], walk, &device->facts, i == 1);
+    }
+    status = status == BP_OK ? bp__cl_plan_add(plan, &part) : status;
+    return status == BP_OK && walk->parts > 1 ? bp__cl_plan_add(plan, &join) : status;
+}
+
+/* ---- Softmax ---- */
+
+static bp_status softmax_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s -DLANES=%d%s", bp__cl_type(problem->dtype),
+                       bp__cl_walk_lanes(&device->facts, &limits), problem->dtype == BP_F64 ? " -DCOMPUTE_F64" : "");
+    return bp__cl_program_get(device, bp__cl_source_softmax, options.text, program);
+}
+
+static bp_status add_softmax(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk,
+                             bp__cl_plan *plan) {
+    const size_t element = bp__cl_bytes(problem->dtype), number = problem->dtype == BP_F64 ? 8 : 4;
+    const cl_int logarithm = problem->of.reduce.kind == BP_LOG_SOFTMAX;
+    enum { GREATEST, SUMS, WRITE, STEPS };
+    static const char *const kernels[STEPS] = {"greatest_of_parts", "sums_of_parts", "write_parts"};
+    bp__cl_program *program;
+    bp__cl_walk_bytes packed;
+    bp__cl_walk_pack(walk, 2, BP__CL_DIMS, &packed);
+    bp_status status = softmax_program(device, problem, &program);
+    for (int i = walk->parts > 1 ? GREATEST : WRITE; i < STEPS && status == BP_OK; i++) {
+        bp__cl_step step = {.program = program, .kernel = walk->parts > 1 ? kernels[i] : "softmax_rows"};
+        bp__cl_operand(&step, 0, element);
+        if (i == WRITE) {
+            bp__cl_operand(&step, 1, element);
+        }
+        if (walk->parts > 1) {
+            bp__cl_workspace(&step, 0, number);
+        }
+        if (walk->parts > 1 && i != GREATEST) {
+            bp__cl_workspace(&step, values_of(walk), sizeof(double));
+        }
+        bp__cl_value(&step, packed.bytes, packed.size);
+        if (i == WRITE) {
+            bp__cl_value(&step, &logarithm, sizeof logarithm);
+        }
+        bp__cl_walk_spread(&step, walk, &device->facts, false);
+        status = bp__cl_plan_add(plan, &step);
+    }
+    return status;
+}
+
+/* ---- The family ---- */
+
+static bool has_types(const bp_problem *problem) {
+    const bp_reduce_problem *p = &problem->of.reduce;
+    const uint32_t x = problem->dtype;
+    if (problem->op == BP_OP_SOFTMAX) {
+        return is_floating(x) && p->kind <= BP_LOG_SOFTMAX;
+    }
+    if (p->kind > BP_REDUCE_ARGMIN || !(is_floating(x) || x == BP_I32 || x == BP_I64)) {
+        return false;
+    }
+    if (is_position(problem)) {
+        return p->output == BP_I64;
+    }
+    return p->output == x || (x == BP_I32 && p->output == BP_I64 && p->kind <= BP_REDUCE_PROD);
+}
+
+static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
+    bp__cl_walk walk;
+    const bp_reduce_problem *p = &problem->of.reduce;
+    const bool softmax = problem->op == BP_OP_SOFTMAX;
+    const bool sums = is_floating(problem->dtype) && (softmax || is_sum(problem));
+    (void)host;
+    if (!has_types(problem)) {
+        bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
+        return;
+    }
+    if (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
+        return;
+    }
+    if (!softmax && sums && p->kind == BP_REDUCE_PROD && bp__cl_lacks_f64(facts, "products of f32", offers)) {
+        return; /* those of a few factors would overflow */
+    }
+    if (!walk_of(&walk, problem, facts)) {
+        bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");
+        return;
+    }
+    const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
+    bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | (sums ? bp__cl_accumulates(facts) : 0),
+                 elements * element * (softmax ? 4 : 1), elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1,
+                 workspace_of(&walk), offers, NULL, 0);
+}
+
+static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                      bp_prepared **prepared) {
+    bp__cl_walk walk;
+    bp__cl_plan *steps;
+    (void)found;
+    walk_of(&walk, problem, &device->facts);
+    bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
+    if (status != BP_OK) {
+        return status;
+    }
+    if (walk.results > 0) {
+        status = problem->op == BP_OP_REDUCE ? add_reduction(device, problem, &walk, steps)
+                                             : add_softmax(device, problem, &walk, steps);
+    }
+    return bp__cl_plan_finish(status, steps, prepared);
+}
+
+const bp__cl_family bp__cl_reduce = {accept, plan};

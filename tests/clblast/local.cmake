@@ -1,0 +1,10 @@
+# These tests reach internal functions of the clblast provider, and use the devices of the OpenCL runtime's tests.
+link_providers(clblast opencl)
+file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/clblast/test_*.c)
+foreach(source ${programs})
+    get_filename_component(program ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "test_clblast_" target ${program})
+    if(TARGET ${target})
+        target_sources(${target} PRIVATE opencl/support_opencl.c base/support_base.c)
+    endif()
+endforeach()

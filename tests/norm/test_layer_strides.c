@@ -1,0 +1,309 @@
+/* test_layer_strides.c - layer and RMS normalization of rows whose elements or rows are strided: results are those of
+ * compact tensors, and nothing is written between the elements. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows compact, elements of different rows side by side, elements two apart, reversed, and columns two apart. */
+typedef enum layout { COMPACT, COLUMNS, SPARSE, REVERSED, SPARSE_COLUMNS, LAYOUTS } layout;
+enum { INPUT, OUTPUT, GRADIENT, IMAGES };
+
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+static const char *const settings[] = {"", "cpu.capability=default", "cpu.capability=avx2", "num_threads=2"};
+
+/* A matrix in memory that is filled with 0xA5. */
+typedef struct matrix {
+    char *memory;
+    size_t bytes, size;
+    int64_t rows, columns, start, row, element;
+    bp_view view;
+} matrix;
+
+static void open_matrix(matrix *m, bp_dtype dtype, int64_t rows, int64_t columns, layout how) {
+    *m = (matrix){.size = bp_dtype_size(dtype), .rows = rows, .columns = columns, .row = columns, .element = 1};
+    if (how == COLUMNS || how == SPARSE_COLUMNS) {
+        m->row = how == COLUMNS ? 1 : 2;
+        m->element = m->row * rows + 3;
+    } else if (how == SPARSE) {
+        m->row = 2 * columns;
+        m->element = 2;
+    } else if (how == REVERSED) {
+        m->start = columns - 1;
+        m->element = -1;
+    }
+    const int64_t most = llabs(m->row) * rows + llabs(m->element) * columns;
+    m->bytes = (size_t)(most + 8) * m->size;
+    m->memory = malloc(m->bytes);
+    assert_non_null(m->memory);
+    memset(m->memory, 0xA5, m->bytes);
+    const int64_t shape[] = {rows, columns}, strides[] = {m->row, m->element};
+    assert_int_equal(bp_view_init(&m->view, m->memory + (size_t)m->start * m->size, dtype, 2, shape, strides), BP_OK);
+}
+
+static char *at(const matrix *m, int64_t i, int64_t j) {
+    return m->memory + (m->start + i * m->row + j * m->element) * (int64_t)m->size;
+}
+
+static void nothing_else_is_written(const matrix *m) {
+    char *own = calloc(m->bytes, 1);
+    assert_non_null(own);
+    for (int64_t i = 0; i < m->rows * m->columns; i++) {
+        memset(own + (at(m, i / m->columns, i % m->columns) - m->memory), 1, m->size);
+    }
+    for (size_t i = 0; i < m->bytes; i++) {
+        if (!own[i] && (unsigned char)m->memory[i] != 0xA5) {
+            fail_msg("byte %zu of %zu was written", i, m->bytes);
+        }
+    }
+    free(own);
+}
+
+static double draw(void) {
+    static uint64_t state = 88172645463325252u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (double)(int64_t)state / 4e18;
+}
+
+/* Gives both matrices the same random numbers. */
+static void fill(matrix *compact, matrix *strided, bp_dtype dtype) {
+    for (int64_t i = 0; i < compact->rows; i++) {
+        for (int64_t j = 0; j < compact->columns; j++) {
+            const double x = draw() + 1;
+            bp_view from, to;
+            double number = x;
+            assert_int_equal(bp_view_init(&from, &number, BP_F64, 0, NULL, NULL), BP_OK);
+            assert_int_equal(bp_view_init(&to, at(compact, i, j), dtype, 0, NULL, NULL), BP_OK);
+            assert_int_equal(bp_tensor_copy(&to.tensor, &from.tensor), BP_OK);
+            memcpy(at(strided, i, j), at(compact, i, j), compact->size);
+        }
+    }
+}
+
+static double number_at(const matrix *m, int64_t i, int64_t j, bp_dtype dtype) {
+    bp_view from, to;
+    double number = 0;
+    assert_int_equal(bp_view_init(&from, at(m, i, j), dtype, 0, NULL, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&to, &number, BP_F64, 0, NULL, NULL), BP_OK);
+    assert_int_equal(bp_tensor_copy(&to.tensor, &from.tensor), BP_OK);
+    return number;
+}
+
+/* What is compared: bits, or numbers up to `units` of rounding. */
+static void compare(const matrix *got, const matrix *want, bp_dtype dtype, double units, const char *what) {
+    const double unit = dtype == BP_F64 ? 0x1p-53 : dtype == BP_F32 ? 0x1p-24 : dtype == BP_F16 ? 0x1p-11 : 0x1p-8;
+    for (int64_t i = 0; i < got->rows; i++) {
+        for (int64_t j = 0; j < got->columns; j++) {
+            if (memcmp(at(got, i, j), at(want, i, j), got->size) != 0) {
+                const double x = number_at(got, i, j, dtype), y = number_at(want, i, j, dtype);
+                if (!(fabs(x - y) <= units * unit * (fabs(y) + 1))) {
+                    fail_msg("%s of %s %lldx%lld: element %lld, %lld is %a in place of %a", what, bp_dtype_name(dtype),
+                             (long long)got->rows, (long long)got->columns, (long long)i, (long long)j, x, y);
+                }
+            }
+        }
+    }
+}
+
+/* The same call on compact and on strided tensors. */
+typedef struct pair {
+    bp_dtype dtype;
+    matrix compact[IMAGES], strided[IMAGES];
+    char *weight, *bias;
+    bp_view weights[2];
+    double statistics[2][2][256]; /* mean and inverse deviation of both */
+    bp_view kept[2][2];
+} pair;
+
+static void open_pair(pair *p, bp_dtype dtype, int64_t rows, int64_t columns, const layout *how) {
+    const int64_t shape[] = {columns};
+    p->dtype = dtype;
+    for (int k = 0; k < IMAGES; k++) {
+        open_matrix(&p->compact[k], dtype, rows, columns, COMPACT);
+        open_matrix(&p->strided[k], dtype, rows, columns, how[k]);
+        fill(&p->compact[k], &p->strided[k], dtype);
+    }
+    p->weight = calloc((size_t)columns, 8);
+    p->bias = calloc((size_t)columns, 8);
+    assert_int_equal(bp_view_init(&p->weights[0], p->weight, dtype, 1, shape, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&p->weights[1], p->bias, dtype, 1, shape, NULL), BP_OK);
+    for (int64_t j = 0; j < columns; j++) {
+        memcpy(p->weight + (size_t)j * p->compact[0].size, at(&p->compact[1], 0, j), p->compact[0].size);
+        memcpy(p->bias + (size_t)j * p->compact[0].size, at(&p->compact[2], rows - 1, j), p->compact[0].size);
+    }
+    memset(p->statistics, 0, sizeof p->statistics);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(bp_view_init(&p->kept[k / 2][k % 2], p->statistics[k / 2][k % 2], dtype, 1, &rows, NULL),
+                         BP_OK);
+    }
+}
+
+static void close_pair(pair *p) {
+    for (int k = 0; k < IMAGES; k++) {
+        free(p->compact[k].memory);
+        free(p->strided[k].memory);
+    }
+    free(p->weight);
+    free(p->bias);
+}
+
+static void run(pair *p, bool strided, bp_layer_norm_call call, const char *setting) {
+    const matrix *m = strided ? p->strided : p->compact;
+    bp_options *options = NULL;
+    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    call.struct_size = sizeof call;
+    call.dims = 1;
+    call.eps = 1e-5;
+    call.input = &m[INPUT].view.tensor;
+    call.output = &m[OUTPUT].view.tensor;
+    call.weight = call.weight ? &p->weights[0].tensor : NULL;
+    call.input_gradient = call.pass == BP_LAYER_NORM_BACKWARD ? &m[GRADIENT].view.tensor : NULL;
+    call.inverse_std = &p->kept[strided][1].tensor;
+    call.mean = call.kind == BP_LAYER_NORM ? &p->kept[strided][0].tensor : NULL;
+    if (call.pass == BP_LAYER_NORM_BACKWARD) {
+        call.mean = call.inverse_std = NULL;
+    }
+    const bp_status status = bp_layer_norm_run(options, &call);
+    if (status != BP_OK) {
+        fail_msg("%s", bp_last_error());
+    }
+    bp_options_release(options);
+}
+
+/* Bits are equal, except of rows that are lanes of vectors, whose sums have another order. */
+static void try_one(bp_dtype dtype, int64_t rows, int64_t columns, const layout *how, const char *setting) {
+    static const DLTensor some;
+    const double units = 40 + (dtype == BP_F64 ? (double)columns : 0);
+    const bool lanes = how[INPUT] == COLUMNS && how[OUTPUT] == COLUMNS;
+    for (int kind = BP_LAYER_NORM; kind <= BP_RMS_NORM; kind++) {
+        pair p;
+        open_pair(&p, dtype, rows, columns, how);
+        bp_layer_norm_call call = {.kind = (bp_layer_norm_kind)kind, .weight = &some};
+        call.bias = kind == BP_LAYER_NORM ? &p.weights[1].tensor : NULL;
+        run(&p, false, call, setting);
+        run(&p, true, call, setting);
+        compare(&p.strided[OUTPUT], &p.compact[OUTPUT], dtype, lanes ? units : 0, "the output");
+        nothing_else_is_written(&p.strided[OUTPUT]);
+        for (int64_t i = 0; i < 2 * 256 && !lanes; i++) {
+            assert_memory_equal(&p.statistics[1][i / 256][i % 256], &p.statistics[0][i / 256][i % 256], 8);
+        }
+        call = (bp_layer_norm_call){.kind = (bp_layer_norm_kind)kind, .pass = BP_LAYER_NORM_BACKWARD, .weight = &some};
+        fill(&p.compact[OUTPUT], &p.strided[OUTPUT], dtype);
+        run(&p, false, call, setting);
+        run(&p, true, call, setting);
+        compare(&p.strided[GRADIENT], &p.compact[GRADIENT], dtype, columns > 8192 ? units : 0, "the gradient");
+        nothing_else_is_written(&p.strided[GRADIENT]);
+        close_pair(&p);
+    }
+}
+
+static void strided_rows_have_the_results_of_compact_ones(void **state) {
+    (void)state;
+    static const int64_t rows[] = {1, 2, 15, 31, 33, 64, 65, 130}, columns[] = {1, 2, 7, 17, 40};
+    const bool few = getenv("TESTED_SANITIZERS") && getenv("TESTED_SANITIZERS")[0];
+    int number = 0;
+    for (int r = 0; r < 8; r++) {
+        for (int c = 0; c < 5; c++) {
+            for (int l = 0; l < LAYOUTS * LAYOUTS; l++, number++) {
+                const layout how[IMAGES] = {(layout)(l / LAYOUTS), (layout)(l % LAYOUTS),
+                                            (layout)((l + r + c) % LAYOUTS)};
+                if (!few || number % 7 == 0) {
+                    try_one(dtypes[number % 4], rows[r], columns[c], how, settings[number / 4 % 4]);
+                }
+            }
+        }
+    }
+}
+
+/* Longer than a block, and than what is copied at once. */
+static void long_rows(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{3, 8193}, {35, 1025}, {3, 20001}, {70, 2050}};
+    for (int s = 0; s < 4; s++) {
+        for (int l = 0; l < LAYOUTS; l++) {
+            const layout how[IMAGES] = {(layout)l, (layout)(l == SPARSE ? COLUMNS : l), (layout)((l + 1) % LAYOUTS)};
+            try_one(dtypes[s % 2], sizes[s][0], sizes[s][1], how, settings[l % 4]);
+        }
+    }
+}
+
+static void threads_do_not_change_bits(void **state) {
+    (void)state;
+    static const layout layouts[][IMAGES] = {{COLUMNS, COLUMNS, COLUMNS}, {COLUMNS, COMPACT, SPARSE}};
+    for (int l = 0; l < 2; l++) {
+        pair p;
+        open_pair(&p, BP_F32, 200, 1500, layouts[l]);
+        run(&p, true, (bp_layer_norm_call){.kind = BP_LAYER_NORM}, "num_threads=1");
+        char *alone = malloc(p.strided[OUTPUT].bytes);
+        memcpy(alone, p.strided[OUTPUT].memory, p.strided[OUTPUT].bytes);
+        for (int threads = 2; threads < 8; threads += 2 + threads % 2) {
+            char setting[32];
+            snprintf(setting, sizeof setting, "num_threads=%d", threads);
+            run(&p, true, (bp_layer_norm_call){.kind = BP_LAYER_NORM}, setting);
+            assert_memory_equal(alone, p.strided[OUTPUT].memory, p.strided[OUTPUT].bytes);
+        }
+        free(alone);
+        close_pair(&p);
+    }
+}
+
+/* Several dimensions of rows and of elements that cannot be merged, and a mean that is large. */
+static void dimensions_and_means(void **state) {
+    (void)state;
+    enum { A = 30, B = 5, C = 30, D = 40, COUNT = A * B * C * D, SPACE = A * (B + 1) * C * D };
+    static double x[SPACE], y[SPACE], want[COUNT], plain[COUNT];
+    const int64_t shape[] = {A, B, C, D}, strides[] = {B + 1, 1, A * (B + 1) * D, A * (B + 1)};
+    bp_view in, out, compact_in, compact;
+    assert_int_equal(bp_view_init(&in, x, BP_F64, 4, shape, strides), BP_OK);
+    assert_int_equal(bp_view_init(&out, y, BP_F64, 4, shape, strides), BP_OK);
+    assert_int_equal(bp_view_init(&compact_in, plain, BP_F64, 4, shape, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&compact, want, BP_F64, 4, shape, NULL), BP_OK);
+    for (int i = 0; i < COUNT; i++) {
+        plain[i] = draw() + 1e6;
+    }
+    assert_int_equal(bp_tensor_copy(&in.tensor, &compact_in.tensor), BP_OK);
+    bp_layer_norm_call call = {.struct_size = sizeof call,
+                               .kind = BP_LAYER_NORM,
+                               .dims = 2,
+                               .input = &compact_in.tensor,
+                               .output = &compact.tensor};
+    assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
+    for (int which = 0; which < 3; which++) { /* both are strided, the output, the input */
+        static double got[COUNT];
+        bp_view read;
+        assert_int_equal(bp_view_init(&read, got, BP_F64, 4, shape, NULL), BP_OK);
+        call.input = which == 1 ? &compact_in.tensor : &in.tensor;
+        call.output = which == 2 ? &read.tensor : &out.tensor;
+        assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
+        if (which != 2) {
+            assert_int_equal(bp_tensor_copy(&read.tensor, &out.tensor), BP_OK);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            if (!(fabs(got[i] - want[i]) <= 1e-9)) {
+                fail_msg("%d: element %d is %g in place of %g", which, i, got[i], want[i]);
+            }
+        }
+        memset(y, 0, sizeof y);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strided_rows_have_the_results_of_compact_ones),
+        cmocka_unit_test(long_rows),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(dimensions_and_means),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

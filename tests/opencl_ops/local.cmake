@@ -1,0 +1,29 @@
+# The references of functions of single elements are those of the tests of the native provider.
+if(TARGET test_opencl_ops_elementwise)
+    target_sources(test_opencl_ops_elementwise PRIVATE elementwise/support_elements.c)
+endif()
+# So are the cases and references of attention, convolutions and transforms.
+if(TARGET test_opencl_ops_attention)
+    target_sources(test_opencl_ops_attention PRIVATE attention/support_cases.c attention/support_reference.c)
+endif()
+if(TARGET test_opencl_ops_conv)
+    target_sources(test_opencl_ops_conv PRIVATE conv/support_cases.c conv/support_bounds.c)
+endif()
+if(TARGET test_opencl_ops_fft)
+    target_sources(test_opencl_ops_fft PRIVATE ops/support_reference.c ops/support_transforms.c)
+endif()
+
+# Each program also runs as if the device were no processor, because work is divided otherwise then.
+foreach(source ${sources})
+    get_filename_component(target ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" short ${target})
+    if(TARGET test_opencl_ops_${short} AND NOT BACKPLANE_FUZZ)
+        add_project_test(opencl_ops_${short}_as_gpu test_opencl_ops_${short})
+        set_property(TEST opencl_ops_${short}_as_gpu APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1)
+        if(short MATCHES "reduce|norm|elementwise") # they compute in another way without f64
+            add_project_test(opencl_ops_${short}_without_f64 test_opencl_ops_${short})
+            set_property(TEST opencl_ops_${short}_without_f64 APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1
+                TESTED_WITHOUT_F64=1)
+        endif()
+    endif()
+endforeach()

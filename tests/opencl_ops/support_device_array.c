@@ -1,0 +1,209 @@
+/* support_device_array.c - makes tensors on an OpenCL device, and compares results. */
+#include "device_array.h"
+
+#include "device/internal.h"
+#include "providers/opencl/objects.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int32_t test_device;
+bool test_as_gpu, test_without_f64;
+
+/* Lets the provider see a device that is no processor, so that it divides work as for one. */
+static void pretend_gpu(void) {
+    bp__cl_device *device;
+    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    assert_non_null(facts);
+    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
+    test_as_gpu = true;
+    facts->can &= ~BP_DEVICE_IS_CPU;
+    device->facts.can &= ~BP_DEVICE_IS_CPU;
+    if (getenv("TESTED_WITHOUT_F64")) {
+        test_without_f64 = true;
+        facts->can &= ~BP_DEVICE_CAN_F64;
+        device->facts.can &= ~BP_DEVICE_CAN_F64;
+    }
+}
+
+int test_device_setup(void **state) {
+    char folder[4096];
+    const char *cache = getenv("BACKPLANE_CACHE_DIR");
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/pocl-%s", cache ? cache : "/tmp", program_invocation_short_name);
+    mkdir(cache ? cache : "/tmp", 0700);
+    mkdir(folder, 0700);
+    setenv("POCL_CACHE_DIR", folder, 0);
+    if (bp_device_find("opencl", &test_device) != BP_OK) {
+        printf("no OpenCL device: %s\n", bp_last_error());
+        test_device = 0;
+    }
+    if (test_device && getenv("TESTED_AS_GPU")) {
+        pretend_gpu();
+    }
+    return 0;
+}
+
+void test_device_need(void) {
+    if (test_device == 0) {
+        skip();
+    }
+}
+
+/* ---- Tensors ---- */
+
+void device_array_make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout,
+                       unsigned broadcast) {
+    const bp_dtype stored = dtype;
+    test_array_make(&t->host, stored, ndim, shape, layout);
+    DLTensor *host = &t->host.view.tensor;
+    for (int d = 0; d < ndim; d++) {
+        if (broadcast >> d & 1) {
+            if (host->strides[d] < 0) {
+                host->data =
+                    (char *)host->data + host->strides[d] * (host->shape[d] - 1) * (int64_t)bp_dtype_size(dtype);
+            }
+            host->strides[d] = 0;
+        }
+    }
+    assert_ok(bp_tensor_empty_on(&t->memory, test_device, dtype, 1, &t->host.all, NULL));
+    t->tensor = t->memory->dl_tensor;
+    t->tensor.ndim = ndim;
+    t->tensor.shape = host->shape;
+    t->tensor.strides = host->strides;
+    t->tensor.byte_offset += (uint64_t)((char *)host->data - t->host.memory);
+}
+
+void device_array_free(device_array *t) {
+    t->memory->deleter(t->memory);
+    test_array_free(&t->host);
+}
+
+static void copy_all(device_array *t, bool to_device) {
+    bp_view view;
+    assert_ok(bp_view_init(&view, t->host.memory, t->host.dtype, 1, &t->host.all, NULL));
+    assert_ok(to_device ? bp_copy(&t->memory->dl_tensor, &view.tensor, NULL)
+                        : bp_copy(&view.tensor, &t->memory->dl_tensor, NULL));
+}
+
+void device_array_send(device_array *t) {
+    copy_all(t, true);
+}
+
+void device_array_fetch(device_array *t, const char *text) {
+    copy_all(t, false);
+    test_array_check_gaps(&t->host, text);
+}
+
+/* ---- Elements ---- */
+
+static bool is_complex(bp_dtype dtype) {
+    return dtype == BP_C64 || dtype == BP_C128;
+}
+
+static size_t integer_bytes(bp_dtype dtype) {
+    switch (dtype) {
+    case BP_I8:
+    case BP_U8:
+    case BP_BOOL:
+        return 1;
+    case BP_I32:
+        return 4;
+    case BP_I64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+void device_array_set(device_array *t, int64_t index, double re, double im) {
+    char *at = test_array_at(&t->host, index);
+    const bp_dtype dtype = t->host.dtype;
+    if (is_complex(dtype)) {
+        const float narrow[2] = {(float)re, (float)im};
+        const double wide[2] = {re, im};
+        memcpy(at, dtype == BP_C64 ? (const void *)narrow : wide, bp_dtype_size(dtype));
+    } else if (integer_bytes(dtype)) {
+        const int64_t value = (int64_t)re; /* the lowest bytes come first on the machines that run these tests */
+        memcpy(at, &value, integer_bytes(dtype));
+    } else {
+        test_array_set(&t->host, index, re);
+    }
+}
+
+static double part(const device_array *t, int64_t index, int which) {
+    const char *at = test_array_at(&t->host, index);
+    float narrow[2];
+    double wide[2];
+    if (t->host.dtype == BP_C64) {
+        memcpy(narrow, at, sizeof narrow);
+        return narrow[which];
+    }
+    memcpy(wide, at, sizeof wide);
+    return wide[which];
+}
+
+double device_array_re(const device_array *t, int64_t index) {
+    const char *at = test_array_at(&t->host, index);
+    switch (t->host.dtype) {
+    case BP_C64:
+    case BP_C128:
+        return part(t, index, 0);
+    case BP_I8:
+        return *(const signed char *)at;
+    case BP_U8:
+    case BP_BOOL:
+        return *(const unsigned char *)at;
+    default:
+        return test_array_get(&t->host, index);
+    }
+}
+
+double device_array_im(const device_array *t, int64_t index) {
+    return is_complex(t->host.dtype) ? part(t, index, 1) : 0;
+}
+
+void device_array_fill(device_array *t) {
+    const bool whole = integer_bytes(t->host.dtype) > 0;
+    for (int64_t i = 0; i < test_array_count(&t->host); i++) {
+        const double number = t->host.dtype == BP_BOOL ? (double)test_array_between(0, 1)
+                              : t->host.dtype == BP_U8 ? (double)test_array_between(0, 255)
+                                                       : (double)test_array_between(-128, 127);
+        device_array_set(t, i, whole ? number : test_array_uniform(), test_array_uniform());
+    }
+    device_array_send(t);
+}
+
+/* ---- Bounds ---- */
+
+double device_eps(bp_dtype dtype) {
+    return dtype == BP_C64 ? 0x1p-24 : dtype == BP_C128 ? 0x1p-53 : integer_bytes(dtype) ? 0 : test_array_eps(dtype);
+}
+
+double device_compute_eps(bp_dtype dtype) {
+    return dtype == BP_F64 || dtype == BP_C128 ? 0x1p-53 : integer_bytes(dtype) ? 0 : 0x1p-24;
+}
+
+double device_tiny(bp_dtype dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64 ? test_array_tiny(dtype) : 0x1p-140;
+}
+
+void assert_on_device(const char *text) {
+    bp_plan_info info = {.struct_size = sizeof info};
+    assert_ok(bp_last_plan(&info));
+    if (strcmp(info.provider, "opencl") != 0) {
+        fail_msg("%s: the provider was %s", text, info.provider);
+    }
+}
+
+void assert_close(const char *text, int64_t index, double value, double wanted, double bound) {
+    const bool same = isnan(wanted) ? isnan(value) : isinf(wanted) ? value == wanted : fabs(value - wanted) <= bound;
+    if (!same) {
+        fail_msg("%s: element %lld is %.17g, but should be %.17g up to %.3g", text, (long long)index, value, wanted,
+                 bound);
+    }
+}

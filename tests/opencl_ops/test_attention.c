@@ -1,0 +1,285 @@
+/* test_attention.c - attention on an OpenCL device: the cases and the reference of the tests of attention on the host.
+ */
+#include "attention/cases.h"
+#include "device_array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kernels[] = {"dispatch.fallback=strict, cuda.overrideable_sdp=false",
+                                      "dispatch.fallback=strict, cuda.flash_sdp=false"};
+static const char *const names[] = {"flash", "flash_tiles"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+
+/* The tensors of a case on the device, and the call with them. */
+typedef struct mirror {
+    DLManagedTensorVersioned *memory[BP_ATTENTION_TENSORS];
+    DLTensor tensor[BP_ATTENTION_TENSORS];
+    bp_attention_call call;
+} mirror;
+
+static void copy(const strided_tensor *t, DLManagedTensorVersioned *memory, bool to_device) {
+    bp_view view;
+    assert_ok(bp_view_init(&view, t->memory, t->dtype, 1, &t->all, NULL));
+    assert_ok(to_device ? bp_copy(&memory->dl_tensor, &view.tensor, NULL)
+                        : bp_copy(&view.tensor, &memory->dl_tensor, NULL));
+}
+
+static const DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
+    const strided_tensor *t = &c->tensor[which];
+    if (!t->memory) {
+        return NULL;
+    }
+    assert_ok(bp_tensor_empty_on(&m->memory[which], test_device, t->dtype, 1, &t->all, NULL));
+    copy(t, m->memory[which], true);
+    m->tensor[which] = t->view.tensor;
+    m->tensor[which].data = m->memory[which]->dl_tensor.data;
+    m->tensor[which].device = m->memory[which]->dl_tensor.device;
+    m->tensor[which].byte_offset =
+        m->memory[which]->dl_tensor.byte_offset + (uint64_t)((char *)t->view.tensor.data - t->memory);
+    return &m->tensor[which];
+}
+
+static void send_all(mirror *m, const attention_case *c) {
+    memset(m, 0, sizeof *m);
+    m->call = c->call;
+    m->call.query = send(m, c, BP_ATTENTION_QUERY);
+    m->call.key = send(m, c, BP_ATTENTION_KEY);
+    m->call.value = send(m, c, BP_ATTENTION_VALUE);
+    m->call.mask = send(m, c, BP_ATTENTION_MASK);
+    m->call.seed = send(m, c, BP_ATTENTION_SEED);
+    m->call.output = send(m, c, BP_ATTENTION_OUTPUT);
+    m->call.logsumexp = send(m, c, BP_ATTENTION_LOGSUMEXP);
+}
+
+static void fetch_all(mirror *m, attention_case *c) {
+    for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
+        if (m->memory[i]) {
+            copy(&c->tensor[i], m->memory[i], false);
+            m->memory[i]->deleter(m->memory[i]);
+        }
+    }
+}
+
+static bool is_empty(const attention_case *c) {
+    return strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
+}
+
+static void run(attention_case *c, int kernel) {
+    mirror m;
+    bp_options *options;
+    kernel = test_as_gpu ? 0 : kernel; /* there is one only, named flash */
+    send_all(&m, c);
+    assert_ok(bp_options_new(&options, kernels[kernel]));
+    const bp_status status = bp_attention_run(options, &m.call);
+    if (status != BP_OK) {
+        fail_msg("%s with %s: %s", c->text, kernels[kernel], bp_last_error());
+    }
+    bp_options_release(options);
+    fetch_all(&m, c);
+    if (!is_empty(c)) {
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_on_device(c->text);
+        assert_ok(bp_last_plan(&info));
+        assert_string_equal(info.algorithm, names[kernel]);
+    }
+    attention_compare_output(c);
+}
+
+/* Random shapes, layouts, masks and heads of every type, with each kernel. */
+static void test_cases(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 11;
+    for (int i = 0; i < 96; i++) {
+        attention_case c;
+        attention_shape shape = attention_any(types[i % 4]);
+        if (i / 4 % KERNELS == 1 && shape.queries * shape.keys > 20000) { /* the processor is slow with tiles */
+            shape.queries = shape.queries % 70 + 1;
+            shape.keys = shape.keys % 70 + 1;
+        }
+        attention_begin(&c, &shape);
+        run(&c, i / 4 % KERNELS);
+        attention_end(&c);
+    }
+}
+
+/* Every mask with every type; rows without keys are among them. */
+static void test_masks(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 12;
+    for (int i = 0; i < 4 * 4 * KERNELS; i++) {
+        attention_case c;
+        const attention_shape shape = {.dtype = types[i % 4],
+                                       .batch_ndim = 2,
+                                       .batch = {2, 3},
+                                       .queries = 37,
+                                       .keys = 101,
+                                       .size = 13,
+                                       .value_size = 35,
+                                       .mask = (attention_mask)(i / 4 % 4),
+                                       .causal = i / 4 % 4 == 0,
+                                       .logsumexp = true};
+        attention_begin(&c, &shape);
+        strided_tensor *mask = &c.tensor[BP_ATTENTION_MASK];
+        for (int64_t e = 0; e < (mask->memory ? mask->view.shape[mask->view.tensor.ndim - 1] : 0); e++) {
+            strided_put(mask, e, shape.mask == ATTENTION_BOOL ? 0 : -INFINITY); /* the first row has no keys */
+        }
+        run(&c, i / 16);
+        attention_end(&c);
+    }
+}
+
+/* The numbers of dropout are those of the host: other rows are dropped otherwise. */
+static void test_dropout(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 13;
+    for (int i = 0; i < 4 * KERNELS; i++) {
+        attention_case c;
+        const attention_shape shape = {.dtype = types[i % 4],
+                                       .batch_ndim = 2,
+                                       .batch = {2, 6},
+                                       .key_heads = i % 2 ? 2 : 0,
+                                       .value_heads = i % 2 ? 2 : 0,
+                                       .queries = 21,
+                                       .keys = 70,
+                                       .size = 16,
+                                       .value_size = 16,
+                                       .dropout = i == 5 ? 1 : 0.4};
+        attention_begin(&c, &shape);
+        run(&c, i / 4);
+        attention_end(&c);
+    }
+}
+
+/* NaN and infinities in each input. */
+static void test_special_values(void **state) {
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    (void)state;
+    test_device_need();
+    strided_random = 7;
+    for (int i = 0; i < 3 * 4 * 2 * KERNELS; i++) {
+        const int which = i / 3 % 4;
+        attention_case c;
+        const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
+                                       .batch_ndim = 1,
+                                       .batch = {2},
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 150),
+                                       .size = strided_between(1, 9),
+                                       .value_size = strided_between(1, 9),
+                                       .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
+                                       .logsumexp = true};
+        attention_begin(&c, &shape);
+        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        run(&c, i / 24);
+        attention_end(&c);
+    }
+}
+
+/* Scores up to a few thousand: weights of 0 and 1, without overflow. */
+static void test_huge_scores(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 8;
+    for (int i = 0; i < 4 * KERNELS; i++) {
+        attention_case c;
+        const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
+                                       .queries = strided_between(1, 40),
+                                       .keys = strided_between(1, 300),
+                                       .size = 8,
+                                       .value_size = 5,
+                                       .scale = 1000,
+                                       .logsumexp = true};
+        attention_begin(&c, &shape);
+        run(&c, i % KERNELS);
+        attention_end(&c);
+    }
+}
+
+static void test_empty(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 9;
+    for (int i = 0; i < 5 * KERNELS; i++) {
+        attention_shape shape = {.dtype = BP_F32,
+                                 .batch_ndim = 1,
+                                 .batch = {2},
+                                 .queries = 3,
+                                 .keys = 4,
+                                 .size = 5,
+                                 .value_size = 6,
+                                 .logsumexp = true};
+        *(i % 5 == 0   ? &shape.queries
+          : i % 5 == 1 ? &shape.keys
+          : i % 5 == 2 ? &shape.size
+          : i % 5 == 3 ? &shape.value_size
+                       : &shape.batch[0]) = 0;
+        attention_case c;
+        mirror m;
+        attention_begin(&c, &shape);
+        send_all(&m, &c);
+        assert_ok(bp_attention_run(NULL, &m.call));
+        fetch_all(&m, &c);
+        attention_compare_output(&c);
+        attention_end(&c);
+    }
+}
+
+/* The workspace does not grow with the product of queries and keys. */
+static void test_memory(void **state) {
+    size_t workspace[2];
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 2; i++) {
+        const int64_t shape[] = {i ? 32768 : 4096, 64};
+        DLManagedTensorVersioned *input, *output;
+        bp_plan *plan;
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_ok(bp_tensor_empty_on(&input, test_device, BP_F32, 2, shape, NULL));
+        assert_ok(bp_tensor_empty_on(&output, test_device, BP_F32, 2, shape, NULL));
+        const DLTensor *t = &input->dl_tensor;
+        const bp_attention_call call = {
+            .struct_size = sizeof call, .query = t, .key = t, .value = t, .output = &output->dl_tensor};
+        assert_ok(bp_attention_plan(&plan, NULL, &call));
+        assert_ok(bp_plan_describe(plan, &info));
+        workspace[i] = info.workspace;
+        bp_plan_release(plan);
+        input->deleter(input);
+        output->deleter(output);
+    }
+    assert_true(workspace[0] == workspace[1] && (workspace[0] > 0 || test_as_gpu));
+}
+
+/* Gradients are not offered. */
+static void test_gradients(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 14;
+    attention_case c;
+    mirror m;
+    const attention_shape shape = {
+        .dtype = BP_F32, .queries = 3, .keys = 4, .size = 5, .value_size = 6, .logsumexp = true};
+    attention_begin(&c, &shape);
+    attention_turn(&c);
+    send_all(&m, &c);
+    m.call.output_gradient = send(&m, &c, BP_ATTENTION_OUTPUT_GRADIENT);
+    m.call.query_gradient = send(&m, &c, BP_ATTENTION_QUERY_GRADIENT);
+    m.call.key_gradient = m.call.value_gradient = NULL;
+    assert_int_equal(bp_attention_run(NULL, &m.call), BP_E_NO_CANDIDATE);
+    fetch_all(&m, &c);
+    attention_end(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_dropout),     cmocka_unit_test(test_special_values),
+                                       cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_empty),
+                                       cmocka_unit_test(test_memory),      cmocka_unit_test(test_gradients)};
+    return cmocka_run_group_tests(tests, test_device_setup, NULL);
+}

@@ -1,0 +1,419 @@
+/* test_elementwise.c - functions of single elements, conversions, copies and elements at indices on an OpenCL device,
+ * against definitions in long double. */
+#include "device_array.h"
+
+#include "elementwise/cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *host_at(const device_array *t, int64_t index) {
+    return test_array_at(&t->host, index);
+}
+
+static long double number_at(const device_array *t, int64_t index) {
+    return get_number(t->host.dtype, host_at(t, index));
+}
+
+/* Whether the device is said to lack the type. */
+static bool refused(bp_dtype dtype) {
+    return test_without_f64 && dtype == BP_F64;
+}
+
+static bool is_floating(bp_dtype dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+/* ---- Functions of one element ---- */
+
+static bool undefined_at_minus_infinity(bp_unary_kind kind) {
+    return kind == BP_UNARY_GELU || kind == BP_UNARY_GELU_TANH || kind == BP_UNARY_SILU || kind == BP_UNARY_HARDSWISH;
+}
+
+static long double greatest(bp_dtype dtype) {
+    return dtype == BP_F16    ? 65504
+           : dtype == BP_BF16 ? 0x1.fep127L
+           : dtype == BP_F32  ? 0x1.fffffep127L
+                              : 0x1.fffffffffffffp1023L;
+}
+
+static void compare(bp_unary_kind kind, bp_dtype dtype, long double x, long double y) {
+    const long double want =
+        isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : unary_reference(kind, x);
+    const long double error =
+        unary_bound(kind, dtype == BP_F64 ? BP_F64 : BP_F32, x) * spacing(dtype == BP_F64 ? BP_F64 : BP_F32, want);
+    const long double bound = dtype < BP_F32 ? error + spacing(dtype, want) / 2 : error;
+    const bool overflows = fabsl(want) + bound >= greatest(dtype);
+    const bool good = isnan(want) ? isnan(y)
+                                  : y == want || fabsl(y - want) <= bound ||
+                                        (overflows && isinf(y) && (y > 0) == (want > 0) && !isinf(want));
+    if (!good) {
+        fail_msg("kind %d of %s: %La gives %La instead of %La, bound %Lg", (int)kind, bp_dtype_name(dtype), x, y, want,
+                 bound);
+    }
+}
+
+static void fill_values(device_array *t) {
+    static const double specials[] = {0.,    -0.,      1.,         -1.,   INFINITY, -INFINITY, NAN,  3.,
+                                      -3.,   0x1p-149, -0x1p-1074, 710,   745,      88.,       -87., 104.,
+                                      -104., -746,     0x1p-126,   -14.7, 38.8,     0x1p-1022};
+    const bp_dtype dtype = t->host.dtype;
+    for (int64_t i = 0; i < test_array_count(&t->host); i++) {
+        static const double scales[] = {1, 15, 105, 750};
+        const uint64_t bits = (uint64_t)between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)between(0, 4095);
+        if (dtype < BP_F32) {
+            const uint16_t all = (uint16_t)i;
+            memcpy(host_at(t, i), &all, sizeof all);
+        } else if (i < (int64_t)(sizeof specials / sizeof *specials)) {
+            set_number(dtype, host_at(t, i), (long double)specials[i]);
+        } else if (i % 4 == 0) {
+            const size_t size = bp_dtype_size(dtype);
+            memcpy(host_at(t, i), (const char *)&bits + (8 - size), size);
+        } else {
+            set_number(dtype, host_at(t, i), (long double)(uniform() * scales[between(0, dtype == BP_F64 ? 3 : 2)]));
+        }
+    }
+    device_array_send(t);
+}
+
+/* All numbers of the 16-bit types, and many of the others. */
+static void test_functions(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F16, BP_BF16, BP_F64};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4; i++) {
+        for (int kind = 1; kind < BP_UNARY_KINDS && !refused(types[i]); kind++) {
+            device_array x, y;
+            const int64_t count = types[i] < BP_F32 ? 65536 : 20000;
+            device_array_make(&x, types[i], 1, &count, TEST_COMPACT, 0);
+            device_array_make(&y, types[i], 1, &count, TEST_COMPACT, 0);
+            fill_values(&x);
+            assert_ok(bp_unary_run(NULL, (bp_unary_kind)kind, &x.tensor, &y.tensor));
+            assert_on_device("a function");
+            device_array_fetch(&y, "a function");
+            for (int64_t e = 0; e < count; e++) {
+                compare((bp_unary_kind)kind, types[i], number_at(&x, e), number_at(&y, e));
+            }
+            device_array_free(&x);
+            device_array_free(&y);
+        }
+    }
+}
+
+/* ---- Layouts ---- */
+
+/* Integers wrap around; negative, abs and relu of them. Every layout, and in place. */
+static void test_integers(void **state) {
+    static const bp_dtype types[] = {BP_I32, BP_I64};
+    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS, BP_UNARY_RELU};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 2 * 3 * TEST_LAYOUTS; i++) {
+        const bp_dtype dtype = types[i % 2];
+        const bp_unary_kind kind = kinds[i / 2 % 3];
+        const int64_t least = dtype == BP_I32 ? INT32_MIN : INT64_MIN;
+        device_array x, y;
+        device_array_make(&x, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
+        device_array_make(&y, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
+        for (int64_t e = 0; e < 85; e++) {
+            test_array_set_i64(&x.host, e, e == 3 ? least : e == 4 ? -1 - least : between(-100, 100));
+        }
+        device_array_send(&x);
+        device_array_send(&y);
+        assert_ok(bp_unary_run(NULL, kind, &x.tensor, &y.tensor));
+        assert_ok(bp_unary_run(NULL, BP_UNARY_NEGATIVE, &x.tensor, &x.tensor));
+        for (int64_t e = 0; e < 85; e++) {
+            const int64_t from = test_array_get_i64(&x.host, e);
+            const int64_t flipped = from == least ? least : -from;
+            const int64_t want = kind == BP_UNARY_NEGATIVE || (kind == BP_UNARY_ABS && from < 0) ? flipped
+                                 : kind == BP_UNARY_RELU && from < 0                             ? 0
+                                                                                                 : from;
+            test_array_set_i64(&x.host, e, want); /* what y should have */
+        }
+        device_array_fetch(&y, "integers");
+        for (int64_t e = 0; e < 85; e++) {
+            assert_int_equal(test_array_get_i64(&y.host, e), test_array_get_i64(&x.host, e));
+        }
+        device_array_free(&x);
+        device_array_free(&y);
+    }
+}
+
+static long double binary_of(bp_binary_kind kind, long double a, long double b) {
+    switch (kind) {
+    case BP_BINARY_ADD:
+        return a + b;
+    case BP_BINARY_SUBTRACT:
+        return a - b;
+    case BP_BINARY_MULTIPLY:
+        return a * b;
+    case BP_BINARY_DIVIDE:
+        return a / b;
+    case BP_BINARY_MAXIMUM:
+        return isnan(a) || isnan(b) ? (long double)NAN : a > b ? a : b;
+    default:
+        return isnan(a) || isnan(b) ? (long double)NAN : a < b ? a : b;
+    }
+}
+
+/* Integers modulo 2^n; they are small enough for long double before that. */
+static long double wrapped(bp_dtype dtype, long double x) {
+    return dtype == BP_I32 ? (long double)(int32_t)(uint32_t)(int64_t)x : (long double)(int64_t)x;
+}
+
+/* A result is rounded to f32 or f64, and from f32 to f16 or bf16. */
+static long double stored(bp_dtype dtype, long double x) {
+    char bytes[8];
+    const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
+    set_number(number, bytes, x);
+    set_number(dtype, bytes, get_number(number, bytes));
+    return get_number(dtype, bytes);
+}
+
+static void check_binary(bp_binary_kind kind, bp_dtype dtype, int number) {
+    device_array a, b, y;
+    const unsigned broadcast[2] = {number & 1, number & 2};
+    device_array_make(&a, dtype, 3, I64(4, 3, 40), (test_layout)(number % TEST_LAYOUTS), broadcast[0]);
+    device_array_make(&b, dtype, 3, I64(4, 3, 40), (test_layout)(number / 4 % TEST_LAYOUTS), broadcast[1]);
+    device_array_make(&y, dtype, 3, I64(4, 3, 40), (test_layout)((number + 1) % TEST_LAYOUTS), 0);
+    device_array *const inputs[] = {&a, &b};
+    for (int i = 0; i < 2; i++) {
+        for (int64_t e = 0; e < 480; e++) {
+            static const double specials[] = {0, NAN, INFINITY, -INFINITY, 1e-40};
+            const bool special = is_floating(dtype) && between(0, 9) == 0;
+            set_number(dtype, host_at(inputs[i], e),
+                       special              ? (long double)specials[between(0, 4)]
+                       : is_floating(dtype) ? (long double)uniform() * 3
+                                            : (long double)between(-70000, 70000));
+        }
+        device_array_send(inputs[i]);
+    }
+    device_array_send(&y);
+    assert_ok(bp_binary_run(NULL, kind, &a.tensor, &b.tensor, &y.tensor));
+    assert_on_device("a function of two");
+    device_array_fetch(&y, "a function of two");
+    for (int64_t e = 0; e < 480; e++) {
+        const long double exact = binary_of(kind, number_at(&a, e), number_at(&b, e));
+        const long double want = is_floating(dtype) ? stored(dtype, exact) : wrapped(dtype, exact);
+        const long double got = number_at(&y, e);
+        if (isnan(want) ? !isnan(got) : got != want) {
+            fail_msg("binary %d of %s: %La and %La give %La instead of %La", (int)kind, bp_dtype_name(dtype),
+                     number_at(&a, e), number_at(&b, e), got, want);
+        }
+    }
+    device_array_free(&a);
+    device_array_free(&b);
+    device_array_free(&y);
+}
+
+static void test_binary(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 6; i++) {
+        for (int kind = 0; kind < BP_BINARY_KINDS && !refused(types[i]); kind++) {
+            for (int repeat = 0; repeat < 4 && !(i >= 4 && kind == BP_BINARY_DIVIDE); repeat++) {
+                check_binary((bp_binary_kind)kind, types[i], number++);
+            }
+        }
+    }
+}
+
+/* ---- Conversions ---- */
+
+static const bp_dtype converted_types[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I8, BP_U8, BP_I32, BP_I64, BP_BOOL};
+
+static void limits_of(bp_dtype dtype, long double *least, long double *most, int *bits) {
+    *bits = (int)bp_dtype_size(dtype) * 8;
+    *least = dtype == BP_U8 ? 0 : -ldexpl(1, *bits - 1);
+    *most = dtype == BP_U8 ? 255 : ldexpl(1, *bits - 1) - 1;
+}
+
+/* What an element becomes in another type. */
+static long double converted(bp_dtype from, bp_dtype to, long double x) {
+    long double least, most;
+    int bits;
+    char rounded[16];
+    if (to == BP_BOOL) {
+        return x != 0;
+    }
+    if (is_floating(to)) {
+        set_number(to, rounded, x);
+        return get_number(to, rounded);
+    }
+    limits_of(to, &least, &most, &bits);
+    if (is_floating(from)) {
+        return isnan(x) ? 0 : x <= least ? least : x >= most ? most : truncl(x);
+    }
+    const uint64_t value = (uint64_t)(int64_t)x << (64 - bits);
+    return to == BP_U8 ? (long double)(value >> 56) : (long double)((int64_t)value >> (64 - bits));
+}
+
+static void set_for_conversion(device_array *t, int64_t index) {
+    static const long double specials[] = {
+        0,        -0.5L,     0.5L, 255.5L, 256,   -129,   127.99L,  65504, 65520,           1e-30L,          NAN,
+        INFINITY, -INFINITY, 3e9L, -3e9L,  1e19L, -1e19L, 33554433, 4097,  0x1.0010008p20L, 0x1.00100001p20L};
+    const bp_dtype dtype = t->host.dtype;
+    const int64_t count = (int64_t)(sizeof specials / sizeof *specials);
+    int64_t whole = between(INT64_MIN / 4, INT64_MAX / 4) >> between(0, 60);
+    if (dtype == BP_BOOL) {
+        whole = between(0, 1);
+    }
+    if (is_floating(dtype)) {
+        const long double x =
+            index < count ? specials[index] : (long double)uniform() * ldexpl(1, (int)between(-30, 66));
+        set_number(dtype, host_at(t, index), x);
+    } else {
+        memcpy(host_at(t, index), &whole, bp_dtype_size(dtype));
+    }
+}
+
+static void test_conversions(void **state) {
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 81; i++) {
+        const bp_dtype from = converted_types[i / 9], to = converted_types[i % 9];
+        device_array x, y;
+        if (refused(from) || refused(to)) {
+            continue;
+        }
+        device_array_make(&x, from, 2, I64(30, 41), (test_layout)(i % TEST_LAYOUTS), 0);
+        device_array_make(&y, to, 2, I64(30, 41), (test_layout)(i / 3 % TEST_LAYOUTS), 0);
+        for (int64_t e = 0; e < 30 * 41; e++) {
+            set_for_conversion(&x, e);
+        }
+        device_array_send(&x);
+        device_array_send(&y);
+        assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &x.tensor, &y.tensor));
+        assert_on_device("a conversion");
+        device_array_fetch(&y, "a conversion");
+        for (int64_t e = 0; e < 30 * 41; e++) {
+            const long double want = converted(from, to, number_at(&x, e)), got = number_at(&y, e);
+            if (isnan(want) ? !isnan(got) : got != want) {
+                fail_msg("%s to %s: %La became %La instead of %La", bp_dtype_name(from), bp_dtype_name(to),
+                         number_at(&x, e), got, want);
+            }
+        }
+        device_array_free(&x);
+        device_array_free(&y);
+    }
+}
+
+/* Copies of every size of elements, also transposed in squares. */
+static void test_copies(void **state) {
+    static const bp_dtype types[] = {BP_U8, BP_BF16, BP_F32, BP_C64, BP_C128};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 5 * TEST_LAYOUTS; i++) {
+        device_array x, y;
+        const size_t size = bp_dtype_size(types[i % 5]);
+        device_array_make(&x, types[i % 5], 3, I64(3, 70, 45), (test_layout)(i / 5), i == 7);
+        device_array_make(&y, types[i % 5], 3, I64(3, 70, 45), TEST_PERMUTED, 0);
+        for (int64_t e = 0; e < 3 * 70 * 45; e++) {
+            for (size_t byte = 0; byte < size; byte++) {
+                host_at(&x, e)[byte] = (char)between(0, 255);
+            }
+        }
+        device_array_send(&x);
+        device_array_send(&y);
+        assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &x.tensor, &y.tensor));
+        device_array_fetch(&y, "a copy");
+        for (int64_t e = 0; e < 3 * 70 * 45; e++) {
+            assert_memory_equal(host_at(&x, e), host_at(&y, e), size);
+        }
+        device_array_free(&x);
+        device_array_free(&y);
+    }
+}
+
+/* ---- Elements at indices ---- */
+
+static void make_indices(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, int64_t size) {
+    device_array_make(t, dtype, ndim, shape, TEST_GAPS, 0);
+    for (int64_t i = 0; i < test_array_count(&t->host); i++) {
+        test_array_set_i64(&t->host, i, between(0, size - 1));
+    }
+    device_array_send(t);
+}
+
+static void test_indices(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_U8, BP_F64, BP_C128};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 8; i++) {
+        device_array x, indices, taken, gathered, places;
+        const bp_dtype dtype = types[i % 4], wide = i & 4 ? BP_I32 : BP_I64;
+        const size_t size = bp_dtype_size(dtype);
+        device_array_make(&x, dtype, 3, I64(5, 11, 6), (test_layout)(i % TEST_LAYOUTS), 0);
+        device_array_fill(&x);
+        make_indices(&indices, wide, 2, I64(3, 4), 11);
+        make_indices(&places, wide, 3, I64(5, 9, 6), 11);
+        device_array_make(&taken, dtype, 4, I64(5, 3, 4, 6), TEST_PERMUTED, 0);
+        device_array_make(&gathered, dtype, 3, I64(5, 9, 6), TEST_REVERSED, 0);
+        device_array_send(&taken);
+        device_array_send(&gathered);
+        assert_ok(bp_take_run(NULL, &x.tensor, &indices.tensor, 1, &taken.tensor));
+        assert_on_device("take");
+        assert_ok(bp_gather_run(NULL, &x.tensor, &places.tensor, 1, &gathered.tensor));
+        assert_on_device("gather");
+        device_array_fetch(&taken, "take");
+        device_array_fetch(&gathered, "gather");
+        for (int64_t e = 0; e < 5 * 12 * 6; e++) {
+            const int64_t row = test_array_get_i64(&indices.host, e / 6 % 12);
+            assert_memory_equal(host_at(&taken, e), host_at(&x, (e / 72 * 11 + row) * 6 + e % 6), size);
+        }
+        for (int64_t e = 0; e < 5 * 9 * 6; e++) {
+            const int64_t row = test_array_get_i64(&places.host, e);
+            assert_memory_equal(host_at(&gathered, e), host_at(&x, (e / 54 * 11 + row) * 6 + e % 6), size);
+        }
+        device_array *const all[] = {&x, &indices, &taken, &gathered, &places};
+        for (int k = 0; k < 5; k++) {
+            device_array_free(all[k]);
+        }
+    }
+}
+
+/* An index out of range is reported by the next wait, and nothing is written. Later runs are not affected. */
+static void test_wrong_index(void **state) {
+    static const int64_t wrong[] = {-1, 7, INT32_MIN, 7000};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 8; i++) {
+        device_array x, indices, y;
+        bp_queue *queue;
+        device_array_make(&x, BP_F32, 2, I64(7, 3), TEST_COMPACT, 0);
+        device_array_fill(&x);
+        make_indices(&indices, i & 1 ? BP_I32 : BP_I64, 1, I64(500), 7);
+        device_array_make(&y, BP_F32, 2, I64(500, 3), TEST_COMPACT, 0);
+        device_array_fill(&y);
+        test_array_set_i64(&indices.host, between(0, 499), wrong[i / 2]);
+        device_array_send(&indices);
+        assert_ok(bp_queue_current(test_device, &queue));
+        assert_ok(bp_queue_wait(queue));
+        assert_ok(bp_take_run(NULL, &x.tensor, &indices.tensor, 0, &y.tensor));
+        assert_int_equal(bp_queue_wait(queue), BP_E_DEVICE);
+        assert_non_null(strstr(bp_last_error(), "take"));
+        assert_non_null(strstr(bp_last_error(), "index"));
+        assert_ok(bp_queue_wait(queue));
+        char *before = malloc((size_t)y.host.all * 4);
+        memcpy(before, y.host.memory, (size_t)y.host.all * 4);
+        device_array_fetch(&y, "a wrong index");
+        assert_memory_equal(before, y.host.memory, (size_t)y.host.all * 4);
+        free(before);
+        bp_queue_release(queue);
+        device_array_free(&x);
+        device_array_free(&indices);
+        device_array_free(&y);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions),  cmocka_unit_test(test_integers),
+                                       cmocka_unit_test(test_binary),     cmocka_unit_test(test_conversions),
+                                       cmocka_unit_test(test_copies),     cmocka_unit_test(test_indices),
+                                       cmocka_unit_test(test_wrong_index)};
+    return cmocka_run_group_tests(tests, test_device_setup, NULL);
+}

@@ -1,0 +1,205 @@
+/* test_gemm.c - matrix products on an OpenCL device: all types, layouts and algorithms against sums in long double. */
+#include "device_array.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef long double complex number;
+
+typedef struct sizes {
+    int64_t batch, m, n, k;
+} sizes;
+
+typedef struct call {
+    const char *algorithm;
+    bp_dtype type[3];
+    sizes size;
+    bp_transform transform[2];
+    bp_scalar alpha, beta;
+    bool nan_in_c;
+    unsigned broadcast[2]; /* of A and B */
+    test_layout layout[3];
+} call;
+
+static number value_of(const device_array *t, int64_t index) {
+    return device_array_re(t, index) + device_array_im(t, index) * (number)I;
+}
+
+static bool is_transposed(bp_transform transform) {
+    return transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE;
+}
+
+static number element(const device_array *t, bp_transform transform, int64_t item, int64_t rows, int64_t columns,
+                      int64_t i, int64_t j) {
+    const bool swapped = is_transposed(transform);
+    const number value = value_of(t, item * rows * columns + (swapped ? j * rows + i : i * columns + j));
+    return transform == BP_CONJUGATE_TRANSPOSE || transform == BP_CONJUGATE ? conjl(value) : value;
+}
+
+static void make_matrix(device_array *t, const call *c, int which, int64_t rows, int64_t columns) {
+    const bool swapped = which < 2 && is_transposed(c->transform[which]);
+    device_array_make(t, c->type[which], 3, I64(c->size.batch, swapped ? columns : rows, swapped ? rows : columns),
+                      c->layout[which], which < 2 ? c->broadcast[which] : 0);
+    device_array_fill(t);
+}
+
+static void compare(const char *text, const call *c, const device_array t[3], const number *before) {
+    const sizes s = c->size;
+    const double eps = device_compute_eps(c->type[0]), out = device_eps(c->type[2]);
+    const number alpha = c->alpha.re + c->alpha.im * (number)I, beta = c->beta.re + c->beta.im * (number)I;
+    for (int64_t i = 0; i < s.batch * s.m * s.n; i++) {
+        const int64_t item = i / (s.m * s.n), row = i / s.n % s.m, column = i % s.n;
+        number sum = 0;
+        long double size = 0;
+        for (int64_t l = 0; l < s.k; l++) {
+            const number product = element(&t[0], c->transform[0], item, s.m, s.k, row, l) *
+                                   element(&t[1], c->transform[1], item, s.k, s.n, l, column);
+            sum += product;
+            size += cabsl(product);
+        }
+        const number old = c->nan_in_c ? 0 : before[i];
+        const number wanted = alpha * sum + (beta == 0 ? 0 : beta * old);
+        const double whole = (double)(cabsl(alpha) * size + cabsl(beta * old));
+        const double bound =
+            4 * ((double)s.k + 6) * eps * whole + 2 * out * (double)cabsl(wanted) + 2 * device_tiny(c->type[2]);
+        assert_close(text, i, device_array_re(&t[2], i), (double)creall(wanted), c->type[2] == BP_I32 ? 0 : bound);
+        assert_close(text, i, device_array_im(&t[2], i), (double)cimagl(wanted), bound);
+    }
+}
+
+static void run(const call *c) {
+    char text[256], settings[128];
+    device_array t[3];
+    bp_options *options;
+    number *before = calloc((size_t)(c->size.batch * c->size.m * c->size.n) + 1, sizeof *before);
+    snprintf(text, sizeof text, "%s %s %s, %d x (%d,%d,%d), transforms %d %d, alpha %g, beta %g, layouts %d %d %d",
+             c->algorithm, bp_dtype_name(c->type[0]), bp_dtype_name(c->type[1]), (int)c->size.batch, (int)c->size.m,
+             (int)c->size.n, (int)c->size.k, c->transform[0], c->transform[1], c->alpha.re, c->beta.re, c->layout[0],
+             c->layout[1], c->layout[2]);
+    snprintf(settings, sizeof settings, "blas.preferred=opencl:%s,dispatch.fallback=strict", c->algorithm);
+    assert_ok(bp_options_new(&options, settings));
+    make_matrix(&t[0], c, 0, c->size.m, c->size.k);
+    make_matrix(&t[1], c, 1, c->size.k, c->size.n);
+    make_matrix(&t[2], c, 2, c->size.m, c->size.n);
+    for (int64_t i = 0; i < c->size.batch * c->size.m * c->size.n; i++) {
+        before[i] = value_of(&t[2], i);
+        if (c->nan_in_c) {
+            device_array_set(&t[2], i, NAN, NAN);
+        }
+    }
+    device_array_send(&t[2]);
+    assert_ok(bp_gemm_run(options, c->transform[0], c->transform[1], &c->alpha, &t[0].tensor, &t[1].tensor, &c->beta,
+                          &t[2].tensor));
+    device_array_fetch(&t[2], text);
+    if (c->size.batch * c->size.m * c->size.n > 0) {
+        assert_on_device(text);
+    }
+    compare(text, c, t, before);
+    for (int i = 0; i < 3; i++) {
+        device_array_free(&t[i]);
+    }
+    bp_options_release(options);
+    free(before);
+}
+
+static const char *const algorithms[] = {"panels", "direct", "tiles"}; /* the first one: on processors only */
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_C64, BP_C128};
+
+/* Every type and algorithm, with sizes, layouts and factors that vary. */
+static void test_all(void **state) {
+    static const sizes some[] = {{1, 1, 1, 1},  {1, 7, 33, 5},  {3, 13, 40, 17}, {1, 65, 70, 31}, {2, 1, 50, 129},
+                                 {2, 50, 1, 9}, {1, 1, 1, 300}, {1, 6, 32, 64},  {4, 6, 64, 0}};
+    static const bp_scalar factors[] = {{1, 0}, {0, 0}, {-1.5, 0}};
+    (void)state;
+    test_device_need();
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (size_t a = test_as_gpu; a < 3; a++) {
+            for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
+                const bool complex_type = types[i] >= BP_C64;
+                call c = {.algorithm = algorithms[a],
+                          .type = {types[i], types[i], types[i]},
+                          .size = some[s],
+                          .transform = {(bp_transform)test_array_between(0, 3), (bp_transform)test_array_between(0, 3)},
+                          .alpha = factors[test_array_between(0, 2)],
+                          .beta = factors[test_array_between(0, 2)],
+                          .broadcast = {test_array_between(0, 3) == 0, test_array_between(0, 3) == 0}};
+                for (int l = 0; l < 3; l++) {
+                    c.layout[l] = (test_layout)test_array_between(0, TEST_LAYOUTS - 1);
+                }
+                c.alpha.im = complex_type && c.alpha.re < 0 ? 0.25 : 0;
+                c.beta.im = complex_type && c.beta.re < 0 ? -0.5 : 0;
+                c.nan_in_c = c.beta.re == 0;
+                run(&c);
+            }
+        }
+    }
+}
+
+/* Sizes that take several tiles and groups of each kernel. */
+static void test_large(void **state) {
+    (void)state;
+    test_device_need();
+    for (size_t a = test_as_gpu; a < 3; a++) {
+        call c = {
+            .algorithm = algorithms[a], .type = {BP_F32, BP_F32, BP_F32}, .size = {1, 150, 200, 300}, .alpha = {1, 0}};
+        run(&c);
+        c.transform[0] = c.transform[1] = BP_TRANSPOSE;
+        run(&c);
+    }
+}
+
+static void test_integers(void **state) {
+    static const bp_dtype bytes[] = {BP_I8, BP_U8};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 8; i++) {
+        call c = {.algorithm = i & 4 || test_as_gpu ? "tiles" : "panels",
+                  .type = {bytes[i & 1], bytes[i >> 1 & 1], BP_I32},
+                  .size = {2, 9, 37, i == 7 ? 0 : 70},
+                  .alpha = {1, 0},
+                  .beta = {i & 1, 0},
+                  .layout = {TEST_REVERSED, TEST_PERMUTED, TEST_GAPS}};
+        run(&c);
+    }
+}
+
+/* NaN and Inf reach the elements of their row and column, and no other. */
+static void test_not_finite(void **state) {
+    (void)state;
+    test_device_need();
+    for (size_t a = test_as_gpu; a < 3; a++) {
+        char settings[128];
+        device_array t[3];
+        bp_options *options;
+        snprintf(settings, sizeof settings, "blas.preferred=opencl:%s,dispatch.fallback=strict", algorithms[a]);
+        assert_ok(bp_options_new(&options, settings));
+        for (int i = 0; i < 3; i++) {
+            device_array_make(&t[i], BP_F32, 2, I64(20, 20), TEST_COMPACT, 0);
+            device_array_fill(&t[i]);
+        }
+        device_array_set(&t[0], 3 * 20 + 5, NAN, 0);
+        device_array_set(&t[1], 7 * 20 + 4, INFINITY, 0);
+        device_array_send(&t[0]);
+        device_array_send(&t[1]);
+        assert_ok(bp_matmul_run(options, &t[0].tensor, &t[1].tensor, &t[2].tensor));
+        device_array_fetch(&t[2], settings);
+        for (int i = 0; i < 400; i++) {
+            const double value = device_array_re(&t[2], i);
+            assert_int_equal(isnan(value) != 0, i / 20 == 3);
+            assert_int_equal(isfinite(value) != 0, i / 20 != 3 && i % 20 != 4);
+        }
+        for (int i = 0; i < 3; i++) {
+            device_array_free(&t[i]);
+        }
+        bp_options_release(options);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_large),
+                                       cmocka_unit_test(test_integers), cmocka_unit_test(test_not_finite)};
+    return cmocka_run_group_tests(tests, test_device_setup, NULL);
+}

@@ -1,0 +1,340 @@
+/* test_norm.c - batch, layer, RMS and group normalization, and pooling, on an OpenCL device, against definitions in
+ * long double. */
+#include "device_array.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+
+/* Whether the device is said to lack the type. */
+static bool refused(bp_dtype dtype) {
+    return test_without_f64 && dtype == BP_F64;
+}
+
+static test_layout any_layout(void) {
+    return (test_layout)test_array_between(0, TEST_LAYOUTS - 1);
+}
+
+static void make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape) {
+    device_array_make(t, dtype, ndim, shape, any_layout(), 0);
+    device_array_fill(t);
+}
+
+/* ---- Batch normalization ---- */
+
+static void check_batch_norm(bp_dtype dtype, int number) {
+    device_array x, y, p[4];
+    const int64_t shape[] = {3, number % 3 == 0 ? 1 : 17, 5, number % 2 ? 1 : 9};
+    const bp_dtype parameters = dtype < BP_F32 && number % 2 ? BP_F32 : dtype;
+    make(&x, dtype, 4, shape);
+    device_array_make(&y, dtype, 4, shape, number % 4 == 1 ? TEST_PERMUTED : any_layout(), 0);
+    device_array_send(&y);
+    for (int i = 0; i < 4; i++) {
+        make(&p[i], parameters, 1, &shape[1]);
+    }
+    for (int64_t c = 0; c < shape[1]; c++) { /* variances are positive */
+        test_array_set(&p[3].host, c, fabs(test_array_get(&p[3].host, c)) + 0.01);
+    }
+    device_array_send(&p[3]);
+    const bool weight = number % 5 != 4, bias = number % 5 != 3;
+    const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                     .pass = BP_BATCH_NORM_INFERENCE,
+                                     .relu = number % 3 == 1,
+                                     .eps = 1e-5,
+                                     .input = &x.tensor,
+                                     .weight = weight ? &p[0].tensor : NULL,
+                                     .bias = bias ? &p[1].tensor : NULL,
+                                     .running_mean = &p[2].tensor,
+                                     .running_var = &p[3].tensor,
+                                     .output = &y.tensor};
+    assert_ok(bp_batch_norm_run(NULL, &call));
+    assert_on_device("batch norm");
+    device_array_fetch(&y, "batch norm");
+    const int64_t inner = shape[2] * shape[3];
+    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
+        const int64_t c = i / inner % shape[1];
+        const long double w = weight ? test_array_get(&p[0].host, c) : 1;
+        const long double b = bias ? test_array_get(&p[1].host, c) : 0;
+        const long double scaled = (test_array_get(&x.host, i) - (long double)test_array_get(&p[2].host, c)) * w /
+                                   sqrtl(test_array_get(&p[3].host, c) + 1e-5L);
+        const long double want = call.relu && scaled + b < 0 ? 0 : scaled + b;
+        assert_close("batch norm", i, test_array_get(&y.host, i), (double)want,
+                     8 * device_compute_eps(dtype) * (double)(fabsl(scaled) + fabsl(b)) +
+                         1.01 * device_eps(dtype) * (double)fabsl(want) + device_tiny(dtype));
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+    for (int i = 0; i < 4; i++) {
+        device_array_free(&p[i]);
+    }
+}
+
+static void test_batch_norm(void **state) {
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 24; i++) {
+        if (!refused(types[i % 4])) {
+            check_batch_norm(types[i % 4], i);
+        }
+    }
+}
+
+/* ---- Layer, RMS and group normalization ---- */
+
+typedef struct rows {
+    bp_layer_norm_kind kind;
+    int64_t shape[3];
+    int32_t dims;
+    int64_t groups;
+} rows;
+
+/* The row of an element, and the index of its weight. */
+static void place_of(const rows *r, int64_t index, int64_t *row, int64_t *weight) {
+    const int64_t inner = r->dims == 1 ? r->shape[2] : r->shape[1] * r->shape[2];
+    if (r->kind == BP_GROUP_NORM) {
+        const int64_t channels = r->shape[1] / r->groups;
+        *weight = index / r->shape[2] % r->shape[1];
+        *row = index / (r->shape[1] * r->shape[2]) * r->groups + *weight / channels;
+    } else {
+        *row = index / inner;
+        *weight = index % inner;
+    }
+}
+
+typedef struct statistics {
+    long double sum, squares, sizes;
+    int64_t count;
+} statistics;
+
+static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
+    char text[128];
+    device_array x, y, p[2], s[2];
+    const bool group = r->kind == BP_GROUP_NORM, rms = r->kind == BP_RMS_NORM;
+    const bp_dtype parameters = dtype < BP_F32 && number % 2 ? BP_F32 : dtype;
+    const int64_t *weights = group ? &r->shape[1] : &r->shape[3 - r->dims];
+    const int64_t statistic_shape[] = {r->shape[0], group ? r->groups : r->shape[1]};
+    const int statistic_ndim = group ? 2 : 3 - r->dims;
+    snprintf(text, sizeof text, "norm %d of %s, %d,%d,%d, number %d", (int)r->kind, bp_dtype_name(dtype),
+             (int)r->shape[0], (int)r->shape[1], (int)r->shape[2], number);
+    make(&x, dtype, 3, r->shape);
+    const double far = number % 3 == 0 && dtype >= BP_F32 && !rms ? 1000 : 0.5; /* a mean that is large */
+    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
+        test_array_set(&x.host, i, test_array_get(&x.host, i) + far);
+    }
+    device_array_send(&x);
+    device_array_make(&y, dtype, 3, r->shape, any_layout(), 0);
+    device_array_send(&y);
+    for (int i = 0; i < 2; i++) {
+        make(&p[i], parameters, group ? 1 : r->dims, weights);
+        make(&s[i], parameters, statistic_ndim, statistic_shape);
+    }
+    const bool given = number % 4 != 3, wanted = number % 4 != 2;
+    const bp_layer_norm_call call = {.struct_size = sizeof call,
+                                     .pass = BP_LAYER_NORM_FORWARD,
+                                     .kind = r->kind,
+                                     .dims = group ? 0 : r->dims,
+                                     .groups = group ? r->groups : 0,
+                                     .eps = 1e-5,
+                                     .input = &x.tensor,
+                                     .weight = given ? &p[0].tensor : NULL,
+                                     .bias = given && !rms ? &p[1].tensor : NULL,
+                                     .output = &y.tensor,
+                                     .mean = wanted && !rms ? &s[0].tensor : NULL,
+                                     .inverse_std = wanted ? &s[1].tensor : NULL};
+    assert_ok(bp_layer_norm_run(NULL, &call));
+    assert_on_device(text);
+    device_array_fetch(&y, text);
+    device_array_fetch(&s[0], text);
+    device_array_fetch(&s[1], text);
+    const int64_t all = test_array_count(&x.host);
+    statistics *of = calloc((size_t)all, sizeof *of);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < all; i++) {
+            int64_t row, weight;
+            place_of(r, i, &row, &weight);
+            const long double value = test_array_get(&x.host, i);
+            const long double mean = rms || pass == 0 ? 0 : of[row].sum / (long double)of[row].count;
+            if (pass == 0) {
+                of[row].sum += value;
+                of[row].count++;
+            } else {
+                of[row].squares += (value - mean) * (value - mean);
+            }
+        }
+    }
+    for (int64_t i = 0; i < all; i++) {
+        int64_t row, weight;
+        place_of(r, i, &row, &weight);
+        const long double mean = rms ? 0 : of[row].sum / (long double)of[row].count;
+        const long double inverse = 1 / sqrtl(of[row].squares / (long double)of[row].count + 1e-5L);
+        const long double w = given ? test_array_get(&p[0].host, weight) : 1;
+        const long double b = given && !rms ? test_array_get(&p[1].host, weight) : 0;
+        const long double scaled = (test_array_get(&x.host, i) - mean) * inverse * w, want = scaled + b;
+        const double statistic =
+            (double)(of[row].count + 16) * (test_without_f64 ? 0x1p-42 : 0x1p-51) * (1 + (double)inverse * 3) +
+            (test_without_f64 ? 0x1p-21 : 0);
+        assert_close(text, i, test_array_get(&y.host, i), (double)want,
+                     8 * device_compute_eps(dtype) * (double)(fabsl(scaled) + fabsl(b)) + statistic +
+                         1.01 * device_eps(dtype) * (double)fabsl(want) + device_tiny(dtype));
+        if (wanted) {
+            const double eps = 2 * device_eps(parameters) + statistic;
+            assert_close(text, row, test_array_get(&s[1].host, row), (double)inverse, eps * (double)inverse);
+            if (!rms) {
+                assert_close(text, row, test_array_get(&s[0].host, row), (double)mean,
+                             eps * (double)fabsl(mean) + statistic);
+            }
+        }
+    }
+    free(of);
+    device_array *const every[] = {&x, &y, &p[0], &p[1], &s[0], &s[1]};
+    for (int i = 0; i < 6; i++) {
+        device_array_free(every[i]);
+    }
+}
+
+static void test_layer_norm(void **state) {
+    static const rows some[] = {{BP_LAYER_NORM, {3, 7, 50}, 1, 0},   {BP_LAYER_NORM, {3, 7, 50}, 2, 0},
+                                {BP_RMS_NORM, {5, 4, 33}, 1, 0},     {BP_GROUP_NORM, {2, 12, 21}, 0, 3},
+                                {BP_GROUP_NORM, {2, 12, 21}, 0, 12}, {BP_LAYER_NORM, {1, 2, 30011}, 1, 0},
+                                {BP_LAYER_NORM, {9, 40, 1}, 1, 0},   {BP_GROUP_NORM, {2, 4, 20000}, 0, 2}};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4; i++) {
+        for (size_t s = 0; s < sizeof some / sizeof *some && !refused(types[i]); s++) {
+            check_layer_norm(&some[s], types[i], number++);
+        }
+    }
+}
+
+/* ---- Pooling ---- */
+
+typedef struct window {
+    int64_t size[2], kernel[2], stride[2], padding[2], dilation[2];
+    int64_t adaptive[2]; /* 0: a kernel */
+} window;
+
+/* Input positions of an output's window; `counted`: with padding. */
+static void range_of(const window *w, int d, int64_t out, int64_t *first, int64_t *end, int64_t *counted) {
+    if (w->adaptive[0]) {
+        *first = out * w->size[d] / w->adaptive[d];
+        *end = ((out + 1) * w->size[d] + w->adaptive[d] - 1) / w->adaptive[d];
+        *counted = *end - *first;
+        return;
+    }
+    *first = out * w->stride[d] - w->padding[d];
+    *end = *first + (w->kernel[d] - 1) * w->dilation[d] + 1;
+    *counted = (*end < w->size[d] + w->padding[d] ? *end : w->size[d] + w->padding[d]) - *first;
+}
+
+static void check_pool(const window *w, bp_pool_kind kind, bp_dtype dtype, int number) {
+    char text[128];
+    int64_t shape[BP_MAX_NDIM];
+    int ndim;
+    bp_dtype output;
+    device_array x, y, indices;
+    const bool average = kind == BP_POOL_AVERAGE, adaptive = w->adaptive[0] != 0;
+    snprintf(text, sizeof text, "pool %d of %s, number %d", (int)kind, bp_dtype_name(dtype), number);
+    make(&x, dtype, 4, I64(2, 5, w->size[0], w->size[1]));
+    for (int64_t i = 0; i < test_array_count(&x.host) && !average; i++) {
+        static const double specials[] = {NAN, -INFINITY, INFINITY};
+        const bool special = number % 2 && test_array_between(0, 20) == 0;
+        test_array_set(&x.host, i, special ? specials[test_array_between(0, 2)] : (double)test_array_between(-3, 3));
+    }
+    device_array_send(&x);
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = kind,
+                         .pass = BP_POOL_FORWARD,
+                         .ndim = 2,
+                         .output_size = adaptive ? w->adaptive : NULL,
+                         .kernel = adaptive ? NULL : w->kernel,
+                         .stride = adaptive ? NULL : w->stride,
+                         .padding = adaptive ? NULL : w->padding,
+                         .dilation = adaptive || average ? NULL : w->dilation,
+                         .ceil_mode = !adaptive && number % 3 == 1,
+                         .exclude_padding = average && !adaptive && number % 4 == 1,
+                         .divisor = average && !adaptive && number % 4 == 2 ? 7 : 0,
+                         .input = &x.tensor};
+    assert_ok(bp_pool_shape(&call, &output, &ndim, shape));
+    device_array_make(&y, dtype, 4, shape, any_layout(), 0);
+    device_array_send(&y);
+    device_array_make(&indices, BP_I64, 4, shape, any_layout(), 0);
+    device_array_send(&indices);
+    call.output = &y.tensor;
+    call.indices = average ? NULL : &indices.tensor;
+    assert_ok(bp_pool_run(NULL, &call));
+    assert_on_device(text);
+    device_array_fetch(&y, text);
+    device_array_fetch(&indices, text);
+    for (int64_t o = 0; o < test_array_count(&y.host); o++) {
+        const int64_t plane = o / (shape[2] * shape[3]), out[2] = {o / shape[3] % shape[2], o % shape[3]};
+        int64_t first[2], end[2], counted[2], elements = 0, place = -1;
+        double best = -INFINITY;
+        long double sum = 0, size = 0;
+        for (int d = 0; d < 2; d++) {
+            range_of(w, d, out[d], &first[d], &end[d], &counted[d]);
+        }
+        const int64_t step[2] = {adaptive || average ? 1 : w->dilation[0], adaptive || average ? 1 : w->dilation[1]};
+        for (int64_t i = first[0]; i < end[0]; i += step[0]) {
+            for (int64_t j = first[1]; j < end[1]; j += step[1]) {
+                if (i >= 0 && i < w->size[0] && j >= 0 && j < w->size[1]) {
+                    const int64_t at = i * w->size[1] + j;
+                    const double value = test_array_get(&x.host, plane * w->size[0] * w->size[1] + at);
+                    if (place < 0 || value > best || isnan(value)) {
+                        best = value;
+                        place = at;
+                    }
+                    sum += value;
+                    size += fabs(value);
+                    elements++;
+                }
+            }
+        }
+        if (average) {
+            const int64_t divisor = call.divisor           ? call.divisor
+                                    : call.exclude_padding ? elements
+                                                           : counted[0] * counted[1];
+            const double want = (double)(sum / (long double)(divisor > 0 ? divisor : 1));
+            assert_close(text, o, test_array_get(&y.host, o), want,
+                         (double)(elements + 2) * device_compute_eps(dtype) * (double)size /
+                                 (double)(divisor > 0 ? divisor : 1) +
+                             1.01 * device_eps(dtype) * fabs(want) + device_tiny(dtype));
+        } else {
+            assert_close(text, o, test_array_get(&y.host, o), best, 0);
+            assert_int_equal(test_array_get_i64(&indices.host, o), place);
+        }
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+    device_array_free(&indices);
+}
+
+static void test_pool(void **state) {
+    static const window some[] = {{{9, 11}, {3, 2}, {2, 1}, {1, 1}, {1, 1}, {0, 0}},
+                                  {{7, 8}, {3, 3}, {1, 2}, {1, 0}, {2, 2}, {0, 0}},
+                                  {{10, 7}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {3, 4}},
+                                  {{5, 6}, {5, 6}, {5, 6}, {0, 0}, {1, 1}, {0, 0}}};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4; i++) {
+        for (int kind = 0; kind < 2 && !refused(types[i]); kind++) {
+            for (int w = 0; w < 4; w++) {
+                window of = some[w];
+                for (int d = 0; d < 2 && kind == 1; d++) { /* averages have no dilation */
+                    of.dilation[d] = of.dilation[d] > 1 ? 1 : of.dilation[d];
+                }
+                check_pool(&of, kind ? BP_POOL_AVERAGE : BP_POOL_MAX, types[i], number++);
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_layer_norm),
+                                       cmocka_unit_test(test_pool)};
+    return cmocka_run_group_tests(tests, test_device_setup, NULL);
+}

@@ -1,0 +1,315 @@
+/* test_reduce.c - reductions and softmax on an OpenCL device, against definitions in long double. */
+#include "device_array.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NDIM = 4 };
+
+typedef struct shapes {
+    int64_t size[NDIM];
+    int axes; /* bits */
+} shapes;
+
+static const shapes some_shapes[] = {
+    {{1, 1, 1, 1}, 15},    {{3, 5, 7, 19}, 8},    {{3, 5, 7, 19}, 1},  {{3, 5, 7, 19}, 6},
+    {{2, 17, 3, 40}, 10},  {{3000, 1, 1, 20}, 8}, {{3, 5, 7, 19}, 15}, {{4, 3, 2, 5}, 0},
+    {{1, 1, 2, 70000}, 8}, {{1, 9000, 1, 33}, 2}, {{0, 4, 1, 3}, 8},
+};
+enum { SHAPES = sizeof some_shapes / sizeof *some_shapes };
+
+static bool is_floating(bp_dtype dtype) {
+    return dtype >= BP_F16 && dtype <= BP_F64;
+}
+
+/* ---- Reductions ---- */
+
+static void fill(device_array *t, bp_reduce_kind kind, bool special) {
+    const bp_dtype dtype = t->host.dtype;
+    for (int64_t i = 0; i < test_array_count(&t->host); i++) {
+        static const double specials[] = {NAN, INFINITY, -INFINITY};
+        double value = is_floating(dtype) ? test_array_uniform() : (double)test_array_between(-30000, 30000);
+        if (kind >= BP_REDUCE_MAX) {
+            value = (double)test_array_between(-3, 3); /* many are equal */
+        }
+        if (kind == BP_REDUCE_PROD && is_floating(dtype)) {
+            value = (test_array_between(0, 1) ? 1 : -1) * (1 + value * 1e-3);
+        }
+        if (special && is_floating(dtype) && test_array_between(0, 40) == 0) {
+            value = specials[test_array_between(0, 2)];
+        }
+        if (is_floating(dtype)) {
+            test_array_set(&t->host, i, value);
+        } else {
+            test_array_set_i64(&t->host, i, (int64_t)value);
+        }
+    }
+    device_array_send(t);
+}
+
+/* The elements that are joined to one result: an index for each, in row-major order of the axes. */
+typedef struct group {
+    int64_t count;
+    int64_t *index;
+} group;
+
+static group group_of(const shapes *s, int64_t result) {
+    int64_t at[NDIM] = {0};
+    group g = {1, NULL};
+    for (int d = NDIM - 1; d >= 0; d--) {
+        if (s->axes >> d & 1) {
+            g.count *= s->size[d];
+        } else {
+            at[d] = result % s->size[d];
+            result /= s->size[d];
+        }
+    }
+    g.index = calloc((size_t)g.count + 1, sizeof *g.index);
+    for (int64_t i = 0; i < g.count; i++) {
+        int64_t rest = i, index = 0, factor = 1;
+        for (int d = NDIM - 1; d >= 0; d--) {
+            int64_t place = at[d];
+            if (s->axes >> d & 1) {
+                place = rest % s->size[d];
+                rest /= s->size[d];
+            }
+            index += place * factor;
+            factor *= s->size[d];
+        }
+        g.index[i] = index;
+    }
+    return g;
+}
+
+static bool exceeds(double x, double y, bool least) {
+    return isnan(x) ? !isnan(y) : !isnan(y) && (least ? x < y : x > y);
+}
+
+static void check_extreme(const char *text, bp_reduce_kind kind, const group *g, const device_array *x,
+                          const device_array *y, int64_t result) {
+    const bool least = kind == BP_REDUCE_MIN || kind == BP_REDUCE_ARGMIN;
+    int64_t best = 0;
+    for (int64_t i = 1; i < g->count; i++) {
+        if (exceeds(test_array_get(&x->host, g->index[i]), test_array_get(&x->host, g->index[best]), least)) {
+            best = i;
+        }
+    }
+    if (kind >= BP_REDUCE_ARGMAX) {
+        const int64_t got = test_array_get_i64(&y->host, result);
+        if (got != best) {
+            fail_msg("%s: result %" PRId64 " is %" PRId64 " instead of %" PRId64, text, result, got, best);
+        }
+    } else {
+        assert_close(text, result, test_array_get(&y->host, result), test_array_get(&x->host, g->index[best]), 0);
+    }
+}
+
+static void check_whole_sum(const char *text, bp_reduce_kind kind, const group *g, const device_array *x,
+                            const device_array *y, int64_t result) {
+    uint64_t sum = kind == BP_REDUCE_PROD;
+    for (int64_t i = 0; i < g->count; i++) {
+        const uint64_t value = (uint64_t)test_array_get_i64(&x->host, g->index[i]);
+        sum = kind == BP_REDUCE_PROD ? sum * value : sum + value;
+    }
+    const int64_t want = y->host.dtype == BP_I32 ? (int32_t)(uint32_t)sum : (int64_t)sum;
+    const int64_t got = test_array_get_i64(&y->host, result);
+    if (got != want) {
+        fail_msg("%s: result %" PRId64 " is %" PRId64 " instead of %" PRId64, text, result, got, want);
+    }
+}
+
+/* The bound of reduce.h; of a contiguous row with 200 + n / 8192 in place of n. */
+static void check_sum(const char *text, bp_reduce_kind kind, const group *g, const device_array *x,
+                      const device_array *y, int64_t result, bool row) {
+    long double sum = kind == BP_REDUCE_PROD, size = 0;
+    const bp_dtype dtype = y->host.dtype;
+    const double n = (double)g->count;
+    for (int64_t i = 0; i < g->count; i++) {
+        const long double value = test_array_get(&x->host, g->index[i]);
+        sum = kind == BP_REDUCE_PROD ? sum * value : sum + value;
+        size += fabsl(value);
+    }
+    const long double want = kind == BP_REDUCE_MEAN ? (g->count ? sum / (long double)n : (long double)NAN) : sum;
+    const double roundings = row && 200 + n / 8192 < n ? 200 + n / 8192 : n;
+    const double error = kind == BP_REDUCE_PROD ? n * (double)fabsl(want) : roundings * (double)size;
+    const double scale = kind == BP_REDUCE_MEAN ? n : 1;
+    assert_close(text, result, test_array_get(&y->host, result), (double)want,
+                 error * (test_without_f64 ? 0x1p-44 : 0x1p-53) / scale +
+                     2.01 * device_eps(dtype) * (double)fabsl(want) + 2 * device_tiny(dtype));
+}
+
+static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output, const shapes *s, int number) {
+    char text[160];
+    int64_t shape[NDIM], reduced = 1;
+    int32_t axes[NDIM], axis_count = 0;
+    int ndim = 0;
+    device_array x, y;
+    for (int d = 0; d < NDIM; d++) {
+        if (s->axes >> d & 1) {
+            axes[axis_count++] = d;
+            reduced *= s->size[d];
+        } else {
+            shape[ndim++] = s->size[d];
+        }
+    }
+    if (reduced == 0 && kind >= BP_REDUCE_MAX) {
+        return;
+    }
+    snprintf(text, sizeof text, "kind %d of %s, shape number %d, layout %d", (int)kind, bp_dtype_name(dtype),
+             (int)(s - some_shapes), number % TEST_LAYOUTS);
+    const test_layout layout = (test_layout)(number % TEST_LAYOUTS);
+    device_array_make(&x, dtype, NDIM, s->size, layout, number % 7 == 6 ? 2 : 0);
+    device_array_make(&y, output, ndim, shape, (test_layout)(number / 4 % TEST_LAYOUTS), 0);
+    fill(&x, kind, number % 5 == 4 && kind != BP_REDUCE_PROD);
+    device_array_send(&y);
+    assert_ok(bp_reduce_run(NULL, kind, &x.tensor, axes, axis_count, 0, &y.tensor));
+    device_array_fetch(&y, text);
+    const int64_t results = test_array_count(&y.host);
+    if (results > 0) {
+        assert_on_device(text);
+    }
+    for (int64_t i = 0; i < results; i++) {
+        group g = group_of(s, i);
+        if (kind >= BP_REDUCE_MAX) {
+            check_extreme(text, kind, &g, &x, &y, i);
+        } else if (is_floating(dtype)) {
+            check_sum(text, kind, &g, &x, &y, i, s->axes == 8 && layout == TEST_COMPACT && number % 7 != 6);
+        } else {
+            check_whole_sum(text, kind, &g, &x, &y, i);
+        }
+        free(g.index);
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+}
+
+static bool refused(bp_dtype dtype, int kind) {
+    return test_without_f64 && (dtype == BP_F64 || (is_floating(dtype) && kind == BP_REDUCE_PROD));
+}
+
+static void test_reductions(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 6; i++) {
+        for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
+            for (int s = 0; s < SHAPES && !(i >= 4 && kind == BP_REDUCE_MEAN) && !refused(types[i], kind); s++) {
+                const bool longer = types[i] == BP_I32 && kind <= BP_REDUCE_PROD && s % 2;
+                const bp_dtype output = kind >= BP_REDUCE_ARGMAX || longer ? BP_I64 : types[i];
+                check_reduction((bp_reduce_kind)kind, types[i], output, &some_shapes[s], number++);
+            }
+        }
+    }
+}
+
+/* Rows and columns that are longer than one part. */
+static void test_long(void **state) {
+    static const shapes longer[] = {{{1, 1, 1, 1000003}, 8}, {{1, 1, 300000, 3}, 4}};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 2; i++) {
+        for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
+            const shapes s = longer[i];
+            if (refused(BP_F32, kind)) {
+                continue;
+            }
+            check_reduction((bp_reduce_kind)kind, BP_F32, kind >= BP_REDUCE_ARGMAX ? BP_I64 : BP_F32, &s, 0);
+        }
+    }
+}
+
+/* ---- Softmax ---- */
+
+/* Compares a row: `length` elements from `first` on, `step` apart. */
+static void check_row(const char *text, bp_softmax_kind kind, const device_array *y, const double *x, int64_t first,
+                      int64_t step, int64_t length) {
+    const bp_dtype dtype = y->host.dtype;
+    const double compute = device_compute_eps(dtype), out = device_eps(dtype);
+    const double least = kind == BP_SOFTMAX ? (dtype == BP_F64 ? 0x1p-1022 : 0x1p-126) : 0; /* below it is 0 */
+    double most = -INFINITY;
+    long double sum = 0;
+    for (int64_t l = 0; l < length; l++) {
+        const double value = x[first + l * step];
+        most = isnan(value) || value > most ? value : most;
+    }
+    for (int64_t l = 0; l < length; l++) {
+        sum += expl((long double)x[first + l * step] - most);
+    }
+    for (int64_t l = 0; l < length; l++) {
+        const int64_t i = first + l * step;
+        const long double distance = (long double)x[i] - most;
+        const long double want = kind == BP_SOFTMAX ? expl(distance) / sum : distance - logl(sum);
+        const double far = fmin((double)fabsl(distance), 1e5), size = (double)fabsl(want);
+        const double bound = kind == BP_SOFTMAX ? size * (compute * (10 + far) + out)
+                                                : 4 * compute * (far + (double)fabsl(logl(sum)) + 2) + out * size;
+        assert_close(text, i, test_array_get(&y->host, i), (double)want, bound + 2 * device_tiny(dtype) + least);
+    }
+}
+
+static void check_softmax(bp_softmax_kind kind, bp_dtype dtype, const shapes *s, int number) {
+    char text[160];
+    device_array x, y;
+    const bool in_place = number % 3 == 2;
+    int axis = 0;
+    while (s->axes >> (axis + 1)) {
+        axis++;
+    }
+    const int64_t length = s->size[axis];
+    snprintf(text, sizeof text, "softmax %d of %s, axis %d, shape number %d, layout %d", (int)kind,
+             bp_dtype_name(dtype), axis, (int)(s - some_shapes), number % TEST_LAYOUTS);
+    device_array_make(&x, dtype, NDIM, s->size, (test_layout)(number % TEST_LAYOUTS), 0);
+    device_array_make(&y, dtype, NDIM, s->size, (test_layout)(number / 4 % TEST_LAYOUTS), 0);
+    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
+        static const double specials[] = {-INFINITY, -300, 80, NAN, INFINITY};
+        const bool special = test_array_between(0, 60) == 0;
+        test_array_set(&x.host, i,
+                       special ? specials[test_array_between(0, number % 4 == 3 ? 4 : 2)] : 4 * test_array_uniform());
+    }
+    device_array_send(&x);
+    device_array_send(&y);
+    assert_ok(bp_softmax_run(NULL, kind, &x.tensor, axis, in_place ? &x.tensor : &y.tensor));
+    device_array *const result = in_place ? &x : &y;
+    double *before = calloc((size_t)test_array_count(&x.host) + 1, sizeof *before);
+    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
+        before[i] = test_array_get(&x.host, i);
+    }
+    device_array_fetch(result, text);
+    int64_t inner = 1;
+    for (int d = axis + 1; d < NDIM; d++) {
+        inner *= s->size[d];
+    }
+    for (int64_t row = 0; row < test_array_count(&x.host) / length; row++) {
+        check_row(text, kind, result, before, row / inner * inner * length + row % inner, inner, length);
+    }
+    free(before);
+    device_array_free(&x);
+    device_array_free(&y);
+}
+
+static void test_softmax(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+    static const shapes further[] = {{{1, 1, 2, 70000}, 8}, {{1, 20000, 1, 3}, 2}};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4; i++) {
+        for (int kind = 0; kind <= BP_LOG_SOFTMAX && !refused(types[i], BP_REDUCE_SUM); kind++) {
+            for (int s = 0; s < 6; s++) {
+                check_softmax((bp_softmax_kind)kind, types[i], &some_shapes[s], number++);
+            }
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        check_softmax((bp_softmax_kind)i, BP_F32, &further[i], 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reductions), cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_softmax)};
+    return cmocka_run_group_tests(tests, test_device_setup, NULL);
+}

@@ -1,0 +1,346 @@
+/* test_random.c - random numbers against a reference that follows random.h word by word: all kinds and types, strides,
+ * instruction sets, threads, plans, refused calls; and what their distributions must be. */
+#include "backplane.h"
+#include "providers/native/philox.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define I64(...) ((const int64_t[]){__VA_ARGS__})
+#define SEED UINT64_C(0x123456789abcdef0)
+#define assert_ok(call) assert_int_equal(call, BP_OK)
+
+static void assert_refused(bp_status got, bp_status want, const char *text) {
+    assert_int_equal(got, want);
+    if (!strstr(bp_last_error(), text)) {
+        fail_msg("message '%s' lacks '%s'", bp_last_error(), text);
+    }
+}
+
+/* ---- Philox ---- */
+
+/* From the distribution of the authors' implementation, Random123: counter, key, result. */
+static void known_answers(void **state) {
+    static const struct {
+        uint64_t low, high, key;
+        uint32_t result[4];
+    } known[] = {
+        {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {UINT64_C(0x85a308d3243f6a88),
+         UINT64_C(0x0370734413198a2e),
+         UINT64_C(0x299f31d0a4093822),
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint32_t got[4];
+        bp__philox(known[i].key, known[i].low, known[i].high, got);
+        assert_memory_equal(got, known[i].result, sizeof got);
+    }
+}
+
+/* ---- Reference ---- */
+
+static uint64_t words_of(uint64_t offset, uint64_t index, bool wide) {
+    uint32_t block[4];
+    const uint64_t in_block = wide ? 2 : 4;
+    bp__philox(SEED, offset + index / in_block, 0, block);
+    const uint64_t at = index % in_block;
+    return wide ? (uint64_t)block[2 * at + 1] << 32 | block[2 * at] : block[at];
+}
+
+static double uniform_of(uint64_t word, bp_dtype dtype) {
+    switch (dtype) {
+    case BP_F16:
+        return (double)(word >> 21) * 0x1p-11;
+    case BP_BF16:
+        return (double)(word >> 24) * 0x1p-8;
+    case BP_F32:
+        return (double)(word >> 8) * 0x1p-24;
+    default:
+        return (double)(word >> 11) * 0x1p-53;
+    }
+}
+
+/* In long double, so that the error is that of the library. */
+static long double normal_of(uint64_t offset, uint64_t index, bool wide) {
+    const long double pi = 3.14159265358979323846264338327950288L;
+    const uint64_t even = words_of(offset, index & ~UINT64_C(1), wide), odd = words_of(offset, index | 1, wide);
+    const double high = (double)(even >> 11) + 0.5;
+    const float low = (float)even + 0.5f;
+    const long double u = wide ? (long double)high * 0x1p-53L : (long double)low * 0x1p-32L;
+    const long double angle = 2 * pi * (long double)odd * (wide ? 0x1p-64L : 0x1p-32L);
+    return sqrtl(-2 * logl(u)) * (index % 2 ? sinl(angle) : cosl(angle));
+}
+
+static double value_of(const void *element, bp_dtype dtype) {
+    bp_view from, to;
+    double value;
+    assert_ok(bp_view_init(&from, (void *)(uintptr_t)element, dtype, 0, NULL, NULL));
+    assert_ok(bp_view_init(&to, &value, BP_F64, 0, NULL, NULL));
+    assert_ok(bp_tensor_copy(&to.tensor, &from.tensor));
+    return value;
+}
+
+static void assert_element(const void *element, bp_random_kind kind, bp_dtype dtype, uint64_t offset, uint64_t index) {
+    const size_t size = bp_dtype_size(dtype);
+    const uint64_t word = words_of(offset, index, size == 8);
+    if (kind == BP_RANDOM_BITS) {
+        if (memcmp(element, &word, size) != 0) {
+            fail_msg("%s: element %" PRIu64 " has not the bits %" PRIx64, bp_dtype_name(dtype), index, word);
+        }
+        return;
+    }
+    const double got = value_of(element, dtype);
+    if (kind == BP_RANDOM_UNIFORM) {
+        assert_true(got == uniform_of(word, dtype));
+        return;
+    }
+    static const double epsilon[] = {[BP_F16] = 0x1p-10, [BP_BF16] = 0x1p-7, [BP_F32] = 0x1p-23, [BP_F64] = 0x1p-52};
+    const long double want = normal_of(offset, index, size == 8);
+    /* Three roundings of the angle's function; denormal numbers of f16. */
+    const long double bound = 4 * (long double)epsilon[dtype] * fabsl(want) + (dtype == BP_F16 ? 0x1p-24L : 0x1p-60L);
+    if (!(fabsl((long double)got - want) <= bound)) {
+        fail_msg("%s: element %" PRIu64 " is %.17g, not %.17Lg", bp_dtype_name(dtype), index, got, want);
+    }
+}
+
+static bp_random_call call_of(bp_random_kind kind, uint64_t offset, const bp_view *output) {
+    return (bp_random_call){
+        .struct_size = sizeof(bp_random_call), .kind = kind, .seed = SEED, .offset = offset, .output = &output->tensor};
+}
+
+static void fill(const char *settings, bp_random_kind kind, uint64_t offset, const bp_view *output) {
+    bp_options *options;
+    const bp_random_call call = call_of(kind, offset, output);
+    assert_ok(bp_options_new(&options, settings));
+    assert_ok(bp_random_run(options, &call));
+    bp_options_release(options);
+}
+
+/* ---- Numbers ---- */
+
+static const struct {
+    bp_random_kind kind;
+    bp_dtype dtype;
+} kinds[] = {
+    {BP_RANDOM_UNIFORM, BP_F16}, {BP_RANDOM_UNIFORM, BP_BF16}, {BP_RANDOM_UNIFORM, BP_F32}, {BP_RANDOM_UNIFORM, BP_F64},
+    {BP_RANDOM_NORMAL, BP_F16},  {BP_RANDOM_NORMAL, BP_BF16},  {BP_RANDOM_NORMAL, BP_F32},  {BP_RANDOM_NORMAL, BP_F64},
+    {BP_RANDOM_BITS, BP_I8},     {BP_RANDOM_BITS, BP_U8},      {BP_RANDOM_BITS, BP_I16},    {BP_RANDOM_BITS, BP_U16},
+    {BP_RANDOM_BITS, BP_I32},    {BP_RANDOM_BITS, BP_U32},     {BP_RANDOM_BITS, BP_I64},    {BP_RANDOM_BITS, BP_U64},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST = 4099 };
+static const char *const sets[] = {"cpu.capability=default", "cpu.capability=avx2", "cpu.capability=avx512"};
+
+/* Each element is the reference's, with every instruction set, and nothing behind the last one is written. */
+static void numbers_follow_the_description(void **state) {
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 63, 1023, 1024, 1025, MOST};
+    static const uint64_t offsets[] = {0, 7, UINT64_C(0xffffffff), UINT64_MAX - 3};
+    static char data[(MOST + 1) * 8];
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        const size_t size = bp_dtype_size(kinds[k].dtype);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            bp_view output;
+            const uint64_t offset = offsets[s % 4];
+            assert_ok(bp_view_init(&output, data, kinds[k].dtype, 1, &sizes[s], NULL));
+            memset(data, 0x5a, sizeof data);
+            fill(sets[s % 3], kinds[k].kind, offset, &output);
+            for (int64_t i = 0; i < sizes[s]; i++) {
+                assert_element(data + (size_t)i * size, kinds[k].kind, kinds[k].dtype, offset, (uint64_t)i);
+            }
+            assert_true(data[(size_t)sizes[s] * size] == 0x5a);
+        }
+    }
+}
+
+static void instruction_sets_and_threads_change_no_bit(void **state) {
+    enum { COUNT = 1 << 20 };
+    static const char *const settings[] = {"cpu.capability=default,num_threads=1", "cpu.capability=avx2,num_threads=1",
+                                           "num_threads=2", "num_threads=3", "num_threads=7"};
+    char *one = malloc(COUNT * 8), *other = malloc(COUNT * 8);
+    const int64_t shape[] = {COUNT - 3};
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        const size_t bytes = (COUNT - 3) * bp_dtype_size(kinds[k].dtype);
+        bp_view output;
+        assert_ok(bp_view_init(&output, one, kinds[k].dtype, 1, shape, NULL));
+        fill("num_threads=1", kinds[k].kind, 1, &output);
+        for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
+            assert_ok(bp_view_init(&output, other, kinds[k].dtype, 1, shape, NULL));
+            fill(settings[s], kinds[k].kind, 1, &output);
+            if (memcmp(one, other, bytes) != 0) {
+                fail_msg("%s kind %d differs with %s", bp_dtype_name(kinds[k].dtype), (int)kinds[k].kind, settings[s]);
+            }
+        }
+    }
+    free(one);
+    free(other);
+}
+
+/* The index decides, not the address. */
+static void strides_do_not_matter(void **state) {
+    static const struct {
+        int ndim;
+        int64_t shape[4], strides[4], first;
+    } layouts[] = {
+        {2, {13, 17}, {1, 13}, 0},             /* column-major */
+        {2, {13, 17}, {40, 2}, 0},             /* with gaps */
+        {2, {13, 17}, {-17, -1}, 13 * 17 - 1}, /* reversed */
+        {3, {5, 1, 31}, {62, 7, 2}, 0},        /* a dimension of size 1 */
+        {4, {3, 4, 5, 6}, {6, 18, 72, 1}, 0},  /* permuted */
+        {0, {0}, {0}, 5},                      /* one element */
+        {3, {300, 2, 3}, {6, 3, 1}, 0},        /* compact in three dimensions */
+    };
+    static char data[4096 * 8];
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        const size_t size = bp_dtype_size(kinds[k].dtype);
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+            bp_view output;
+            char *at = data + (size_t)layouts[l].first * size;
+            int64_t count = 1;
+            assert_ok(bp_view_init(&output, at, kinds[k].dtype, layouts[l].ndim, layouts[l].shape, layouts[l].strides));
+            fill("", kinds[k].kind, 9, &output);
+            for (int d = 0; d < layouts[l].ndim; d++) {
+                count *= layouts[l].shape[d];
+            }
+            for (int64_t i = 0; i < count; i++) {
+                int64_t place = 0, rest = i;
+                for (int d = layouts[l].ndim - 1; d >= 0; d--) {
+                    place += rest % layouts[l].shape[d] * layouts[l].strides[d];
+                    rest /= layouts[l].shape[d];
+                }
+                assert_element(at + place * (int64_t)size, kinds[k].kind, kinds[k].dtype, 9, (uint64_t)i);
+            }
+        }
+    }
+}
+
+static void an_offset_continues_the_sequence(void **state) {
+    uint32_t whole[64], parts[64];
+    bp_view output;
+    (void)state;
+    assert_ok(bp_view_init(&output, whole, BP_U32, 1, I64(64), NULL));
+    fill("", BP_RANDOM_BITS, 0, &output);
+    assert_ok(bp_view_init(&output, parts, BP_U32, 1, I64(28), NULL));
+    fill("", BP_RANDOM_BITS, 0, &output);
+    assert_ok(bp_view_init(&output, parts + 28, BP_U32, 1, I64(36), NULL));
+    fill("", BP_RANDOM_BITS, 7, &output);
+    assert_memory_equal(whole, parts, sizeof whole);
+}
+
+/* Mean and the next three moments, of 10^6 numbers, within five standard errors; extremes are possible ones. */
+static void moments_are_those_of_the_distribution(void **state) {
+    enum { COUNT = 1000000 };
+    static double x[COUNT];
+    bp_view output;
+    (void)state;
+    assert_ok(bp_view_init(&output, x, BP_F64, 1, I64(COUNT), NULL));
+    for (int k = 0; k < 2; k++) {
+        double sum[5] = {0}, most = 0;
+        fill("", k ? BP_RANDOM_NORMAL : BP_RANDOM_UNIFORM, 0, &output);
+        for (int i = 0; i < COUNT; i++) {
+            const double y = k ? x[i] : 2 * x[i] - 1;
+            assert_true(k || (x[i] >= 0 && x[i] < 1));
+            most = fmax(most, fabs(y));
+            for (int p = 1; p < 5; p++) {
+                sum[p] += pow(y, p) / COUNT;
+            }
+        }
+        const double second = k ? 1 : 1. / 3, fourth = k ? 3 : 1. / 5;
+        assert_true(fabs(sum[1]) < 5e-3 && fabs(sum[3]) < (k ? 2e-2 : 5e-3));
+        assert_true(fabs(sum[2] - second) < (k ? 8e-3 : 2e-3) && fabs(sum[4] - fourth) < (k ? 5e-2 : 2e-3));
+        assert_true(k ? most > 4.4 && most < 8.6 : most > 0.9999);
+    }
+}
+
+/* ---- Calls ---- */
+
+static void a_plan_serves_all_seeds(void **state) {
+    uint32_t got[10], want[10];
+    bp_plan *plan;
+    bp_view output, other;
+    uint64_t seed[] = {1, 2};
+    (void)state;
+    assert_ok(bp_view_init(&output, NULL, BP_U32, 1, I64(10), NULL));
+    assert_ok(bp_view_init(&other, want, BP_U32, 1, I64(10), NULL));
+    bp_random_call call = call_of(BP_RANDOM_BITS, 0, &output);
+    assert_ok(bp_random_plan(&plan, NULL, &call));
+    const bp_operand operands[] = {{seed, 0}, {got, 0}};
+    for (seed[0] = 1; seed[0] < 4; seed[0]++) {
+        assert_ok(bp_execute(plan, operands, &(bp_exec){.struct_size = sizeof(bp_exec), .operand_count = 2}));
+        call = (bp_random_call){sizeof call, BP_RANDOM_BITS, seed[0], seed[1], &other.tensor};
+        assert_ok(bp_random_run(NULL, &call));
+        assert_memory_equal(got, want, sizeof got);
+    }
+    bp_plan_release(plan);
+}
+
+static void an_explanation_describes_the_call(void **state) {
+    bp_explanation *explanation;
+    bp_view output;
+    (void)state;
+    assert_ok(bp_view_init(&output, NULL, BP_F32, 2, I64(100, 30), NULL));
+    const bp_random_call call = call_of(BP_RANDOM_NORMAL, 0, &output);
+    assert_ok(bp_random_explain(&explanation, NULL, &call));
+    assert_non_null(strstr(bp_explanation_text(explanation), "f32 normal numbers, 3000"));
+    assert_non_null(strstr(bp_explanation_text(explanation), "philox"));
+    bp_explanation_release(explanation);
+}
+
+static void wrong_calls_are_refused(void **state) {
+    float data[16] = {0};
+    bp_view output;
+    bp_random_call call;
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        assert_refused(bp_random_run(NULL, NULL), BP_E_ARGUMENT, "call");
+        assert_ok(bp_view_init(&output, data, BP_F32, 1, I64(16), NULL));
+        call = call_of(BP_RANDOM_KINDS, 0, &output);
+        assert_refused(bp_random_run(NULL, &call), BP_E_ARGUMENT, "kind");
+        call = call_of(BP_RANDOM_BITS, 0, &output);
+        assert_refused(bp_random_run(NULL, &call), BP_E_DTYPE, "an integer type");
+        call.output = NULL;
+        assert_refused(bp_random_run(NULL, &call), BP_E_ARGUMENT, "output");
+        assert_ok(bp_view_init(&output, data, BP_I32, 1, I64(16), NULL));
+        call = call_of(BP_RANDOM_NORMAL, 0, &output);
+        assert_refused(bp_random_run(NULL, &call), BP_E_DTYPE, "f16, bf16, f32 or f64");
+        assert_ok(bp_view_init(&output, data, BP_F32, 2, I64(4, 4), I64(0, 1)));
+        call = call_of(BP_RANDOM_NORMAL, 0, &output);
+        assert_refused(bp_random_run(NULL, &call), BP_E_OVERLAP, "output");
+        assert_ok(bp_view_init(&output, (char *)data + 2, BP_F32, 1, I64(4), NULL));
+        call = call_of(BP_RANDOM_NORMAL, 0, &output);
+        assert_refused(bp_random_run(NULL, &call), BP_E_LAYOUT, "output");
+        assert_ok(bp_view_init(&output, data, BP_F32, 2, I64(4, 0), NULL));
+        call = call_of(BP_RANDOM_NORMAL, 0, &output);
+        assert_ok(bp_random_run(NULL, &call));
+    }
+    for (int i = 0; i < 16; i++) {
+        assert_true(data[i] == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_answers),
+        cmocka_unit_test(numbers_follow_the_description),
+        cmocka_unit_test(instruction_sets_and_threads_change_no_bit),
+        cmocka_unit_test(strides_do_not_matter),
+        cmocka_unit_test(an_offset_continues_the_sequence),
+        cmocka_unit_test(moments_are_those_of_the_distribution),
+        cmocka_unit_test(a_plan_serves_all_seeds),
+        cmocka_unit_test(an_explanation_describes_the_call),
+        cmocka_unit_test(wrong_calls_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
