@@ -121,9 +121,9 @@ static void check(const geometry *g, bp_dtype type, int layout, const char *sett
     /* If no candidate follows the preference, the chosen one may depend on the function. */
     char same[128];
     bp_options *same_options = NULL;
-    const char *rest = strchr(setting, ',');
-    snprintf(same, sizeof same, "conv.preferred=native:%.*s%s", (int)strcspn(b.algorithm, " "), b.algorithm,
-             rest ? rest : "");
+    const char *rest = strchr(strstr(setting, "conv.preferred"), ',');
+    snprintf(same, sizeof same, "conv.enabled=native,conv.preferred=native:%.*s%s", (int)strcspn(b.algorithm, " "),
+             b.algorithm, rest ? rest : "");
     assert_int_equal(bp_options_new(&same_options, same), BP_OK);
     bp_plan *plain = plan_of(same_options, &call, BP_UNARY_COPY);
     bp_options_release(same_options);
