@@ -5,6 +5,11 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
+/* Of a call on several threads: while they wait, the threads of an OpenMP runtime and those of other operations keep
+ * each other from running. In a network that alternates between both this took more than a millisecond for each call.
+ */
+#define TEAM_NS 50000
+
 /* Positions that some operand has: the leading ones may all be 1. */
 static int positions_of(const bp_conv_problem *c) {
     int first = 0;
@@ -141,6 +146,6 @@ double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, c
                                                                        : 1;
     const double alone = products / (part * rate) + images * (channels_last ? 0.1 : 0.5);
     const bool packed = (problem->policy.packed & WEIGHT) != 0;
-    return 1000 + alone / threads + (threads > 1 ? 5000 : 0) +
+    return 1000 + alone / threads + (threads > 1 ? TEAM_NS : 0) +
            (packed ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor) * 0.7);
 }

@@ -13,6 +13,9 @@
 #define PACK_NS 0.5
 #define RESULT_NS 0.3
 #define WEIGHT_PACK_NS 0.15
+/* The same where the product kernels write the results, for kernels of one element. */
+#define ROW_PACK_NS 0.2
+#define ROW_RESULT_NS 0.05
 /* Of implicit gemm, at least: for each piece of a panel, and for each group. */
 #define PIECE_NS 40
 #define GROUP_NS 1000
@@ -22,6 +25,8 @@
 #define VECTOR_NS 0.15
 #define TRANSPOSE_NS 0.2
 #define PART_OF_RATE 0.4
+/* Of several threads' speed. */
+#define PART_OF_THREADS 0.98
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
@@ -92,6 +97,13 @@ static double weight_cost(const bp_problem *problem, const bp__native_kernels *k
                            WEIGHT_PACK_NS * positions * out + RESULT_NS * in * out * taps + GROUP_NS);
 }
 
+/* Whether channels are contiguous, so that the product kernels write the results, and kernels have one element. */
+static bool is_linear(const bp_problem *problem) {
+    const bp_conv_problem *c = &problem->of.conv;
+    return problem->op == BP_OP_CONV && c->x_channel == 1 && c->y_channel == 1 && size_of(c->kernel) == 1 &&
+           problem->dtype >= BP_F32;
+}
+
 /* Returns the estimated time on one thread: multiply-adds of whole panels, packing and results. `rate` is the
  * multiply-adds per nanosecond of the products. */
 static double cost_of(const bp_problem *problem, const bp__native_kernels *kernels, double rate) {
@@ -103,9 +115,11 @@ static double cost_of(const bp_problem *problem, const bp__native_kernels *kerne
     const double results =
         batch * groups * (problem->op == BP_OP_CONV_INPUT ? in * size_of(c->in) : out * size_of(c->out));
     const double padded = whole(rows, kernels->q_panel) / rows;
-    const double packing = gathering(problem, kernels) + (problem->policy.packed & WEIGHT ? 0 : PACK_NS * weights);
-    return 200 + positions * groups * taps * in * out * padded / rate + packing + RESULT_NS * results +
-           GROUP_NS * (groups - 1);
+    const bool linear = is_linear(problem);
+    const double gathered = linear ? ROW_PACK_NS * positions * groups * in : gathering(problem, kernels);
+    const double packing = gathered + (problem->policy.packed & WEIGHT ? 0 : PACK_NS * weights);
+    return 200 + positions * groups * taps * in * out * padded / rate + packing +
+           (linear ? ROW_RESULT_NS : RESULT_NS) * results + GROUP_NS * (groups - 1);
 }
 
 /* The same for the direct algorithm and gradients by the weight. */
@@ -156,7 +170,7 @@ static void offer(const bp_host *host, const bp_problem *problem, bp_offers *off
     }
     verdict.threads = f->threads;
     alone += problem->of.conv.activation ? bp__conv_activation_cost(host, problem) : 0;
-    verdict.cost_ns = f->threads > 1 ? alone / (0.95 * f->threads) + 4000 : alone;
+    verdict.cost_ns = f->threads > 1 ? alone / (PART_OF_THREADS * f->threads) + 4000 : alone;
     offers->add(offers, &verdict, f, sizeof *f);
 }
 

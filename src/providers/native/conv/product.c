@@ -10,9 +10,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define IMAGE_BYTES ((int64_t)96 << 10)  /* panels of one thread's positions: part of a second-level cache */
-#define TERMS_BYTES ((int64_t)512 << 10) /* of all their terms, if results are computed panel by panel */
-#define SUMS_BYTES ((int64_t)192 << 10)  /* of a tile: likewise */
+#define IMAGE_BYTES ((int64_t)96 << 10)        /* panels of one thread's positions: part of a second-level cache */
+#define PANEL_IMAGE_BYTES ((int64_t)192 << 10) /* if results are computed panel by panel */
+#define TERMS_BYTES ((int64_t)512 << 10)       /* then: of all their terms */
+#define SUMS_BYTES ((int64_t)192 << 10)        /* of a tile: likewise */
 
 typedef struct prepared {
     bp_prepared base; /* must be first */
@@ -23,7 +24,8 @@ typedef struct prepared {
     bool positions_are_v;
     bool by_panels; /* all terms of a panel of rows, then the next panel; else all panels of a block of terms */
     bp__element_unary function; /* of the results, in place; NULL: none, or it is computed later */
-    int64_t jobs, row_tile;     /* rows of a tile */
+    int64_t jobs, terms;        /* the most terms of a job */
+    int64_t row_tile;           /* rows of a tile */
     size_t weight_bytes;        /* of all packed weights */
     size_t image_bytes, sums_bytes;
 } prepared;
@@ -65,8 +67,10 @@ static int64_t block_of(const prepared *plan, int64_t terms) {
 static int64_t most_positions(const prepared *plan) {
     const bp__native_kernels *kernels = plan->set.products;
     const int64_t unit = position_unit(plan), row = kernels->k_block * (int64_t)kernels->packed;
-    const int64_t fit = IMAGE_BYTES / row / unit * unit;
-    return fit > unit ? fit : unit;
+    const int64_t bytes = plan->by_panels ? PANEL_IMAGE_BYTES : IMAGE_BYTES, fit = bytes / row / unit * unit;
+    const int64_t all = plan->by_panels ? TERMS_BYTES / (plan->terms * (int64_t)kernels->packed) / unit * unit : fit;
+    const int64_t most = fit < all ? fit : all;
+    return most > unit ? most : unit;
 }
 
 /* Returns the bytes of k terms of a tile of rows. */
@@ -470,6 +474,7 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
     /* Vectors follow the direction in which the result is contiguous. */
     plan->positions_are_v = job.result_channel != 1 && (step == 1 || job.axis[BP_MAX_CONV_NDIM - 1].grid > 1);
     const int64_t most = most_terms(plan);
+    plan->terms = most;
     plan->by_panels = !plan->positions_are_v && most > 0 && image_bytes(plan, most) <= TERMS_BYTES;
     plan->row_tile = rows_of_tile(plan, &job);
     if (!size_weights(plan)) {
