@@ -6,7 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
-from . import __config__, backends, cuda, elementwise, fft, linalg, nn, reduce, utils
+from . import __config__, backends, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -109,6 +109,7 @@ __all__ = [
     "memory_info",
     "nn",
     "ones",
+    "opencl",
     "plan_cache",
     "rand",
     "randn",

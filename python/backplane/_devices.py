@@ -119,13 +119,11 @@ def ones(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.
     return full(_size(size), 1, dtype=_type(dtype), device=device)
 
 
-def to(tensor: _core.Tensor, target: Any = None, dtype: Any = None, *, device: DeviceArgument = None, copy: bool = False) -> _core.Tensor:
-    """Implements Tensor.to(): the first argument is a device or an element type, as in torch."""
-    place = device
-    if target is not None and not _is_device(target):
-        target, dtype = None, target
-    place = target if target is not None else place
-    name = device_id(place) if place is not None else device_id(tensor.device)
+def to(tensor: _core.Tensor, place: Any, dtype: Any, copy: bool) -> _core.Tensor:
+    """Implements Tensor.to(): `place` is a device or an element type, as in torch."""
+    if place is not None and dtype is None and not _is_device(place):
+        place, dtype = None, place
+    name = device_id(tensor.device if place is None else place)
     name = name + ":0" if name != "host" and ":" not in name else name
     kind = tensor.dtype if dtype is None else type_name(dtype)
     moves = name != device_id(tensor.device)

@@ -165,11 +165,11 @@ def device_of(tensor: _core.Tensor) -> Any:
     return device("opencl", index) if kind == 4 else device("cpu")
 
 
-def to(tensor: _core.Tensor, *arguments: Any, **names: Any) -> _core.Tensor:
+def to(tensor: _core.Tensor, device: Any = None, dtype: Any = None, *, copy: bool = False) -> _core.Tensor:
     """Implements Tensor.to()."""
     from ._devices import to as move
 
-    return move(tensor, *arguments, **names)
+    return move(tensor, device, dtype, copy)
 
 
 def array(tensor: _core.Tensor, dtype: Any = None, *, copy: Optional[bool] = None) -> Any:

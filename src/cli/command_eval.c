@@ -153,7 +153,7 @@ static int run(cli_job *job, const targets *to, double *elapsed) {
     if (code == CLI_OK && status != BP_OK) {
         code = cli_fail_status(status);
     }
-    status = job_move_back(job, moved, code == CLI_OK);
+    status = job_move_back(moved, code == CLI_OK);
     return code == CLI_OK && status != BP_OK ? cli_fail_status(status) : code;
 }
 

@@ -10,6 +10,7 @@ typedef struct moved {
     DLTensor *tensor;
     DLTensor host;
     DLManagedTensorVersioned *copy;
+    bool is_result;
 } moved;
 
 struct job_moved {
@@ -17,10 +18,14 @@ struct job_moved {
     moved list[];
 };
 
-static bp_status move(job_moved *to, DLTensor *tensor, int32_t place) {
+static bp_status move(job_moved *to, DLTensor *tensor, bool is_result, int32_t place) {
     moved *one = &to->list[to->count];
     one->tensor = tensor;
     one->host = *tensor;
+    one->is_result = is_result;
+    if (tensor->dtype.bits == 0) { /* a result that no file asks for */
+        return BP_OK;
+    }
     bp_status status =
         bp_tensor_empty_on(&one->copy, place, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape, NULL);
     if (status != BP_OK) {
@@ -42,23 +47,23 @@ bp_status job_move(cli_job *job, job_moved **made) {
     *made = cli_allocate(sizeof **made + (size_t)(job->input_count + job->result_count + 1) * sizeof(moved));
     (*made)->count = 0;
     for (int i = 0; i < job->input_count && status == BP_OK; i++) {
-        status = move(*made, &job->inputs[i].tensor, place);
+        status = move(*made, &job->inputs[i].tensor, false, place);
     }
     for (int i = 0; i < job->result_count && status == BP_OK; i++) { /* with their contents: gemm reads its C */
-        status = move(*made, &job->results[i].tensor, place);
+        status = move(*made, &job->results[i].tensor, true, place);
     }
     if (status == BP_OK && job->seed) {
-        status = move(*made, job->seed, place);
+        status = move(*made, job->seed, false, place);
     }
     return status;
 }
 
-bp_status job_move_back(const cli_job *job, job_moved *from, bool succeeded) {
+bp_status job_move_back(job_moved *from, bool succeeded) {
     bp_status status = BP_OK;
     for (int i = 0; from && i < from->count; i++) {
         moved *one = &from->list[i];
         *one->tensor = one->host;
-        if (succeeded && status == BP_OK && i >= job->input_count && i < job->input_count + job->result_count) {
+        if (succeeded && status == BP_OK && one->is_result) {
             status = bp_copy(one->tensor, &one->copy->dl_tensor, NULL);
         }
         one->copy->deleter(one->copy);

@@ -283,7 +283,7 @@ void job_fill_nan(cli_job *job);
  * it has succeeded. Call the second function also if the first one fails. (job_device.c) */
 typedef struct job_moved job_moved;
 bp_status job_move(cli_job *job, job_moved **made);
-bp_status job_move_back(const cli_job *job, job_moved *from, bool succeeded);
+bp_status job_move_back(job_moved *from, bool succeeded);
 
 void job_free(cli_job *job);
 

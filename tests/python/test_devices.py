@@ -47,6 +47,18 @@ def test_the_host_is_the_first_device():
     assert backplane.cuda.is_available() is False and backplane.backend_status("cuda").reason
 
 
+def test_the_runtime_answers_from_fact():
+    count = sum(name.startswith("opencl:") for name in ready())
+    assert backplane.opencl.device_count() == count and backplane.opencl.is_available() == (count > 0)
+    assert backplane.opencl.is_built() and (backplane.opencl.reason() == "") == (count > 0)
+    if count:
+        assert backplane.opencl.is_present() and backplane.opencl.get_device_name(0) == backplane.devices()[1].name
+        backplane.opencl.synchronize()
+        backplane.opencl.empty_cache()
+    with pytest.raises(backplane.Error):
+        backplane.opencl.get_device_name(77)
+
+
 def test_names_of_devices():
     assert str(backplane.device("opencl", 1)) == "opencl:1" and backplane.device("opencl:1").index == 1
     assert backplane.device("host") == backplane.device("cpu")
@@ -267,3 +279,15 @@ def test_a_child_of_fork(place):
         os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert backplane.matmul(x, x).tolist() == [[2, 2], [2, 2]]
+
+
+def test_dropout_in_attention_is_that_of_the_host(place):
+    x = backplane.randn(1, 2, 9, 8)
+    drop = dict(dropout_p=0.5, seed=11)
+    try:
+        made = backplane.nn.functional.scaled_dot_product_attention(x.to(place), x.to(place), x.to(place), **drop)
+    except backplane.Error as error:
+        assert error.status == "E_NO_CANDIDATE"
+        pytest.skip(str(error))
+    assert made.device == x.to(place).device
+    np.testing.assert_allclose(values(made), values(backplane.nn.functional.scaled_dot_product_attention(x, x, x, **drop)), rtol=1e-4, atol=1e-5)
