@@ -65,9 +65,9 @@
     X(registry_system, 14, "registry.system", BOOL, "true", "", "", BP_SETTING_STARTUP, "discovery", \
       "Search the loader cache, system folders, virtual environment and conda prefix; false: only registry.library_path.") \
     X(registry_cache, 15, "registry.cache", ENUM, "read-write", "off|read-only|read-write", "", BP_SETTING_STARTUP, "discovery", \
-      "Use of the probe cache, the stored probe results of libraries: read-write, read-only, or off.") \
+      "Use of the probe cache, the stored probe results of libraries, and of compiled kernels of devices: read-write, read-only, or off.") \
     X(registry_cache_dir, 16, "registry.cache_dir", TEXT, "", "", "BACKPLANE_CACHE_DIR", BP_SETTING_STARTUP, "discovery", \
-      "Folder of the probe cache; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.") \
+      "Folder of the probe cache and of compiled kernels; empty: $XDG_CACHE_HOME/backplane or ~/.cache/backplane.") \
     X(registry_probe_timeout, 17, "registry.probe_timeout", INT, "5000", "100..600000", "", BP_SETTING_STARTUP, "discovery", \
       "Time limit for the probe of one library, in milliseconds.") \
     X(registry_probe_memory, 18, "registry.probe_memory", INT, "0", "0..1048576", "", BP_SETTING_STARTUP, "discovery", \

@@ -63,8 +63,8 @@ static const struct family {
     unsigned kinds;      /* BP_LIB_ mask of the libraries that have them */
     bp_status (*sample)(bp_problem *problem);
 } families[] = {
-    {BP_SET_blas_preferred, "matrix products", "matrix products",
-     BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN | BP_LIB_OPENCL, sample_product},
+    {BP_SET_blas_preferred, "matrix products", "matrix products", BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN,
+     sample_product},
     {BP_SET_conv_preferred, "convolutions", "convolutions", BP_LIB_DNN, sample_convolution},
     {BP_SET_linalg_preferred, "linear algebra", "LAPACK", BP_LIB_LAPACK, sample_inverse},
     {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},

@@ -189,6 +189,7 @@ static void test_families(void **state) {
         {{"fftwf_execute"}, "libm.so.6", "fftw", "fftwf", "", "", "", "serial", BP_LIB_FFT},
         {{"libxsmm_dmmdispatch", "dgemm_"}, "libm.so.6", "libxsmm", "libxsmm", "", "_", "", "serial", BP_LIB_SMM},
         {{"libxsmm_dispatch_gemm"}, "libm.so.6", "libxsmm", "libxsmm", "", "", "", "serial", BP_LIB_SMM},
+        {{"CLBlastSgemm", "dgemm_"}, "libOpenCL.so.1", "clblast", "clblast", "", "_", "", "serial", BP_LIB_OPENCL},
         {{"dnnl_version"}, "libgomp.so.1", "onednn", "onednn", "", "", "", "libgomp", BP_LIB_DNN},
         {{"GOMP_parallel", "omp_get_num_threads"},
          "libc.so.6",
