@@ -103,7 +103,7 @@ typedef struct _cl_event *cl_event;
     X(PROGRAM_NUM_DEVICES, 0x1162) X(PROGRAM_DEVICES, 0x1163) X(PROGRAM_BINARY_SIZES, 0x1165)                          \
     X(PROGRAM_BINARIES, 0x1166) X(PROGRAM_BUILD_LOG, 0x1183)                                                           \
     X(KERNEL_WORK_GROUP_SIZE, 0x11B0)                                                                                  \
-    X(EVENT_COMMAND_EXECUTION_STATUS, 0x11D3) X(EVENT_CONTEXT, 0x11D4)                                                 \
+    X(EVENT_COMMAND_QUEUE, 0x11D0) X(EVENT_COMMAND_EXECUTION_STATUS, 0x11D3) X(EVENT_CONTEXT, 0x11D4)                                                 \
     X(PROFILING_COMMAND_START, 0x1282) X(PROFILING_COMMAND_END, 0x1283)
 
 /* As BP__CL_NUMBERS, for the extensions in CL/cl_ext.h. */

@@ -4,6 +4,7 @@
 #include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 
+#include <string.h>
 #include <time.h>
 
 /* ---- Waits ---- */
@@ -190,6 +191,26 @@ bp_status bp__cl_event_wrap(void *opaque, void *native, void **event) {
     return BP_OK;
 }
 
+/* Returns whether the event's device belongs to PoCL. User events have no queue and are none of its commands. */
+static bool is_command_of_pocl(cl_event event) {
+    const bp__cl_api *cl = &bp__cl_loaded;
+    cl_command_queue queue = NULL;
+    cl_device_id device = NULL;
+    char version[256] = "";
+    cl_int code = cl->GetEventInfo(event, BP__CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
+    if (code || !queue || cl->GetCommandQueueInfo(queue, BP__CL_QUEUE_DEVICE, sizeof device, &device, NULL)) {
+        return false;
+    }
+    code = cl->GetDeviceInfo(device, BP__CL_DEVICE_VERSION, sizeof version, version, NULL);
+    return code == BP__CL_SUCCESS && (strstr(version, "pocl") || strstr(version, "PoCL"));
+}
+
+/* PoCL (3.1 to 7.0) locks a command's event once more after it has failed and its last reference may be gone, which
+ * ends the process. The reference of a failed command is therefore kept there for ever. */
 void bp__cl_event_release(void *event) {
+    int64_t code = 0;
+    if (bp__cl_event_state(event, &code) == BP_EVENT_FAILED && is_command_of_pocl(event)) {
+        return;
+    }
     bp__cl_loaded.ReleaseEvent(event);
 }
