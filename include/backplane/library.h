@@ -161,6 +161,13 @@ BP_API bp_status bp_library_at(int index, bp_library_info *info);
  * gave for near matches, and the package that would provide the library. */
 BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
 
+/* Opens the library of that id, family, SONAME or path, unless it is open, and sets *handle to what dlopen() returned,
+ * for dlsym(). Never close it. The names of its routines have the prefix and the suffixes of bp_library_info. It is
+ * opened as for Backplane's own calls: by absolute path, invisible to others, with its own symbols first
+ * (registry.deepbind). Errors: those of bp_library_find(); BP_E_UNTRUSTED, BP_E_BROKEN, BP_E_UNSUPPORTED (the state is
+ * not OK, or it has no file); BP_E_LOAD. */
+BP_API bp_status bp_library_open(const char *name, void **handle);
+
 /* Searches again. `probe_all`: ignores the probe cache and probes every library. Libraries in use stay loaded. If the
  * list has changed, each later call chooses again; otherwise existing plans stay in use. Errors: those of
  * bp_library_count(). */

@@ -118,6 +118,15 @@ bp_status bp_library_find(const char *name, bp_library_info *info) {
     return status == BP_OK && position < 0 ? bp__library_absent(name) : status;
 }
 
+bp_status bp_library_open(const char *name, void **handle) {
+    if (!name || !handle) {
+        return bp__fail(BP_E_ARGUMENT, "bp_library_open: %s is NULL", name ? "handle" : "name");
+    }
+    *handle = NULL;
+    const bp_library_info *library = bp__library_lookup(name);
+    return library ? bp__library_open(library, handle) : bp__library_absent(name);
+}
+
 bp_status bp_libraries_refresh(int probe_all) {
     bp__registry_lock();
     bp_status status = make(probe_all != 0);

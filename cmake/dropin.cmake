@@ -1,0 +1,55 @@
+# Builds what runs existing programs' BLAS, LAPACK and FFTW calls on Backplane: the hooks library and the audit object of
+# `backplane launch`, and the drop-in libraries. Their stubs are x86-64 assembly for Linux. Under a sanitizer they are not
+# built, because programs that are not instrumented could not load them.
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_SIZEOF_VOID_P LESS 8)
+    message(STATUS "The drop-in libraries are not built: their stubs are for x86-64 Linux")
+    return()
+endif()
+if(BACKPLANE_SANITIZE OR BACKPLANE_FUZZ)
+    message(STATUS "The drop-in libraries are not built: sanitizers are on")
+    return()
+endif()
+
+set(dropin_folder ${CMAKE_SOURCE_DIR}/src/dropin)
+file(GLOB dropin_sources CONFIGURE_DEPENDS ${dropin_folder}/*.c)
+list(FILTER dropin_sources EXCLUDE REGEX "/(audit|hooks|exports_[a-z]+)\\.c$")
+set(launch_folder backplane-launch)
+set(dropin_targets "")
+
+# Adds a shared object of the common files and of its own ones, with the routines of one part (src/dropin/routines.h).
+function(add_dropin name part)
+    list(TRANSFORM ARGN PREPEND ${dropin_folder}/)
+    add_library(${name} SHARED ${dropin_sources} ${ARGN})
+    target_include_directories(${name} PRIVATE include src)
+    target_compile_definitions(${name} PRIVATE BP__DROPIN_PART=BP__DROPIN_PART_${part})
+    target_compile_options(${name} PRIVATE -fno-lto)
+    target_link_libraries(${name} PRIVATE backplane_flags dl pthread)
+    target_link_options(${name} PRIVATE ${no_undefined} -Wl,-z,nodelete -Wl,-z,noexecstack)
+    set(dropin_targets ${dropin_targets} ${name} PARENT_SCOPE)
+endfunction()
+
+add_dropin(backplane_hooks HOOKS hooks.c)
+set_target_properties(backplane_hooks PROPERTIES OUTPUT_NAME backplane-hooks LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
+install(TARGETS backplane_hooks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+
+# The audit object needs glibc's interface, and no library.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(LAV_CURRENT link.h has_audit_interface)
+if(has_audit_interface)
+    add_library(backplane_audit MODULE ${dropin_folder}/audit.c)
+    target_include_directories(backplane_audit PRIVATE src)
+    target_link_libraries(backplane_audit PRIVATE backplane_flags)
+    target_compile_options(backplane_audit PRIVATE -ffreestanding -fno-builtin -fno-stack-protector -fno-lto)
+    target_link_options(backplane_audit PRIVATE -nostdlib ${no_undefined} -Wl,-z,noexecstack)
+    set_target_properties(backplane_audit PROPERTIES PREFIX "" OUTPUT_NAME backplane-audit
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
+    install(TARGETS backplane_audit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+    list(APPEND dropin_targets backplane_audit)
+else()
+    message(STATUS "The audit object is not built: the C library has no LD_AUDIT; 'backplane launch' preloads names")
+endif()
+
+foreach(target IN LISTS dropin_targets)
+    add_dependencies(runtime ${target})
+endforeach()

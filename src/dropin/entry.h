@@ -1,0 +1,57 @@
+/* entry.h - declares the parts of a call that arrived at an entry. */
+#ifndef BP_DROPIN_ENTRY_H
+#define BP_DROPIN_ENTRY_H
+
+#include "dropin/internal.h"
+#include "dropin/policy.h"
+#include "dropin/record.h"
+
+/* ---- Nested calls (nested.c) ----
+ *
+ * A call that arrives while its thread is inside Backplane, or inside a library that Backplane or a drop-in library has
+ * called, is a library's call of its own names. It must reach a routine without another choice. */
+typedef struct bp__dropin_visit {
+    uintptr_t outer;
+} bp__dropin_visit;
+
+bool bp__dropin_inside(void);
+void bp__dropin_visit_begin(bp__dropin_visit *visit);
+void bp__dropin_visit_end(const bp__dropin_visit *visit);
+
+/* ---- Products (product.c) ---- */
+
+/* Runs a matrix product through Backplane. Returns false if it was not run, because an argument is wrong, nothing is to
+ * be computed, or Backplane refused; its routine must be called then. */
+bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame);
+
+/* Returns whether the routine is one that bp__dropin_product() knows. */
+bool bp__dropin_is_product(int routine);
+
+/* ---- The routine that runs a call (target.c) ---- */
+
+typedef struct bp__dropin_target {
+    void *routine;       /* never NULL */
+    const char *library; /* id in the library list, or path */
+    bool converts;       /* a complex result is returned in another way than the program expects; see complex.c */
+    bool hidden;         /* the routine gets the address for its complex result as first argument */
+} bp__dropin_target;
+
+/* Chooses the routine for an entry. If there is none, prints which routine is missing, and ends the process, as the
+ * loader does with a missing symbol. */
+void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target);
+
+/* Calls a complex function whose way to return its result is not that of the program. */
+void bp__dropin_convert(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target);
+
+/* Returns whether the routine is a function with a complex result. */
+bool bp__dropin_returns_complex(int routine);
+
+/* ---- Records (note.c) ---- */
+
+/* Makes a call and hands it to the recorder: through Backplane if `product`, and if that refuses, by the target. */
+void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool product);
+
+/* Fills options, sizes and flops of a call from its arguments. */
+void bp__dropin_measure(const bp__dropin_slot *slot, const bp__dropin_frame *frame, bp__dropin_call *call);
+
+#endif

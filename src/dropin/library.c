@@ -1,0 +1,167 @@
+/* library.c - opens the libraries that calls are sent to, and finds their routines by all spellings of a name. */
+#include "dropin/library.h"
+#include "dropin/backplane.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 16 };
+
+/* What a library must have to be useful here. */
+static unsigned wanted_kinds(void) {
+    switch (BP__DROPIN_PART) {
+    case BP__DROPIN_PART_LAPACK:
+        return BP_LIB_LAPACK;
+    case BP__DROPIN_PART_FFTW:
+        return BP_LIB_FFT;
+    default:
+        return BP_LIB_BLAS;
+    }
+}
+
+static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin_library *to) {
+    bp_library_info info = {.struct_size = sizeof info};
+    if (api->bp_library_find(name, &info) != BP_OK || api->bp_library_open(info.id, &to->handle) != BP_OK) {
+        return false;
+    }
+    snprintf(to->id, sizeof to->id, "%s", info.id);
+    snprintf(to->prefix, sizeof to->prefix, "%s", info.prefix);
+    snprintf(to->suffix, sizeof to->suffix, "%s", info.suffix);
+    snprintf(to->c_suffix, sizeof to->c_suffix, "%s", info.cblas_suffix);
+    to->kinds = info.kinds;
+    to->int_bits = info.int_bits;
+    to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
+    if (info.f2c) { /* its functions return double where the program expects float */
+        return false;
+    }
+    bp__dropin_redirect(to->handle);
+    return true;
+}
+
+/* ---- The library that was asked for ---- */
+
+static bp__dropin_library asked;
+static bool asked_open;
+static const char *asked_name;
+static pthread_once_t asked_once = PTHREAD_ONCE_INIT;
+
+static void open_asked(void) {
+    const char *why;
+    const bp__dropin_api *api = bp__dropin_backplane(&why);
+    asked_open = api && open_library(api, asked_name, &asked);
+    if (!asked_open) {
+        fprintf(stderr, "backplane: library '%s' is not used: %s\n", asked_name, api ? api->bp_last_error() : why);
+    }
+}
+
+const bp__dropin_library *bp__dropin_library_asked(const char *name) {
+    asked_name = name;
+    pthread_once(&asked_once, open_asked);
+    return asked_open ? &asked : NULL;
+}
+
+/* ---- The libraries in Backplane's order ---- */
+
+static bp__dropin_library ranked[MOST];
+static int ranked_count;
+static pthread_once_t ranked_once = PTHREAD_ONCE_INIT;
+
+/* An entry of the order before it is opened. */
+typedef struct rank {
+    char id[256];
+    double cost;
+} rank;
+
+static void insert(rank *ranks, int *count, const char *id, double cost) {
+    int at = *count;
+    for (int i = 0; i < *count; i++) {
+        if (strcmp(ranks[i].id, id) == 0) {
+            return;
+        }
+    }
+    if (at == MOST) {
+        return;
+    }
+    for (; at > 0 && ranks[at - 1].cost > cost; at--) {
+        ranks[at] = ranks[at - 1];
+    }
+    snprintf(ranks[at].id, sizeof ranks[at].id, "%s", id);
+    ranks[at].cost = cost;
+    ++*count;
+}
+
+/* Orders the libraries by their expected time for a product of usual size. What a setting excludes, or prefers, is so
+ * here too, because this is the explanation of a product. */
+static int rank_by_product(const bp__dropin_api *api, rank ranks[MOST]) {
+    enum { SIDE = 512 };
+    int64_t shape[2] = {SIDE, SIDE};
+    DLTensor square = {.device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLFloat, 64, 1}, .shape = shape};
+    bp_explanation *explanation;
+    int count = 0;
+    if (api->bp_gemm_explain(&explanation, NULL, BP_AS_IS, BP_AS_IS, NULL, &square, &square, NULL, &square) != BP_OK) {
+        return 0;
+    }
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    for (int i = 0; api->bp_explanation_at(explanation, i, &candidate); i++) {
+        if (candidate.accepted) {
+            insert(ranks, &count, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
+        }
+    }
+    api->bp_explanation_release(explanation);
+    return count;
+}
+
+static void open_ranked(void) {
+    const bp__dropin_api *api = bp__dropin_backplane(NULL);
+    rank ranks[MOST];
+    int count = api ? rank_by_product(api, ranks) : 0;
+    for (int i = 0; i < count; i++) {
+        bp_library_info info = {.struct_size = sizeof info};
+        if (api->bp_library_find(ranks[i].id, &info) == BP_OK && (info.kinds & wanted_kinds()) &&
+            open_library(api, ranks[i].id, &ranked[ranked_count])) {
+            ranked_count++;
+        }
+    }
+}
+
+const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
+    pthread_once(&ranked_once, open_ranked);
+    return rank_wanted < ranked_count ? &ranked[rank_wanted] : NULL;
+}
+
+/* ---- Routines ---- */
+
+/* Returns whether an address is in this object, which a library reaches if it is linked to a name that we replace. */
+static bool is_own(void *address) {
+    Dl_info there, here;
+    return dladdr(address, &there) == 0 || dladdr((void *)(uintptr_t)&bp__dropin_library_routine, &here) == 0 ||
+           there.dli_fbase == here.dli_fbase;
+}
+
+static void *find(const bp__dropin_library *library, const char *stem, const char *suffix) {
+    char name[128];
+    int length = snprintf(name, sizeof name, "%s%s%s", library->prefix, stem, suffix);
+    void *found = length > 0 && (size_t)length < sizeof name ? dlsym(library->handle, name) : NULL;
+    return found && !is_own(found) ? found : NULL;
+}
+
+void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide) {
+    static const char *const wide_fortran[] = {"_64_", "_64", NULL};
+    static const char *const wide_c[] = {"64_", "_64", NULL};
+    const char *stem = bp__dropin_names[routine];
+    bp__dropin_family family = bp__dropin_family_of(routine);
+    if (family == BP__DROPIN_FAMILY_FFTW) {
+        return find(library, stem, "");
+    }
+    bool c = family == BP__DROPIN_FAMILY_CBLAS || family == BP__DROPIN_FAMILY_LAPACKE;
+    if (library->int_bits == (wide ? 64 : 32)) {
+        return find(library, stem, c ? library->c_suffix : library->suffix);
+    }
+    void *found = NULL;
+    for (const char *const *suffix = c ? wide_c : wide_fortran; wide && *suffix && !found; suffix++) {
+        found = find(library, stem, *suffix);
+    }
+    return found;
+}

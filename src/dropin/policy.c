@@ -1,0 +1,64 @@
+/* policy.c - reads what the environment asks for, once, at the program's first call. */
+#include "dropin/policy.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this, a product takes so little time that choosing could not pay: about 5 microseconds. */
+enum { SMALL_SIDE = 64 };
+
+static bp__dropin_policy policy;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void read_policy(void) {
+    policy.library = bp__dropin_env(BP__DROPIN_PART == BP__DROPIN_PART_HOOKS ? "BACKPLANE_LAUNCH_LIBRARY"
+                                                                           : "BACKPLANE_DROPIN_LIBRARY");
+    const char *style = bp__dropin_env("BACKPLANE_DROPIN_COMPLEX_RETURN");
+    policy.hidden_result = style && strcmp(style, "argument") == 0;
+    policy.only = bp__dropin_env("BACKPLANE_LAUNCH_ONLY");
+    policy.exclude = bp__dropin_env("BACKPLANE_LAUNCH_EXCLUDE");
+    const char *observe = bp__dropin_env("BACKPLANE_LAUNCH_OBSERVE");
+    policy.observe = observe && strcmp(observe, "0") != 0;
+    policy.record = bp__dropin_env("BACKPLANE_LAUNCH_RECORD") != NULL;
+    policy.small = (uint64_t)SMALL_SIDE * SMALL_SIDE * SMALL_SIDE;
+    const char *small = bp__dropin_env("BACKPLANE_LAUNCH_SMALL");
+    if (small && *small >= '0' && *small <= '9') {
+        char *end;
+        errno = 0;
+        unsigned long long given = strtoull(small, &end, 10);
+        if (errno == 0 && *end == 0) {
+            policy.small = given;
+            policy.small_given = true;
+        }
+    }
+}
+
+const bp__dropin_policy *bp__dropin_policy_get(void) {
+    pthread_once(&once, read_policy);
+    return &policy;
+}
+
+/* Returns whether a list has the routine: its family, its name, or its name without the letter of the type. */
+static bool lists(const char *list, int routine) {
+    const char *name = bp__dropin_names[routine];
+    const char *family = bp__dropin_family_name(bp__dropin_family_of(routine));
+    const char *bare = strncmp(name, "cblas_", 6) == 0 ? name + 6 : name;
+    for (const char *item = list; *item;) {
+        size_t length = strcspn(item, ", ");
+        const char *const spellings[] = {name, bare, *bare ? bare + 1 : bare, family};
+        for (size_t i = 0; length > 0 && i < sizeof spellings / sizeof spellings[0]; i++) {
+            if (strlen(spellings[i]) == length && memcmp(spellings[i], item, length) == 0) {
+                return true;
+            }
+        }
+        item += length;
+        item += strspn(item, ", ");
+    }
+    return false;
+}
+
+bool bp__dropin_allowed(const bp__dropin_policy *p, int routine) {
+    return !p->observe && (!p->only || lists(p->only, routine)) && (!p->exclude || !lists(p->exclude, routine));
+}

@@ -1,0 +1,126 @@
+/* routines.h - numbers the routines, and describes the memory that stubs, audit object and C code share.
+ *
+ * A routine has one entry (bp__dropin_slot) for each width of its integers and each definition of its name in the
+ * process: entry (2 * routine + (width is 64)) * BP__DROPIN_SLOTS + definition. A stub belongs to each entry. Sized
+ * routines come first; their stubs read the sizes and compare them with the entry's limit. All other stubs jump.
+ *
+ * BP__DROPIN_PART chooses the routines that a shared object has, because a drop-in library needs those of its names only.
+ */
+#ifndef BP_DROPIN_ROUTINES_H
+#define BP_DROPIN_ROUTINES_H
+
+#include "dropin/names_blas.h"
+#include "dropin/names_lapack.h"
+#include "dropin/names_lapacke.h"
+
+#include <stdint.h>
+
+#define BP__DROPIN_PART_HOOKS 0  /* everything that a program is expected to call */
+#define BP__DROPIN_PART_BLAS 1   /* libbackplane_blas.so */
+#define BP__DROPIN_PART_LAPACK 2 /* libbackplane_lapack.so */
+#define BP__DROPIN_PART_FFTW 3   /* libbackplane_fftw3.so */
+#ifndef BP__DROPIN_PART
+#define BP__DROPIN_PART BP__DROPIN_PART_HOOKS
+#endif
+
+/* Definitions of one name that are told apart. A binding to a further one is left alone. */
+#if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
+#define BP__DROPIN_SLOTS 4
+#else
+#define BP__DROPIN_SLOTS 1
+#endif
+
+/* Routines whose stubs read sizes: name, and where the sizes are (stubs.h). */
+/* clang-format off */
+#define BP__DROPIN_SIZED_BLAS(X)                                                                                       \
+    X(sgemm, f_gemm) X(dgemm, f_gemm) X(cgemm, f_gemm) X(zgemm, f_gemm)                                                \
+    X(sgemv, f_gemv) X(dgemv, f_gemv) X(cgemv, f_gemv) X(zgemv, f_gemv)                                                \
+    X(cblas_sgemm, c_gemm) X(cblas_dgemm, c_gemm) X(cblas_cgemm, c_gemm) X(cblas_zgemm, c_gemm)                        \
+    X(cblas_sgemv, c_gemv) X(cblas_dgemv, c_gemv) X(cblas_cgemv, c_gemv) X(cblas_zgemv, c_gemv)
+#define BP__DROPIN_SIZED_LAPACK(X)                                                                                     \
+    X(sgetrf, f_first_two) X(dgetrf, f_first_two) X(cgetrf, f_first_two) X(zgetrf, f_first_two)                        \
+    X(sgesv, f_first) X(dgesv, f_first) X(cgesv, f_first) X(zgesv, f_first)                                            \
+    X(spotrf, f_second) X(dpotrf, f_second) X(cpotrf, f_second) X(zpotrf, f_second)                                    \
+    X(sposv, f_second) X(dposv, f_second) X(cposv, f_second) X(zposv, f_second)                                        \
+    X(sgetrs, f_second) X(dgetrs, f_second) X(cgetrs, f_second) X(zgetrs, f_second)                                    \
+    X(spotrs, f_second) X(dpotrs, f_second) X(cpotrs, f_second) X(zpotrs, f_second)
+
+#if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
+#define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
+#define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
+#define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
+#define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_OTHERS(X)
+#define BP__DROPIN_LAPACKE(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#elif BP__DROPIN_PART == BP__DROPIN_PART_BLAS
+#define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X)
+#define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X) BP__DROPIN_BLAS_HELPERS(X)
+#define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
+#define BP__DROPIN_LAPACK(X)
+#define BP__DROPIN_LAPACKE(X)
+#define BP__DROPIN_FFTW(X)
+#elif BP__DROPIN_PART == BP__DROPIN_PART_LAPACK
+#define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_LAPACK(X)
+#define BP__DROPIN_BLAS(X)
+#define BP__DROPIN_CBLAS(X)
+#define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_OTHERS(X) BP__DROPIN_LAPACK_HELPERS(X)
+#define BP__DROPIN_LAPACKE(X) BP__DROPIN_LAPACKE_NAMES(X)
+#define BP__DROPIN_FFTW(X)
+#else
+#define BP__DROPIN_SIZED(X)
+#define BP__DROPIN_BLAS(X)
+#define BP__DROPIN_CBLAS(X)
+#define BP__DROPIN_LAPACK(X)
+#define BP__DROPIN_LAPACKE(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#endif
+/* clang-format on */
+
+/* The numbers of routines, in the order of the stubs. Names of FFTW are listed for double, then for single precision. */
+enum {
+#define X(name, ...) BP__DROPIN_##name,
+    BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_COUNT,
+    BP__DROPIN_BEFORE_BLAS = BP__DROPIN_SIZED_COUNT - 1,
+    BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_END,
+    BP__DROPIN_BEFORE_CBLAS = BP__DROPIN_BLAS_END - 1,
+    BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_END,
+    BP__DROPIN_BEFORE_LAPACK = BP__DROPIN_CBLAS_END - 1,
+    BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_END,
+    BP__DROPIN_BEFORE_LAPACKE = BP__DROPIN_LAPACK_END - 1,
+    BP__DROPIN_LAPACKE(X) BP__DROPIN_LAPACKE_END,
+    BP__DROPIN_BEFORE_FFTW = BP__DROPIN_LAPACKE_END - 1,
+#undef X
+#define X(name) BP__DROPIN_fftw_##name,
+    BP__DROPIN_FFTW(X)
+#undef X
+#define X(name) BP__DROPIN_fftwf_##name,
+        BP__DROPIN_FFTW(X)
+#undef X
+            BP__DROPIN_ROUTINES,
+    BP__DROPIN_ENTRIES = BP__DROPIN_ROUTINES * 2 * BP__DROPIN_SLOTS,
+    BP__DROPIN_SIZED_ENTRIES = BP__DROPIN_SIZED_COUNT * 2 * BP__DROPIN_SLOTS
+};
+
+/* The names in this order, for tables of the audit object and of the C code. */
+#define BP__DROPIN_NAMES(X, F)                                                                                         \
+    BP__DROPIN_SIZED(X)                                                                                                \
+    BP__DROPIN_BLAS(X) BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(F)
+
+/* One entry. Stubs read `small`, `large` and `limit` without a lock: each is written with one store. */
+typedef struct bp__dropin_slot {
+    void *small;     /* jumped to below the limit, and by stubs that read no sizes */
+    void *large;     /* jumped to from the limit on */
+    uint64_t limit;  /* of the product of the sizes that the stub reads */
+    void *original;  /* the program's own routine, under launch */
+} bp__dropin_slot;
+
+enum { BP__DROPIN_SIZED_STUB = 64, BP__DROPIN_STUB = 16, BP__DROPIN_VERSION = 1 };
+
+/* The symbol bp_hooks of the hooks library, by which the audit object recognises it. That object also uses the addresses
+ * of bp_hooks_entries, bp_hooks_sized_stubs, bp_hooks_stubs and bp_hooks_enter. */
+typedef struct bp__dropin_hooks {
+    uint32_t version; /* BP__DROPIN_VERSION */
+    uint32_t routines, slots;
+} bp__dropin_hooks;
+
+#endif
