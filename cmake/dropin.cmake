@@ -13,6 +13,7 @@ endif()
 set(dropin_folder ${CMAKE_SOURCE_DIR}/src/dropin)
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${dropin_folder}/*.c)
 list(FILTER dropin_sources EXCLUDE REGEX "/(audit|hooks|exports_[a-z]+)\\.c$")
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/backplane-dropin)
 set(launch_folder backplane-launch)
 set(dropin_targets "")
 
@@ -31,6 +32,29 @@ endfunction()
 add_dropin(backplane_hooks HOOKS hooks.c)
 set_target_properties(backplane_hooks PROPERTIES OUTPUT_NAME backplane-hooks LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install(TARGETS backplane_hooks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+
+# Adds a drop-in library: libbackplane_<name>.so for linking, and the same with another library's SONAME, in a folder of its
+# own, to take that one's place.
+set(replaced_folder backplane-dropin)
+function(add_replacement name part soname)
+    add_dropin(backplane_${name} ${part} ${ARGN})
+    set_target_properties(backplane_${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+    install(TARGETS backplane_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    add_dropin(backplane_${name}_replacement ${part} ${ARGN})
+    set_target_properties(backplane_${name}_replacement PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${soname} NO_SONAME ON
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${replaced_folder})
+    target_link_options(backplane_${name}_replacement PRIVATE -Wl,-soname,${soname})
+    install(TARGETS backplane_${name}_replacement LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
+    set(dropin_targets ${dropin_targets} PARENT_SCOPE)
+endfunction()
+
+add_replacement(blas BLAS libblas.so.3 exports_blas.c exports_helpers.c)
+add_replacement(lapack LAPACK liblapack.so.3 exports_lapack.c exports_helpers.c)
+add_replacement(fftw3 FFTW libfftw3.so.3 exports_fftw.c)
+foreach(link libfftw3f.so.3 libfftw3_threads.so.3 libfftw3f_threads.so.3 libfftw3_omp.so.3 libfftw3f_omp.so.3)
+    file(CREATE_LINK libfftw3.so.3 ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} SYMBOLIC)
+    install(FILES ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
+endforeach()
 
 # The audit object needs glibc's interface, and no library.
 include(CheckSymbolExists)

@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdbool.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -229,8 +230,9 @@ static int parse(const char *name, int *wide) {
 
 /* ---- Objects of the process ---- */
 
-/* What an object is. The loader keeps it with the object, as its cookie. */
-enum { PLAIN, NARROW_LIBRARY, WIDE_LIBRARY };
+/* What an object is. The loader keeps it with the object, as its cookie. The flags that la_objopen() returns are not
+ * sufficient: for dlsym(), glibc asks if either the caller or the definer wants it. */
+enum { PLAIN = 0, NARROW_LIBRARY = 1, WIDE_LIBRARY = 2, WIDTH = 3, EXEMPT = 4 };
 
 /* The hooks library. Its object is not relocated when the first names are bound, so only addresses of its symbols and
  * plain numbers are used. */
@@ -317,7 +319,7 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *co
     const char *path = map->l_name ? map->l_name : "";
     const char *name = file_name(path);
     symbols s;
-    *cookie = PLAIN;
+    *cookie = EXEMPT;
     if (space != LM_ID_BASE || is_probe) {
         return 0;
     }
@@ -326,12 +328,10 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *co
         find_hooks(&s);
         return 0;
     }
-    unsigned flags = is_exempt(name) || contains(path, "/backplane-providers/") ? 0 : LA_FLG_BINDFROM;
-    if (!after(name, "libbackplane") && defines_math(&s)) {
-        *cookie = is_wide(name) ? WIDE_LIBRARY : NARROW_LIBRARY;
-        flags |= LA_FLG_BINDTO;
-    }
-    return flags;
+    bool exempt = is_exempt(name) || contains(path, "/backplane-providers/");
+    bool library = !after(name, "libbackplane") && defines_math(&s);
+    *cookie = (exempt ? EXEMPT : 0) | (!library ? PLAIN : is_wide(name) ? WIDE_LIBRARY : NARROW_LIBRARY);
+    return (exempt ? 0 : LA_FLG_BINDFROM) | (library ? LA_FLG_BINDTO : 0);
 }
 
 /* ---- Bindings ---- */
@@ -361,17 +361,16 @@ static long entry_of(int routine, int wide, uintptr_t definition) {
 EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *caller, uintptr_t *definer,
                               unsigned int *flags, const char *name) {
     (void)index;
-    (void)caller;
     (void)flags;
     int wide;
-    if (!hooks.entries || *definer == PLAIN) {
+    if (!hooks.entries || *caller & EXEMPT || (*definer & WIDTH) == PLAIN) {
         return symbol->st_value;
     }
     int routine = parse(name, &wide);
     if (routine < 0) {
         return symbol->st_value;
     }
-    long entry = entry_of(routine, wide < 0 ? *definer == WIDE_LIBRARY : wide, symbol->st_value);
+    long entry = entry_of(routine, wide < 0 ? (*definer & WIDTH) == WIDE_LIBRARY : wide, symbol->st_value);
     if (entry < 0) {
         return symbol->st_value;
     }

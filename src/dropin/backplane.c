@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bp__dropin_api api;
@@ -47,7 +48,8 @@ static void open_backplane(void) {
         snprintf(failure, sizeof failure, "the folder of this library is unknown");
         return;
     }
-    void *handle = open_near(own.dli_fname);
+    char real[PATH_MAX]; /* an alternative of Debian is a symbolic link elsewhere */
+    void *handle = open_near(realpath(own.dli_fname, real) ? real : own.dli_fname);
     if (!handle) {
         const char *text = dlerror();
         snprintf(failure, sizeof failure, "%s", text ? text : "libbackplane.so.0 was not found");

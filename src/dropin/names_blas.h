@@ -16,11 +16,6 @@
     X(zhbmv) X(zhemm) X(zhemv) X(zher2) X(zher2k) X(zher) X(zherk) X(zhpmv) X(zhpr2) X(zhpr) X(zrotg) X(zscal) X(zswap)        \
     X(zsymm) X(zsyr2k) X(zsyrk) X(ztbmv) X(ztbsv) X(ztpmv) X(ztpsv) X(ztrmm) X(ztrmv) X(ztrsm) X(ztrsv)
 
-#define BP__DROPIN_BLAS_HELPERS(X) \
-    X(cdotcsub) X(cdotusub) X(dasumsub) X(dcabs1sub) X(ddotsub) X(dnrm2sub) X(dsdotsub) X(dzasumsub) X(dznrm2sub) X(icamaxsub) \
-    X(idamaxsub) X(isamaxsub) X(izamaxsub) X(lsame) X(sasumsub) X(scabs1sub) X(scasumsub) X(scnrm2sub) X(sdotsub) X(sdsdotsub) \
-    X(snrm2sub) X(xerbla_array) X(zdotcsub) X(zdotusub)
-
 #define BP__DROPIN_CBLAS_OTHERS(X) \
     X(cblas_caxpy) X(cblas_ccopy) X(cblas_cdotc_sub) X(cblas_cdotu_sub) X(cblas_cgbmv) X(cblas_cgerc) X(cblas_cgeru)           \
     X(cblas_chbmv) X(cblas_chemm) X(cblas_chemv) X(cblas_cher) X(cblas_cher2) X(cblas_cher2k) X(cblas_cherk) X(cblas_chpmv)    \

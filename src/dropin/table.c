@@ -32,7 +32,7 @@ static bp__dropin_family family_of_sized(const char *name) {
 }
 
 bp__dropin_family bp__dropin_family_of(int routine) {
-    if (routine < BP__DROPIN_SIZED_COUNT) {
+    if (BP__DROPIN_SIZED_COUNT > 0 && routine < BP__DROPIN_SIZED_COUNT) {
         return family_of_sized(bp__dropin_names[routine]);
     }
     if (routine < BP__DROPIN_BLAS_END) {

@@ -1,0 +1,26 @@
+/* exports_fftw.c - gives the stubs of libbackplane_fftw3.so the public names of FFTW 3 in both precisions. */
+#include "dropin/exports.h"
+
+BP__EXPORTED_ENTRIES;
+BP__EXPORTED_MARK;
+
+/* clang-format off */
+__asm__(".text\n");
+#define X(name) BP__EXPORT_FFTW(fftw_##name)
+BP__DROPIN_FFTW(X)
+#undef X
+#define X(name) BP__EXPORT_FFTW(fftwf_##name)
+BP__DROPIN_FFTW(X)
+#undef X
+/* clang-format on */
+
+/* FFTW's public data. They describe this library, because which one runs the plans is known at the first call only. */
+#define TEXT(name, text)                                                                                               \
+    __attribute__((visibility("default"))) extern const char name[];                                                   \
+    const char name[] = text
+TEXT(fftw_version, "fftw-3.3 through backplane");
+TEXT(fftw_cc, "");
+TEXT(fftw_codelet_optim, "");
+TEXT(fftwf_version, "fftw-3.3 through backplane");
+TEXT(fftwf_cc, "");
+TEXT(fftwf_codelet_optim, "");
