@@ -1,10 +1,10 @@
 /* audit.c - redirects the program's calls of math routines to the stubs of the hooks library, while the loader binds
  * them.
  *
- * The loader loads this object into a namespace of its own, for LD_AUDIT. It must need no library, because the C library
- * would be loaded a second time, and it must compute nothing, because the process's libraries are not in its namespace.
- * So it reads the hooks library through its link map, writes the program's own routine into an entry there, and returns
- * the address of that entry's stub.
+ * The loader loads this object into a namespace of its own, for LD_AUDIT. It must need no library, because the C
+ * library would be loaded a second time, and it must compute nothing, because the process's libraries are not in its
+ * namespace. So it reads the hooks library through its link map, writes the program's own routine into an entry there,
+ * and returns the address of that entry's stub.
  *
  * Bindings whose caller is a math library, an OpenMP runtime or Backplane are left alone. The width of integers is that
  * of the name, or else that of the object that defines it.
@@ -244,10 +244,10 @@ static struct {
 static int is_probe; /* the program is Backplane's own helper, which calls each library itself */
 
 /* Routines of which any math library, or any program with its own copy of one, defines at least one. */
-static const char *const typical[] = {"dgemm_",           "sgemm_",         "cblas_dgemm", "cblas_sgemm", "dgemm_64_",
-                                      "dgetrf_",          "sgetrf_",        "dgetrf_64_",  "dsyevd_",     "scipy_dgemm_",
-                                      "scipy_dgemm_64_",  "fftw_execute",   "fftwf_execute",
-                                      "fftw_init_threads", "fftwf_init_threads"};
+static const char *const typical[] = {
+    "dgemm_",          "sgemm_",       "cblas_dgemm",   "cblas_sgemm",       "dgemm_64_",
+    "dgetrf_",         "sgetrf_",      "dgetrf_64_",    "dsyevd_",           "scipy_dgemm_",
+    "scipy_dgemm_64_", "fftw_execute", "fftwf_execute", "fftw_init_threads", "fftwf_init_threads"};
 
 static int defines_math(const symbols *s) {
     for (unsigned i = 0; i < sizeof typical / sizeof typical[0]; i++) {
@@ -260,12 +260,12 @@ static int defines_math(const symbols *s) {
 
 /* Files whose own calls are left alone: math libraries, which call their own names, OpenMP runtimes, and Backplane. */
 static int is_exempt(const char *name) {
-    static const char *const heads[] = {"libopenblas",  "libscipy_openblas", "libblas",    "libcblas",  "libf77blas",
-                                        "libgslcblas",  "liblapack.",        "liblapack-", "liblapack64", "libmkl_",
-                                        "libblis",      "libflame",          "libatlas",   "libsatlas", "libtatlas",
-                                        "libflexiblas", "libtmglib",         "libarmpl",   "libnvpl_",  "libfftw3",
-                                        "libgomp",      "libiomp5",          "libomp",     "libbackplane", "libaocl",
-                                             "libblastrampoline"};
+    static const char *const heads[] = {
+        "libopenblas", "libscipy_openblas", "libblas",     "libcblas",     "libf77blas", "libgslcblas",
+        "liblapack.",  "liblapack-",        "liblapack64", "libmkl_",      "libblis",    "libflame",
+        "libatlas",    "libsatlas",         "libtatlas",   "libflexiblas", "libtmglib",  "libarmpl",
+        "libnvpl_",    "libfftw3",          "libgomp",     "libiomp5",     "libomp",     "libbackplane",
+        "libaocl",     "libblastrampoline"};
     for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         if (after(name, heads[i])) {
             return 1;
@@ -277,7 +277,8 @@ static int is_exempt(const char *name) {
 /* Returns whether an object's unsuffixed names have 64-bit integers: libblas64.so.3, libopenblas64.so.0,
  * libmkl_intel_ilp64.so.2. */
 static int is_wide(const char *name) {
-    return contains(name, "blas64") || contains(name, "lapack64") || contains(name, "ilp64") || contains(name, "blis64");
+    return contains(name, "blas64") || contains(name, "lapack64") || contains(name, "ilp64") ||
+           contains(name, "blis64");
 }
 
 static void *address(const symbols *s, const char *name) {
@@ -342,8 +343,8 @@ static void begin(void **word, void *value) {
     __atomic_compare_exchange_n(word, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Returns the entry of a routine's definition, or -1 if it has too many of them. Threads bind names at the same time, and
- * a lock could be held while another one forks, so each word is written with one exchange. */
+/* Returns the entry of a routine's definition, or -1 if it has too many of them. Threads bind names at the same time,
+ * and a lock could be held while another one forks, so each word is written with one exchange. */
 static long entry_of(int routine, int wide, uintptr_t definition) {
     long first = ((long)routine * 2 + wide) * BP__DROPIN_SLOTS;
     for (long i = first; i < first + BP__DROPIN_SLOTS; i++) {

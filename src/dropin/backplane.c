@@ -1,4 +1,5 @@
-/* backplane.c - opens libbackplane at the first call that needs it, from the folder of this object or from the one above.
+/* backplane.c - opens libbackplane at the first call that needs it, from the folder of this object or from the one
+ * above.
  *
  * It is not linked, so that a program which makes no large call never loads it.
  */

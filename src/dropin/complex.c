@@ -1,7 +1,7 @@
 /* complex.c - calls complex functions of libraries that return their result in another way than the program expects.
  *
- * gfortran's functions return a complex number in registers. Those of Intel's Fortran and of f2c get an address for it as
- * an additional first argument. The names are equal. All of them have at most five arguments, all of them addresses.
+ * gfortran's functions return a complex number in registers. Those of Intel's Fortran and of f2c get an address for it
+ * as an additional first argument. The names are equal. All of them have at most five arguments, all of them addresses.
  */
 #include "dropin/entry.h"
 
@@ -25,7 +25,8 @@ typedef void stores(void *, argument, argument, argument, argument, argument);
 
 void bp__dropin_convert(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target) {
     bool single = bp__dropin_names[bp__dropin_routine(slot)][0] == 'c';
-    int first = target->hidden ? 0 : 1; /* the program's first argument is the result's address if the routine has none */
+    int first =
+        target->hidden ? 0 : 1; /* the program's first argument is the result's address if the routine has none */
     argument a[5];
     for (int i = 0; i < 5; i++) {
         a[i] = bp__dropin_address(frame, first + i);

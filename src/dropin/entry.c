@@ -1,7 +1,7 @@
 /* entry.c - decides where a call goes: to the program's own routine, to the routine of a library, or to Backplane.
  *
- * The first call of an entry chooses its routine and writes it into the entry, so that the stub jumps there from then on.
- * Several threads may do that at once, with equal results.
+ * The first call of an entry chooses its routine and writes it into the entry, so that the stub jumps there from then
+ * on. Several threads may do that at once, with equal results.
  */
 #include "dropin/entry.h"
 

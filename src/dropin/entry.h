@@ -49,7 +49,8 @@ bool bp__dropin_returns_complex(int routine);
 /* ---- Records (note.c) ---- */
 
 /* Makes a call and hands it to the recorder: through Backplane if `product`, and if that refuses, by the target. */
-void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool product);
+void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target,
+                     bool product);
 
 /* Fills options, sizes and flops of a call from its arguments. */
 void bp__dropin_measure(const bp__dropin_slot *slot, const bp__dropin_frame *frame, bp__dropin_call *call);

@@ -1,7 +1,7 @@
 /* exports.h - has the macros that give stubs the names of routines.
  *
- * A name with 32-bit integers, and those of its 64-bit form: dgemm_, dgemm_64_ and dgemm_64; cblas_dgemm, cblas_dgemm64_
- * and cblas_dgemm_64. FFTW's names have one form.
+ * A name with 32-bit integers, and those of its 64-bit form: dgemm_, dgemm_64_ and dgemm_64; cblas_dgemm,
+ * cblas_dgemm64_ and cblas_dgemm_64. FFTW's names have one form.
  */
 #ifndef BP_DROPIN_EXPORTS_H
 #define BP_DROPIN_EXPORTS_H

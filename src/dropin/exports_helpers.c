@@ -1,12 +1,11 @@
 /* exports_helpers.c - has the small functions of netlib's libblas that no optimized library has: the error handler, the
  * comparison of letters, and the forms of functions that store their result.
  *
- * The definitions are weak, and a program's own error handler precedes them. Unlike netlib's, they do not end the program.
+ * The definitions are weak, and a program's own error handler precedes them. Unlike netlib's, they do not end the
+ * program.
  */
 #include "dropin/internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -16,7 +15,7 @@ static void report(const char *name, size_t length, long long parameter) {
     while (length > 0 && name[length - 1] == ' ') {
         length--;
     }
-    fprintf(stderr, " ** On entry to %.*s parameter number %2lld had an illegal value\n", (int)length, name, parameter);
+    bp__dropin_say(" ** On entry to %.*s parameter number %2lld had an illegal value\n", (int)length, name, parameter);
 }
 
 enum { LONGEST = 32 };
@@ -59,9 +58,9 @@ WEAK void cblas_xerbla(int parameter, const char *routine, const char *form, ...
     va_list arguments;
     va_start(arguments, form);
     if (parameter) {
-        fprintf(stderr, "Parameter %d to routine %s was incorrect\n", parameter, routine);
+        bp__dropin_say("Parameter %d to routine %s was incorrect\n", parameter, routine);
     }
-    vfprintf(stderr, form, arguments);
+    bp__dropin_say_v(form, arguments);
     va_end(arguments);
 }
 

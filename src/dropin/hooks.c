@@ -17,11 +17,11 @@ BP__DROPIN_SIZED(X)
 __asm__(".p2align 6\n.globl bp_hooks_stubs\nbp_hooks_stubs:\n");
 BP__DROPIN_BLAS(X) BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(X) BP__DROPIN_FFTW(X)
 #undef X
-/* clang-format on */
+    /* clang-format on */
 
-__asm__(".globl bp_hooks_entries\n"
-        ".set bp_hooks_entries, bp__dropin_slots\n"
-        ".type bp_hooks_entries, @object\n");
+    __asm__(".globl bp_hooks_entries\n"
+            ".set bp_hooks_entries, bp__dropin_slots\n"
+            ".type bp_hooks_entries, @object\n");
 
 __attribute__((visibility("default"))) extern const bp__dropin_hooks bp_hooks;
 const bp__dropin_hooks bp_hooks = {

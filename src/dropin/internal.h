@@ -4,6 +4,7 @@
 
 #include "dropin/routines.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -54,8 +55,8 @@ typedef struct bp__dropin_frame {
     void *caller; /* return address */
 } bp__dropin_frame;
 
-/* Target of stubs: saves the arguments, calls bp__dropin_entry, and then returns its result to the caller or jumps to the
- * routine with the arguments unchanged. */
+/* Target of stubs: saves the arguments, calls bp__dropin_entry, and then returns its result to the caller or jumps to
+ * the routine with the arguments unchanged. */
 void bp__dropin_enter(void);
 
 /* Calls a routine with the arguments of a frame, of which `words` are on the stack, and stores its results there. */
@@ -79,5 +80,14 @@ static inline int64_t bp__dropin_integer(const void *address, bool wide) {
 
 /* Returns a variable's value, or NULL if it is absent or empty, or if the process has another user's rights. */
 const char *bp__dropin_env(const char *name);
+
+/* ---- Messages (message.c) ---- */
+
+/* Prints to the standard error output. */
+void bp__dropin_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void bp__dropin_say_v(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+/* Ends the process with the loader's status for a missing symbol. */
+void bp__dropin_end(void) __attribute__((noreturn));
 
 #endif

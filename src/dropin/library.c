@@ -52,7 +52,7 @@ static void open_asked(void) {
     const bp__dropin_api *api = bp__dropin_backplane(&why);
     asked_open = api && open_library(api, asked_name, &asked);
     if (!asked_open) {
-        fprintf(stderr, "backplane: library '%s' is not used: %s\n", asked_name, api ? api->bp_last_error() : why);
+        bp__dropin_say("backplane: library '%s' is not used: %s\n", asked_name, api ? api->bp_last_error() : why);
     }
 }
 

@@ -1,7 +1,7 @@
 /* nested.c - knows whether the thread's call comes from within another one.
  *
- * The mark is the address of a variable of the outer call. If a longjmp has left that call, as R's error handler does, the
- * stack has become shorter than the mark, so that the mark is seen to be out of date.
+ * The mark is the address of a variable of the outer call. If a longjmp has left that call, as R's error handler does,
+ * the stack has become shorter than the mark, so that the mark is seen to be out of date.
  */
 #include "dropin/entry.h"
 

@@ -32,7 +32,9 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
     bp__dropin_family family = bp__dropin_family_of(routine);
     bp__dropin_call call = {.routine = bp__dropin_names[routine],
                             .family = bp__dropin_family_name(family),
-                            .width = family == BP__DROPIN_FAMILY_FFTW ? 0 : bp__dropin_wide(slot) ? 64 : 32,
+                            .width = family == BP__DROPIN_FAMILY_FFTW ? 0
+                                     : bp__dropin_wide(slot)          ? 64
+                                                                      : 32,
                             .ran = target->library,
                             .own = bp__dropin_owner(slot),
                             .why = ""};

@@ -12,18 +12,24 @@ enum { SMALL_SIDE = 64 };
 static bp__dropin_policy policy;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* The variables of `backplane launch`, and those of the drop-in libraries, differ in one word. */
+#if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
+#define VARIABLE(name) "BACKPLANE_LAUNCH_" name
+#else
+#define VARIABLE(name) "BACKPLANE_DROPIN_" name
+#endif
+
 static void read_policy(void) {
-    policy.library = bp__dropin_env(BP__DROPIN_PART == BP__DROPIN_PART_HOOKS ? "BACKPLANE_LAUNCH_LIBRARY"
-                                                                           : "BACKPLANE_DROPIN_LIBRARY");
-    const char *style = bp__dropin_env("BACKPLANE_DROPIN_COMPLEX_RETURN");
+    policy.library = bp__dropin_env(VARIABLE("LIBRARY"));
+    const char *style = bp__dropin_env(VARIABLE("COMPLEX_RETURN"));
     policy.hidden_result = style && strcmp(style, "argument") == 0;
-    policy.only = bp__dropin_env("BACKPLANE_LAUNCH_ONLY");
-    policy.exclude = bp__dropin_env("BACKPLANE_LAUNCH_EXCLUDE");
-    const char *observe = bp__dropin_env("BACKPLANE_LAUNCH_OBSERVE");
+    policy.only = bp__dropin_env(VARIABLE("ONLY"));
+    policy.exclude = bp__dropin_env(VARIABLE("EXCLUDE"));
+    const char *observe = bp__dropin_env(VARIABLE("OBSERVE"));
     policy.observe = observe && strcmp(observe, "0") != 0;
-    policy.record = bp__dropin_env("BACKPLANE_LAUNCH_RECORD") != NULL;
+    policy.record = bp__dropin_env(VARIABLE("RECORD")) != NULL;
     policy.small = (uint64_t)SMALL_SIDE * SMALL_SIDE * SMALL_SIDE;
-    const char *small = bp__dropin_env("BACKPLANE_LAUNCH_SMALL");
+    const char *small = bp__dropin_env(VARIABLE("SMALL"));
     if (small && *small >= '0' && *small <= '9') {
         char *end;
         errno = 0;

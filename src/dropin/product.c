@@ -12,7 +12,7 @@ typedef struct product {
     bool row_major;
     bool vector;
     bp_transform transform_a, transform_b;
-    int64_t m, n, k; /* of gemm; for gemv m and n are the sizes of A */
+    int64_t m, n, k;          /* of gemm; for gemv m and n are the sizes of A */
     int64_t ld_a, ld_b, ld_c; /* for gemv, ld_b and ld_c are increments */
     const void *a, *b;
     void *c;
@@ -163,7 +163,8 @@ static void fill(matrix *to, const product *p, const void *data, int64_t rows, i
     static const struct {
         char letter;
         DLDataType type;
-    } types[] = {{'s', {kDLFloat, 32, 1}}, {'d', {kDLFloat, 64, 1}}, {'c', {kDLComplex, 64, 1}}, {'z', {kDLComplex, 128, 1}}};
+    } types[] = {
+        {'s', {kDLFloat, 32, 1}}, {'d', {kDLFloat, 64, 1}}, {'c', {kDLComplex, 64, 1}}, {'z', {kDLComplex, 128, 1}}};
     int type = 0;
     while (types[type].letter != p->letter) {
         type++;
@@ -208,8 +209,7 @@ static bool swaps(bp_transform transform) {
 static bool fill_all(const product *p, matrix *a, matrix *b, matrix *c) {
     bool swap = swaps(p->transform_a);
     if (p->vector) {
-        return fill_matrix(a, p, p->a, p->m, p->n, p->ld_a) &&
-               fill_vector(b, p, p->b, swap ? p->m : p->n, p->ld_b) &&
+        return fill_matrix(a, p, p->a, p->m, p->n, p->ld_a) && fill_vector(b, p, p->b, swap ? p->m : p->n, p->ld_b) &&
                fill_vector(c, p, p->c, swap ? p->n : p->m, p->ld_c);
     }
     bool swap_b = swaps(p->transform_b);

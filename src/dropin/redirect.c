@@ -16,8 +16,8 @@
 
 static const char *const redirected[] = {"xerbla_", "cblas_xerbla", "ilaenv_", "ilaenv2stage_"};
 
-/* Returns the process's definition of a name that the library would call, unless it is the library's or one of ours that
- * only jumps to a library. */
+/* Returns the process's definition of a name that the library would call, unless it is the library's or one of ours
+ * that only jumps to a library. */
 static void *definition(const char *name, const struct link_map *map) {
     void *found = dlsym(RTLD_DEFAULT, name);
     Dl_info there, here;

@@ -4,7 +4,8 @@
  * process: entry (2 * routine + (width is 64)) * BP__DROPIN_SLOTS + definition. A stub belongs to each entry. Sized
  * routines come first; their stubs read the sizes and compare them with the entry's limit. All other stubs jump.
  *
- * BP__DROPIN_PART chooses the routines that a shared object has, because a drop-in library needs those of its names only.
+ * BP__DROPIN_PART chooses the routines that a shared object has, because a drop-in library needs those of its names
+ * only.
  */
 #ifndef BP_DROPIN_ROUTINES_H
 #define BP_DROPIN_ROUTINES_H
@@ -76,7 +77,8 @@
 #endif
 /* clang-format on */
 
-/* The numbers of routines, in the order of the stubs. Names of FFTW are listed for double, then for single precision. */
+/* The numbers of routines, in the order of the stubs. Names of FFTW are listed for double, then for single precision.
+ */
 enum {
 #define X(name, ...) BP__DROPIN_##name,
     BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_COUNT,
@@ -108,16 +110,16 @@ enum {
 
 /* One entry. Stubs read `small`, `large` and `limit` without a lock: each is written with one store. */
 typedef struct bp__dropin_slot {
-    void *small;     /* jumped to below the limit, and by stubs that read no sizes */
-    void *large;     /* jumped to from the limit on */
-    uint64_t limit;  /* of the product of the sizes that the stub reads */
-    void *original;  /* the program's own routine, under launch */
+    void *small;    /* jumped to below the limit, and by stubs that read no sizes */
+    void *large;    /* jumped to from the limit on */
+    uint64_t limit; /* of the product of the sizes that the stub reads */
+    void *original; /* the program's own routine, under launch */
 } bp__dropin_slot;
 
 enum { BP__DROPIN_SIZED_STUB = 64, BP__DROPIN_STUB = 16, BP__DROPIN_VERSION = 1 };
 
-/* The symbol bp_hooks of the hooks library, by which the audit object recognises it. That object also uses the addresses
- * of bp_hooks_entries, bp_hooks_sized_stubs, bp_hooks_stubs and bp_hooks_enter. */
+/* The symbol bp_hooks of the hooks library, by which the audit object recognises it. That object also uses the
+ * addresses of bp_hooks_entries, bp_hooks_sized_stubs, bp_hooks_stubs and bp_hooks_enter. */
 typedef struct bp__dropin_hooks {
     uint32_t version; /* BP__DROPIN_VERSION */
     uint32_t routines, slots;

@@ -10,21 +10,21 @@
 /* Formulas of operations, of multiplications and additions of real numbers. */
 typedef enum formula {
     NONE,
-    TWO_PRODUCT,   /* 2 times the product of the sizes */
-    TWO_SQUARE,    /* 2 n^2 */
-    SQUARE,        /* n^2, of one triangle */
-    SIDE_M_OR_N,   /* symm: 2 m n times m or n */
-    TRIANGLE_SIDE, /* trmm, trsm: m n times m or n */
-    RANK_K,        /* n (n + 1) k */
-    RANK_2K,       /* 2 n^2 k */
-    ONE,           /* n */
-    TWO,           /* 2 n */
-    LU,            /* m n min - (m + n) min^2 / 2 + min^3 / 3, doubled */
-    CUBE_THIRD,    /* n^3 / 3 */
-    LU_SOLVE,      /* 2 n^3 / 3 + 2 n^2 nrhs */
+    TWO_PRODUCT,    /* 2 times the product of the sizes */
+    TWO_SQUARE,     /* 2 n^2 */
+    SQUARE,         /* n^2, of one triangle */
+    SIDE_M_OR_N,    /* symm: 2 m n times m or n */
+    TRIANGLE_SIDE,  /* trmm, trsm: m n times m or n */
+    RANK_K,         /* n (n + 1) k */
+    RANK_2K,        /* 2 n^2 k */
+    ONE,            /* n */
+    TWO,            /* 2 n */
+    LU,             /* m n min - (m + n) min^2 / 2 + min^3 / 3, doubled */
+    CUBE_THIRD,     /* n^3 / 3 */
+    LU_SOLVE,       /* 2 n^3 / 3 + 2 n^2 nrhs */
     CHOLESKY_SOLVE, /* n^3 / 3 + 2 n^2 nrhs */
-    SOLVE,         /* 2 n^2 nrhs */
-    QR             /* 2 n^2 (m - n / 3) for m >= n */
+    SOLVE,          /* 2 n^2 nrhs */
+    QR              /* 2 n^2 (m - n / 3) for m >= n */
 } formula;
 
 typedef struct shape {
@@ -35,27 +35,27 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {"gemm", 2, 3, TWO_PRODUCT},  {"gemv", 1, 2, TWO_PRODUCT},   {"ger", 0, 2, TWO_PRODUCT},
-    {"gerc", 0, 2, TWO_PRODUCT},  {"geru", 0, 2, TWO_PRODUCT},   {"symm", 2, 2, SIDE_M_OR_N},
-    {"hemm", 2, 2, SIDE_M_OR_N},  {"syrk", 2, 2, RANK_K},        {"herk", 2, 2, RANK_K},
-    {"syr2k", 2, 2, RANK_2K},     {"her2k", 2, 2, RANK_2K},      {"trmm", 4, 2, TRIANGLE_SIDE},
-    {"trsm", 4, 2, TRIANGLE_SIDE}, {"symv", 1, 1, TWO_SQUARE},   {"hemv", 1, 1, TWO_SQUARE},
-    {"trmv", 3, 1, SQUARE},       {"trsv", 3, 1, SQUARE},        {"syr", 1, 1, SQUARE},
-    {"her", 1, 1, SQUARE},        {"syr2", 1, 1, TWO_SQUARE},    {"her2", 1, 1, TWO_SQUARE},
-    {"axpy", 0, 1, TWO},          {"dot", 0, 1, TWO},            {"dotc", 0, 1, TWO},
-    {"dotu", 0, 1, TWO},          {"dotc_sub", 0, 1, TWO},       {"dotu_sub", 0, 1, TWO},
-    {"scal", 0, 1, ONE},          {"sscal", 0, 1, ONE},          {"dscal", 0, 1, ONE},
-    {"nrm2", 0, 1, TWO},          {"asum", 0, 1, ONE},           {"copy", 0, 1, NONE},
-    {"swap", 0, 1, NONE},         {"getrf", 0, 2, LU},           {"getrs", 1, 2, SOLVE},
-    {"getri", 0, 1, NONE},        {"gesv", 0, 2, LU_SOLVE},      {"potrf", 1, 1, CUBE_THIRD},
-    {"potrs", 1, 2, SOLVE},       {"potri", 1, 1, NONE},         {"posv", 1, 2, CHOLESKY_SOLVE},
-    {"trtrs", 3, 2, NONE},        {"trtri", 2, 1, CUBE_THIRD},   {"geqrf", 0, 2, QR},
-    {"orgqr", 0, 3, NONE},        {"ungqr", 0, 3, NONE},         {"ormqr", 2, 3, NONE},
-    {"unmqr", 2, 3, NONE},        {"gels", 1, 3, NONE},          {"gelsd", 0, 3, NONE},
-    {"gelsy", 0, 3, NONE},        {"gelss", 0, 3, NONE},         {"syev", 2, 1, NONE},
-    {"heev", 2, 1, NONE},         {"syevd", 2, 1, NONE},         {"heevd", 2, 1, NONE},
-    {"syevr", 3, 1, NONE},        {"heevr", 3, 1, NONE},         {"geev", 2, 1, NONE},
-    {"gesvd", 2, 2, NONE},        {"gesdd", 1, 2, NONE},         {"geqp3", 0, 2, NONE},
+    {"gemm", 2, 3, TWO_PRODUCT},   {"gemv", 1, 2, TWO_PRODUCT}, {"ger", 0, 2, TWO_PRODUCT},
+    {"gerc", 0, 2, TWO_PRODUCT},   {"geru", 0, 2, TWO_PRODUCT}, {"symm", 2, 2, SIDE_M_OR_N},
+    {"hemm", 2, 2, SIDE_M_OR_N},   {"syrk", 2, 2, RANK_K},      {"herk", 2, 2, RANK_K},
+    {"syr2k", 2, 2, RANK_2K},      {"her2k", 2, 2, RANK_2K},    {"trmm", 4, 2, TRIANGLE_SIDE},
+    {"trsm", 4, 2, TRIANGLE_SIDE}, {"symv", 1, 1, TWO_SQUARE},  {"hemv", 1, 1, TWO_SQUARE},
+    {"trmv", 3, 1, SQUARE},        {"trsv", 3, 1, SQUARE},      {"syr", 1, 1, SQUARE},
+    {"her", 1, 1, SQUARE},         {"syr2", 1, 1, TWO_SQUARE},  {"her2", 1, 1, TWO_SQUARE},
+    {"axpy", 0, 1, TWO},           {"dot", 0, 1, TWO},          {"dotc", 0, 1, TWO},
+    {"dotu", 0, 1, TWO},           {"dotc_sub", 0, 1, TWO},     {"dotu_sub", 0, 1, TWO},
+    {"scal", 0, 1, ONE},           {"sscal", 0, 1, ONE},        {"dscal", 0, 1, ONE},
+    {"nrm2", 0, 1, TWO},           {"asum", 0, 1, ONE},         {"copy", 0, 1, NONE},
+    {"swap", 0, 1, NONE},          {"getrf", 0, 2, LU},         {"getrs", 1, 2, SOLVE},
+    {"getri", 0, 1, NONE},         {"gesv", 0, 2, LU_SOLVE},    {"potrf", 1, 1, CUBE_THIRD},
+    {"potrs", 1, 2, SOLVE},        {"potri", 1, 1, NONE},       {"posv", 1, 2, CHOLESKY_SOLVE},
+    {"trtrs", 3, 2, NONE},         {"trtri", 2, 1, CUBE_THIRD}, {"geqrf", 0, 2, QR},
+    {"orgqr", 0, 3, NONE},         {"ungqr", 0, 3, NONE},       {"ormqr", 2, 3, NONE},
+    {"unmqr", 2, 3, NONE},         {"gels", 1, 3, NONE},        {"gelsd", 0, 3, NONE},
+    {"gelsy", 0, 3, NONE},         {"gelss", 0, 3, NONE},       {"syev", 2, 1, NONE},
+    {"heev", 2, 1, NONE},          {"syevd", 2, 1, NONE},       {"heevd", 2, 1, NONE},
+    {"syevr", 3, 1, NONE},         {"heevr", 3, 1, NONE},       {"geev", 2, 1, NONE},
+    {"gesvd", 2, 2, NONE},         {"gesdd", 1, 2, NONE},       {"geqp3", 0, 2, NONE},
 };
 
 static const shape *shape_of(const char *name) {

@@ -1,9 +1,9 @@
 /* stubs.h - has the assembly macros of stubs, one for each place where a routine has its sizes.
  *
- * A stub changes rax, r10 and r11 only, which a callee may change, and jumps. So the routine finds every argument, hidden
- * string lengths included, where the caller has put it, and returns to the caller. Sizes are compared as unsigned
- * numbers: a negative size, which is the caller's error, is a large one, and is handled by C code. All stubs of a kind
- * have the same size (routines.h), so an index gives their address.
+ * A stub changes rax, r10 and r11 only, which a callee may change, and jumps. So the routine finds every argument,
+ * hidden string lengths included, where the caller has put it, and returns to the caller. Sizes are compared as
+ * unsigned numbers: a negative size, which is the caller's error, is a large one, and is handled by C code. All stubs
+ * of a kind have the same size (routines.h), so an index gives their address.
  */
 #ifndef BP_DROPIN_STUBS_H
 #define BP_DROPIN_STUBS_H

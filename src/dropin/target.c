@@ -3,8 +3,6 @@
 #include "dropin/library.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Returns whether the program's own routine gets an address for its complex result: Intel's interface does. */
@@ -46,10 +44,10 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
 
 /* Ends the process as the loader does when it does not find a symbol: the routine has no way to report that. */
 static void missing(const bp__dropin_slot *slot) {
-    fprintf(stderr,
-            "backplane: no library of this machine has %s with %d-bit integers; 'backplane list' shows the libraries\n",
-            bp__dropin_names[bp__dropin_routine(slot)], bp__dropin_wide(slot) ? 64 : 32);
-    _Exit(127);
+    bp__dropin_say(
+        "backplane: no library of this machine has %s with %d-bit integers; 'backplane list' shows the libraries\n",
+        bp__dropin_names[bp__dropin_routine(slot)], bp__dropin_wide(slot) ? 64 : 32);
+    bp__dropin_end();
 }
 
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {

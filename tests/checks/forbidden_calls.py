@@ -13,11 +13,13 @@ def call(names):
 # Functions, the reason, and the files that may call them.
 RULES = [
     (call("getenv|secure_getenv|setenv|putenv|unsetenv|clearenv"), "the environment is read and changed in one file",
-     ["src/base/environment.c"]),
+     ["src/base/environment.c", "src/dropin/environment.c"]),
     (call("printf|vprintf|puts|putchar|perror|psignal|syslog|vsyslog|warnx?|errx?"), "the library never prints", []),
     (re.compile(r"\b(stderr|stdout|STDERR_FILENO|STDOUT_FILENO)\b"), "the library never prints, except lines for the setting "
-     "'verbose', and output of vendors' libraries that it captured", ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c"]),
-    (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process", []),
+     "'verbose', and output of vendors' libraries that it captured; drop-in libraries print errors of routines without a status",
+     ["src/dispatch/trace.c", "src/dispatch/vendor_verbose.c", "src/dropin/message.c"]),
+    (call("abort|exit|_exit|_Exit|quick_exit|assert|__builtin_trap"), "the library never ends the process, except a drop-in "
+     "library that has no routine to call", ["src/dropin/message.c"]),
     (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
      "memory comes from base/memory.c or the host, so that allocators and failure tests reach it", ["src/base/memory.c"]),
     (call("sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|tmpnam|mktemp|system|popen"),

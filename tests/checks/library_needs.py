@@ -13,6 +13,8 @@ def main():
     folder = common.build_folder()
     objects = [folder / "libbackplane.so", *sorted((folder / "backplane-providers").glob("*.so")), folder / "backplane",
                folder / "backplane-probe", folder / "python/backplane/_core.abi3.so"]
+    launch = sorted((folder / "backplane-launch").glob("*.so"))
+    objects += [*launch, *sorted(folder.glob("libbackplane_*.so")), *sorted((folder / "backplane-dropin").glob("lib*.so.3"))]
     users = {"backplane", "_core.abi3.so"}
     failures, checked = [], 0
     for path in (path for path in objects if path.exists()):
@@ -21,6 +23,9 @@ def main():
         failures += [f"{path.name} needs {name}" for name in needed if not ALLOWED.fullmatch(name)]
         if path.name not in users and "libbackplane.so.0" in needed:
             failures.append(f"{path.name} must not link to libbackplane")
+    for path in (path for path in launch if path.name == "backplane-audit.so"):
+        if "(NEEDED)" in common.run("readelf", "-dW", path):
+            failures.append(f"{path.name} must need no library, because the loader would open a second C library for it")
     common.finish(failures, checked)
 
 
