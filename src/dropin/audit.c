@@ -244,10 +244,10 @@ static struct {
 static int is_probe; /* the program is Backplane's own helper, which calls each library itself */
 
 /* Routines of which any math library, or any program with its own copy of one, defines at least one. */
-static const char *const typical[] = {
-    "dgemm_",          "sgemm_",       "cblas_dgemm",   "cblas_sgemm",       "dgemm_64_",
-    "dgetrf_",         "sgetrf_",      "dgetrf_64_",    "dsyevd_",           "scipy_dgemm_",
-    "scipy_dgemm_64_", "fftw_execute", "fftwf_execute", "fftw_init_threads", "fftwf_init_threads"};
+static const char *const typical[] = {"dgemm_",       "sgemm_",        "cblas_dgemm",       "cblas_sgemm",
+                                      "dgemm_64_",    "dgemm_64",      "dgetrf_",           "sgetrf_",
+                                      "dgetrf_64_",   "dsyevd_",       "scipy_dgemm_",      "scipy_dgemm_64_",
+                                      "fftw_execute", "fftwf_execute", "fftw_init_threads", "fftwf_init_threads"};
 
 static int defines_math(const symbols *s) {
     for (unsigned i = 0; i < sizeof typical / sizeof typical[0]; i++) {
