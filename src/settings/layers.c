@@ -116,6 +116,20 @@ static const char *variable_at(void *user, int index) {
     return index < BP_SETTING_COUNT ? info->environment : again ? none : info->alias;
 }
 
+/* Variables of the drop-in libraries and of `backplane launch` (src/dropin/policy.c), which belong to no setting. */
+static bool is_of_dropin(const char *name) {
+    static const char *const heads[] = {"BACKPLANE_DROPIN_", "BACKPLANE_LAUNCH_"};
+    static const char *const tails[] = {"LIBRARY", "ONLY", "EXCLUDE", "SMALL", "OBSERVE", "RECORD", "COMPLEX_RETURN"};
+    for (int i = 0; i < BP__COUNT(heads); i++) {
+        for (int j = 0; bp__text_starts(name, heads[i]) && j < BP__COUNT(tails); j++) {
+            if (bp__text_equal(name + strlen(heads[i]), tails[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 typedef struct visit {
     bp__layers *layers;
     bp_status status;
@@ -129,6 +143,9 @@ static bool visit_variable(void *user, const char *name, const char *value) {
         if (bp__text_equal(known, name)) {
             return true;
         }
+    }
+    if (is_of_dropin(name)) {
+        return true;
     }
     bp__shown shown;
     char question[256];

@@ -20,6 +20,12 @@ EXPECTED = [
     "share/bash-completion/completions/backplane", "share/zsh/site-functions/_backplane",
     "share/fish/vendor_completions.d/backplane.fish", "share/backplane/devices/intel-arc-a770.json",
 ]
+# Built for x86-64 Linux only.
+EXPECTED_DROPIN = [
+    "{lib}/libbackplane_blas.so.0", "{lib}/libbackplane_lapack.so.0", "{lib}/libbackplane_fftw3.so.0",
+    "{lib}/backplane-dropin/libblas.so.3", "{lib}/backplane-dropin/liblapack.so.3", "{lib}/backplane-dropin/libfftw3f.so.3",
+    "{lib}/backplane-launch/libbackplane-hooks.so", "{lib}/backplane-launch/backplane-audit.so",
+]
 CPP_PROGRAM = """#include <backplane.hpp>
 #include <cstdio>
 
@@ -115,7 +121,8 @@ def check(folder):
     lib = next(path.parent.relative_to(prefix) for path in prefix.rglob("libbackplane.so"))
     built_in = "BACKPLANE_BLAS:STRING=builtin" in (common.build_folder() / "CMakeCache.txt").read_text()
     modules = [] if built_in else ["{lib}/backplane-providers/blas.so"]
-    failures = [f"not installed: {name}" for name in (name.format(lib=lib) for name in EXPECTED + modules)
+    dropin = EXPECTED_DROPIN if (common.build_folder() / "backplane-launch").exists() else []
+    failures = [f"not installed: {name}" for name in (name.format(lib=lib) for name in EXPECTED + dropin + modules)
                 if not (prefix / name).exists()]
     headers = [path.relative_to("include") for path in common.sources("include")]
     failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
