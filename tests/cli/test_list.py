@@ -153,9 +153,10 @@ def test_a_library_that_passes_calls_on_is_never_chosen(backplane):
     assert rows["blas"]["state"] == "ok" and rows["blas-libdropin"]["state"] == "facade"
     assert "libdropin" not in backplane("explain", "matmul", "f32", "64x64", "64x64", env=env).out
     assert "libdropin" not in backplane("list", env=env).out
-    for name in ("flexiblas", "trampoline"):
+    for name in ("flexiblas", "trampoline", "backplane-dropin"):
         rows = [r for r in backplane("list", "--json", env=only(name)).json["libraries"] if r["path"]]
         assert [r["state"] for r in rows] == ["facade"]
+        assert rows[0]["id"] not in backplane("explain", "matmul", "f32", "64x64", "64x64", env=only(name)).out
 
 
 def test_a_lapack_alone_names_its_blas(backplane):

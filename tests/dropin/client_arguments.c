@@ -100,7 +100,7 @@ static void *first_calls(void *unused) {
     return NULL;
 }
 
-/* Threads race for the first call of a routine. */
+/* Threads make the first call of a routine. */
 static void threads(void) {
     pthread_t all[8];
     for (int i = 0; i < 8; i++) {

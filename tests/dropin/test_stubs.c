@@ -56,7 +56,7 @@ static void hidden_results_are_passed(void **state) {
     expect_arguments("client_hidden", "");
 }
 
-static void threads_race_for_the_first_call(void **state) {
+static void threads_make_the_first_call(void **state) {
     (void)state;
     expect_arguments("client_arguments", "threads");
 }
@@ -76,9 +76,9 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_name_reaches_its_routine),  cmocka_unit_test(no_stubs_without_hooks),
-        cmocka_unit_test(every_argument_is_passed),        cmocka_unit_test(hidden_results_are_passed),
-        cmocka_unit_test(threads_race_for_the_first_call), cmocka_unit_test(children_call),
+        cmocka_unit_test(every_name_reaches_its_routine), cmocka_unit_test(no_stubs_without_hooks),
+        cmocka_unit_test(every_argument_is_passed),       cmocka_unit_test(hidden_results_are_passed),
+        cmocka_unit_test(threads_make_the_first_call),    cmocka_unit_test(children_call),
         cmocka_unit_test(math_libraries_see_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,7 @@ add_library(blas_fake_dropin SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dropin.c)
 target_link_libraries(blas_fake_dropin PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(blas_fake_dropin PROPERTIES OUTPUT_NAME dropin LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/dropin)
 add_blas_fake(flexiblas ${narrow} ${both} FAKE_FLEXIBLAS ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/named.c)
+add_blas_fake(backplane-dropin ${narrow} ${both} FAKE_BACKPLANE ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/named.c)
 add_blas_fake(trampoline ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/named.c)
 list(APPEND fakes blas_fake_dropin)
 

@@ -463,8 +463,9 @@ static void test_dropin(void **state) {
 
 static void test_chosen_when_loaded(void **state) {
     (void)state;
-    static const char *const names[][2] = {{"flexiblas", "flexiblas"}, {"trampoline", "libblastrampoline"}};
-    for (int i = 0; i < 2; i++) {
+    static const char *const names[][2] = {
+        {"flexiblas", "flexiblas"}, {"trampoline", "libblastrampoline"}, {"backplane-dropin", "backplane"}};
+    for (int i = 0; i < 3; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", FAKES, names[i][0]);
         restart(path, NULL);
