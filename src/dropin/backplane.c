@@ -56,10 +56,13 @@ static void open_backplane(void) {
         snprintf(failure, sizeof failure, "%s", text ? text : "libbackplane.so.0 was not found");
         return;
     }
-    opened = fill(handle);
+    __atomic_store_n(&opened, fill(handle), __ATOMIC_RELEASE);
 }
 
 const bp__dropin_api *bp__dropin_backplane(const char **why) {
+    if (__atomic_load_n(&opened, __ATOMIC_ACQUIRE)) {
+        return &api;
+    }
     pthread_once(&once, open_backplane);
     if (why) {
         *why = failure;

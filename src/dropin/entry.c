@@ -8,7 +8,9 @@
 /* The routine of each entry. `state` is written last. */
 static bp__dropin_target targets[BP__DROPIN_ENTRIES];
 static unsigned char state[BP__DROPIN_ENTRIES];
-enum { UNKNOWN, KNOWN, KNOWN_PRODUCT };
+enum { UNKNOWN, KNOWN, RECORDED, PRODUCT, RECORDED_PRODUCT };
+
+__thread uintptr_t bp__dropin_mark;
 
 /* A product with a vector reads each element once, so it takes more of them until choosing pays. */
 static uint64_t limit_of(int routine, const bp__dropin_policy *policy) {
@@ -33,13 +35,14 @@ static void learn(bp__dropin_slot *slot) {
     __atomic_store_n(&target->converts, chosen.converts, __ATOMIC_RELAXED);
     __atomic_store_n(&target->hidden, chosen.hidden, __ATOMIC_RELAXED);
     __atomic_store_n(&target->routine, chosen.routine, __ATOMIC_RELAXED);
-    __atomic_store_n(&state[index], product ? KNOWN_PRODUCT : KNOWN, __ATOMIC_RELEASE);
+    unsigned char known = policy->record ? (product ? RECORDED_PRODUCT : RECORDED) : product ? PRODUCT : KNOWN;
+    __atomic_store_n(&state[index], known, __ATOMIC_RELEASE);
     bool direct = !policy->record && !chosen.converts;
     __atomic_store_n(&slot->limit, product ? limit_of(routine, policy) : UINT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->small, direct ? chosen.routine : (void *)(uintptr_t)bp__dropin_enter, __ATOMIC_RELEASE);
 }
 
-/* Returns the product of the sizes as the stub computes it. */
+/* Returns what the stub decides, for the first call of a routine, and for calls that are recorded. */
 static bool is_large(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
     bp__dropin_call call = {.sizes = 0};
     bp__dropin_measure(slot, frame, &call);
@@ -60,19 +63,22 @@ static bool run_product(const bp__dropin_slot *slot, const bp__dropin_frame *fra
 
 void *bp__dropin_entry(bp__dropin_slot *slot, bp__dropin_frame *frame) {
     int index = bp__dropin_index(slot);
-    bool inside = bp__dropin_inside();
-    if (__builtin_expect(__atomic_load_n(&state[index], __ATOMIC_ACQUIRE) == UNKNOWN, 0)) {
+    unsigned char known = __atomic_load_n(&state[index], __ATOMIC_ACQUIRE);
+    bool large = true; /* a stub sends nothing else here, once its routine is known */
+    if (__builtin_expect(known == UNKNOWN, 0)) {
         learn(slot);
+        known = state[index];
+        large = is_large(slot, frame);
     }
     const bp__dropin_target *target = &targets[index];
-    const bp__dropin_policy *policy = bp__dropin_policy_get();
-    bool product = !inside && state[index] == KNOWN_PRODUCT && (!policy->record || is_large(slot, frame));
-    if (policy->record && !inside) {
-        bp__dropin_note(slot, frame, target, product);
-        return NULL;
-    }
-    if (product && run_product(slot, frame)) {
-        return NULL;
+    if (!bp__dropin_inside()) {
+        if (known == PRODUCT && large && run_product(slot, frame)) {
+            return NULL;
+        }
+        if (known == RECORDED || known == RECORDED_PRODUCT) {
+            bp__dropin_note(slot, frame, target, known == RECORDED_PRODUCT && is_large(slot, frame));
+            return NULL;
+        }
     }
     if (target->converts) {
         bp__dropin_convert(slot, frame, target);

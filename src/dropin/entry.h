@@ -6,7 +6,7 @@
 #include "dropin/policy.h"
 #include "dropin/record.h"
 
-/* ---- Nested calls (nested.c) ----
+/* ---- Nested calls (entry.c) ----
  *
  * A call that arrives while its thread is inside Backplane, or inside a library that Backplane or a drop-in library has
  * called, is a library's call of its own names. It must reach a routine without another choice. */
@@ -14,9 +14,26 @@ typedef struct bp__dropin_visit {
     uintptr_t outer;
 } bp__dropin_visit;
 
-bool bp__dropin_inside(void);
-void bp__dropin_visit_begin(bp__dropin_visit *visit);
-void bp__dropin_visit_end(const bp__dropin_visit *visit);
+/* The address of a variable of the outer call; 0 if there is none. */
+extern BP__HIDDEN __thread uintptr_t bp__dropin_mark __attribute__((tls_model("initial-exec")));
+
+static inline bool bp__dropin_inside(void) {
+    char here;
+    /* If a longjmp has left the outer call, as R's error handler does, the stack has become shorter than the mark. */
+    if (bp__dropin_mark != 0 && (uintptr_t)&here > bp__dropin_mark) {
+        bp__dropin_mark = 0;
+    }
+    return bp__dropin_mark != 0;
+}
+
+static inline void bp__dropin_visit_begin(bp__dropin_visit *visit) {
+    visit->outer = bp__dropin_mark;
+    bp__dropin_mark = (uintptr_t)visit;
+}
+
+static inline void bp__dropin_visit_end(const bp__dropin_visit *visit) {
+    bp__dropin_mark = visit->outer;
+}
 
 /* ---- Products (product.c) ---- */
 

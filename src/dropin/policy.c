@@ -19,6 +19,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #define VARIABLE(name) "BACKPLANE_DROPIN_" name
 #endif
 
+static bool ready; /* pthread_once() takes longer than the rest of a call */
+
 static void read_policy(void) {
     policy.library = bp__dropin_env(VARIABLE("LIBRARY"));
     const char *style = bp__dropin_env(VARIABLE("COMPLEX_RETURN"));
@@ -36,13 +38,15 @@ static void read_policy(void) {
         unsigned long long given = strtoull(small, &end, 10);
         if (errno == 0 && *end == 0) {
             policy.small = given;
-            policy.small_given = true;
         }
     }
+    __atomic_store_n(&ready, true, __ATOMIC_RELEASE);
 }
 
 const bp__dropin_policy *bp__dropin_policy_get(void) {
-    pthread_once(&once, read_policy);
+    if (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) {
+        pthread_once(&once, read_policy);
+    }
     return &policy;
 }
 

@@ -8,7 +8,7 @@
 
 /* A product as BLAS describes it. Matrices are column-major, or row-major in CBLAS. */
 typedef struct product {
-    char letter; /* s, d, c or z */
+    int type; /* SINGLE, ... */
     bool row_major;
     bool vector;
     bp_transform transform_a, transform_b;
@@ -19,8 +19,23 @@ typedef struct product {
     bp_scalar alpha, beta;
 } product;
 
+/* The routines are in the order of these types: four for gemm, four for gemv, and the same in CBLAS. */
+enum { SINGLE, DOUBLE, COMPLEX, DOUBLE_COMPLEX, TYPES };
+#define X(name, kind) +1
+enum { PRODUCTS = 0 BP__DROPIN_SIZED_BLAS(X) };
+#undef X
+_Static_assert(PRODUCTS == 4 * TYPES, "product.c computes the type from the number of the routine");
+
+static const struct {
+    DLDataType dtype;
+    int64_t size;
+} types[TYPES] = {[SINGLE] = {{kDLFloat, 32, 1}, 4},
+                  [DOUBLE] = {{kDLFloat, 64, 1}, 8},
+                  [COMPLEX] = {{kDLComplex, 64, 1}, 8},
+                  [DOUBLE_COMPLEX] = {{kDLComplex, 128, 1}, 16}};
+
 static bool is_complex(const product *p) {
-    return p->letter == 'c' || p->letter == 'z';
+    return p->type >= COMPLEX;
 }
 
 /* ---- Arguments ---- */
@@ -46,16 +61,16 @@ static void *next_address(reader *r) {
     return (void *)(uintptr_t)next_word(r);
 }
 
-static bp_scalar scalar_at(char letter, const void *address) {
+static bp_scalar scalar_at(int type, const void *address) {
     bp_scalar value = {0, 0};
-    switch (letter) {
-    case 's':
+    switch (type) {
+    case SINGLE:
         value.re = *(const float *)address;
         break;
-    case 'd':
+    case DOUBLE:
         value.re = *(const double *)address;
         break;
-    case 'c':
+    case COMPLEX:
         value.re = ((const float *)address)[0];
         value.im = ((const float *)address)[1];
         break;
@@ -68,11 +83,8 @@ static bp_scalar scalar_at(char letter, const void *address) {
 }
 
 /* A complex factor is passed by address, a real one in a vector register. */
-static bp_scalar next_scalar(reader *r, char letter) {
-    if (letter == 'c' || letter == 'z') {
-        return scalar_at(letter, next_address(r));
-    }
-    return scalar_at(letter, &r->frame->vectors[r->vectors++][0]);
+static bp_scalar next_scalar(reader *r, int type) {
+    return scalar_at(type, type >= COMPLEX ? next_address(r) : &r->frame->vectors[r->vectors++][0]);
 }
 
 static bool transform_of_letter(char letter, bp_transform *transform) {
@@ -113,12 +125,12 @@ static bool read_fortran(product *p, const bp__dropin_frame *f, bool wide) {
     p->m = bp__dropin_integer(bp__dropin_address(f, at++), wide);
     p->n = bp__dropin_integer(bp__dropin_address(f, at++), wide);
     p->k = p->vector ? 1 : bp__dropin_integer(bp__dropin_address(f, at++), wide);
-    p->alpha = scalar_at(p->letter, bp__dropin_address(f, at++));
+    p->alpha = scalar_at(p->type, bp__dropin_address(f, at++));
     p->a = bp__dropin_address(f, at++);
     p->ld_a = bp__dropin_integer(bp__dropin_address(f, at++), wide);
     p->b = bp__dropin_address(f, at++);
     p->ld_b = bp__dropin_integer(bp__dropin_address(f, at++), wide);
-    p->beta = scalar_at(p->letter, bp__dropin_address(f, at++));
+    p->beta = scalar_at(p->type, bp__dropin_address(f, at++));
     p->c = (void *)(uintptr_t)bp__dropin_address(f, at++);
     p->ld_c = bp__dropin_integer(bp__dropin_address(f, at), wide);
     return true;
@@ -140,12 +152,12 @@ static bool read_c(product *p, const bp__dropin_frame *f, bool wide) {
     p->m = next_integer(&r);
     p->n = next_integer(&r);
     p->k = p->vector ? 1 : next_integer(&r);
-    p->alpha = next_scalar(&r, p->letter);
+    p->alpha = next_scalar(&r, p->type);
     p->a = next_address(&r);
     p->ld_a = next_integer(&r);
     p->b = next_address(&r);
     p->ld_b = next_integer(&r);
-    p->beta = next_scalar(&r, p->letter);
+    p->beta = next_scalar(&r, p->type);
     p->c = next_address(&r);
     p->ld_c = next_integer(&r);
     return true;
@@ -160,15 +172,6 @@ typedef struct matrix {
 
 static void fill(matrix *to, const product *p, const void *data, int64_t rows, int64_t columns, int64_t row,
                  int64_t column) {
-    static const struct {
-        char letter;
-        DLDataType type;
-    } types[] = {
-        {'s', {kDLFloat, 32, 1}}, {'d', {kDLFloat, 64, 1}}, {'c', {kDLComplex, 64, 1}}, {'z', {kDLComplex, 128, 1}}};
-    int type = 0;
-    while (types[type].letter != p->letter) {
-        type++;
-    }
     to->shape[0] = rows;
     to->shape[1] = columns;
     to->strides[0] = row;
@@ -176,7 +179,7 @@ static void fill(matrix *to, const product *p, const void *data, int64_t rows, i
     to->tensor = (DLTensor){.data = (void *)(uintptr_t)data,
                             .device = {kDLCPU, 0},
                             .ndim = 2,
-                            .dtype = types[type].type,
+                            .dtype = types[p->type].dtype,
                             .shape = to->shape,
                             .strides = to->strides};
 }
@@ -193,9 +196,8 @@ static bool fill_matrix(matrix *to, const product *p, const void *data, int64_t 
 
 /* A vector of the caller as one column. With a negative increment, BLAS starts at the end. */
 static bool fill_vector(matrix *to, const product *p, const void *data, int64_t length, int64_t step) {
-    int64_t size = p->letter == 's' ? 4 : p->letter == 'z' ? 16 : 8;
     int64_t skip = 0;
-    if (step == 0 || (step < 0 && __builtin_mul_overflow((1 - length) * size, step, &skip))) {
+    if (step == 0 || (step < 0 && __builtin_mul_overflow((1 - length) * types[p->type].size, step, &skip))) {
         return false;
     }
     fill(to, p, (const char *)data + skip, length, 1, step, 1);
@@ -221,20 +223,19 @@ static bool fill_all(const product *p, matrix *a, matrix *b, matrix *c) {
 /* ---- The call ---- */
 
 bool bp__dropin_is_product(int routine) {
-#define X(name, kind) +1
-    enum { PRODUCTS = 0 BP__DROPIN_SIZED_BLAS(X) }; /* the first sized routines of the parts that have them */
-#undef X
     return BP__DROPIN_PART <= BP__DROPIN_PART_BLAS && routine < PRODUCTS;
 }
 
 bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
-    const char *name = bp__dropin_names[bp__dropin_routine(slot)];
-    bool c_interface = bp__dropin_family_of(bp__dropin_routine(slot)) == BP__DROPIN_FAMILY_CBLAS;
-    name += c_interface ? 6 : 0;
-    product p = {.letter = name[0], .vector = name[4] == 'v'};
+    int routine = bp__dropin_routine(slot);
+    product p; /* an initializer would clear all of it, which takes as long as the rest of this function */
+    p.type = routine % TYPES;
+    p.vector = routine / TYPES % 2 == 1;
+    p.row_major = false;
+    p.transform_b = BP_AS_IS;
     bool wide = bp__dropin_wide(slot);
-    if (!(c_interface ? read_c(&p, frame, wide) : read_fortran(&p, frame, wide)) || p.m <= 0 || p.n <= 0 || p.k <= 0 ||
-        (p.alpha.re == 0 && p.alpha.im == 0)) {
+    if (!(routine >= PRODUCTS / 2 ? read_c(&p, frame, wide) : read_fortran(&p, frame, wide)) || p.m <= 0 || p.n <= 0 ||
+        p.k <= 0 || (p.alpha.re == 0 && p.alpha.im == 0)) {
         return false;
     }
     matrix a, b, c;
