@@ -14,13 +14,16 @@ BP__DROPIN_FFTW(X)
 #undef X
 /* clang-format on */
 
-/* FFTW's public data. They describe this library, because which one runs the plans is known at the first call only. */
+/* FFTW's public data. They describe this library, because which one runs the plans is known at the first call only. A
+ * program has a copy of the size that the text had when it was linked, which is usually that of "fftw-3.3.10-sse2-avx".
+ */
+enum { USUAL = 21 };
 #define TEXT(name, text)                                                                                               \
-    __attribute__((visibility("default"))) extern const char name[];                                                   \
-    const char name[] = text
-TEXT(fftw_version, "fftw-3.3 through backplane");
+    __attribute__((visibility("default"))) extern const char name[USUAL];                                              \
+    const char name[USUAL] = text
+TEXT(fftw_version, "fftw-3.3-backplane");
 TEXT(fftw_cc, "");
 TEXT(fftw_codelet_optim, "");
-TEXT(fftwf_version, "fftw-3.3 through backplane");
+TEXT(fftwf_version, "fftw-3.3-backplane");
 TEXT(fftwf_cc, "");
 TEXT(fftwf_codelet_optim, "");

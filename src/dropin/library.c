@@ -14,8 +14,6 @@ static unsigned wanted_kinds(void) {
     switch (BP__DROPIN_PART) {
     case BP__DROPIN_PART_LAPACK:
         return BP_LIB_LAPACK;
-    case BP__DROPIN_PART_FFTW:
-        return BP_LIB_FFT;
     default:
         return BP_LIB_BLAS;
     }
@@ -40,41 +38,56 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     return true;
 }
 
-/* ---- The library that was asked for ---- */
+/* ---- Libraries by name, opened when they are first used ---- */
 
-static bp__dropin_library asked;
-static bool asked_open;
-static const char *asked_name;
-static pthread_once_t asked_once = PTHREAD_ONCE_INIT;
+enum { UNOPENED, OPEN, FAILED };
 
-static void open_asked(void) {
-    const char *why;
-    const bp__dropin_api *api = bp__dropin_backplane(&why);
-    asked_open = api && open_library(api, asked_name, &asked);
-    if (!asked_open) {
-        bp__dropin_say("backplane: library '%s' is not used: %s\n", asked_name, api ? api->bp_last_error() : why);
+/* Opens the entry's library. Threads that do so at once write the same bytes. */
+static const bp__dropin_library *open_entry(bp__dropin_named *entry) {
+    int state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
+    if (state == UNOPENED) {
+        bp__dropin_library made;
+        const bp__dropin_api *api = bp__dropin_backplane(NULL);
+        memset(&made, 0, sizeof made);
+        state = api && open_library(api, entry->name, &made) ? OPEN : FAILED;
+        memcpy(&entry->library, &made, sizeof made);
+        __atomic_store_n(&entry->state, state, __ATOMIC_RELEASE);
     }
+    return state == OPEN ? &entry->library : NULL;
+}
+
+const bp__dropin_library *bp__dropin_library_named(bp__dropin_named *entry) {
+    return open_entry(entry);
 }
 
 const bp__dropin_library *bp__dropin_library_asked(const char *name) {
-    asked_name = name;
-    pthread_once(&asked_once, open_asked);
-    return asked_open ? &asked : NULL;
+    static bp__dropin_named asked;
+    static bool told;
+    asked.name = name;
+    const bp__dropin_library *library = open_entry(&asked);
+    if (!library && !__atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) {
+        const char *why;
+        const bp__dropin_api *api = bp__dropin_backplane(&why);
+        const char *failure = api ? api->bp_last_error() : why;
+        bp__dropin_say("backplane: library '%s' is not used: %s\n", name,
+                       *failure ? failure : "its functions return double in place of float (f2c)");
+    }
+    return library;
 }
 
 /* ---- The libraries in Backplane's order ---- */
 
-static bp__dropin_library ranked[MOST];
-static int ranked_count;
-static pthread_once_t ranked_once = PTHREAD_ONCE_INIT;
-
-/* An entry of the order before it is opened. */
 typedef struct rank {
     char id[256];
     double cost;
 } rank;
 
-static void insert(rank *ranks, int *count, const char *id, double cost) {
+static rank ranks[MOST];
+static bp__dropin_named ranked[MOST];
+static int ranked_count;
+static pthread_once_t ranked_once = PTHREAD_ONCE_INIT;
+
+static void insert(int *count, const char *id, double cost) {
     int at = *count;
     for (int i = 0; i < *count; i++) {
         if (strcmp(ranks[i].id, id) == 0) {
@@ -94,7 +107,7 @@ static void insert(rank *ranks, int *count, const char *id, double cost) {
 
 /* Orders the libraries by their expected time for a product of usual size. What a setting excludes, or prefers, is so
  * here too, because this is the explanation of a product. */
-static int rank_by_product(const bp__dropin_api *api, rank ranks[MOST]) {
+static int rank_by_product(const bp__dropin_api *api) {
     enum { SIDE = 512 };
     int64_t shape[2] = {SIDE, SIDE};
     DLTensor square = {.device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLFloat, 64, 1}, .shape = shape};
@@ -106,29 +119,40 @@ static int rank_by_product(const bp__dropin_api *api, rank ranks[MOST]) {
     bp_candidate_info candidate = {.struct_size = sizeof candidate};
     for (int i = 0; api->bp_explanation_at(explanation, i, &candidate); i++) {
         if (candidate.accepted) {
-            insert(ranks, &count, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
+            insert(&count, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
         }
     }
     api->bp_explanation_release(explanation);
     return count;
 }
 
-static void open_ranked(void) {
+static void make_ranks(void) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
-    rank ranks[MOST];
-    int count = api ? rank_by_product(api, ranks) : 0;
+    int count = api ? rank_by_product(api) : 0;
     for (int i = 0; i < count; i++) {
         bp_library_info info = {.struct_size = sizeof info};
-        if (api->bp_library_find(ranks[i].id, &info) == BP_OK && (info.kinds & wanted_kinds()) &&
-            open_library(api, ranks[i].id, &ranked[ranked_count])) {
-            ranked_count++;
+        if (api->bp_library_find(ranks[i].id, &info) == BP_OK && (info.kinds & wanted_kinds())) {
+            ranked[ranked_count++].name = ranks[i].id;
         }
     }
 }
 
+bool bp__dropin_library_exists(int rank_wanted) {
+    pthread_once(&ranked_once, make_ranks);
+    return rank_wanted < ranked_count;
+}
+
 const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
-    pthread_once(&ranked_once, open_ranked);
-    return rank_wanted < ranked_count ? &ranked[rank_wanted] : NULL;
+    return bp__dropin_library_exists(rank_wanted) ? open_entry(&ranked[rank_wanted]) : NULL;
+}
+
+const bp__dropin_library *bp__dropin_library_ranked(const char *id) {
+    for (int i = 0; bp__dropin_library_exists(i); i++) {
+        if (strcmp(ranked[i].name, id) == 0) {
+            return open_entry(&ranked[i]);
+        }
+    }
+    return NULL;
 }
 
 /* ---- Routines ---- */

@@ -15,12 +15,26 @@ typedef struct bp__dropin_library {
     bool hidden; /* complex functions get the address for their result as first argument */
 } bp__dropin_library;
 
-/* Opens the library that the environment asks for. Returns NULL if there is none; a message says why, once. */
+/* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
+typedef struct bp__dropin_named {
+    const char *name;
+    int state;
+    bp__dropin_library library;
+} bp__dropin_named;
+
+/* Returns the library, or NULL if it could not be opened. */
+const bp__dropin_library *bp__dropin_library_named(bp__dropin_named *entry);
+
+/* Returns the library that the environment asks for, or NULL; then a message says why, once. */
 const bp__dropin_library *bp__dropin_library_asked(const char *name);
 
-/* Returns library `rank` (0: the best) of those that Backplane would choose for large products, with its settings. Only
- * libraries that have a routine of this part, and that work. NULL past the end. */
+/* The libraries in the order in which Backplane would choose them for large products, with its settings: number 0 is
+ * the best. Returns whether there is such a number; returns the library, or NULL if it could not be opened. */
+bool bp__dropin_library_exists(int rank);
 const bp__dropin_library *bp__dropin_library_at(int rank);
+
+/* Returns the library of this order with that id, or NULL. */
+const bp__dropin_library *bp__dropin_library_ranked(const char *id);
 
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
