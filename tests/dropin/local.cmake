@@ -1,5 +1,6 @@
 # Fake math libraries, and programs that call them, for tests of stubs.
 if(TARGET backplane_audit AND CMOCKA_LIBRARY AND NOT BACKPLANE_FUZZ)
+    set(dropin_tests test_dropin_stubs test_dropin_products)
     set(dropin_fakes ${CMAKE_CURRENT_BINARY_DIR}/dropin)
 
     function(add_dropin_fake name)
@@ -21,6 +22,9 @@ if(TARGET backplane_audit AND CMOCKA_LIBRARY AND NOT BACKPLANE_FUZZ)
     add_dropin_fake(openblas_like SOURCE fake_arguments.c)
     add_dropin_fake(arguments_hidden SOURCE fake_arguments.c FAKE_HIDDEN)
 
+    add_dropin_fake(products SOURCE fake_products.c)
+    add_dropin_fake(products_blas64 SOURCE fake_products.c)
+
     function(add_dropin_client name source library)
         add_executable(dropin_${name} ${CMAKE_CURRENT_LIST_DIR}/${source})
         target_include_directories(dropin_${name} PRIVATE ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_SOURCE_DIR}/src)
@@ -28,13 +32,17 @@ if(TARGET backplane_audit AND CMOCKA_LIBRARY AND NOT BACKPLANE_FUZZ)
         target_compile_options(dropin_${name} PRIVATE -Wall -Wextra -Werror)
         target_link_libraries(dropin_${name} PRIVATE ${library} dl pthread)
         set_target_properties(dropin_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${dropin_fakes})
-        add_dependencies(test_dropin_stubs dropin_${name})
+        foreach(test ${dropin_tests})
+            add_dependencies(${test} dropin_${name} backplane_hooks backplane_audit)
+        endforeach()
     endfunction()
     add_dropin_client(client_names client_names.c "")
     add_dropin_client(client_arguments client_arguments.c dropin_fake_arguments)
     add_dropin_client(client_openblas client_arguments.c dropin_fake_openblas_like)
     add_dropin_client(client_hidden client_arguments.c dropin_fake_arguments_hidden FAKE_HIDDEN)
-    set_target_properties(dropin_fake_openblas_like PROPERTIES OUTPUT_NAME openblas_like)
-    add_dependencies(test_dropin_stubs backplane_hooks backplane_audit dropin_fake_names dropin_fake_names_wheel
+    add_dropin_client(client_products client_products.c dropin_fake_products CLIENT_INT=int32_t)
+    add_dropin_client(client_products_wide client_products.c dropin_fake_products_blas64 CLIENT_INT=int64_t)
+    add_dependencies(test_dropin_products backplane)
+    add_dependencies(test_dropin_stubs dropin_fake_names dropin_fake_names_wheel
         dropin_fake_names_wheel_wide dropin_fake_names_blas64 dropin_fake_names_suffix)
 endif()
