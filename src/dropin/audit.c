@@ -10,6 +10,7 @@
  * of the name, or else that of the object that defines it.
  */
 #define _GNU_SOURCE
+#include "dropin/files.h"
 #include "dropin/routines.h"
 
 #include <elf.h>
@@ -26,32 +27,6 @@ static int same(const char *a, const char *b) {
         b++;
     }
     return *a == *b;
-}
-
-/* Returns the rest of a text that starts with `head`, or NULL. */
-static const char *after(const char *text, const char *head) {
-    while (*head && *text == *head) {
-        text++;
-        head++;
-    }
-    return *head ? 0 : text;
-}
-
-static int contains(const char *text, const char *part) {
-    for (; *text; text++) {
-        if (after(text, part)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static const char *file_name(const char *path) {
-    const char *name = path;
-    for (; *path; path++) {
-        name = *path == '/' ? path + 1 : name;
-    }
-    return name;
 }
 
 /* ---- Symbols of a loaded object ---- */
@@ -206,14 +181,14 @@ static int ends(const char *text, unsigned length, const char *tail) {
 /* Finds the routine of a name: dgemm_, dgemm_64_, scipy_dgemm_64_, dgemm_64, cblas_dgemm, cblas_dgemm64_,
  * cblas_dgemm_64, fftw_execute. Sets *wide to 1 or 0, or to -1 if the name does not tell. */
 static int parse(const char *name, int *wide) {
-    const char *rest = after(name, "scipy_");
+    const char *rest = bp__dropin_after(name, "scipy_");
     name = rest ? rest : name;
     unsigned length = length_of(name);
-    if (after(name, "fftw")) {
+    if (bp__dropin_after(name, "fftw")) {
         *wide = 0;
         return lookup(name, length);
     }
-    int c = after(name, "cblas_") != 0;
+    int c = bp__dropin_after(name, "cblas_") != 0;
     static const char *const tails[] = {"_64_", "_64", "64_"};
     for (unsigned i = 0; i < 3; i++) {
         if (ends(name, length, tails[i])) {
@@ -258,29 +233,6 @@ static int defines_math(const symbols *s) {
     return 0;
 }
 
-/* Files whose own calls are left alone: math libraries, which call their own names, OpenMP runtimes, and Backplane. */
-static int is_exempt(const char *name) {
-    static const char *const heads[] = {
-        "libopenblas", "libscipy_openblas", "libblas",     "libcblas",     "libf77blas", "libgslcblas",
-        "liblapack.",  "liblapack-",        "liblapack64", "libmkl_",      "libblis",    "libflame",
-        "libatlas",    "libsatlas",         "libtatlas",   "libflexiblas", "libtmglib",  "libarmpl",
-        "libnvpl_",    "libfftw3",          "libgomp",     "libiomp5",     "libomp",     "libbackplane",
-        "libaocl",     "libblastrampoline"};
-    for (unsigned i = 0; i < sizeof heads / sizeof heads[0]; i++) {
-        if (after(name, heads[i])) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Returns whether an object's unsuffixed names have 64-bit integers: libblas64.so.3, libopenblas64.so.0,
- * libmkl_intel_ilp64.so.2. */
-static int is_wide(const char *name) {
-    return contains(name, "blas64") || contains(name, "lapack64") || contains(name, "ilp64") ||
-           contains(name, "blis64");
-}
-
 static void *address(const symbols *s, const char *name) {
     const Elf64_Sym *symbol = find(s, name);
     return symbol ? (void *)(s->base + symbol->st_value) : 0;
@@ -312,26 +264,26 @@ EXPORT unsigned int la_version(unsigned int version) {
     char path[4096];
     long length = read_link("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = 0;
-    is_probe = after(file_name(path), "backplane-probe") != 0;
+    is_probe = bp__dropin_after(bp__dropin_file_name(path), "backplane-probe") != 0;
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
 EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie) {
     const char *path = map->l_name ? map->l_name : "";
-    const char *name = file_name(path);
+    const char *name = bp__dropin_file_name(path);
     symbols s;
     *cookie = EXEMPT;
     if (space != LM_ID_BASE || is_probe) {
         return 0;
     }
     read_symbols(map, &s);
-    if (after(name, "libbackplane-hooks")) {
+    if (bp__dropin_after(name, "libbackplane-hooks")) {
         find_hooks(&s);
         return 0;
     }
-    bool exempt = is_exempt(name) || contains(path, "/backplane-providers/");
-    bool library = !after(name, "libbackplane") && defines_math(&s);
-    *cookie = (exempt ? EXEMPT : 0) | (!library ? PLAIN : is_wide(name) ? WIDE_LIBRARY : NARROW_LIBRARY);
+    bool exempt = bp__dropin_is_exempt(path);
+    bool library = !bp__dropin_after(name, "libbackplane") && defines_math(&s);
+    *cookie = (exempt ? EXEMPT : 0) | (!library ? PLAIN : bp__dropin_is_wide(name) ? WIDE_LIBRARY : NARROW_LIBRARY);
     return (exempt ? 0 : LA_FLG_BINDFROM) | (library ? LA_FLG_BINDTO : 0);
 }
 

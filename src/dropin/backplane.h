@@ -12,6 +12,7 @@
 #define BP__DROPIN_FUNCTIONS(X)                                                                                        \
     X(bp_gemm)                                                                                                         \
     X(bp_gemm_explain)                                                                                                 \
+    X(bp_linalg_explain)                                                                                               \
     X(bp_explanation_at)                                                                                               \
     X(bp_explanation_release)                                                                                          \
     X(bp_last_plan)                                                                                                    \

@@ -6,7 +6,7 @@
 #include "dropin/policy.h"
 #include "dropin/record.h"
 
-/* ---- Nested calls (entry.c) ----
+/* ---- Nested calls (call.c) ----
  *
  * A call that arrives while its thread is inside Backplane, or inside a library that Backplane or a drop-in library has
  * called, is a library's call of its own names. It must reach a routine without another choice. */
@@ -46,11 +46,20 @@ bool bp__dropin_is_product(int routine);
 
 /* ---- The routine that runs a call (target.c) ---- */
 
+/* What happens to a large call. */
+typedef enum bp__dropin_deed {
+    BP__DROPIN_PASS,    /* the routine gets it, as it gets small ones */
+    BP__DROPIN_PRODUCT, /* Backplane runs it */
+    BP__DROPIN_FACTOR   /* the routine of the library that Backplane would choose for this operation gets it */
+} bp__dropin_deed;
+
 typedef struct bp__dropin_target {
     void *routine;       /* never NULL */
     const char *library; /* id in the library list, or path */
-    bool converts;       /* a complex result is returned in another way than the program expects; see complex.c */
-    bool hidden;         /* the routine gets the address for its complex result as first argument */
+    const char *own;     /* path of the program's own library; "" in a drop-in library */
+    bp__dropin_deed deed;
+    bool converts; /* a complex result is returned in another way than the program expects; see complex.c */
+    bool hidden;   /* the routine gets the address for its complex result as first argument */
 } bp__dropin_target;
 
 /* Chooses the routine for an entry. If there is none, prints which routine is missing, and ends the process, as the
@@ -62,6 +71,29 @@ void bp__dropin_convert(const bp__dropin_slot *slot, bp__dropin_frame *frame, co
 
 /* Returns whether the routine is a function with a complex result. */
 bool bp__dropin_returns_complex(int routine);
+
+/* Chooses among the library that was asked for and the program's own routine, whose library has the path `own`. */
+void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, const char *own,
+                                bp__dropin_target *target);
+
+/* ---- Calls (call.c) ---- */
+
+/* Makes a call, or returns the routine to jump to; see bp__dropin_entry(). `plain`: the call is passed on as it is.
+ * `large`: the stub has found that it is above the limit. */
+void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain,
+                     bool large);
+
+/* Returns what happens to large calls of a routine, and the product of sizes from which on a call is large. */
+bp__dropin_deed bp__dropin_deed_of(int routine);
+uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed);
+
+/* ---- Factorizations (factor.c) ---- */
+
+enum { BP__DROPIN_FACTOR_SMALL = 256 * 256 }; /* matrices with fewer elements are not worth another library */
+
+/* Returns the routine of the library that Backplane would choose for the operation; `own` if it is none or the same. */
+const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp__dropin_frame *frame,
+                                           const bp__dropin_target *own);
 
 /* ---- Records (note.c) ---- */
 

@@ -39,7 +39,7 @@ static void *serial_form(const char *name) {
 static bool take(bp__dropin_target *target, const bp__dropin_library *library, int routine) {
     void *found = library ? bp__dropin_library_routine(library, routine, false) : NULL;
     if (found) {
-        *target = (bp__dropin_target){.routine = found, .library = library->id};
+        *target = (bp__dropin_target){.routine = found, .library = library->id, .own = ""};
     }
     return found != NULL;
 }
@@ -71,6 +71,6 @@ bool bp__dropin_fftw(int routine, const char *asked, bp__dropin_target *target) 
         return true;
     }
     void *serial = library ? serial_form(bp__dropin_names[routine]) : NULL;
-    *target = (bp__dropin_target){.routine = serial, .library = library ? library->id : ""};
+    *target = (bp__dropin_target){.routine = serial, .library = library ? library->id : "", .own = ""};
     return serial != NULL;
 }

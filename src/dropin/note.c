@@ -36,7 +36,7 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
                                      : bp__dropin_wide(slot)          ? 64
                                                                       : 32,
                             .ran = target->library,
-                            .own = bp__dropin_owner(slot),
+                            .own = target->own,
                             .why = ""};
     bp__dropin_visit visit;
     bp__dropin_measure(slot, frame, &call); /* before the call, which may change what its arguments point to */

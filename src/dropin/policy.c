@@ -13,7 +13,7 @@ static bp__dropin_policy policy;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The variables of `backplane launch`, and those of the drop-in libraries, differ in one word. */
-#if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
+#if BP__DROPIN_LAUNCHED
 #define VARIABLE(name) "BACKPLANE_LAUNCH_" name
 #else
 #define VARIABLE(name) "BACKPLANE_DROPIN_" name

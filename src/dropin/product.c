@@ -223,7 +223,7 @@ static bool fill_all(const product *p, matrix *a, matrix *b, matrix *c) {
 /* ---- The call ---- */
 
 bool bp__dropin_is_product(int routine) {
-    return BP__DROPIN_PART <= BP__DROPIN_PART_BLAS && routine < PRODUCTS;
+    return (BP__DROPIN_LAUNCHED || BP__DROPIN_PART == BP__DROPIN_PART_BLAS) && routine < PRODUCTS;
 }
 
 bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {

@@ -16,17 +16,25 @@
 
 #include <stdint.h>
 
-#define BP__DROPIN_PART_HOOKS 0  /* everything that a program is expected to call */
-#define BP__DROPIN_PART_BLAS 1   /* libbackplane_blas.so */
-#define BP__DROPIN_PART_LAPACK 2 /* libbackplane_lapack.so */
-#define BP__DROPIN_PART_FFTW 3   /* libbackplane_fftw3.so */
+#define BP__DROPIN_PART_HOOKS 0   /* everything that a program is expected to call */
+#define BP__DROPIN_PART_BLAS 1    /* libbackplane_blas.so */
+#define BP__DROPIN_PART_LAPACK 2  /* libbackplane_lapack.so */
+#define BP__DROPIN_PART_FFTW 3    /* libbackplane_fftw3.so */
+#define BP__DROPIN_PART_PRELOAD 4 /* libbackplane-preload.so */
 #ifndef BP__DROPIN_PART
 #define BP__DROPIN_PART BP__DROPIN_PART_HOOKS
 #endif
 
-/* Definitions of one name that are told apart. A binding to a further one is left alone. */
+#define BP__DROPIN_LAUNCHED (BP__DROPIN_PART == BP__DROPIN_PART_HOOKS || BP__DROPIN_PART == BP__DROPIN_PART_PRELOAD)
+
+#define BP__DROPIN_HAS_LAPACK (BP__DROPIN_LAUNCHED || BP__DROPIN_PART == BP__DROPIN_PART_LAPACK)
+
+/* Definitions of one name that are told apart; a binding to a further one is left alone. In the preloaded library, the
+ * names without a prefix, and those of SciPy's and NumPy's wheels. */
 #if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
 #define BP__DROPIN_SLOTS 4
+#elif BP__DROPIN_PART == BP__DROPIN_PART_PRELOAD
+#define BP__DROPIN_SLOTS 2
 #else
 #define BP__DROPIN_SLOTS 1
 #endif
@@ -46,11 +54,35 @@
     X(sgetrs, f_second) X(dgetrs, f_second) X(cgetrs, f_second) X(zgetrs, f_second)                                    \
     X(spotrs, f_second) X(dpotrs, f_second) X(cpotrs, f_second) X(zpotrs, f_second)
 
+/* LAPACK's drivers and the routines that programs call directly. The preloaded library has no others, because every call
+ * of a LAPACK library to itself would arrive at it. */
+#define BP__DROPIN_DRIVERS_OF(X, t)                                                                                    \
+    X(t##getri) X(t##potri) X(t##trtri) X(t##trtrs) X(t##geqrf) X(t##geqp3) X(t##gels) X(t##gelsd) X(t##gelsy)         \
+    X(t##gelss) X(t##gesdd) X(t##gesvd) X(t##geev) X(t##geevx) X(t##gees) X(t##ggev) X(t##gesvx) X(t##posvx)           \
+    X(t##gecon) X(t##pocon) X(t##trcon) X(t##lange) X(t##pstrf) X(t##gbsv) X(t##gtsv) X(t##pbsv) X(t##ptsv)            \
+    X(t##sysv) X(t##sytrf) X(t##sytrs) X(t##gebal) X(t##gehrd) X(t##gbtrf) X(t##gbtrs) X(t##pbtrf) X(t##pbtrs)         \
+    X(t##gttrf) X(t##gttrs) X(t##pttrf) X(t##pttrs) X(t##trsyl) X(t##hseqr) X(t##trevc)
+#define BP__DROPIN_DRIVERS_OF_REAL(X, t)                                                                               \
+    X(t##syev) X(t##syevd) X(t##syevr) X(t##syevx) X(t##sygvd) X(t##sygv) X(t##orgqr) X(t##ormqr) X(t##stevd)
+#define BP__DROPIN_DRIVERS_OF_COMPLEX(X, t)                                                                            \
+    X(t##heev) X(t##heevd) X(t##heevr) X(t##heevx) X(t##hegvd) X(t##hegv) X(t##ungqr) X(t##unmqr) X(t##hesv) X(t##hetrf)
+#define BP__DROPIN_LAPACK_DRIVERS(X)                                                                                   \
+    BP__DROPIN_DRIVERS_OF(X, s) BP__DROPIN_DRIVERS_OF(X, d) BP__DROPIN_DRIVERS_OF(X, c) BP__DROPIN_DRIVERS_OF(X, z)    \
+    BP__DROPIN_DRIVERS_OF_REAL(X, s) BP__DROPIN_DRIVERS_OF_REAL(X, d)                                                  \
+    BP__DROPIN_DRIVERS_OF_COMPLEX(X, c) BP__DROPIN_DRIVERS_OF_COMPLEX(X, z)
+
 #if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
 #define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
 #define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
 #define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_OTHERS(X)
+#define BP__DROPIN_LAPACKE(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#elif BP__DROPIN_PART == BP__DROPIN_PART_PRELOAD
+#define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
+#define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
+#define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
+#define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_DRIVERS(X)
 #define BP__DROPIN_LAPACKE(X)
 #define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
 #elif BP__DROPIN_PART == BP__DROPIN_PART_BLAS

@@ -1,0 +1,97 @@
+/* call.c - makes a call of which the routine is known: through Backplane if it is large enough, else by the routine. */
+#include "dropin/entry.h"
+
+__thread uintptr_t bp__dropin_mark;
+
+/* ---- Sizes, as the stubs read them ---- */
+
+typedef enum kind { f_gemm, f_gemv, c_gemm, c_gemv, f_first_two, f_first, f_second } kind;
+
+static const unsigned char kinds[] = {
+#define X(name, kind) kind,
+    BP__DROPIN_SIZED(X) 0
+#undef X
+};
+
+static uint64_t at(const bp__dropin_frame *frame, int index, bool wide) {
+    return (uint64_t)bp__dropin_integer(bp__dropin_address(frame, index), wide);
+}
+
+static uint64_t in(const bp__dropin_frame *frame, int index, bool wide) {
+    uint64_t word = frame->integers[index];
+    return wide ? word : (uint64_t)(int64_t)(int32_t)(uint32_t)word;
+}
+
+static uint64_t size_of(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
+    bool wide = bp__dropin_wide(slot);
+    switch ((kind)kinds[bp__dropin_routine(slot)]) {
+    case f_gemm:
+        return at(frame, 2, wide) * at(frame, 3, wide) * at(frame, 4, wide);
+    case f_gemv:
+        return at(frame, 1, wide) * at(frame, 2, wide);
+    case c_gemm:
+        return in(frame, 3, wide) * in(frame, 4, wide) * in(frame, 5, wide);
+    case c_gemv:
+        return in(frame, 2, wide) * in(frame, 3, wide);
+    case f_first_two:
+        return at(frame, 0, wide) * at(frame, 1, wide);
+    case f_first:
+        return at(frame, 0, wide) * at(frame, 0, wide);
+    default:
+        return at(frame, 1, wide) * at(frame, 1, wide);
+    }
+}
+
+uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed) {
+    uint64_t small = bp__dropin_policy_get()->small;
+    if (deed == BP__DROPIN_PRODUCT) {
+        bool vector = kinds[routine] == f_gemv || kinds[routine] == c_gemv;
+        return vector ? small / 4 : small; /* it reads each element of the matrix once */
+    }
+    return deed == BP__DROPIN_FACTOR ? BP__DROPIN_FACTOR_SMALL : UINT64_MAX;
+}
+
+bp__dropin_deed bp__dropin_deed_of(int routine) {
+    const bp__dropin_policy *policy = bp__dropin_policy_get();
+    if (policy->library || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
+        return BP__DROPIN_PASS;
+    }
+    return BP__DROPIN_HAS_LAPACK && !bp__dropin_is_product(routine) ? BP__DROPIN_FACTOR : BP__DROPIN_PRODUCT;
+}
+
+/* ---- Calls ---- */
+
+static bool run_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
+    bp__dropin_visit visit;
+    bp__dropin_visit_begin(&visit);
+    bool done = bp__dropin_product(slot, frame);
+    bp__dropin_visit_end(&visit);
+    return done;
+}
+
+void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain,
+                     bool large) {
+    bp__dropin_deed deed = plain ? BP__DROPIN_PASS : target->deed;
+    bool record = !plain && bp__dropin_policy_get()->record;
+    if (deed != BP__DROPIN_PASS && !large) {
+        large = size_of(slot, frame) >= bp__dropin_limit(bp__dropin_routine(slot), deed);
+    }
+    deed = large ? deed : BP__DROPIN_PASS;
+    if (deed == BP__DROPIN_PRODUCT && !record && run_product(slot, frame)) {
+        return NULL;
+    }
+#if BP__DROPIN_HAS_LAPACK
+    if (deed == BP__DROPIN_FACTOR) {
+        target = bp__dropin_factor(slot, frame, target);
+    }
+#endif
+    if (record) {
+        bp__dropin_note(slot, frame, target, deed == BP__DROPIN_PRODUCT);
+        return NULL;
+    }
+    if (target->converts) {
+        bp__dropin_convert(slot, frame, target);
+        return NULL;
+    }
+    return target->routine;
+}
