@@ -6,6 +6,7 @@
 
 #include "device/internal.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -281,12 +282,17 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
     bp__failures own = {0};
     bp_status status;
     bool again;
+    fenv_t program; /* estimates divide by zero; programs test the flags after a call, and some let exceptions trap */
     if (problem->place != 0) {
         BP__TRY(bp__device_check(problem->place));
     }
+    const bool on_hold = feholdexcept(&program) == 0;
     do {
         status = try_once(plan, problem, failures ? failures : &own, &again);
     } while (again);
+    if (on_hold) {
+        fesetenv(&program);
+    }
     bp__failures_free(&own);
     return status;
 }

@@ -77,6 +77,7 @@ void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
         large = size_of(slot, frame) >= bp__dropin_limit(bp__dropin_routine(slot), deed);
     }
     deed = large ? deed : BP__DROPIN_PASS;
+    const char *own = target->own;
     if (deed == BP__DROPIN_PRODUCT && !record && run_product(slot, frame)) {
         return NULL;
     }
@@ -86,7 +87,7 @@ void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
     }
 #endif
     if (record) {
-        bp__dropin_note(slot, frame, target, deed == BP__DROPIN_PRODUCT);
+        bp__dropin_note(slot, frame, target, own, deed == BP__DROPIN_PRODUCT);
         return NULL;
     }
     if (target->converts) {

@@ -5,6 +5,8 @@
  */
 #include "dropin/entry.h"
 
+#include <fenv.h>
+
 /* The routine of each entry. `known` is written last. */
 static bp__dropin_target targets[BP__DROPIN_ENTRIES];
 static bool known[BP__DROPIN_ENTRIES];
@@ -16,7 +18,10 @@ static void learn(bp__dropin_slot *slot) {
     bp__dropin_target chosen, *target = &targets[bp__dropin_index(slot)];
     bp__dropin_visit visit;
     bp__dropin_visit_begin(&visit);
+    fenv_t state; /* choosing computes, and the program must see no exception of that */
+    feholdexcept(&state);
     bp__dropin_choose(slot, &chosen);
+    fesetenv(&state);
     bp__dropin_visit_end(&visit);
     bp__dropin_deed deed = bp__dropin_deed_of(routine);
     __atomic_store_n(&target->library, chosen.library, __ATOMIC_RELAXED);

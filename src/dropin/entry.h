@@ -97,9 +97,10 @@ const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp
 
 /* ---- Records (note.c) ---- */
 
-/* Makes a call and hands it to the recorder: through Backplane if `product`, and if that refuses, by the target. */
+/* Makes a call and hands it to the recorder: through Backplane if `product`, and if that refuses, by the target. `own`:
+ * the path of the program's own library. */
 void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target,
-                     bool product);
+                     const char *own, bool product);
 
 /* Fills options, sizes and flops of a call from its arguments. */
 void bp__dropin_measure(const bp__dropin_slot *slot, const bp__dropin_frame *frame, bp__dropin_call *call);

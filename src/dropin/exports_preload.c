@@ -1,5 +1,5 @@
-/* exports_preload.c - gives the stubs of libbackplane-preload.so the names of routines, as they are in distributions and in
- * the wheels of NumPy and SciPy.
+/* exports_preload.c - gives the stubs of libbackplane-preload.so the names of routines, as they are in distributions
+ * and in the wheels of NumPy and SciPy.
  *
  * The stubs have the order of entries: 32-bit integers without and with the prefix of the wheels, then 64-bit integers.
  * Error handlers and LAPACK's auxiliary routines are not exported.

@@ -11,6 +11,7 @@
 #include "dropin/library.h"
 
 #include <dlfcn.h>
+#include <fenv.h>
 #include <string.h>
 
 #define X(name, kind) +1
@@ -84,25 +85,40 @@ static void describe(problem *p, int kind, int type, int64_t m, int64_t n, int64
     }
 }
 
-/* Returns the id of the best library for the problem, in `id`. Candidates without a file are passed over. */
-static bool best_library(const problem *p, char *id, size_t size) {
+/* The candidates of a problem that are libraries, by their expected time. */
+enum { MOST = 16 };
+typedef struct candidates {
+    int count;
+    char ids[MOST][256];
+    double costs[MOST];
+} candidates;
+
+static void insert(candidates *list, const bp_candidate_info *c) {
+    double cost = c->chosen ? -1 : c->cost_ns;
+    if (!c->accepted || strcmp(c->library, "native") == 0 || list->count == MOST || strlen(c->library) >= 256) {
+        return;
+    }
+    int at = list->count++;
+    for (; at > 0 && list->costs[at - 1] > cost; at--) {
+        memcpy(list->ids[at], list->ids[at - 1], sizeof list->ids[at]);
+        list->costs[at] = list->costs[at - 1];
+    }
+    memcpy(list->ids[at], c->library, strlen(c->library) + 1);
+    list->costs[at] = cost;
+}
+
+static void list_candidates(const problem *p, candidates *list) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
     bp_explanation *explanation;
-    double best = 0;
-    *id = 0;
+    list->count = 0;
     if (!api || api->bp_linalg_explain(&explanation, NULL, &p->call) != BP_OK) {
-        return false;
+        return;
     }
     bp_candidate_info c = {.struct_size = sizeof c};
     for (int i = 0; api->bp_explanation_at(explanation, i, &c); i++) {
-        double cost = c.chosen ? 0 : c.cost_ns;
-        if (c.accepted && strcmp(c.library, "native") != 0 && (*id == 0 || cost < best) && strlen(c.library) < size) {
-            strcpy(id, c.library);
-            best = cost;
-        }
+        insert(list, &c);
     }
     api->bp_explanation_release(explanation);
-    return *id != 0;
 }
 
 /* The size that a choice depends on, as a power of two. */
@@ -112,17 +128,22 @@ static int bucket_of(int64_t m, int64_t n) {
     return bucket < SIZES ? bucket : SIZES - 1;
 }
 
+/* Takes the best library that has the routine with the program's width of integers. */
 static void choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns, choice *made) {
     problem p;
-    char id[256];
+    candidates list;
     bp__dropin_target target = {.routine = NULL};
     describe(&p, number / TYPES, number % TYPES, m, n, columns);
-    const bp__dropin_library *library = best_library(&p, id, sizeof id) ? bp__dropin_library_ranked(id) : NULL;
-    if (library) {
-        target.routine = bp__dropin_library_routine(library, bp__dropin_routine(slot), bp__dropin_wide(slot));
-        target.library = library->id;
+    list_candidates(&p, &list);
+    for (int i = 0; i < list.count && !target.routine; i++) {
+        const bp__dropin_library *library = bp__dropin_library_ranked(list.ids[i]);
+        if (library) {
+            target.routine = bp__dropin_library_routine(library, bp__dropin_routine(slot), bp__dropin_wide(slot));
+            target.library = library->id;
+        }
     }
     __atomic_store_n(&made->target.library, target.library, __ATOMIC_RELAXED);
+    __atomic_store_n(&made->target.own, "", __ATOMIC_RELAXED);
     __atomic_store_n(&made->target.routine, target.routine, __ATOMIC_RELAXED);
     __atomic_store_n(&made->made, true, __ATOMIC_RELEASE);
 }
@@ -150,7 +171,10 @@ const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp
     if (!__atomic_load_n(&kept->made, __ATOMIC_ACQUIRE)) {
         bp__dropin_visit visit;
         bp__dropin_visit_begin(&visit);
+        fenv_t state; /* choosing computes, and the program must see no exception of that */
+        feholdexcept(&state);
         choose(slot, number, m, n, columns, kept);
+        fesetenv(&state);
         bp__dropin_visit_end(&visit);
     }
     return kept->target.routine ? &kept->target : own;

@@ -27,7 +27,7 @@ static void run_target(const bp__dropin_slot *slot, bp__dropin_frame *frame, con
 }
 
 void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target,
-                     bool product) {
+                     const char *own, bool product) {
     int routine = bp__dropin_routine(slot);
     bp__dropin_family family = bp__dropin_family_of(routine);
     bp__dropin_call call = {.routine = bp__dropin_names[routine],
@@ -36,7 +36,7 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
                                      : bp__dropin_wide(slot)          ? 64
                                                                       : 32,
                             .ran = target->library,
-                            .own = target->own,
+                            .own = own,
                             .why = ""};
     bp__dropin_visit visit;
     bp__dropin_measure(slot, frame, &call); /* before the call, which may change what its arguments point to */

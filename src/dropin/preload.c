@@ -10,6 +10,7 @@
 #include "dropin/files.h"
 
 #include <dlfcn.h>
+#include <fenv.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -191,7 +192,10 @@ static void learn(bp__dropin_slot *slot, uintptr_t address, binding *made) {
     const caller *from = caller_at(address);
     from = from ? from : add_caller(address);
     pthread_mutex_unlock(&lock);
+    fenv_t state; /* choosing computes, and the program must see no exception of that */
+    feholdexcept(&state);
     bind(slot, from, made); /* may open libraries, so the lock is not held */
+    fesetenv(&state);
     pthread_mutex_lock(&lock);
     if (from && binding_count[index] < MOST_BINDINGS && !binding_of(index, from)) {
         bindings[index][binding_count[index]] = *made;
