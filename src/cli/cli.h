@@ -62,6 +62,7 @@ typedef struct cli_command {
     const char *details;  /* further lines of --help; "" for none */
     int least, most;      /* smallest and largest number of operands */
     bool quiet;           /* the command reports configuration errors itself */
+    bool program;         /* the operands are a program and its arguments: no option follows the first operand */
     const cli_option *options;
     int (*run)(const cli_args *args);
     int (*help)(const cli_args *args); /* --help of a command that takes an operation; else NULL */

@@ -51,12 +51,14 @@ uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed) {
     return deed == BP__DROPIN_FACTOR ? BP__DROPIN_FACTOR_SMALL : UINT64_MAX;
 }
 
-bp__dropin_deed bp__dropin_deed_of(int routine) {
+bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target) {
     const bp__dropin_policy *policy = bp__dropin_policy_get();
-    if (policy->library || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
+    bool asked = policy->library && (!BP__DROPIN_LAUNCHED || target->library != target->own);
+    if (asked || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
         return BP__DROPIN_PASS;
     }
-    return BP__DROPIN_HAS_LAPACK && !bp__dropin_is_product(routine) ? BP__DROPIN_FACTOR : BP__DROPIN_PRODUCT;
+    bool factor = BP__DROPIN_HAS_LAPACK && !bp__dropin_is_product(routine);
+    return !factor ? BP__DROPIN_PRODUCT : policy->library ? BP__DROPIN_PASS : BP__DROPIN_FACTOR;
 }
 
 /* ---- Calls ---- */

@@ -23,7 +23,7 @@ static void learn(bp__dropin_slot *slot) {
     bp__dropin_choose(slot, &chosen);
     fesetenv(&state);
     bp__dropin_visit_end(&visit);
-    bp__dropin_deed deed = bp__dropin_deed_of(routine);
+    bp__dropin_deed deed = bp__dropin_deed_of(routine, &chosen);
     __atomic_store_n(&target->library, chosen.library, __ATOMIC_RELAXED);
     __atomic_store_n(&target->own, chosen.own, __ATOMIC_RELAXED);
     __atomic_store_n(&target->converts, chosen.converts, __ATOMIC_RELAXED);

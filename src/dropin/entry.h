@@ -83,8 +83,10 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
 void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain,
                      bool large);
 
-/* Returns what happens to large calls of a routine, and the product of sizes from which on a call is large. */
-bp__dropin_deed bp__dropin_deed_of(int routine);
+/* Returns what happens to large calls of a routine whose target has been chosen, and the product of sizes from which on
+ * a call is large. If a library was asked for but does not have the routine with the program's width of integers,
+ * products go through Backplane, which can use the library with its own width. */
+bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target);
 uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed);
 
 /* ---- Factorizations (factor.c) ---- */

@@ -78,6 +78,13 @@ static inline int64_t bp__dropin_integer(const void *address, bool wide) {
 
 /* ---- Environment (environment.c) ---- */
 
+/* The variables of `backplane launch`, and those of the drop-in libraries, differ in one word. */
+#if BP__DROPIN_LAUNCHED
+#define BP__DROPIN_VARIABLE(name) "BACKPLANE_LAUNCH_" name
+#else
+#define BP__DROPIN_VARIABLE(name) "BACKPLANE_DROPIN_" name
+#endif
+
 /* Returns a variable's value, or NULL if it is absent or empty, or if the process has another user's rights. */
 const char *bp__dropin_env(const char *name);
 

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#pragma weak bp__dropin_record
-
 static int64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -53,8 +51,6 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
         call.ran = plan.library;
         call.why = plan.reason;
     }
-    if (bp__dropin_record) {
-        bp__dropin_record(&call);
-    }
+    bp__dropin_record(&call);
     bp__dropin_visit_end(&visit);
 }

@@ -12,26 +12,19 @@ enum { SMALL_SIDE = 64 };
 static bp__dropin_policy policy;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The variables of `backplane launch`, and those of the drop-in libraries, differ in one word. */
-#if BP__DROPIN_LAUNCHED
-#define VARIABLE(name) "BACKPLANE_LAUNCH_" name
-#else
-#define VARIABLE(name) "BACKPLANE_DROPIN_" name
-#endif
-
 static bool ready; /* pthread_once() takes longer than the rest of a call */
 
 static void read_policy(void) {
-    policy.library = bp__dropin_env(VARIABLE("LIBRARY"));
-    const char *style = bp__dropin_env(VARIABLE("COMPLEX_RETURN"));
+    policy.library = bp__dropin_env(BP__DROPIN_VARIABLE("LIBRARY"));
+    const char *style = bp__dropin_env(BP__DROPIN_VARIABLE("COMPLEX_RETURN"));
     policy.hidden_result = style && strcmp(style, "argument") == 0;
-    policy.only = bp__dropin_env(VARIABLE("ONLY"));
-    policy.exclude = bp__dropin_env(VARIABLE("EXCLUDE"));
-    const char *observe = bp__dropin_env(VARIABLE("OBSERVE"));
+    policy.only = bp__dropin_env(BP__DROPIN_VARIABLE("ONLY"));
+    policy.exclude = bp__dropin_env(BP__DROPIN_VARIABLE("EXCLUDE"));
+    const char *observe = bp__dropin_env(BP__DROPIN_VARIABLE("OBSERVE"));
     policy.observe = observe && strcmp(observe, "0") != 0;
-    policy.record = bp__dropin_env(VARIABLE("RECORD")) != NULL;
+    policy.record = bp__dropin_env(BP__DROPIN_VARIABLE("RECORD")) != NULL;
     policy.small = (uint64_t)SMALL_SIDE * SMALL_SIDE * SMALL_SIDE;
-    const char *small = bp__dropin_env(VARIABLE("SMALL"));
+    const char *small = bp__dropin_env(BP__DROPIN_VARIABLE("SMALL"));
     if (small && *small >= '0' && *small <= '9') {
         char *end;
         errno = 0;
@@ -72,3 +65,18 @@ static bool lists(const char *list, int routine) {
 bool bp__dropin_allowed(const bp__dropin_policy *p, int routine) {
     return !p->observe && (!p->only || lists(p->only, routine)) && (!p->exclude || !lists(p->exclude, routine));
 }
+
+#if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
+/* Returns whether an item of such a list names a routine or a family. For `backplane launch`, before it starts a
+ * program. */
+__attribute__((visibility("default"))) int bp_hooks_knows(const char *item);
+
+int bp_hooks_knows(const char *item) {
+    for (int routine = 0; routine < BP__DROPIN_ROUTINES; routine++) {
+        if (lists(item, routine)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+#endif

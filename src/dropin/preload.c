@@ -180,7 +180,7 @@ static void bind(const bp__dropin_slot *slot, const caller *from, binding *made)
     made->target = (bp__dropin_target){.routine = original, .library = own, .own = own};
     if (!made->plain) {
         bp__dropin_choose_launched(slot, original, own, &made->target);
-        made->target.deed = bp__dropin_deed_of(bp__dropin_routine(slot));
+        made->target.deed = bp__dropin_deed_of(bp__dropin_routine(slot), &made->target);
     }
 }
 

@@ -11,7 +11,7 @@ PINNED = common.ROOT / "tests/checks/symbols.txt"
 
 
 DROPIN = common.ROOT / "src/dropin"
-HOOKS = {"bp_hooks", "bp_hooks_entries", "bp_hooks_enter", "bp_hooks_sized_stubs", "bp_hooks_stubs"}
+HOOKS = {"bp_hooks", "bp_hooks_entries", "bp_hooks_enter", "bp_hooks_knows", "bp_hooks_sized_stubs", "bp_hooks_stubs"}
 HELPERS = {"xerbla_", "xerbla_64_", "xerbla_array_", "lsame_"}
 
 

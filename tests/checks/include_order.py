@@ -34,7 +34,8 @@ SHARED_BY_PROVIDERS = {
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
 PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
 # The command is compiled with the library's files for text, suggestions and JSON.
-SHARED_WITH_COMMAND = "base/text.h"
+# It reads the file of calls that the hooks library writes.
+SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
 SYSTEM = re.compile(
     r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
@@ -70,7 +71,7 @@ def wrong(path, quoted, name):
     adjacent = (common.ROOT / path.parent / name).is_file()
     if module not in MAY_INCLUDE:
         own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
-        if module == "cli" and name == SHARED_WITH_COMMAND:
+        if module == "cli" and name in SHARED_WITH_COMMAND:
             return None
         if PEERS.get(folder) == name:
             return None
