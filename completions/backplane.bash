@@ -8,7 +8,7 @@ _backplane_settings() {
 _backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path"
 _backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
 _backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power"
-_backplane_own_options+=" --stride --padding --padding-end --dilation --groups --output-padding --relu"
+_backplane_own_options+=" --stride --padding --padding-end --dilation --groups --output-padding --activation --relu"
 _backplane_own_options+=" --kernel --output-size --ceil --exclude-padding --divisor --eps"
 _backplane_own_options+=" --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims"
 
@@ -26,6 +26,7 @@ _backplane_options() {
         explain) echo "--set --json --device $_backplane_own_options --lda --ldb --ldc" ;;
         eval) echo "--output --set --explain --device --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
+        launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune --instances --instance-options" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options --lda --ldb --ldc" ;;
         compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
@@ -51,10 +52,13 @@ _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare bench tune einsum-path version help --help --version"
+        offers="list doctor settings get set explain eval compare bench tune einsum-path launch version help --help --version"
     elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
+    elif [[ $command == launch && ($before == --trace || $before == --tune) ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
     elif [[ $before == --output || $before == -o || $before == --html ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
@@ -72,6 +76,8 @@ _backplane() {
         offers="backward ortho forward"
     elif [[ $before == --padding ]]; then
         offers="same valid"
+    elif [[ $before == --activation ]]; then
+        offers="copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish"
     elif [[ $before == --strategy ]]; then
         offers="auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right"
     elif [[ $before == --minimize ]]; then
@@ -84,7 +90,11 @@ _backplane() {
             bench:*) offers=$_backplane_bench_operations ;;
             explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
             explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8" ;;
-            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path version help" ;;
+            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path launch version help" ;;
+            launch:*)
+                mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
+                return
+                ;;
             eval:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null

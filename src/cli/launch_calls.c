@@ -85,31 +85,34 @@ static bool is_transposed(char option) {
     return strchr("TtCc", option) != NULL;
 }
 
+/* Column by column, C is the transpose of a row-major matrix, whose left factor is B's. */
+static void transpose(launch_product *p) {
+    const launch_product of = *p;
+    *p = (launch_product){of.dtype, of.n, of.m, of.k, of.transposed_b, of.transposed_a};
+}
+
 bool launch_product_of(const bp__record_row *row, launch_product *product) {
     const bp__record_key *key = &row->key;
-    const char *name = strncmp(key->routine, "cblas_", 6) == 0 ? key->routine + 6 : key->routine;
-    if (!dtype_of(name[0], &product->dtype)) {
+    const bool c = strncmp(key->routine, "cblas_", 6) == 0;
+    const char *name = key->routine + (c ? 6 : 0), *letters = key->options + (c && key->options[0]);
+    const bool transposed = letters[0] && is_transposed(letters[0]);
+    bp_dtype dtype;
+    if (!dtype_of(name[0], &dtype)) {
         return false;
     }
-    if (strcmp(name + 1, "gemm") == 0 && key->sizes == 3 && key->options[0] && key->options[1]) {
-        /* Column by column, C is the transpose of a row-major matrix, whose left factor is B's. */
-        product->m = key->size[1];
-        product->n = key->size[0];
-        product->k = key->size[2];
-        product->transposed_a = is_transposed(key->options[1]);
-        product->transposed_b = is_transposed(key->options[0]);
-        return true;
+    if (strcmp(name + 1, "gemm") == 0 && key->sizes == 3 && letters[0] && letters[1]) {
+        *product =
+            (launch_product){dtype, key->size[0], key->size[1], key->size[2], transposed, is_transposed(letters[1])};
+    } else if (strcmp(name + 1, "gemv") == 0 && key->sizes == 2 && letters[0]) {
+        *product =
+            (launch_product){dtype, key->size[transposed ? 1 : 0], 1, key->size[transposed ? 0 : 1], transposed, false};
+    } else {
+        return false;
     }
-    if (strcmp(name + 1, "gemv") == 0 && key->sizes == 2 && key->options[0]) {
-        const bool transposed = is_transposed(key->options[0]);
-        product->m = 1;
-        product->n = key->size[transposed ? 1 : 0];
-        product->k = key->size[transposed ? 0 : 1];
-        product->transposed_a = false;
-        product->transposed_b = transposed;
-        return true;
+    if (!c || key->options[0] != 'R') {
+        transpose(product);
     }
-    return false;
+    return true;
 }
 
 const char *launch_sizes(const bp__record_row *row) {

@@ -125,7 +125,7 @@ static char *interpreter_of(const char *line) {
         at += 2 + strspn(at + 2, " \t");
     }
     char *word = cli_format("%.*s", (int)strcspn(at, " \t\n\r"), at);
-    path = search_path(word);
+    path = strchr(word, '/') ? cli_format("%s", word) : search_path(word);
     free(word);
     return path;
 }

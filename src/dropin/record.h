@@ -17,7 +17,8 @@ typedef struct bp__dropin_call {
     const char *family;  /* "blas", "cblas", "lapack", "lapacke", "fftw" */
     int width;           /* bits of an integer argument: 32 or 64; 0 for FFTW */
     int through;         /* 1: Backplane ran it as a product of its own interface, on the library `ran` */
-    char options[8];     /* the routine's character arguments, such as "NT" for gemm; "" if there are none */
+    char options[8];     /* the routine's letters, such as "NT" for gemm; of CBLAS, R or C for the order before them;
+                          * "" if there are none */
     int sizes;           /* number of valid elements of `size`; 0 for routines whose sizes are not known */
     int64_t size[BP__DROPIN_SIZES]; /* in the order of the routine's arguments: m, n, k for gemm */
     double flops;                   /* floating-point operations by the usual formula; 0: not known */

@@ -71,9 +71,10 @@ static double minimum(double a, double b) {
     return a < b ? a : b;
 }
 
-static double count(formula which, const bp__dropin_call *call) {
+/* `letters` are the routine's own, without the order of CBLAS. */
+static double count(formula which, const char *letters, const bp__dropin_call *call) {
     double m = (double)call->size[0], n = (double)call->size[1], k = (double)call->size[2];
-    double side = call->options[0] == 'R' || call->options[0] == 'r' ? n : m;
+    double side = letters[0] == 'R' || letters[0] == 'r' ? n : m;
     double least = minimum(m, n);
     switch (which) {
     case TWO_PRODUCT:
@@ -111,9 +112,13 @@ static double count(formula which, const bp__dropin_call *call) {
     }
 }
 
-/* Returns the letter for an enumerator of CBLAS: transposition, triangle, diagonal, side. */
+/* Returns the letter for an enumerator of CBLAS: order, transposition, triangle, diagonal, side. */
 static char letter_of(uint64_t number) {
     switch ((uint32_t)number) {
+    case 101:
+        return 'R';
+    case 102:
+        return 'C';
     case 111:
         return 'N';
     case 112:
@@ -141,10 +146,14 @@ static uint64_t word(const bp__dropin_frame *frame, int index) {
     return index < 6 ? frame->integers[index] : frame->stack[index - 6];
 }
 
-static void read_arguments(const shape *s, bool c, bool wide, const bp__dropin_frame *frame, bp__dropin_call *call) {
+/* Returns where the routine's own letters are in the options. */
+static const char *read_arguments(const shape *s, bool c, bool wide, const bp__dropin_frame *frame,
+                                  bp__dropin_call *call) {
     int at = c && s->letters + (s->sizes > 1) > 0 ? 1 : 0; /* functions of vectors have no order of storage */
+    char *letters = call->options + at;
+    call->options[0] = at ? letter_of(word(frame, 0)) : '\0';
     for (int i = 0; i < s->letters; i++, at++) {
-        call->options[i] = c ? letter_of(word(frame, at)) : *(const char *)bp__dropin_address(frame, at);
+        letters[i] = c ? letter_of(word(frame, at)) : *(const char *)bp__dropin_address(frame, at);
     }
     for (int i = 0; i < s->sizes; i++, at++) {
         call->size[i] = c && wide ? (int64_t)word(frame, at)
@@ -152,6 +161,7 @@ static void read_arguments(const shape *s, bool c, bool wide, const bp__dropin_f
                                   : bp__dropin_integer(bp__dropin_address(frame, at), wide);
     }
     call->sizes = s->sizes;
+    return letters;
 }
 
 void bp__dropin_measure(const bp__dropin_slot *slot, const bp__dropin_frame *frame, bp__dropin_call *call) {
@@ -166,7 +176,7 @@ void bp__dropin_measure(const bp__dropin_slot *slot, const bp__dropin_frame *fra
     if (!s || (name[0] != 's' && name[0] != 'd' && name[0] != 'c' && name[0] != 'z')) {
         return;
     }
-    read_arguments(s, c, bp__dropin_wide(slot), frame, call);
+    const char *letters = read_arguments(s, c, bp__dropin_wide(slot), frame, call);
     bool complex = name[0] == 'c' || name[0] == 'z';
-    call->flops = count(s->formula, call) * (complex ? 4 : 1);
+    call->flops = count(s->formula, letters, call) * (complex ? 4 : 1);
 }

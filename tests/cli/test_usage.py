@@ -9,7 +9,8 @@ import pytest
 from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
-COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "bench", "tune", "einsum-path", "version", "help"]
+COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "bench", "tune", "einsum-path",
+            "launch", "version", "help"]
 
 
 def test_no_words_show_help(backplane):
