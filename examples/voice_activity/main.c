@@ -150,7 +150,7 @@ static float *read_wav(const char *path, int64_t *count) {
         stop("%s is no WAV file", path);
     }
     while (fread(chunk, 1, 8, file) == 8) {
-        const uint32_t size = chunk[4] | chunk[5] << 8 | chunk[6] << 16 | (uint32_t)chunk[7] << 24;
+        const uint32_t size = chunk[4] | (uint32_t)chunk[5] << 8 | (uint32_t)chunk[6] << 16 | (uint32_t)chunk[7] << 24;
         if (memcmp(chunk, "fmt ", 4) == 0 && size >= 16 && fread(format, 1, 16, file) == 16) {
             const unsigned rate = format[4] | (unsigned)format[5] << 8 | (unsigned)format[6] << 16;
             known = format[0] == 1 && format[2] == 1 && rate == RATE && format[14] == 16;

@@ -8,7 +8,7 @@
 typedef struct convolution {
     int64_t in_channels, out_channels, groups; /* of one group */
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
-    bool transposed, relu;
+    bool transposed;
     double most; /* the largest |input| if tiles of the input may be transformed; otherwise 0 */
     wide input, weight, bias;
 } convolution;
@@ -17,7 +17,6 @@ static void read_sizes(convolution *c, const bp_conv_call *call, const DLTensor 
     const DLTensor *in = call->input, *weight = call->weight;
     c->groups = call->groups ? call->groups : 1;
     c->transposed = call->transposed != 0;
-    c->relu = call->activation == BP_UNARY_RELU;
     c->in_channels = in->shape[in->ndim - call->ndim - 1] / c->groups;
     c->out_channels = out->shape[out->ndim - call->ndim - 1] / c->groups;
     for (int d = 0; d < 3; d++) {
@@ -112,7 +111,7 @@ static void set_value(const convolution *c, reference_value *value) {
     for (int64_t tap = 0; tap < c->kernel[0] * c->kernel[1] * c->kernel[2]; tap++) {
         add_tap(c, item, channel, out, tap, &sum, &size);
     }
-    value->re = (double)(c->relu && sum < 0 ? 0 : sum);
+    value->re = (double)sum;
     value->im = 0;
     value->scale = (double)(c->most > 0 ? tile : size);
 }
@@ -133,6 +132,7 @@ bp_status check_convolution(cli_check *check, const cli_job *job) {
     }
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
         set_value(&c, &check->values.values[i]);
+        check_activation(&check->values, bp_dtype_from_dlpack(out->dtype), call->activation, &check->values.values[i]);
     }
     wide_free(&c.input);
     wide_free(&c.weight);

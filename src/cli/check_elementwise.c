@@ -170,6 +170,22 @@ static void set_one(const numbers *in, int kind, bp_dtype dtype, reference_value
     set_real(value, function_of_one(kind, x), allowed_error(distances_of(kind, x, dtype == BP_F64), dtype));
 }
 
+void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind kind, reference_value *value) {
+    if (kind == BP_UNARY_COPY) {
+        return;
+    }
+    const long double bound = (long double)reference_bound(made, dtype), x = (long double)value->re;
+    const long double error = bound * (long double)value->scale, y = function_of_one(kind, x);
+    const long double below = fabsl(function_of_one(kind, x - error) - y);
+    const long double above = fabsl(function_of_one(kind, x + error) - y);
+    const long double own =
+        fabsl(y) * (long double)reference_unit(dtype) * allowed_error(distances_of(kind, x, dtype == BP_F64), dtype);
+    /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
+    const long double scale = (fmaxl(below, above) + own) / bound;
+    value->re = (double)y;
+    value->scale = isnan(below) || isnan(above) || scale > (long double)DBL_MAX ? DBL_MAX : (double)scale;
+}
+
 bp_status check_unary(cli_check *check, const cli_job *job) {
     const DLTensor *input = &job->inputs[0].tensor, *out = &job->results[0].tensor;
     const int kind = job->words.elementwise.kind;

@@ -161,16 +161,17 @@ bp_status check_normalization(cli_check *check, const cli_job *job) {
 
 /* ---- Linear layers ---- */
 
-/* Adds the bias to the products, and removes what is negative. */
+/* Adds the bias to the products, and applies the function. */
 static bp_status finish_values(reference *values, const bp_linear_call *call) {
     wide bias = {.data = NULL};
     const int64_t columns = call->weight->shape[0];
     const bp_status status = call->bias ? wide_make(&bias, call->bias, false) : BP_OK;
     for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
         reference_value *value = &values->values[i];
-        const double added = bias.data ? bias.data[value->index % columns] : 0, sum = value->re + added;
-        value->re = call->activation == BP_UNARY_RELU && sum < 0 ? 0 : sum;
+        const double added = bias.data ? bias.data[value->index % columns] : 0;
+        value->re += added;
         value->scale += fabs(added);
+        check_activation(values, bp_dtype_from_dlpack(call->output->dtype), call->activation, value);
     }
     wide_free(&bias);
     return status;

@@ -47,13 +47,13 @@ static int prepare(cli_job *job) {
                            .transposed = job->operation->number >= TRANSPOSED,
                            .input = &job->inputs[0].tensor,
                            .weight = &job->inputs[1].tensor,
-                           .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL,
-                           .activation = cli_has(job->args, "relu") ? BP_UNARY_RELU : BP_UNARY_COPY};
+                           .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL};
     int code = job_each(job, "stride", call->ndim, words->stride, &call->stride);
     code = code == CLI_OK ? job_each(job, "dilation", call->ndim, words->dilation, &call->dilation) : code;
     code = code == CLI_OK ? job_each(job, "output-padding", call->ndim, words->output_padding, &call->output_padding)
                           : code;
     code = code == CLI_OK ? read_padding(job) : code;
+    code = code == CLI_OK ? job_activation(job, &call->activation) : code;
     code = code == CLI_OK ? operand_numbers(job->args, "groups", groups, &count) : code;
     if (code != CLI_OK) {
         return code;
@@ -86,9 +86,10 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
 }
 
 static const cli_measured measured = {"conv.preferred", plan, check_convolution};
-static const char *const options[] = {"stride", "padding", "padding-end", "dilation", "groups", "relu", NULL};
-static const char *const transposed_options[] = {"stride", "padding",        "padding-end", "dilation",
-                                                 "groups", "output-padding", "relu",        NULL};
+static const char *const options[] = {"stride", "padding",    "padding-end", "dilation",
+                                      "groups", "activation", "relu",        NULL};
+static const char *const transposed_options[] = {"stride",         "padding",    "padding-end", "dilation", "groups",
+                                                 "output-padding", "activation", "relu",        NULL};
 
 #define CONVOLUTION(ndim, text)                                                                                        \
     {"conv" text, "INPUT WEIGHT [BIAS]", 2, 3, 1, ndim, options, prepare, run, explain, false, &measured},             \

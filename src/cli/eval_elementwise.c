@@ -28,21 +28,38 @@ static const char *binary_at(void *unused, int index) {
 
 /* ---- Options ---- */
 
-static int read_kind(cli_job *job) {
-    bp__name_at name_at = job->operation->number == UNARY ? unary_at : binary_at;
-    const char *word = cli_value(job->args, "kind");
-    if (!word) {
-        return cli_fail(CLI_USAGE, "%s: --kind is missing, such as --kind %s", job->operation->name,
-                        job->operation->number == UNARY ? "gelu" : "add");
-    }
+/* Finds a name in a list of functions. */
+static int find_kind(const cli_job *job, const char *word, bp__name_at name_at, int *kind) {
     for (int i = 0; name_at(NULL, i); i++) {
         if (strcmp(name_at(NULL, i), word) == 0) {
-            job->words.elementwise.kind = i;
+            *kind = i;
             return CLI_OK;
         }
     }
     return cli_fail(CLI_USAGE, "%s: there is no kind '%s'%s", job->operation->name, word,
                     cli_suggest(word, "", name_at, NULL));
+}
+
+static int read_kind(cli_job *job) {
+    const bool unary = job->operation->number == UNARY;
+    const char *word = cli_value(job->args, "kind");
+    if (!word) {
+        return cli_fail(CLI_USAGE, "%s: --kind is missing, such as --kind %s", job->operation->name,
+                        unary ? "gelu" : "add");
+    }
+    return find_kind(job, word, unary ? unary_at : binary_at, &job->words.elementwise.kind);
+}
+
+int job_activation(const cli_job *job, bp_unary_kind *activation) {
+    const char *word = cli_value(job->args, "activation");
+    int kind = cli_has(job->args, "relu") ? BP_UNARY_RELU : BP_UNARY_COPY;
+    if (word && kind == BP_UNARY_RELU) {
+        return cli_fail(CLI_USAGE, "%s: --relu is the same as --activation relu; give one of them",
+                        job->operation->name);
+    }
+    const int code = word ? find_kind(job, word, unary_at, &kind) : CLI_OK;
+    *activation = (bp_unary_kind)kind;
+    return code;
 }
 
 /* The type of the result of a copy; other functions keep that of the input. */

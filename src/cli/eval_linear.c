@@ -8,7 +8,6 @@ static int prepare(cli_job *job) {
     const DLTensor *input = &job->inputs[0].tensor, *weight = &job->inputs[1].tensor;
     int64_t shape[BP_MAX_NDIM];
     *call = (bp_linear_call){.struct_size = sizeof *call,
-                             .activation = cli_has(job->args, "relu") ? BP_UNARY_RELU : BP_UNARY_COPY,
                              .input = input,
                              .weight = weight,
                              .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL,
@@ -19,7 +18,8 @@ static int prepare(cli_job *job) {
     }
     memcpy(shape, input->shape, (size_t)input->ndim * sizeof *shape);
     shape[input->ndim - 1] = weight->shape[0];
-    return job_result(job, 0, bp_dtype_from_dlpack(input->dtype), input->ndim, shape);
+    const int code = job_activation(job, &call->activation);
+    return code == CLI_OK ? job_result(job, 0, bp_dtype_from_dlpack(input->dtype), input->ndim, shape) : code;
 }
 
 static bp_status run(cli_job *job) {
@@ -40,7 +40,7 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
 }
 
 static const cli_measured measured = {"conv.preferred", plan, check_linear};
-static const char *const options[] = {"relu", NULL};
+static const char *const options[] = {"activation", "relu", NULL};
 
 const cli_operation operations_linear[] = {
     {"linear", "INPUT WEIGHT [BIAS]", 2, 3, 1, 0, options, prepare, run, explain, false, &measured},

@@ -190,7 +190,10 @@ extern const cli_operation operations_products[], operations_einsum[], operation
          "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
         {"dilation", 0, "N,N", "Convolutions and pooling: distance between the elements of the kernel."},              \
         {"groups", 0, "N", "Convolutions, group_norm: groups of channels."},                                           \
-        {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."}, {               \
+        {"output-padding", 0, "N,N", "Transposed convolutions: rows added to the end of the output."},                 \
+        {"activation", 0, "NAME",                                                                                      \
+         "Convolutions, linear: a function of each element of the output, such as gelu; see unary --kind."},           \
+    {                                                                                                                  \
         "relu", 0, NULL, "Convolutions, linear, batch_norm, rnn: negative elements of the output become 0."            \
     }
 
@@ -273,6 +276,10 @@ int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t 
 /* Reads an option with one number for each dimension, or one for all. *to is NULL if it was not given. (eval_conv.c) */
 int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to);
 
+/* Reads --activation or --relu: the function of each element of the output; BP_UNARY_COPY if there is none.
+ * (eval_elementwise.c) */
+int job_activation(const cli_job *job, bp_unary_kind *activation);
+
 /* Calls prepare(). The inputs must be there. */
 int job_prepare(cli_job *job);
 
@@ -318,5 +325,9 @@ bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */
 bp_status check_nothing(cli_check *check);                    /* for jobs without a check */
 bp_status check_with_reference(cli_check *check, const cli_job *job, const char *text); /* check->values is made */
 void check_free(cli_check *check);
+
+/* Applies a function of single elements to a reference value of `made`, whose scale becomes that of the function's
+ * values: what the function makes of the allowed errors, and its own error. (check_elementwise.c) */
+void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind kind, reference_value *value);
 
 #endif

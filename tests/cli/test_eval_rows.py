@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from conftest import NO_LEAK_CHECK
+
 
 @pytest.fixture
 def compute(backplane, tmp_path):
@@ -97,3 +99,31 @@ def test_linear(compute):
     x, weight, bias = draw(3, 4, 7), draw(7, 5).T, draw(5)
     np.testing.assert_allclose(compute("linear", x, weight, bias), x @ weight.T + bias)
     np.testing.assert_allclose(compute("linear", x[0, 0], weight, "--relu"), np.maximum(weight @ x[0, 0], 0), atol=1e-12)
+
+
+def test_functions_of_linear_layers(backplane, compute, tmp_path):
+    x, weight, bias = draw(3, 4, 7), draw(7, 5).T, draw(5)
+    y = x @ weight.T + bias
+    np.testing.assert_allclose(compute("linear", x, weight, bias, "--activation", "silu"), y / (1 + np.exp(-y)))
+    np.testing.assert_allclose(compute("linear", x, weight, bias, "--activation", "relu"), np.maximum(y, 0))
+    done = backplane("explain", "linear", "f32", "3x7", "5x7", "--activation", "gelu")
+    assert done.code == 0 and ", gelu" in done.out
+    for words, message in [
+        (["--activation", "gelo"], "there is no kind 'gelo'; did you mean 'gelu'"),
+        (["--activation", "relu", "--relu"], "--relu is the same as --activation relu"),
+    ]:
+        done = backplane("explain", "linear", "f32", "3x7", "5x7", *words)
+        assert done.code == 2 and message in done.err
+
+
+# log and sqrt have no value for half of the elements.
+@pytest.mark.parametrize("kind", ["gelu", "gelu_tanh", "tanh", "sigmoid", "silu", "hardswish", "exp", "log", "sqrt"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_compare_checks_functions_of_linear_layers(backplane, tmp_path, dtype, kind):
+    for name, shape in [("x", (33, 65)), ("w", (17, 65)), ("b", (17,))]:
+        np.save(tmp_path / f"{name}.npy", draw(*shape).astype(dtype))
+    done = backplane("compare", "linear", "x.npy", "w.npy", "b.npy", "--activation", kind, "--repeat", "1", "--json",
+                     env=NO_LEAK_CHECK)
+    assert done.code == 0, done
+    ran = [row for row in done.json["libraries"] if row["ran"]]
+    assert ran and all(0 < row["error"] <= done.json["error_bound"] and not row["wrong"] for row in ran)
