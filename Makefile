@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-opencl bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols bootstrap clean help
+.PHONY: programs build run test test-opencl bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -65,6 +65,10 @@ test-opencl: build ## run the tests of devices and of OpenCL alone, and those of
 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py
+
+netlib-tests: programs ## run netlib's testers of BLAS and LAPACK on the drop-in libraries and on those behind them; takes minutes
+	@tools/need.sh netlib-tests :libblas-test :liblapack-test
+	@.venv/bin/python -B tools/netlib_tests.py
 
 array-api: programs ## run the array API suite on linalg and fft; SUITE is its folder
 	@tools/array_api.sh "$(SUITE)"

@@ -1,5 +1,8 @@
 /* call.c - makes a call of which the routine is known: through Backplane if it is large enough, else by the routine. */
+#include "dropin/backplane.h"
 #include "dropin/entry.h"
+
+#include <string.h>
 
 __thread uintptr_t bp__dropin_mark;
 
@@ -42,8 +45,23 @@ static uint64_t size_of(const bp__dropin_slot *slot, const bp__dropin_frame *fra
     }
 }
 
+/* Under `deterministic`, every product must run on a candidate that guarantees it. `backplane launch` knows that
+ * before, and libbackplane is not opened for small products there. */
+static bool guarantees_are_asked_for(void) {
+#if BP__DROPIN_LAUNCHED
+    return false;
+#else
+    const char *value;
+    const bp__dropin_api *api = bp__dropin_backplane(NULL);
+    return api && api->bp_get("deterministic", &value, NULL, NULL) == BP_OK && strcmp(value, "off") != 0;
+#endif
+}
+
 uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed) {
     uint64_t small = bp__dropin_policy_get()->small;
+    if (deed == BP__DROPIN_PRODUCT && guarantees_are_asked_for()) {
+        return 0;
+    }
     if (deed == BP__DROPIN_PRODUCT) {
         bool vector = kinds[routine] == f_gemv || kinds[routine] == c_gemv;
         return vector ? small / 4 : small; /* it reads each element of the matrix once */

@@ -8,8 +8,8 @@
 
 /* ---- Nested calls (call.c) ----
  *
- * A call that arrives while its thread is inside Backplane, or inside a library that Backplane or a drop-in library has
- * called, is a library's call of its own names. It must reach a routine without another choice. */
+ * A call that arrives while its thread is inside Backplane is one of a library that Backplane has called. It must reach
+ * a routine without another choice. No call of a routine is inside: the routine may be left by longjmp. */
 typedef struct bp__dropin_visit {
     uintptr_t outer;
 } bp__dropin_visit;
@@ -19,7 +19,7 @@ extern BP__HIDDEN __thread uintptr_t bp__dropin_mark __attribute__((tls_model("i
 
 static inline bool bp__dropin_inside(void) {
     char here;
-    /* If a longjmp has left the outer call, as R's error handler does, the stack has become shorter than the mark. */
+    /* If a signal handler has left the outer call by longjmp, the stack may have become shorter than the mark. */
     if (bp__dropin_mark != 0 && (uintptr_t)&here > bp__dropin_mark) {
         bp__dropin_mark = 0;
     }

@@ -34,7 +34,7 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
     }
-    bp__dropin_redirect(to->handle);
+    bp__dropin_redirect(to->handle, info.int_bits == 64);
     return true;
 }
 

@@ -40,7 +40,8 @@ const bp__dropin_library *bp__dropin_library_ranked(const char *id);
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
 
 /* Makes the library call the process's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if the process
- * has definitions that precede the library's. With RTLD_DEEPBIND, the loader binds the library's own ones. */
-void bp__dropin_redirect(void *handle);
+ * has definitions with integers of the library's width that precede the library's. With RTLD_DEEPBIND, the loader binds
+ * the library's own ones. */
+void bp__dropin_redirect(void *handle, bool wide);
 
 #endif

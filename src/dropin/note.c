@@ -42,7 +42,10 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
     call.start_ns = now();
     call.through = product && bp__dropin_product(slot, frame);
     if (!call.through) {
+        bp__dropin_visit_end(
+            &visit); /* an error handler of the program may leave the routine by longjmp, as R's does */
         run_target(slot, frame, target);
+        bp__dropin_visit_begin(&visit);
     }
     call.time_ns = now() - call.start_ns;
     bp_plan_info plan = {.struct_size = sizeof plan};

@@ -5,6 +5,7 @@
  * names are changed to the definition that it would have found without RTLD_DEEPBIND.
  */
 #define _GNU_SOURCE
+#include "dropin/files.h"
 #include "dropin/library.h"
 
 #include <dlfcn.h>
@@ -16,16 +17,26 @@
 
 static const char *const redirected[] = {"xerbla_", "cblas_xerbla", "ilaenv_", "ilaenv2stage_"};
 
-/* Returns the process's definition of a name that the library would call, unless it is the library's or one of ours
- * that only jumps to a library. */
-static void *definition(const char *name, const struct link_map *map) {
+/* The library whose calls are redirected. */
+typedef struct object {
+    const struct link_map *map;
+    const Elf64_Sym *symbols;
+    const char *strings;
+    bool wide;
+} object;
+
+/* Returns the process's definition of a name that the library would call, unless it is the library's, or one of ours
+ * that only jumps to a library, or that of a math library with integers of another width. */
+static void *definition(const char *name, const object *library) {
     void *found = dlsym(RTLD_DEFAULT, name);
     Dl_info there, here;
     if (!found || dladdr(found, &there) == 0 || dladdr((void *)(uintptr_t)&bp__dropin_redirect, &here) == 0) {
         return NULL;
     }
-    bool own = there.dli_fbase == here.dli_fbase && name[0] == 'i';
-    return own || (uintptr_t)there.dli_fbase == map->l_addr ? NULL : found;
+    bool jumps = there.dli_fbase == here.dli_fbase && name[0] == 'i';
+    bool other_width = bp__dropin_is_exempt(there.dli_fname) &&
+                       (bp__dropin_is_wide(bp__dropin_file_name(there.dli_fname)) != 0) != library->wide;
+    return jumps || other_width || (uintptr_t)there.dli_fbase == library->map->l_addr ? NULL : found;
 }
 
 /* Writes a slot, which is in memory that may be read-only after relocation. */
@@ -41,34 +52,37 @@ static void write_slot(void **slot, void *value) {
     }
 }
 
-static void redirect_one(const struct link_map *map, const Elf64_Sym *symbols, const char *strings,
-                         const Elf64_Rela *relocation) {
-    const char *name = strings + symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+static void redirect_one(const object *library, const Elf64_Rela *relocation) {
+    const char *name = library->strings + library->symbols[ELF64_R_SYM(relocation->r_info)].st_name;
     for (size_t i = 0; i < sizeof redirected / sizeof redirected[0]; i++) {
         if (strcmp(name, redirected[i]) == 0) {
-            void *value = definition(name, map);
+            void *value = definition(name, library);
             if (value) {
-                write_slot((void **)(map->l_addr + relocation->r_offset), value);
+                write_slot((void **)(library->map->l_addr + relocation->r_offset), value);
             }
         }
     }
 }
 
-static void redirect_map(const struct link_map *map) {
-    const Elf64_Sym *symbols = NULL;
-    const char *strings = NULL;
+/* musl leaves offsets in the dynamic section, and glibc makes addresses of them. */
+static const void *address(const struct link_map *map, uintptr_t at) {
+    return (const void *)(at < map->l_addr ? at + map->l_addr : at);
+}
+
+static void redirect_all(object *library) {
+    const struct link_map *map = library->map;
     const Elf64_Rela *relocations = NULL;
     size_t size = 0;
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
         switch (entry->d_tag) {
         case DT_SYMTAB:
-            symbols = (const Elf64_Sym *)entry->d_un.d_ptr;
+            library->symbols = address(map, entry->d_un.d_ptr);
             break;
         case DT_STRTAB:
-            strings = (const char *)entry->d_un.d_ptr;
+            library->strings = address(map, entry->d_un.d_ptr);
             break;
         case DT_JMPREL:
-            relocations = (const Elf64_Rela *)entry->d_un.d_ptr;
+            relocations = address(map, entry->d_un.d_ptr);
             break;
         case DT_PLTRELSZ:
             size = entry->d_un.d_val;
@@ -77,19 +91,20 @@ static void redirect_map(const struct link_map *map) {
             break;
         }
     }
-    if (!symbols || !strings || !relocations || (uintptr_t)symbols < map->l_addr) {
-        return; /* musl does not relocate these addresses */
+    if (!library->symbols || !library->strings || !relocations) {
+        return;
     }
     for (size_t i = 0; i < size / sizeof *relocations; i++) {
         if (ELF64_R_TYPE(relocations[i].r_info) == R_X86_64_JUMP_SLOT) {
-            redirect_one(map, symbols, strings, &relocations[i]);
+            redirect_one(library, &relocations[i]);
         }
     }
 }
 
-void bp__dropin_redirect(void *handle) {
+void bp__dropin_redirect(void *handle, bool wide) {
     struct link_map *map;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0) {
-        redirect_map(map);
+        object library = {.map = map, .wide = wide};
+        redirect_all(&library);
     }
 }

@@ -48,14 +48,44 @@ def dropin_exports():
     }
 
 
+def in_order(path, names):
+    """Returns the names whose stubs are not where their numbers say: stubs have the order of the lists."""
+    lines = common.run("nm", "-D", "--defined-only", path).splitlines()
+    places = {line.split()[-1]: int(line.split()[0], 16) for line in lines}
+    first = [places[name if name.startswith(("cblas_", "LAPACKE_", "fftw")) else name + "_"] for name in names]
+    return [name for name, here, next_one in zip(names, first, first[1:]) if here >= next_one]
+
+
+def lists_of(part):
+    """The names of a part in the order of src/dropin/routines.h."""
+    fftw = listed("names_blas.h", "BP__DROPIN_FFTW_NAMES")
+    blas = [listed("routines.h", "BP__DROPIN_SIZED_BLAS"), listed("names_blas.h", "BP__DROPIN_BLAS_OTHERS"),
+            listed("names_blas.h", "BP__DROPIN_CBLAS_OTHERS")]
+    lapack = [listed("routines.h", "BP__DROPIN_SIZED_LAPACK"), listed("names_lapack.h", "BP__DROPIN_LAPACK_OTHERS"),
+              listed("names_lapack.h", "BP__DROPIN_LAPACK_HELPERS"), listed("names_lapacke.h", "BP__DROPIN_LAPACKE_NAMES")]
+    both = [f"{head}_{name}" for head in ("fftw", "fftwf") for name in fftw]
+    return {"blas": sum(blas, []), "lapack": sum(lapack, []), "fftw3": both,
+            "preload": blas[0] + lapack[0] + blas[1] + blas[2]}[part]
+
+
+def check_preload(folder):
+    """The preloaded library must not export what a program may define itself, or what has one name in both widths."""
+    path = folder / "backplane-launch/libbackplane-preload.so"
+    never = re.compile(r"(scipy_)?(cblas_)?(xerbla|ilaenv|lsame|[sd]lamch|[sd]roundup_lwork|la_)|bp__")
+    failures = [f"{path.name} exports {name}" for name in sorted(exports(path)) if never.match(name)]
+    return failures + [f"{path.name}: the stub of {name} is misplaced" for name in in_order(path, lists_of("preload"))]
+
+
 def check_dropin(folder):
     hooks = folder / "backplane-launch/libbackplane-hooks.so"
     if not hooks.exists():
         return []
     failures = [f"{hooks.name} exports {name}" for name in sorted(exports(hooks) - HOOKS)]
+    failures += check_preload(folder)
     for part, wanted in dropin_exports().items():
         path = folder / f"libbackplane_{part}.so"
         found = exports(path)
+        failures += [f"{path.name}: the stub of {name} is misplaced" for name in in_order(path, lists_of(part))]
         failures += [f"{path.name} exports {name}, which is in no list" for name in sorted(found - wanted - {"bp_dropin_forwards"})]
         failures += [f"{path.name} does not export {name}" for name in sorted((wanted | {"bp_dropin_forwards"}) - found)]
     return failures

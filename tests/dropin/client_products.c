@@ -3,6 +3,7 @@
  * if Backplane runs all products, "own" if none. */
 #include <complex.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 typedef CLIENT_INT integer;
 extern int fake_calls;
+extern void (*fake_hook)(void);
 
 typedef void f_gemm(const char *, const char *, const integer *, const integer *, const integer *, const void *,
                     const void *, const integer *, const void *, const integer *, const void *, void *, const integer *,
@@ -247,8 +249,32 @@ static int own_calls(void) {
     return fake_calls - before;
 }
 
+static jmp_buf before_the_call;
+
+static void leave(void) {
+    longjmp(before_the_call, 1);
+}
+
+/* A call that an error handler has left, as R's does, must not count as an outer call of later ones. */
+static int leave_a_call(void) {
+    const integer n = 1;
+    double x = 1;
+    fake_hook = leave;
+    if (setjmp(before_the_call) == 0) {
+        dscal_(&n, &x, &x, &n);
+        return 1;
+    }
+    int before = fake_calls;
+    void *wrong = try_all(NULL);
+    printf("%d calls of the own library after a longjmp\n", fake_calls - before);
+    return wrong || fake_calls != before;
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "backplane";
+    if (strcmp(what, "leave") == 0) {
+        return leave_a_call();
+    }
     if (strcmp(what, "own") == 0) {
         try_all(NULL);
         printf("%d calls of the own library\n", fake_calls);

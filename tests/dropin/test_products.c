@@ -36,6 +36,12 @@ static void what_is_not_redirected(void **state) {
     expect("BACKPLANE_LAUNCH_SMALL=0 BACKPLANE_LAUNCH_LIBRARY=nothing", FAKES "dropin_client_products own");
 }
 
+static void calls_that_are_left(void **state) {
+    (void)state;
+    expect("BACKPLANE_LAUNCH_SMALL=0", FAKES "dropin_client_products leave");
+    expect("BACKPLANE_LAUNCH_SMALL=0 BACKPLANE_LAUNCH_RECORD=/dev/null", FAKES "dropin_client_products leave");
+}
+
 int main(void) {
     if (!can_launch()) {
         return 77;
@@ -44,6 +50,7 @@ int main(void) {
         cmocka_unit_test(all_products),
         cmocka_unit_test(wide_integers),
         cmocka_unit_test(what_is_not_redirected),
+        cmocka_unit_test(calls_that_are_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

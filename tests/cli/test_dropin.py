@@ -1,0 +1,232 @@
+"""Tests of the drop-in libraries and of redirected programs: netlib's testers of BLAS on each way to reach Backplane, and what
+a program sees of it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+import netlib_tests as netlib  # noqa: E402
+
+LAUNCH = BUILD / "backplane-launch"
+FAKES = BUILD / "tests/dropin"
+WAYS = ("audit", "preload", "library")
+
+pytestmark = pytest.mark.skipif(not (LAUNCH / "backplane-audit.so").exists(),
+                                reason="this build has no drop-in libraries (sanitizers, another processor, or musl)")
+netlib_only = pytest.mark.skipif(not (netlib.BLAS / "xblat1d").exists(), reason="Debian's libblas-test is not installed")
+
+
+def variables(environment, way, library="choice", small=None):
+    changed = netlib.environment(way, library, small)
+    return {**environment, **{name: value for name, value in changed.items() if name.startswith(("LD_", "BACKPLANE_"))}}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return netlib.run_blas(netlib.environment("plain", "netlib"))
+
+
+@netlib_only
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("library", ["openblas", "choice"])
+def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
+    """All 24 testers pass, among them those of wrong arguments, which define an error handler of their own."""
+    if library != "choice" and not netlib.LIBRARIES[library].exists():
+        pytest.skip(f"{library} is not installed")
+    found = netlib.run_blas(variables(environment, way, library, 0 if library == "choice" else None))
+    assert found == plain and found[0] > 500 and found[1] == 0 and not found[2]
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <string.h>
+extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+                   const int *, const double *, const int *, const double *, double *, const int *, size_t, size_t);
+extern void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+#ifdef HANDLER
+void xerbla_(const char *name, const int *parameter, size_t length) {
+    printf("handler %.*s %d\n", (int)length, name, *parameter);
+}
+#endif
+int main(void) {
+    static double a[4] = {1, 2, 3, 4}, c[4];
+    const double one = 1, zero = 0;
+    const int n = 2, wrong = -1;
+    int pivots[2], info = 0;
+    dgemm_("N", "N", &n, &wrong, &n, &one, a, &n, a, &n, &zero, c, &n, 1, 1);
+    dgetrf_(&wrong, &n, a, &n, pivots, &info);
+    printf("info %d\n", info);
+    dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n, 1, 1);
+    printf("%g %g\n", c[0], c[3]);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """A program that passes wrong arguments, with and without an error handler, linked to the drop-in libraries."""
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "program.c").write_text(PROGRAM)
+    made = {}
+    for name, flags in (("plain", []), ("handler", ["-DHANDLER", "-rdynamic"])):
+        made[name] = folder / name
+        subprocess.run(["cc", *flags, folder / "program.c", "-o", made[name], f"-L{BUILD}", "-lbackplane_lapack", "-lbackplane_blas",
+                        f"-Wl,-rpath,{BUILD}"], check=True)
+    return made
+
+
+def run(program, env, *words):
+    done = subprocess.run([str(program), *words], capture_output=True, text=True, env=env, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("library", ["openblas", "choice"])
+def test_a_program_keeps_its_error_handler(environment, programs, library):
+    env = {**environment, **({} if library == "choice" else {"BACKPLANE_DROPIN_LIBRARY": library})}
+    code, output = run(programs["handler"], env)
+    assert code == 0 and "handler DGEMM" in output and " 4\n" in output and "handler DGETRF" in output
+    assert output.endswith("info -1\n7 22\n")
+
+
+def test_without_a_handler_errors_are_printed_and_the_program_goes_on(environment, programs):
+    code, output = run(programs["plain"], environment)
+    assert code == 0 and "On entry to DGEMM parameter number  4 had an illegal value" in output
+    assert "info -1\n7 22\n" in output
+
+
+def test_an_absent_library_is_named_and_the_choice_holds(environment, programs):
+    code, output = run(programs["handler"], {**environment, "BACKPLANE_DROPIN_LIBRARY": "nothing"})
+    assert code == 0 and output.count("library 'nothing' is not used: ") >= 1 and "info -1\n7 22\n" in output
+
+
+def test_a_routine_that_no_library_has_ends_the_program(environment, programs):
+    """Only native is left, which has no routine."""
+    env = {**environment, "BACKPLANE_DISPATCH_EXCLUDE": "openblas,blis,mkl,netlib,blas,scipy-openblas64,libxsmm,atlas,unknown"}
+    code, output = run(programs["handler"], env)
+    assert code == 127 and "no library of this machine has dgemm with 32-bit integers" in output
+
+
+@pytest.mark.parametrize("mode", ["", "threads", "fork"])
+def test_preloaded_names_pass_all_arguments(environment, mode):
+    client = FAKES / "dropin_client_arguments"
+    if not client.exists():
+        pytest.skip("the fake libraries are not built: build everything")
+    for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
+        env = {**environment, **record, "LD_PRELOAD": str(LAUNCH / "libbackplane-preload.so")}
+        assert run(client, env, *([mode] if mode else [])) == (0, "0 failures\n")
+
+
+@pytest.mark.parametrize("client", ["dropin_client_products", "dropin_client_products_wide"])
+def test_preloaded_names_run_products(environment, client):
+    """64-bit integers behind the names of 32-bit ones are left alone, because the names tell nothing."""
+    if not (FAKES / client).exists():
+        pytest.skip("the fake libraries are not built: build everything")
+    env = {**environment, "LD_PRELOAD": str(LAUNCH / "libbackplane-preload.so"), "BACKPLANE_LAUNCH_SMALL": "0"}
+    code, output = run(FAKES / client, env, "own" if client.endswith("wide") else "backplane")
+    assert code == 0, output
+
+
+def test_the_probe_is_left_alone(environment, backplane):
+    """The command and its helper call each library itself, also in a program's environment."""
+    env = variables(environment, "audit", "openblas")
+    plain = backplane("list", "--json").json["libraries"]
+    found = backplane("list", "--json", env={**env, "BACKPLANE_CACHE_DIR": environment["XDG_CONFIG_HOME"]}).json["libraries"]
+    assert [(row["id"], row["state"]) for row in found] == [(row["id"], row["state"]) for row in plain]
+
+
+EARLY = """
+extern double ddot_(const int *, const double *, const int *, const double *, const int *);
+double early;
+__attribute__((constructor)) static void call_early(void) {
+    static const double x[] = {3, 4};
+    const int n = 2, one = 1;
+    early = ddot_(&n, x, &one, x, &one);
+}
+"""
+EARLY_MAIN = """
+#include <stdio.h>
+extern double early;
+int main(void) {
+    printf("%g\\n", early);
+    return 0;
+}
+"""
+
+
+def test_a_constructor_may_call_before_the_librarys_own(environment, tmp_path):
+    """As Octave's does. The program's library does not need the drop-in library, so that it is initialized first."""
+    (tmp_path / "early.c").write_text(EARLY)
+    (tmp_path / "main.c").write_text(EARLY_MAIN)
+    subprocess.run(["cc", "-shared", "-fPIC", "early.c", "-o", "libearly.so"], cwd=tmp_path, check=True)
+    subprocess.run(["cc", "main.c", "-o", "main", "-L.", "-learly", f"-L{BUILD}", "-Wl,--no-as-needed", "-lbackplane_blas",
+                    f"-Wl,-rpath,{BUILD}:{tmp_path}"], cwd=tmp_path, check=True)
+    assert run(tmp_path / "main", environment) == (0, "25\n")
+
+
+PARALLEL = """
+#include <omp.h>
+#include <stdio.h>
+#include <stddef.h>
+extern void dgemm_(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+                   const int *, const double *, const int *, const double *, double *, const int *, size_t, size_t);
+static double a[128 * 128], c[4][128 * 128];
+int main(void) {
+    int wrong = 0;
+    for (int i = 0; i < 128 * 128; i++) a[i] = 1;
+#pragma omp parallel num_threads(4) reduction(+ : wrong)
+    for (int repeat = 0; repeat < 20; repeat++) {
+        const int n = 128, t = omp_get_thread_num();
+        const double one = 1, zero = 0;
+        dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c[t], &n, 1, 1);
+        wrong += c[t][0] != 128 || c[t][128 * 128 - 1] != 128;
+    }
+    printf("%d\\n", wrong);
+    return wrong;
+}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_calls_from_parallel_regions(environment, tmp_path, way):
+    (tmp_path / "main.c").write_text(PARALLEL)
+    built = subprocess.run(["cc", "-O1", "-fopenmp", "main.c", "-o", "main", "-l:libblas.so.3"], cwd=tmp_path, capture_output=True)
+    if built.returncode != 0:
+        pytest.skip("no libblas.so.3 to link to")
+    env = variables(environment, way)
+    env["LD_LIBRARY_PATH"] = str(BUILD / "backplane-dropin") if way == "library" else ""
+    assert run(tmp_path / "main", env) == (0, "0\n")
+
+
+NUMPY = """
+import sys
+import numpy
+rng = numpy.random.default_rng(3)
+a, b = rng.standard_normal((300, 301)), rng.standard_normal((301, 302))
+numpy.seterr(all="raise", under="ignore")
+assert abs(a @ b - numpy.einsum("ij,jk->ik", a, b)).max() < 1e-11
+square = a[:, :300]
+assert abs(square @ numpy.linalg.solve(square, b[:300]) - b[:300]).max() < 1e-9
+try:
+    numpy.linalg.cholesky(-numpy.eye(300))
+except numpy.linalg.LinAlgError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("way", ["audit", "preload"])
+@pytest.mark.parametrize("library", ["openblas", "choice"])
+def test_numpys_wheel_computes_the_same(environment, way, library):
+    """NumPy's wheel has 64-bit integers and prefixed names. It turns flags of floating-point exceptions into errors."""
+    python = ROOT / ".venv/bin/python"
+    if not python.exists() or subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode != 0:
+        pytest.skip(".venv has no NumPy")
+    env = variables(environment, way, library)
+    env["LD_LIBRARY_PATH"] = ""
+    assert run(python, env, "-c", NUMPY) == (0, "Matrix is not positive definite\n")
