@@ -1,6 +1,7 @@
 /* call.c - makes a call of which the routine is known: through Backplane if it is large enough, else by the routine. */
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
+#include "dropin/library.h"
 
 #include <string.h>
 
@@ -71,8 +72,9 @@ uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed) {
 
 bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target) {
     const bp__dropin_policy *policy = bp__dropin_policy_get();
-    bool asked = policy->library && (!BP__DROPIN_LAUNCHED || target->library != target->own);
-    if (asked || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
+    bool elsewhere = policy->library && (!BP__DROPIN_LAUNCHED || target->library != target->own);
+    bool unknown = policy->library && !bp__dropin_library_asked(policy->library);
+    if (elsewhere || unknown || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
         return BP__DROPIN_PASS;
     }
     bool factor = BP__DROPIN_HAS_LAPACK && !bp__dropin_is_product(routine);

@@ -120,7 +120,8 @@ def test_preloaded_names_pass_all_arguments(environment, mode):
         pytest.skip("the fake libraries are not built: build everything")
     for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
         env = {**environment, **record, "LD_PRELOAD": str(LAUNCH / "libbackplane-preload.so")}
-        assert run(client, env, *([mode] if mode else [])) == (0, "0 failures\n")
+        code, output = run(client, env, *([mode] if mode else []))  # a file without room for calls gives a message
+        assert code == 0 and "0 failures\n" in output
 
 
 @pytest.mark.parametrize("client", ["dropin_client_products", "dropin_client_products_wide"])
