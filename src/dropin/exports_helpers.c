@@ -20,7 +20,9 @@ static void report(const char *name, size_t length, long long parameter) {
 
 enum { LONGEST = 32 };
 
-static size_t length_of(const char *name, size_t length) {
+/* Some libraries pass the length as an int, so that the upper half of the argument is undefined. */
+static size_t length_of(const char *name, size_t given) {
+    size_t length = (uint32_t)given;
     return strnlen(name, length < LONGEST ? length : LONGEST);
 }
 

@@ -39,9 +39,8 @@ const bp__dropin_library *bp__dropin_library_ranked(const char *id);
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
 
-/* Makes the library call the process's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if the process
- * has definitions with integers of the library's width that precede the library's. With RTLD_DEEPBIND, the loader binds
- * the library's own ones. */
+/* Makes the library call the program's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if it has them.
+ * With RTLD_DEEPBIND, the loader binds the library's own ones. `wide`: the library has 64-bit integers. */
 void bp__dropin_redirect(void *handle, bool wide);
 
 #endif

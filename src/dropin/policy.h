@@ -11,7 +11,7 @@ typedef struct bp__dropin_policy {
     bool observe; /* calls are recorded, and none is redirected */
     bool record;
     bool hidden_result; /* the program passes the address for a complex function's result as first argument (f2c) */
-    uint64_t small; /* products with fewer multiplications are not Backplane's */
+    uint64_t small;     /* products with fewer multiplications are not Backplane's */
 } bp__dropin_policy;
 
 /* Reads the environment at the first call, and returns the same policy ever after. */

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <fenv.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -86,19 +87,34 @@ static const caller *caller_at(uintptr_t address) {
     return NULL;
 }
 
-/* Adds the object of an address. Returns NULL if there are too many, or if the address is in none. */
-static const caller *add_caller(uintptr_t address) {
+/* Describes the object of an address. Returns false if the address is in none. Holds no lock: the loader's own one must
+ * not be taken inside another, because a thread that holds it may run a constructor that calls a routine. */
+static bool describe_caller(uintptr_t address, caller *found) {
     range r = {.address = address};
     Dl_info where;
-    if (caller_count == MOST_CALLERS || !dl_iterate_phdr(find_range, &r) || !dladdr((void *)address, &where) ||
-        !where.dli_fname) {
+    if (!dl_iterate_phdr(find_range, &r) || !dladdr((void *)address, &where) || !where.dli_fname) {
+        return false;
+    }
+    *found = (caller){.low = r.low, .high = r.high, .exempt = bp__dropin_is_exempt(where.dli_fname)};
+    found->handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has none by its name */
+    return true;
+}
+
+/* Adds the object of an address, unless another thread has done it. Returns NULL if there are too many. */
+static const caller *add_caller(uintptr_t address) {
+    caller made;
+    if (!describe_caller(address, &made)) {
         return NULL;
     }
-    caller *added = &callers[caller_count];
-    *added = (caller){.low = r.low, .high = r.high, .exempt = bp__dropin_is_exempt(where.dli_fname)};
-    added->handle = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* the program itself has none by its name */
-    __atomic_store_n(&caller_count, caller_count + 1, __ATOMIC_RELEASE);
-    return added;
+    pthread_mutex_lock(&lock);
+    const caller *known = caller_at(address);
+    if (!known && caller_count < MOST_CALLERS) {
+        known = &callers[caller_count];
+        callers[caller_count] = made;
+        __atomic_store_n(&caller_count, caller_count + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return known;
 }
 
 /* ---- Definitions ---- */
@@ -113,21 +129,39 @@ static const char *object_of(void *address) {
     return there.dli_fname;
 }
 
-typedef struct search {
-    const char *name;
-    void *found;
-} search;
+/* Copies the path of the object with a number. */
+typedef struct numbered {
+    int number;
+    char path[PATH_MAX];
+} numbered;
 
-static int look_into(struct dl_phdr_info *info, size_t size, void *user) {
-    search *s = user;
+static int copy_path(struct dl_phdr_info *info, size_t size, void *user) {
+    numbered *object = user;
     (void)size;
-    void *handle = info->dlpi_name && *info->dlpi_name ? dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    void *found = handle ? dlsym(handle, s->name) : NULL;
-    s->found = object_of(found) ? found : NULL;
-    if (handle) {
-        dlclose(handle);
+    if (object->number-- > 0) {
+        return 0;
     }
-    return s->found != NULL;
+    snprintf(object->path, sizeof object->path, "%s", info->dlpi_name ? info->dlpi_name : "");
+    return 1;
+}
+
+/* Searches all objects, for a caller whose dependencies do not tell. They are opened outside of the iteration, which
+ * holds a lock of the loader. */
+static void *search_all(const char *name) {
+    void *found = NULL;
+    for (int i = 0; !found; i++) {
+        numbered object = {.number = i};
+        if (!dl_iterate_phdr(copy_path, &object)) {
+            return NULL;
+        }
+        void *handle = *object.path ? dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        void *defined = handle ? dlsym(handle, name) : NULL;
+        found = object_of(defined) ? defined : NULL;
+        if (handle) {
+            dlclose(handle);
+        }
+    }
+    return found;
 }
 
 static void *definition_for(const caller *from, const char *name) {
@@ -135,12 +169,7 @@ static void *definition_for(const caller *from, const char *name) {
     if (!object_of(found)) {
         found = dlsym(RTLD_NEXT, name);
     }
-    if (!object_of(found)) {
-        search s = {.name = name};
-        dl_iterate_phdr(look_into, &s);
-        found = s.found;
-    }
-    return found;
+    return object_of(found) ? found : search_all(name);
 }
 
 /* Makes the exported name of an entry: the stem with the prefix and the suffix of its spelling. */
@@ -188,10 +217,8 @@ static void learn(bp__dropin_slot *slot, uintptr_t address, binding *made) {
     int index = bp__dropin_index(slot);
     bp__dropin_visit visit;
     bp__dropin_visit_begin(&visit);
-    pthread_mutex_lock(&lock);
     const caller *from = caller_at(address);
     from = from ? from : add_caller(address);
-    pthread_mutex_unlock(&lock);
     fenv_t state; /* choosing computes, and the program must see no exception of that */
     feholdexcept(&state);
     bind(slot, from, made); /* may open libraries, so the lock is not held */

@@ -197,7 +197,8 @@ static bool fill_matrix(matrix *to, const product *p, const void *data, int64_t 
 /* A vector of the caller as one column. With a negative increment, BLAS starts at the end. */
 static bool fill_vector(matrix *to, const product *p, const void *data, int64_t length, int64_t step) {
     int64_t skip = 0;
-    if (step == 0 || (step < 0 && __builtin_mul_overflow((1 - length) * types[p->type].size, step, &skip))) {
+    if (step == 0 || length > INT64_MAX / 32 ||
+        (step < 0 && __builtin_mul_overflow((1 - length) * types[p->type].size, step, &skip))) {
         return false;
     }
     fill(to, p, (const char *)data + skip, length, 1, step, 1);

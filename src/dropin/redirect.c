@@ -25,18 +25,31 @@ typedef struct object {
     bool wide;
 } object;
 
-/* Returns the process's definition of a name that the library would call, unless it is the library's, or one of ours
- * that only jumps to a library, or that of a math library with integers of another width. */
+/* Returns whether an object is a drop-in library: this one, or that of BLAS beside that of LAPACK. */
+static bool is_dropin(const Dl_info *found) {
+    Dl_info there;
+    void *handle = dlopen(found->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void *mark = handle ? dlsym(handle, "bp_dropin_forwards") : NULL;
+    bool same = mark && dladdr(mark, &there) != 0 && there.dli_fbase == found->dli_fbase;
+    if (handle) {
+        dlclose(handle);
+    }
+    return same;
+}
+
+/* Returns the program's definition of a name, or the error handler of a drop-in library, if the library would call it
+ * without RTLD_DEEPBIND. Definitions of other math libraries do not count: that of netlib ends the program, and their
+ * integers may have another width. */
 static void *definition(const char *name, const object *library) {
     void *found = dlsym(RTLD_DEFAULT, name);
-    Dl_info there, here;
-    if (!found || dladdr(found, &there) == 0 || dladdr((void *)(uintptr_t)&bp__dropin_redirect, &here) == 0) {
+    Dl_info there;
+    if (!found || dladdr(found, &there) == 0 || (uintptr_t)there.dli_fbase == library->map->l_addr) {
         return NULL;
     }
-    bool jumps = there.dli_fbase == here.dli_fbase && name[0] == 'i';
-    bool other_width = bp__dropin_is_exempt(there.dli_fname) &&
-                       (bp__dropin_is_wide(bp__dropin_file_name(there.dli_fname)) != 0) != library->wide;
-    return jumps || other_width || (uintptr_t)there.dli_fbase == library->map->l_addr ? NULL : found;
+    if (is_dropin(&there)) {
+        return strstr(name, "xerbla") && !library->wide ? found : NULL; /* our ilaenv_ only jumps to a library */
+    }
+    return bp__dropin_is_exempt(there.dli_fname) ? NULL : found;
 }
 
 /* Writes a slot, which is in memory that may be read-only after relocation. */

@@ -69,7 +69,8 @@
 #define BP__DROPIN_LAPACK_DRIVERS(X)                                                                                   \
     BP__DROPIN_DRIVERS_OF(X, s) BP__DROPIN_DRIVERS_OF(X, d) BP__DROPIN_DRIVERS_OF(X, c) BP__DROPIN_DRIVERS_OF(X, z)    \
     BP__DROPIN_DRIVERS_OF_REAL(X, s) BP__DROPIN_DRIVERS_OF_REAL(X, d)                                                  \
-    BP__DROPIN_DRIVERS_OF_COMPLEX(X, c) BP__DROPIN_DRIVERS_OF_COMPLEX(X, z)
+    BP__DROPIN_DRIVERS_OF_COMPLEX(X, c) BP__DROPIN_DRIVERS_OF_COMPLEX(X, z)                                            \
+    X(dsgesv) X(dsposv) X(zcgesv) X(zcposv)
 
 #if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
@@ -134,6 +135,8 @@ enum {
     BP__DROPIN_ENTRIES = BP__DROPIN_ROUTINES * 2 * BP__DROPIN_SLOTS,
     BP__DROPIN_SIZED_ENTRIES = BP__DROPIN_SIZED_COUNT * 2 * BP__DROPIN_SLOTS
 };
+
+#define BP__DROPIN_TEXT(name) #name
 
 /* The names in this order, for tables of the audit object and of the C code. */
 #define BP__DROPIN_NAMES(X, F)                                                                                         \

@@ -6,10 +6,10 @@
 
 const char *const bp__dropin_names[] = {
 #define X(name, ...) #name,
-#define F(name) "fftw_" #name,
+#define F(name) BP__DROPIN_TEXT(fftw_##name),
     BP__DROPIN_NAMES(X, F)
 #undef F
-#define F(name) "fftwf_" #name,
+#define F(name) BP__DROPIN_TEXT(fftwf_##name),
         BP__DROPIN_FFTW(F)
 #undef F
 #undef X

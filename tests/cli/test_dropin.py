@@ -231,3 +231,115 @@ def test_numpys_wheel_computes_the_same(environment, way, library):
     env = variables(environment, way, library)
     env["LD_LIBRARY_PATH"] = ""
     assert run(python, env, "-c", NUMPY) == (0, "Matrix is not positive definite\n")
+
+
+FFTW = """
+#include <complex.h>
+#include <stdio.h>
+extern void *fftw_plan_dft_1d(int, double complex *, double complex *, int, unsigned);
+extern void *fftwf_plan_dft_1d(int, float complex *, float complex *, int, unsigned);
+extern void fftw_execute(void *), fftw_destroy_plan(void *), fftwf_execute(void *), fftwf_destroy_plan(void *);
+extern int fftw_init_threads(void);
+extern void fftw_plan_with_nthreads(int);
+extern const char fftw_version[];
+int main(void) {
+    enum { SIZE = 12, ESTIMATE = 64 };
+    double complex in[SIZE], out[SIZE];
+    float complex single_in[SIZE], single_out[SIZE];
+    if (!fftw_init_threads()) {
+        return 2;
+    }
+    fftw_plan_with_nthreads(2);
+    void *plan = fftw_plan_dft_1d(SIZE, in, out, -1, ESTIMATE);
+    void *single_plan = fftwf_plan_dft_1d(SIZE, single_in, single_out, -1, ESTIMATE);
+    if (!plan || !single_plan) {
+        return 3;
+    }
+    for (int i = 0; i < SIZE; i++) {
+        in[i] = single_in[i] = i % 4 == 0;
+    }
+    fftw_execute(plan);
+    fftwf_execute(single_plan);
+    fftw_destroy_plan(plan);
+    fftwf_destroy_plan(single_plan);
+    printf("%g %g %g %g %.4s\\n", creal(out[0]), creal(out[1]), creal(out[3]), (double)crealf(single_out[6]), fftw_version);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["", "mkl"])
+def test_transforms_by_the_names_of_fftw(environment, backplane, tmp_path, library):
+    known = {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}
+    if not (known >= {"fftw", "fftwf"} if not library else library in known):
+        pytest.skip("the library is not installed")
+    (tmp_path / "main.c").write_text(FFTW)
+    subprocess.run(["cc", "main.c", "-o", "main", f"-L{BUILD}", "-lbackplane_fftw3", f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
+    for folder in ("", str(BUILD / "backplane-dropin")):
+        env = {**environment, "BACKPLANE_DROPIN_LIBRARY": library, "LD_LIBRARY_PATH": folder}
+        assert run(tmp_path / "main", env) == (0, "3 0 3 3 fftw\n")
+
+
+WIDE = """
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+extern double ddot_64_(const int64_t *, const double *, const int64_t *, const double *, const int64_t *);
+extern double cblas_ddot64_(int64_t, const double *, int64_t, const double *, int64_t);
+extern void dpotrf_64(const char *, const int64_t *, double *, const int64_t *, int64_t *, size_t);
+int main(void) {
+    const double x[] = {3, 4};
+    double a[] = {4, 2, 2, 5};
+    const int64_t n = 2, one = 1;
+    int64_t info = -1;
+    dpotrf_64("L", &n, a, &n, &info, 1);
+    printf("%g %g %d %g\\n", ddot_64_(&n, x, &one, x, &one), cblas_ddot64_(n, x, one, x, one), (int)info, a[3]);
+    return 0;
+}
+"""
+
+
+def test_names_with_64_bit_integers(environment, backplane, tmp_path):
+    rows = backplane("list", "--json").json["libraries"]
+    if not any("lapack" in str(row) and (row.get("int_bits") == 64 or row["id"] == "mkl") for row in rows if row["state"] == "ok"):
+        pytest.skip("no LAPACK with 64-bit integers is installed")
+    (tmp_path / "main.c").write_text(WIDE)
+    subprocess.run(["cc", "main.c", "-o", "main", f"-L{BUILD}", "-lbackplane_lapack", "-lbackplane_blas", f"-Wl,-rpath,{BUILD}"],
+                   cwd=tmp_path, check=True)
+    assert run(tmp_path / "main", environment) == (0, "25 25 0 2\n")
+
+
+HIDDEN = """
+#include <complex.h>
+#include <stdio.h>
+#ifdef HIDDEN
+extern void zdotc_(double complex *, const int *, const double complex *, const int *, const double complex *, const int *);
+#else
+extern double complex zdotc_(const int *, const double complex *, const int *, const double complex *, const int *);
+#endif
+int main(void) {
+    const double complex x[] = {1, I}, y[] = {2, 3};
+    const int n = 2, one = 1;
+    double complex z = 0;
+#ifdef HIDDEN
+    zdotc_(&z, &n, x, &one, y, &one);
+#else
+    z = zdotc_(&n, x, &one, y, &one);
+#endif
+    printf("%g %g\\n", creal(z), cimag(z));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["openblas", "mkl"])
+@pytest.mark.parametrize("style", ["", "-DHIDDEN"])
+def test_both_ways_to_return_a_complex_number(environment, backplane, tmp_path, library, style):
+    """OpenBLAS returns it in registers, MKL at an address that it gets. The program may expect either."""
+    if library not in {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}:
+        pytest.skip(f"{library} is not installed")
+    (tmp_path / "main.c").write_text(HIDDEN)
+    subprocess.run(["cc", *([style] if style else []), "main.c", "-o", "main", f"-L{BUILD}", "-lbackplane_blas", f"-Wl,-rpath,{BUILD}"],
+                   cwd=tmp_path, check=True)
+    env = {**environment, "BACKPLANE_DROPIN_LIBRARY": library, "BACKPLANE_DROPIN_COMPLEX_RETURN": "argument" if style else ""}
+    assert run(tmp_path / "main", env) == (0, "2 -3\n")
