@@ -63,25 +63,13 @@ static bool has_report(const cli_args *args) {
     return any;
 }
 
-/* Tables go to the standard error output, or to a file, because standard output is the program's. */
-static int redirect_output(const char *path) {
-    const int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDERR_FILENO;
-    if (file < 0 || fflush(stdout) != 0 || dup2(file, STDOUT_FILENO) < 0) {
-        return cli_fail(CLI_IO, "%s cannot be written: %s", path ? path : "the report", strerror(errno));
-    }
-    if (path) {
-        close(file);
-    }
-    return CLI_OK;
-}
-
 static int report(const cli_args *args, launch_calls *calls) {
     const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
     const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
     launch_calls_read(calls);
     int code = trace ? launch_trace(calls, trace) : CLI_OK;
     code = code == CLI_OK && tune ? launch_tune(calls, tune) : code;
-    code = code == CLI_OK && tables ? redirect_output(cli_value(args, "output")) : code;
+    code = code == CLI_OK && tables ? launch_redirect_output(cli_value(args, "output")) : code;
     if (code != CLI_OK || !tables) {
         return code;
     }

@@ -35,6 +35,10 @@ int launch_replace(const char *path, char *const *words);
  * that ended it; or an exit code after a message. */
 int launch_wait(const char *path, char *const *words);
 
+/* Sends what this process prints to a file, or to the standard error output if `path` is NULL, because standard output
+ * is the program's. Returns CLI_OK, or an exit code after a message. */
+int launch_redirect_output(const char *path);
+
 /* ---- Calls (launch_calls.c) ---- */
 
 /* The calls of all processes of the run. */

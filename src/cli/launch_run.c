@@ -2,6 +2,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -79,4 +80,15 @@ int launch_wait(const char *path, char *const *words) {
     child = 0;
     restore_signals(&before);
     return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int launch_redirect_output(const char *path) {
+    const int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDERR_FILENO;
+    if (file < 0 || fflush(stdout) != 0 || dup2(file, STDOUT_FILENO) < 0) {
+        return cli_fail(CLI_IO, "%s cannot be written: %s", path ? path : "the report", strerror(errno));
+    }
+    if (path) {
+        close(file);
+    }
+    return CLI_OK;
 }

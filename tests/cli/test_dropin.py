@@ -120,7 +120,7 @@ def test_preloaded_names_pass_all_arguments(environment, mode):
         pytest.skip("the fake libraries are not built: build everything")
     for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
         env = {**environment, **record, "LD_PRELOAD": str(LAUNCH / "libbackplane-preload.so")}
-        code, output = run(client, env, *([mode] if mode else []))  # a file without room for calls gives a message
+        code, output = run(client, env, *([mode] if mode else []))  # with records: a message that /dev/null cannot hold them
         assert code == 0 and "0 failures\n" in output
 
 

@@ -10,7 +10,7 @@ from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
 COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "bench", "tune", "einsum-path",
-            "launch", "version", "help"]
+            "launch", "inspect", "version", "help"]
 
 
 def test_no_words_show_help(backplane):

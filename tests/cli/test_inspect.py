@@ -1,0 +1,191 @@
+"""inspect: the libraries of other processes, from outside; what ends, hides or breaks gives a message."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, COMMAND, ROOT
+
+PYTHON = ROOT / ".venv/bin/python"
+SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+LIBRARIES = [path for path in (SYSTEM / "openblas-pthread/libopenblas.so.0", SYSTEM / "libopenblas.so.0") if path.exists()]
+
+
+@pytest.fixture
+def start(environment, tmp_path):
+    """Starts a Python that says when it is ready, and then sleeps."""
+    started = []
+
+    def run(code, env=None, **options):
+        process = subprocess.Popen(
+            [str(PYTHON), "-c", code + "\nprint('ready', flush=True)\nimport time; time.sleep(100)"],
+            stdout=subprocess.PIPE, cwd=tmp_path, env={**environment, **(env or {})}, **options,
+        )
+        started.append(process)
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def can_read_memory():
+    return os.geteuid() == 0 or not pathlib.Path("/proc/sys/kernel/yama/ptrace_scope").exists()
+
+
+def test_numpy(backplane, start):
+    process = start("import numpy", {"OPENBLAS_NUM_THREADS": "2"})
+    done = backplane("inspect", "--pid", process.pid, "--json")
+    assert done.code == 0, done
+    facts = done.json
+    assert facts["pid"] == process.pid and facts["name"].startswith("python") and facts["processors"] >= 1
+    (library,) = [row for row in facts["libraries"] if row["family"] == "openblas"]
+    assert library["interfaces"] == ["blas", "lapack"] and library["int_bits"] == 64 and not library["deleted"]
+    assert "_multiarray_umath" in library["needed_by"] and "scipy_openblas64" in library["path"]
+    assert library["version"].startswith("0.3") and library["kernels"] and library["threading"] == "pthread"
+    if can_read_memory():
+        assert library["threads"] == min(2, os.cpu_count()) and facts["not_known"] == []
+    text = backplane("inspect", "-p", process.pid)
+    assert text.code == 0 and "openblas" in text.out and "LD_PRELOAD" not in text.out
+    assert process.poll() is None
+
+
+@pytest.mark.skipif(not LIBRARIES or not can_read_memory() or (os.cpu_count() or 1) < 2, reason="needs a second OpenBLAS, and rights")
+def test_two_pools(backplane, start):
+    code = f"import numpy, ctypes; ctypes.CDLL({str(LIBRARIES[0])!r})"
+    done = backplane("inspect", "-p", start(code, {"OPENBLAS_NUM_THREADS": "2"}).pid)
+    assert "2 thread pools of OpenBLAS, 4 threads in all" in done.out and "OPENBLAS_NUM_THREADS" in done.out
+    assert "opened by name" in done.out and "different widths" not in done.out
+    one = backplane("inspect", "-p", start(code, {"OPENBLAS_NUM_THREADS": "1"}).pid)
+    assert "thread pools" not in one.out
+    pinned = start(code, {"OPENBLAS_NUM_THREADS": "2"})
+    os.sched_setaffinity(pinned.pid, {min(os.sched_getaffinity(0))})
+    text = backplane("inspect", "-p", pinned.pid).out
+    assert "may use 1 processor\n" in text and "has 2 threads, but the process may use 1 processors" in text
+
+
+@pytest.mark.skipif(not LIBRARIES, reason="libopenblas0 is not installed")
+def test_a_file_that_was_replaced(backplane, start, tmp_path):
+    copy = tmp_path / "libopenblas.so.0"
+    shutil.copy(LIBRARIES[0], copy)
+    process = start(f"import ctypes; ctypes.CDLL({str(copy)!r})")
+    copy.unlink()
+    (tmp_path / "libopenblas.so.0").write_text("another file")
+    done = backplane("inspect", "-p", process.pid, "--json")
+    (library,) = [row for row in done.json["libraries"] if row["family"] == "openblas"]
+    assert library["deleted"] and library["path"] == str(copy)
+    assert any("was replaced or removed" in row["finding"] for row in done.json["findings"])
+
+
+def test_other_files(backplane, start, tmp_path):
+    """Mapped files that are no libraries, or damaged ones."""
+    source = next(iter(LIBRARIES), None) or next((ROOT / ".venv").rglob("libscipy_openblas64*"))
+    whole = source.resolve().read_bytes()
+    head = bytearray(whole[:8192])
+    damaged = {"cut": whole[: len(whole) // 2], "head": bytes(head), "text": b"text" * 2000, "elf": b"\x7fELF\2\1\1" + b"\xff" * 8000}
+    sections = int.from_bytes(whole[40:48], "little")
+    for i in range(0, 2048, 8):  # section headers with huge sizes and offsets
+        if sections + i + 8 <= len(whole):
+            whole_ = bytearray(whole)
+            whole_[sections + i : sections + i + 8] = b"\xff" * 7 + b"\x7f"
+            damaged[f"section{i}"] = bytes(whole_[:8192]) if i % 64 else bytes(whole_)
+    damaged = dict(list(damaged.items())[:24])
+    for name, data in damaged.items():
+        (tmp_path / f"lib{name}.so").write_bytes(data)
+    code = f"""
+import mmap, glob
+kept = []
+for name in glob.glob({str(tmp_path)!r} + '/lib*.so'):
+    file = open(name, 'rb'); kept.append(mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ))"""
+    done = backplane("inspect", "-p", start(code).pid)
+    assert done.code == 0, done
+
+
+def test_preloaded(backplane, start):
+    process = start("pass", {"LD_PRELOAD": "/no/such/file.so", "SECRET": "hidden"})
+    done = backplane("inspect", "-p", process.pid)
+    assert "LD_PRELOAD  /no/such/file.so" in done.out and "hidden" not in done.out
+
+
+# ---- Processes that cannot be read ----
+
+
+def test_no_such_process(backplane):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    done = backplane("inspect", "-p", ended.pid)
+    assert done.code == 3 and f"there is no process {ended.pid}" in done.err
+    for word in ("0", "-1", "x", "99999999999"):
+        assert backplane("inspect", "-p", word).code == 2
+    assert backplane("inspect").code == 2 and backplane("inspect", "-p", os.getpid(), "true").code == 2
+
+
+def test_ended_process(backplane):
+    process = subprocess.Popen(["true"])
+    while pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+        time.sleep(0.01)
+    done = backplane("inspect", "-p", process.pid)
+    process.wait()
+    assert done.code == 3 and "has ended" in done.err
+
+
+def test_kernel_thread(backplane):
+    kernel = pathlib.Path("/proc/2/status")
+    if os.geteuid() != 0 or not kernel.exists() or "PPid:\t0" not in kernel.read_text() or os.path.exists("/proc/2/exe"):
+        pytest.skip("no thread of the kernel is visible")
+    done = backplane("inspect", "-p", 2)
+    assert done.code == 3 and "thread of the kernel" in done.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to run as another user")
+def test_process_of_another_user(start, environment, tmp_path):
+    process = start("pass")
+    os.chmod(tmp_path, 0o755)
+    env = {**environment, "HOME": "/", "XDG_CONFIG_HOME": "/nonexistent", "BACKPLANE_CACHE_DIR": "/nonexistent"}
+    words = ["setpriv", "--reuid=65534", "--clear-groups", COMMAND, "inspect", "-p", str(process.pid)]
+    done = subprocess.run(words, capture_output=True, env=env, timeout=60)
+    if b"Permission denied" in done.stderr and b"inspect" not in done.stderr:
+        pytest.skip("another user cannot run the command in this folder")
+    assert done.returncode == 6 and b"belongs to another user" in done.stderr, done
+
+
+def test_processes_that_end(backplane, environment, tmp_path):
+    """Each process is asked for at a later moment of its short life; none may crash the command."""
+    codes = set()
+    for i in range(30):
+        process = subprocess.Popen([str(PYTHON), "-c", "import numpy"], env=environment, cwd=tmp_path)
+        time.sleep(i * 0.005)
+        codes.add(backplane("inspect", "-p", process.pid).code)
+        process.kill()
+        process.wait()
+    assert codes <= {0, 3, 6}
+
+
+# ---- Programs ----
+
+
+def test_program(backplane, tmp_path):
+    done = backplane("inspect", "--", PYTHON, "-c", "import numpy, sys, time; print('out'); time.sleep(0.3); sys.exit(7)")
+    assert done.code == 7 and done.out == "out\n" and "openblas" in done.err
+    done = backplane("inspect", "--json", "-o", "report.json", "--", PYTHON, "-c", "import numpy, time; time.sleep(0.3)")
+    assert done.code == 0 and done.err == ""
+    facts = json.loads((tmp_path / "report.json").read_text())
+    assert [row["family"] for row in facts["libraries"]].count("openblas") == 1
+    assert backplane("inspect", "--", "no-such-program").code == 127
+    killed = backplane("inspect", "--", "sh", "-c", "kill -KILL $$")
+    assert killed.code == 128 + signal.SIGKILL
+    assert backplane("inspect", "-o", "no/such/file", "--", "touch", "ran").code == 6 and not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(not (BUILD / "backplane-launch/backplane-audit.so").exists(), reason="no audit object in this build")
+def test_launched_program_is_named(backplane):
+    done = backplane("launch", "--", COMMAND, "inspect", "--", PYTHON, "-c", "import numpy, time; time.sleep(0.3)")
+    assert done.code == 0 and "LD_AUDIT" in done.err and "libbackplane-hooks.so" in done.err
