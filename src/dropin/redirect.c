@@ -25,7 +25,7 @@ typedef struct object {
     bool wide;
 } object;
 
-/* Returns whether an object is a drop-in library: this one, or that of BLAS beside that of LAPACK. */
+/* Returns whether an object is a drop-in library: this one, or that of BLAS or that of LAPACK. */
 static bool is_dropin(const Dl_info *found) {
     Dl_info there;
     void *handle = dlopen(found->dli_fname, RTLD_LAZY | RTLD_NOLOAD);

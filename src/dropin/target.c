@@ -1,9 +1,8 @@
 /* target.c - chooses the routine that an entry jumps to. */
+#include "dropin/backplane.h"
 #include "dropin/entry.h"
 #include "dropin/fftw.h"
 #include "dropin/library.h"
-
-#include "backplane/library.h"
 
 #include <string.h>
 
@@ -56,19 +55,35 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     bp__dropin_choose_launched(slot, slot->original, bp__dropin_owner(slot), target);
 }
 
-#elif BP__DROPIN_PART == BP__DROPIN_PART_FFTW
+#endif
+#if !BP__DROPIN_LAUNCHED
+
+/* Ends the process as the loader does when it does not find a symbol, because the routine has no way to report that. */
+static void missing(const bp__dropin_slot *slot) {
+    const char *why, *name = bp__dropin_names[bp__dropin_routine(slot)];
+    if (!bp__dropin_backplane(&why)) {
+        bp__dropin_say("backplane: %s cannot run: %s\n", name, why);
+    } else if (BP__DROPIN_PART == BP__DROPIN_PART_FFTW) {
+        bp__dropin_say("backplane: no library of this machine has %s; 'backplane list' shows the libraries\n", name);
+    } else {
+        bp__dropin_say("backplane: no library of this machine has %s with %d-bit integers; 'backplane list' shows the "
+                       "libraries\n",
+                       name, bp__dropin_wide(slot) ? 64 : 32);
+    }
+    bp__dropin_end();
+}
+
+#if BP__DROPIN_PART == BP__DROPIN_PART_FFTW
 
 /* Plans belong to one library, so all names of a precision go to one. */
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     int routine = bp__dropin_routine(slot);
     if (!bp__dropin_fftw(routine, bp__dropin_policy_get()->library, target)) {
-        bp__dropin_say("backplane: no library of this machine has %s; 'backplane list' shows the libraries\n",
-                       bp__dropin_names[routine]);
-        bp__dropin_end();
+        missing(slot);
     }
 }
 
-#elif !BP__DROPIN_LAUNCHED
+#else
 
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     const bp__dropin_policy *policy = bp__dropin_policy_get();
@@ -80,11 +95,8 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
             return;
         }
     }
-    /* The routine has no way to report this, so the process ends as if the loader had not found a symbol. */
-    bp__dropin_say(
-        "backplane: no library of this machine has %s with %d-bit integers; 'backplane list' shows the libraries\n",
-        bp__dropin_names[bp__dropin_routine(slot)], bp__dropin_wide(slot) ? 64 : 32);
-    bp__dropin_end();
+    missing(slot);
 }
 
+#endif
 #endif

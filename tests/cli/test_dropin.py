@@ -2,7 +2,7 @@
 a program sees of it."""
 
 import os
-import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -343,3 +343,23 @@ def test_both_ways_to_return_a_complex_number(environment, backplane, tmp_path, 
                    cwd=tmp_path, check=True)
     env = {**environment, "BACKPLANE_DROPIN_LIBRARY": library, "BACKPLANE_DROPIN_COMPLEX_RETURN": "argument" if style else ""}
     assert run(tmp_path / "main", env) == (0, "2 -3\n")
+
+
+def test_preloaded_names_with_another_c_library(environment, tmp_path):
+    """musl has no audit interface. The preloaded library is compiled for it, and passes on all arguments."""
+    if not shutil.which("musl-gcc"):
+        pytest.skip("musl-gcc is not installed (Debian: musl-tools)")
+    sources = [path for path in (ROOT / "src/dropin").glob("*.c")
+               if path.stem not in ("audit", "hooks", "entry", "fftw") and not path.stem.startswith("exports_")]
+    sources.append(ROOT / "src/dropin/exports_preload.c")
+    flags = ["-std=c17", "-O1", "-fPIC", "-shared", "-D_GNU_SOURCE=", f"-I{ROOT}/include", f"-I{ROOT}/src"]
+    subprocess.run(["musl-gcc", *flags, "-fvisibility=hidden", "-DBP__DROPIN_PART=BP__DROPIN_PART_PRELOAD", *sources, "-o",
+                    tmp_path / "libbackplane-preload.so"], check=True)
+    tests = ROOT / "tests/dropin"
+    subprocess.run(["musl-gcc", *flags, tests / "fake_arguments.c", "-o", tmp_path / "libarguments.so"], check=True)
+    subprocess.run(["musl-gcc", "-D_GNU_SOURCE=", f"-I{tests}", tests / "client_arguments.c", "-o", tmp_path / "client", f"-L{tmp_path}",
+                    "-larguments", f"-Wl,-rpath,{tmp_path}"], check=True)
+    for mode in ([], ["threads"], ["fork"]):
+        for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
+            env = {**environment, **record, "LD_PRELOAD": str(tmp_path / "libbackplane-preload.so")}
+            assert run(tmp_path / "client", env, *mode) == (0, "0 failures\n")
