@@ -52,7 +52,8 @@ def test_help_of_each_operation(backplane, command):
 
 
 def test_reading_commands_take_json(backplane):
-    reading = {"list", "doctor", "settings", "get", "explain", "compare", "bench", "tune", "einsum-path", "version", "help"}
+    reading = {"list", "doctor", "settings", "get", "explain", "compare", "bench", "tune", "einsum-path", "inspect", "version",
+               "help"}
     commands = backplane("help", "--json").json["commands"]
     assert {v["name"] for v in commands if any(o["name"] == "json" for o in v["options"])} == reading
 
