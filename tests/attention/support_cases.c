@@ -243,7 +243,9 @@ static char *results(const attention_case *c, size_t *size) {
         const size_t bytes = (size_t)c->tensor[i].all * bp_dtype_size(c->tensor[i].dtype);
         all = realloc(all, *size + bytes);
         assert_non_null(all);
-        memcpy(all + *size, c->tensor[i].memory, bytes);
+        if (bytes > 0) {
+            memcpy(all + *size, c->tensor[i].memory, bytes);
+        }
         *size += bytes;
     }
     return all;

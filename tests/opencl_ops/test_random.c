@@ -67,7 +67,9 @@ static char *compact(const DLTensor *from, int64_t *count) {
     }
     const size_t bytes = (size_t)*count * bp_dtype_size(bp_dtype_from_dlpack(from->dtype));
     char *elements = malloc(bytes + 1);
-    memcpy(elements, to->dl_tensor.data, bytes);
+    if (bytes > 0) {
+        memcpy(elements, to->dl_tensor.data, bytes);
+    }
     to->deleter(to);
     return elements;
 }
