@@ -363,3 +363,25 @@ def test_preloaded_names_with_another_c_library(environment, tmp_path):
         for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
             env = {**environment, **record, "LD_PRELOAD": str(tmp_path / "libbackplane-preload.so")}
             assert run(tmp_path / "client", env, *mode) == (0, "0 failures\n")
+
+
+LAPACKE = """
+#include <stdio.h>
+extern int LAPACKE_dgesv(int, int, int, double *, int, int *, double *, int);
+int main(void) {
+    double a[] = {2, 1, 1, 3}, b[] = {3, 5};
+    int pivots[2];
+    int info = LAPACKE_dgesv(101, 2, 1, a, 2, pivots, b, 1);
+    printf("%d %g %g\\n", info, b[0], b[1]);
+    return 0;
+}
+"""
+
+
+def test_lapacks_c_interface_is_forwarded(environment, backplane, tmp_path):
+    """To the best library that has it: OpenBLAS of Debian does not, MKL does."""
+    if "mkl" not in {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}:
+        pytest.skip("MKL is not installed")
+    (tmp_path / "main.c").write_text(LAPACKE)
+    subprocess.run(["cc", "main.c", "-o", "main", f"-L{BUILD}", "-lbackplane_lapack", f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
+    assert run(tmp_path / "main", environment) == (0, "0 0.8 1.4\n")

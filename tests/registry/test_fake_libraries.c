@@ -1,4 +1,5 @@
 /* test_fake_libraries.c - probes every kind of library: one test for each fake library of fakes/blas.c. */
+#define _GNU_SOURCE
 #include "registry/support_registry.h"
 
 #include <dlfcn.h>
@@ -477,6 +478,32 @@ static void test_chosen_when_loaded(void **state) {
     }
 }
 
+/* ---- Opening by name ---- */
+
+static void test_opened_by_name(void **state) {
+    (void)state;
+    void *handle = &handle, *again;
+    bp_library_info row = {.struct_size = sizeof row};
+    restart(FAKES "/plain:" FAKES "/flexiblas:" FAKES "/crash", NULL);
+    assert_int_equal(bp_library_open(NULL, &handle), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_open("blas", NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_library_open("nothing", &handle), BP_E_NOT_FOUND);
+    assert_null(handle);
+    assert_int_equal(bp_library_open("flexiblas", &handle), BP_E_UNSUPPORTED); /* it forwards */
+    assert_int_equal(bp_library_open(FAKES "/crash/libcrash.so", &handle), BP_E_BROKEN);
+    assert_int_equal(bp_library_open("native", &handle), BP_E_UNSUPPORTED); /* it has no file */
+    assert_null(handle);
+    assert_int_equal(bp_library_open("blas", &handle), BP_OK);
+    assert_int_equal(bp_library_open(FAKES "/plain/libplain.so", &again), BP_OK);
+    assert_ptr_equal(handle, again);
+    assert_int_equal(bp_library_find("blas", &row), BP_OK);
+    Dl_info where;
+    void *routine = dlsym(handle, "dgemm_");
+    assert_non_null(routine);
+    assert_int_not_equal(dladdr(routine, &where), 0);
+    assert_string_equal(strrchr(where.dli_fname, '/'), strrchr(row.path, '/'));
+}
+
 /* ---- A LAPACK without its own BLAS ---- */
 
 static void test_lapack_reports_its_blas(void **state) {
@@ -545,6 +572,7 @@ int main(void) {
         cmocka_unit_test(test_primitives),
         cmocka_unit_test(test_dropin),
         cmocka_unit_test(test_chosen_when_loaded),
+        cmocka_unit_test(test_opened_by_name),
         cmocka_unit_test(test_lapack_reports_its_blas),
         cmocka_unit_test(test_lapack_keeps_its_blas),
     };
