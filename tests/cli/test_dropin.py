@@ -362,7 +362,8 @@ def test_preloaded_names_with_another_c_library(environment, tmp_path):
     for mode in ([], ["threads"], ["fork"]):
         for record in ({}, {"BACKPLANE_LAUNCH_RECORD": os.devnull, "BACKPLANE_LAUNCH_OBSERVE": "1"}):
             env = {**environment, **record, "LD_PRELOAD": str(tmp_path / "libbackplane-preload.so")}
-            assert run(tmp_path / "client", env, *mode) == (0, "0 failures\n")
+            code, output = run(tmp_path / "client", env, *mode)  # the recorder may add that it cannot use the file
+            assert code == 0 and output.startswith("0 failures\n")
 
 
 LAPACKE = """
