@@ -132,7 +132,7 @@ int cli_args_parse(cli_args *args, const cli_command *command, int count, char *
         bool dashed = word[0] == '-' && ((word[1] >= '0' && word[1] <= '9') || word[1] == '>');
         if (only_operands || dashed || word[0] != '-' || !word[1]) {
             args->operands[args->count++] = word;
-            only_operands = command->program;
+            only_operands = only_operands || command->program;
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
         } else if (word[1] == '-') {
