@@ -22,7 +22,7 @@ _backplane_options() {
         list) echo "--all --backends --devices --device --record --probe --json" ;;
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
-        set) echo "--unset" ;;
+        set) echo "--unset --system --file" ;;
         explain) echo "--set --json --device $_backplane_own_options --lda --ldb --ldc" ;;
         eval) echo "--output --set --explain --device --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;

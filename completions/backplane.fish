@@ -45,6 +45,8 @@ complete -c backplane -n "$using list explain eval" -l device -x -a '(__backplan
 complete -c backplane -n "$using list" -s p -l probe -d 'Probe every library again'
 complete -c backplane -n "$using settings" -l changed -d 'Show changed settings'
 complete -c backplane -n "$using set" -s u -l unset -d 'Remove the setting'
+complete -c backplane -n "$using set" -l system -d 'Use the file for all users'
+complete -c backplane -n "$using set" -s f -l file -r -F -d 'File to write'
 complete -c backplane -n "$using get set" -a '(__backplane_settings)'
 complete -c backplane -n "$using explain eval compare bench tune" -s s -l set -x -a '(__backplane_assignments)' -d 'Use this setting'
 complete -c backplane -n "$using explain eval compare tune" -a 'matmul gemm einsum'
