@@ -1,4 +1,5 @@
-/* layers.c - reads the layers below the program: files and environment. An invalid entry never stops the program: it is ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
+/* layers.c - reads the layers below the program: files and environment. An invalid entry never stops the program: it is
+ * ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
 #include "settings/private.h"
 
 #include <limits.h>
