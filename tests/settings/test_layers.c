@@ -199,7 +199,7 @@ static void a_variable_names_a_file(void **state) {
     assert_int_equal(bp_named_config_path(NULL), BP_E_ARGUMENT);
 }
 
-/* Whoever names a file is told if it is not read. */
+/* A named file that is not read is reported. */
 static void a_named_file_that_is_not_read_is_a_problem(void **state) {
     (void)state;
     char absent[128];
