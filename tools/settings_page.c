@@ -25,7 +25,8 @@ static const char *const layer_notes[BP_LAYER_COUNT] = {
     "`/etc/backplane/backplane.conf`; written by `backplane set --system`",
     ("`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by "
      "`bp_save_setting`"),
-    ("the file whose absolute path is in `BACKPLANE_SETTINGS_FILE`, for module systems; written by `backplane set --file "
+    ("the file whose absolute path is in `BACKPLANE_SETTINGS_FILE`, for module systems; written by `backplane set "
+     "--file "
      "FILE`"),
     "`BACKPLANE_` and the name in capitals, with dots as underscores; if it is unset or empty, the second variable",
     "`bp_set` and the typed setters, for the whole process",

@@ -2,14 +2,16 @@
  *
  * A setting has a dotted name. Its value comes from the highest layer that sets it:
  *   default < shared environment < system file < user file < named file < environment < process < thread scope <
- * options of one call. The shared environment holds the variables that limit the threads of OpenMP and of math libraries; it only sets
- * num_threads, to the smallest of those limits. bp_set() writes the process layer. A scope is private to a thread,
- * options are private to a call. All functions are thread-safe. A read is one atomic load if no scope is open.
+ * options of one call. The shared environment holds the variables that limit the threads of OpenMP and of math
+ * libraries; it only sets num_threads, to the smallest of those limits. bp_set() writes the process layer. A scope is
+ * private to a thread, options are private to a call. All functions are thread-safe. A read is one atomic load if no
+ * scope is open.
  *
  * Files are /etc/backplane/backplane.conf, then $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...), then
- * the file that the variable BACKPLANE_SETTINGS_FILE names. A line is `name = value`; `#` starts a comment. The environment variable of a setting is BACKPLANE_ and its name in capitals
- * with dots as underscores. If it is unset, the second variable of the table (bp_setting_info.alias) is read.
- * The library ignores a bad line or variable, and bp_config_error_at() reports it.
+ * the file that the variable BACKPLANE_SETTINGS_FILE names. A line is `name = value`; `#` starts a comment. The
+ * environment variable of a setting is BACKPLANE_ and its name in capitals with dots as underscores. If it is unset,
+ * the second variable of the table (bp_setting_info.alias) is read. The library ignores a bad line or variable, and
+ * bp_config_error_at() reports it.
  */
 #ifndef BACKPLANE_SETTINGS_H
 #define BACKPLANE_SETTINGS_H

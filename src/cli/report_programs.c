@@ -103,7 +103,8 @@ static void add_folder(report *r, const char *path) {
 static void add_python(report *r) {
     char *next_to = prefix_of("python3", false), *home = getenv("HOME");
     char *local = home ? cli_format("%s/.local", home) : NULL;
-    const char *const prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), next_to, local, "/usr/local", "/usr"};
+    const char *const prefixes[] = {
+        getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), next_to, local, "/usr/local", "/usr"};
     static const char *const patterns[] = {"lib/python3*/site-packages", "lib64/python3*/site-packages",
                                            "lib/python3*/dist-packages", "lib/python3/dist-packages"};
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
