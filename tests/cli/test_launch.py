@@ -377,6 +377,13 @@ def test_plugin_of_a_c_program(launch, tmp_path):
     ]
 
 
+@needs_hooks
+@pytest.mark.parametrize(("options", "before", "expected"), [([], None, "20"), ([], "26", "26"), (["--observe"], None, "unset")])
+def test_idle_threads_of_openblas(backplane, options, before, expected):
+    done = backplane("launch", *options, "--", "sh", "-c", "echo ${OPENBLAS_THREAD_TIMEOUT-unset}", env={"OPENBLAS_THREAD_TIMEOUT": before} if before else {})
+    assert (done.code, done.out) == (0, expected + "\n")
+
+
 # ---- A program in Fortran ----
 
 
