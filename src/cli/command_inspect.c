@@ -55,7 +55,7 @@ static void print_library(cli_table *table, const inspect_library *library) {
 
 static void print_text(const inspect_process *p) {
     cli_say(CLI_STRONG, "process %d", (int)p->pid);
-    printf("  %s", p->name ? p->name : "?");
+    cli_say(CLI_PLAIN, "  %s", p->name ? p->name : "?"); /* may have any bytes */
     if (p->tasks) {
         printf(", %d thread%s", p->tasks, p->tasks == 1 ? "" : "s");
     }
@@ -72,10 +72,10 @@ static void print_text(const inspect_process *p) {
         printf("It has loaded no BLAS, LAPACK, FFTW, oneDNN or OpenMP runtime as a shared library.\n");
     }
     if (p->preload) {
-        printf("LD_PRELOAD  %s\n", p->preload);
+        cli_say(CLI_PLAIN, "LD_PRELOAD  %s\n", p->preload);
     }
     if (p->audit) {
-        printf("LD_AUDIT    %s\n", p->audit);
+        cli_say(CLI_PLAIN, "LD_AUDIT    %s\n", p->audit);
     }
     for (int i = 0; i < p->finding_count; i++) {
         cli_say(CLI_CAUTION, "warning ");
@@ -136,7 +136,8 @@ static void print_json(const inspect_process *p) {
     json_close();
 }
 
-static void print(const inspect_process *p, const cli_args *args) {
+static void print(inspect_process *p, const cli_args *args) {
+    inspect_complete(p);
     if (cli_has(args, "json")) {
         print_json(p);
     } else {
