@@ -134,6 +134,35 @@ def test_preloaded_names_run_products(environment, client):
     assert code == 0, output
 
 
+ORDER = {
+    "mine.c": "double ddot_(void) { return 7; }",
+    "theirs.c": "double ddot_(void) { return 3; }",
+    "user.c": "extern double ddot_(void); double use(void) { return ddot_(); }",
+    "main.c": """#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    double (*use)(void) = (double (*)(void))dlsym(dlopen("./libuser.so", RTLD_NOW | RTLD_LOCAL), "use");
+    printf("%g\\n", use());
+    return 0;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("visible", ["", "mine"])
+def test_preloaded_names_have_the_loaders_order(environment, tmp_path, visible):
+    """The definition below is one that is visible to the whole process, and if there is none, that of the caller's dependencies."""
+    for name, text in ORDER.items():
+        (tmp_path / name).write_text(text)
+    for name, needs in (("mine", []), ("theirs", []), ("user", ["-L.", "-ltheirs", f"-Wl,-rpath,{tmp_path}"])):
+        subprocess.run(["cc", "-shared", "-fPIC", f"{name}.c", "-o", f"lib{name}.so", *needs], cwd=tmp_path, check=True)
+    subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    preload = [str(LAUNCH / "libbackplane-preload.so"), *([str(tmp_path / "libmine.so")] if visible else [])]
+    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_PRELOAD": ":".join(preload)})
+    plain = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_PRELOAD": ":".join(preload[1:])})
+    assert done.stdout == plain.stdout == ("7\n" if visible else "3\n")
+
+
 def test_the_probe_is_left_alone(environment, backplane):
     """The command and its helper call each library itself, also in a program's environment."""
     env = variables(environment, "audit", "openblas")
