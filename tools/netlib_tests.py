@@ -91,6 +91,7 @@ def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
     and LAPACK's drivers only."""
     changed = environment("preload" if way == "mixed" else way, library, small)
+    changed.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # the matrices are small
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
         objects += [str(conversion())] if library == "mkl" else []
