@@ -428,6 +428,25 @@ def test_a_fortran_program_with_fftws_legacy_interface(environment, backplane, t
         assert run(tmp_path / "main", {**environment, "LD_LIBRARY_PATH": folder}) == (0, "  1 -1 -1 -1  2\n")
 
 
+ONLY_LAPACK = {
+    "user.c": "extern double ddot_(const int *, const double *, const int *, const double *, const int *);"
+              "double use(void) { const double x[] = {3, 4}; const int n = 2, one = 1; return ddot_(&n, x, &one, x, &one); }",
+    "main.c": ORDER["main.c"],
+}
+
+
+def test_blas_is_found_through_the_replacement_of_lapack(environment, tmp_path):
+    """As with the libraries of distributions: one object of SciPy calls BLAS, and is linked to liblapack.so.3 alone."""
+    for name, text in ONLY_LAPACK.items():
+        (tmp_path / name).write_text(text)
+    folder = BUILD / "backplane-dropin"
+    subprocess.run(["cc", "-shared", "-fPIC", "user.c", "-o", "libuser.so", "-Wl,--no-as-needed", f"-L{folder}", "-l:liblapack.so.3"],
+                   cwd=tmp_path, check=True)
+    subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_LIBRARY_PATH": str(folder)})
+    assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr
+
+
 WIDE = """
 #include <stddef.h>
 #include <stdint.h>
