@@ -2,7 +2,8 @@
 
 Prints a table for each part and type: a row for each way to reach Backplane, a column for each library. A result is kept in
 netlib-tests.json in the build folder, with the times of the files that it depends on. So a run that was interrupted is resumed, and a
-part of the table can be run alone. Needs Debian's libblas-test and liblapack-test. BACKPLANE_BUILD is the build folder (default: build).
+part of the table can be run alone. Needs Debian's libblas-test and liblapack-test; the part lapack64 needs liblapack64-test, liblapack64-3
+and libblas64-3. BACKPLANE_BUILD is the build folder (default: build).
 Exit status: 1 if a way gives other counts than the same library alone, 2 if the testers are not installed.
 """
 
@@ -27,7 +28,11 @@ LIBRARIES = {
     "netlib": BLAS / "libblas.so.3",
     "mkl": ROOT / ".venv/lib/libmkl_rt.so.3",
 }
-WITHOUT_LAPACK = ("blis", "netlib")  # netlib's liblapack.so.3 runs the rest
+# The same with 64-bit integers: Debian's libraries have the names of 32-bit ones, and MKL is told by a variable.
+BLAS64, LAPACK64 = SYSTEM / "blas64", SYSTEM / "lapack64"
+LIBRARIES64 = {"netlib64": BLAS64 / "libblas64.so.3", "mkl": LIBRARIES["mkl"]}
+WITHOUT_LAPACK = ("blis", "netlib", "netlib64")  # netlib's liblapack.so.3 runs the rest
+PARTS = ("blas", "lapack", "lapack64")
 CHOICES = ("choice", "choice:all")  # Backplane's choice for large products, and for products of all sizes
 # Under "mixed", the preloaded names have netlib's LAPACK below them, so that the library runs nothing but LAPACK's drivers and BLAS.
 WAYS = ("plain", "audit", "preload", "mixed", "library")
@@ -40,7 +45,7 @@ OBJECTS = {
 }
 TYPES = "sdcz"
 SECONDS = 1200  # for one row of LAPACK's tests
-
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # for LAPACK's tests, whose matrices are small
 
 # MKL's complex functions get an address for their result, and gfortran's programs expect it in registers. Every way of Backplane converts
 # it. The plain library needs these functions before its own.
@@ -77,25 +82,58 @@ def folder_of(name, **links):
     return folder
 
 
-def own_libraries(library):
-    """The search path by which a tester loads the library in place of libblas.so.3 and liblapack.so.3."""
-    file = LIBRARIES[library]
-    folder = folder_of("own-" + library, blas=file, **({} if library in WITHOUT_LAPACK else {"lapack": file}))
+def own_libraries(library, file, names=("blas", "lapack"), lapack=LAPACK):
+    """The search path by which a tester loads the library in place of its libraries of BLAS and LAPACK."""
+    folder = folder_of(f"own-{library}-{names[0]}", **{name: file for name in names[:1 if library in WITHOUT_LAPACK else 2]})
     for part in file.parent.glob("libmkl_*.so.*"):  # MKL opens its other files in the folder of its first one
         if not (folder / part.name).is_symlink():
             (folder / part.name).symlink_to(part)
-    return f"{folder}:{LAPACK}"
+    return f"{folder}:{lapack}"
 
 
 def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
-    and LAPACK's drivers only."""
-    changed = environment("preload" if way == "mixed" else way, library, small)
-    changed.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # the matrices are small
+    and LAPACK's drivers only. Under audit, OpenBLAS is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose calls
+    are not redirected, and must have the same bits as those of the plain library. MKL's names cannot be there: see CONVERT."""
+    changed = {**environment("preload" if way == "mixed" else way, library, small), **ONE_THREAD}
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
         objects += [str(conversion())] if library == "mkl" else []
-        changed.update(LD_PRELOAD=":".join(objects), LD_LIBRARY_PATH=own_libraries(library))
+        changed.update(LD_PRELOAD=":".join(objects), LD_LIBRARY_PATH=own_libraries(library, LIBRARIES[library]))
+    if library == "openblas" and way == "audit":
+        changed["LD_LIBRARY_PATH"] = f"{folder_of('blas-openblas', blas=LIBRARIES[library])}:{LAPACK}"
+    return changed
+
+
+def wide_names():
+    """Makes a library of the testers' names, as dgemm_, that jump to those of the drop-in libraries with 64-bit integers, as dgemm_64_.
+    Returns it."""
+    made = folder_of("wide") / "wide.so"
+    listing = lambda option, files: subprocess.run(["nm", "-D", option, *files], capture_output=True, text=True, check=True).stdout  # noqa: E731
+    needed = set(re.findall(r" U (\w+_)$", listing("--undefined-only", [*LAPACK64.glob("x*"), LAPACK64 / "liblapack64.so.3",
+                                                                       SYSTEM / "libtmglib64.so.3"]), re.M))
+    dropin = [BUILD / "libbackplane_blas.so", BUILD / "libbackplane_lapack.so"]
+    stems = needed & set(re.findall(r" T (\w+_)64_$", listing("--defined-only", dropin), re.M))
+    lines = [f'__asm__(".globl {name}\\n.type {name}, @function\\n{name}: jmp *{name}64_@GOTPCREL(%rip)\\n");' for name in sorted(stems)]
+    lines.append("long lsame_(const char *a, const char *b) { return (*a & 95) == (*b & 95); }")
+    words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", made, f"-L{BUILD}", "-lbackplane_lapack", "-lbackplane_blas",
+             f"-Wl,-rpath,{BUILD}", "-Wl,-soname,libblas64.so.3"]
+    subprocess.run(words, input="\n".join(lines), text=True, check=True)
+    return made
+
+
+def wide_environment(way, library, small=None):
+    """As lapack_environment(), for testers with 64-bit integers. The names of 64-bit integers are those of the drop-in libraries only."""
+    changed = {**environment(way, library, small), **ONE_THREAD, "LD_LIBRARY_PATH": f"{BLAS64}:{LAPACK64}"}
+    names = ("blas64", "lapack64")
+    if way == "library":
+        changed["LD_LIBRARY_PATH"] = own_libraries(library + "-names", wide_names(), names[:1 if library in WITHOUT_LAPACK else 2], LAPACK64)
+    elif library == "mkl" and way in ("plain", "preload"):
+        changed["LD_LIBRARY_PATH"] = own_libraries(library, LIBRARIES64[library], names, LAPACK64)
+        changed["LD_PRELOAD"] = ":".join([*([changed["LD_PRELOAD"]] if way == "preload" else []), str(conversion())])
+        changed["MKL_INTERFACE_LAYER"] = "ILP64"
+    elif way == "plain":
+        changed.pop("LD_PRELOAD", None)
     return changed
 
 
@@ -155,13 +193,13 @@ def run_blas(variables):
 # ---- LAPACK ----
 
 
-def run_lapack(variables, letter):
+def run_lapack(variables, letter, testers=LAPACK):
     """Runs LAPACK's own tests of one type. Returns the numbers of tests, numerical errors and other errors, the inputs of testers that
     ended early, and the counts of each input that has errors."""
     with tempfile.TemporaryDirectory() as folder:
-        for path in [*LAPACK.glob("x*"), *LAPACK.glob("*.in")]:
+        for path in [*testers.glob("x*"), *testers.glob("*.in")]:
             os.symlink(path, pathlib.Path(folder) / path.name)
-        words = ["nice", sys.executable, LAPACK / "lapack_testing.py", "-d", ".", "-b", ".", "-r", "-p", letter]
+        words = ["nice", sys.executable, testers / "lapack_testing.py", "-d", ".", "-b", ".", "-r", "-p", letter]
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", cwd=folder, env=variables, timeout=SECONDS)
     rows = re.findall(r"^[A-Z][A-Z0-9 ]*\t+(\d+)\t+(\d+)\t\([\d.]+%\)\t+(\d+)", done.stdout, re.M)
     counts = [sum(int(row[i]) for row in rows) for i in range(3)]
@@ -182,7 +220,8 @@ def run_lapack(variables, letter):
 
 def stamp(way, library):
     """A text that changes when a file does on which the result depends."""
-    files = [LIBRARIES[library]] if library in LIBRARIES else [path for path in LIBRARIES.values() if path.exists()]
+    known = {**LIBRARIES, **LIBRARIES64}
+    files = [known[library]] if library in known else [path for path in LIBRARIES.values() if path.exists()]
     if way != "plain":
         files += [*BUILD.glob("libbackplane.so.0"), *(BUILD / "backplane-providers").glob("*.so")]
         files += [file for pattern in OBJECTS[way] for file in BUILD.glob(pattern)]
@@ -202,14 +241,14 @@ class Results:
         key = " ".join(filter(None, (part, letter, library, way)))
         now = stamp(way, library)
         if self.rows.get(key, {}).get("stamp") != now:
-            make = environment if part == "blas" else lapack_environment
+            make = {"blas": environment, "lapack": lapack_environment, "lapack64": wide_environment}[part]
             variables = make(way, library.partition(":")[0], 0 if library == "choice:all" else None)
             try:
                 if part == "blas":
                     passed, failed, ended = run_blas(variables)
                     row = {"counts": [passed, failed], "ended": ended}
                 else:
-                    counts, ended, details = run_lapack(variables, letter)
+                    counts, ended, details = run_lapack(variables, letter, LAPACK if part == "lapack" else LAPACK64)
                     row = {"counts": counts, "ended": ended, "details": details}
             except subprocess.TimeoutExpired:
                 row = {"counts": [], "ended": ["timeout"]}
@@ -229,7 +268,7 @@ def table(title, results, part, letter, libraries, ways):
     for way in ways:
         print(f"{way:10}", end="", flush=True)
         for library in libraries:
-            alone = "plain" if library in LIBRARIES and way not in ("plain", "mixed") else None
+            alone = "plain" if library not in CHOICES and way not in ("plain", "mixed") else None
             if (way == "plain" and library in CHOICES) or (way == "mixed" and library in (*WITHOUT_LAPACK, *CHOICES)):
                 print(f"{'-':>26}", end="", flush=True)
                 continue
@@ -255,27 +294,43 @@ def chosen(given, known):
 
 def read_words():
     parser = argparse.ArgumentParser(description="Runs netlib's testers of BLAS and LAPACK on the drop-in libraries.")
-    for name, what in (("part", "blas or lapack"), ("type", "types of LAPACK's tests: s, d, c, z"), ("library", "libraries"), ("way", "ways")):
+    for name, what in (("part", "blas, lapack, lapack64"), ("type", "types of LAPACK's tests: s, d, c, z"), ("library", "libraries"), ("way", "ways")):
         parser.add_argument(f"--{name}", metavar="LIST", help=f"{what}; default: all")
     parser.add_argument("--again", action="store_true", help="do not use kept results")
     return parser.parse_args()
 
 
+def run_all(words):
+    """Runs and prints the tables of the chosen parts. Returns the number of cells that differ from the library alone."""
+    results, different = Results(words.again), 0
+    parts, ways = chosen(words.part, PARTS), chosen(words.way, WAYS)
+    libraries = chosen(words.library, (*LIBRARIES, "netlib64", *CHOICES))
+    exists = {**LIBRARIES, **LIBRARIES64}
+    libraries = [name for name in libraries if name in CHOICES or exists[name].exists()]
+    unmixed = [way for way in ways if way != "mixed"]
+    columns = [name for name in libraries if name not in ("choice:all", "netlib64")]
+    wide = [name for name in libraries if name in LIBRARIES64]
+    if "blas" in parts:
+        different += table("BLAS: lines with PASS, with FAIL", results, "blas", "", [name for name in libraries if name != "netlib64"], unmixed)
+    for letter in chosen(words.type, TYPES) if "lapack" in parts else []:
+        different += table(f"LAPACK, type {letter}: tests, numerical errors, other errors", results, "lapack", letter, columns, ways)
+    for letter in chosen(words.type, TYPES) if "lapack64" in parts else []:
+        different += table(f"LAPACK, 64-bit integers, type {letter}: tests, numerical errors, other errors", results, "lapack64", letter, wide,
+                           unmixed)
+    return different
+
+
 def main():
     words = read_words()
-    parts, ways = chosen(words.part, ("blas", "lapack")), chosen(words.way, WAYS)
-    installed = [name for name, file in LIBRARIES.items() if file.exists()]
-    libraries = chosen(words.library, (*installed, *CHOICES))
-    if not (BLAS / "xblat1d").exists() or ("lapack" in parts and not (LAPACK / "xlintstd").exists()):
-        print("Debian's libblas-test or liblapack-test is not installed")
+    parts = chosen(words.part, PARTS)
+    needed = {"blas": BLAS / "xblat1d", "lapack": LAPACK / "xlintstd", "lapack64": LAPACK64 / "xlintstd"}
+    absent = [part for part in parts if not needed[part].exists()]
+    if absent and not (absent == ["lapack64"] and not words.part):
+        print("Debian's libblas-test, liblapack-test or liblapack64-test is not installed")
         return 2
-    results, different = Results(words.again), 0
-    if "blas" in parts:
-        rows = [way for way in ways if way != "mixed"]
-        different += table("BLAS: lines with PASS, with FAIL", results, "blas", "", libraries, rows)
-    for letter in chosen(words.type, TYPES) if "lapack" in parts else []:
-        columns = [name for name in libraries if name != "choice:all"]
-        different += table(f"LAPACK, type {letter}: tests, numerical errors, other errors", results, "lapack", letter, columns, ways)
+    words.part = ",".join(part for part in parts if part not in absent)
+    different = run_all(words)
+    print("liblapack64-test is not installed: no tests with 64-bit integers" if absent else "", end="\n" if absent else "")
     if different:
         print(f"{different} cells with '!' differ from the plain library")
     return 1 if different else 0
