@@ -105,15 +105,19 @@ def lapack_environment(way, library, small=None):
     return changed
 
 
+def names_of(kind, files, form):
+    """The names in the symbol tables of files that match a form, such as those of undefined symbols."""
+    listed = subprocess.run(["nm", "-D", kind, *files], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(form, listed, re.M))
+
+
 def wide_names():
     """Makes a library of the testers' names, as dgemm_, that jump to those of the drop-in libraries with 64-bit integers, as dgemm_64_.
     Returns it."""
     made = folder_of("wide") / "wide.so"
-    listing = lambda option, files: subprocess.run(["nm", "-D", option, *files], capture_output=True, text=True, check=True).stdout  # noqa: E731
-    needed = set(re.findall(r" U (\w+_)$", listing("--undefined-only", [*LAPACK64.glob("x*"), LAPACK64 / "liblapack64.so.3",
-                                                                       SYSTEM / "libtmglib64.so.3"]), re.M))
+    callers = [*LAPACK64.glob("x*"), LAPACK64 / "liblapack64.so.3", SYSTEM / "libtmglib64.so.3"]
     dropin = [BUILD / "libbackplane_blas.so", BUILD / "libbackplane_lapack.so"]
-    stems = needed & set(re.findall(r" T (\w+_)64_$", listing("--defined-only", dropin), re.M))
+    stems = names_of("--undefined-only", callers, r" U (\w+_)$") & names_of("--defined-only", dropin, r" T (\w+_)64_$")
     lines = [f'__asm__(".globl {name}\\n.type {name}, @function\\n{name}: jmp *{name}64_@GOTPCREL(%rip)\\n");' for name in sorted(stems)]
     lines.append("long lsame_(const char *a, const char *b) { return (*a & 95) == (*b & 95); }")
     words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", made, f"-L{BUILD}", "-lbackplane_lapack", "-lbackplane_blas",
