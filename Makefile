@@ -69,9 +69,9 @@ test-opencl: build ## run the tests of devices and of OpenCL alone, and those of
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py
 
-netlib-tests: programs ## run netlib's testers of BLAS and LAPACK on the drop-in libraries and on those behind them; takes minutes
+netlib-tests: programs ## run netlib's testers of BLAS and LAPACK on the drop-in libraries and on those behind them; takes an hour, and resumes. PART, TYPE, LIBRARY and WAY choose; AGAIN=1 forgets results
 	@tools/need.sh netlib-tests :libblas-test :liblapack-test
-	@.venv/bin/python -B tools/netlib_tests.py
+	@.venv/bin/python -B tools/netlib_tests.py --part "$(PART)" --type "$(TYPE)" --library "$(LIBRARY)" --way "$(WAY)" $(if $(AGAIN),--again)
 
 array-api: programs ## run the array API suite on linalg and fft; SUITE is its folder
 	@tools/array_api.sh "$(SUITE)"

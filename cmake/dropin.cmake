@@ -50,6 +50,9 @@ endfunction()
 
 add_replacement(blas BLAS libblas.so.3 exports_blas.c exports_helpers.c entry.c)
 add_replacement(lapack LAPACK liblapack.so.3 exports_lapack.c exports_helpers.c entry.c factor.c)
+# Objects that are linked to liblapack.so.3 alone, such as one of SciPy, find BLAS through it. Which libblas.so.3 that is, the loader decides.
+target_link_libraries(backplane_lapack_replacement PRIVATE -Wl,--no-as-needed backplane_blas_replacement)
+set_target_properties(backplane_lapack_replacement PROPERTIES SKIP_BUILD_RPATH ON)
 add_replacement(fftw3 FFTW libfftw3.so.3 exports_fftw.c fftw.c entry.c)
 foreach(link libfftw3f.so.3 libfftw3_threads.so.3 libfftw3f_threads.so.3 libfftw3_omp.so.3 libfftw3f_omp.so.3)
     file(CREATE_LINK libfftw3.so.3 ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} SYMBOLIC)

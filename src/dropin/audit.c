@@ -116,12 +116,7 @@ static const Elf64_Sym *find(const symbols *s, const char *name) {
 
 static const char *const names[] = {
 #define X(name, ...) #name,
-#define F(name) BP__DROPIN_TEXT(fftw_##name),
-    BP__DROPIN_NAMES(X, F)
-#undef F
-#define F(name) BP__DROPIN_TEXT(fftwf_##name),
-        BP__DROPIN_FFTW(F)
-#undef F
+    BP__DROPIN_NAMES(X)
 #undef X
 };
 
@@ -200,7 +195,12 @@ static int parse(const char *name, int *wide) {
     if (c) {
         return lookup(name, length);
     }
-    return ends(name, length, "_") ? lookup(name, length - 1) : -1;
+    if (!ends(name, length, "_")) {
+        return -1;
+    }
+    /* FFTW's Fortran functions also have a form with two underscores, which some compilers use. */
+    bool two = ends(name, length, "__") && bp__dropin_after(name + 1, "fftw_");
+    return lookup(name, length - (two ? 2 : 1));
 }
 
 /* ---- Objects of the process ---- */

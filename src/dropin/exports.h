@@ -1,7 +1,8 @@
 /* exports.h - has the macros that give stubs the names of routines.
  *
  * A name with 32-bit integers, and those of its 64-bit form: dgemm_, dgemm_64_ and dgemm_64; cblas_dgemm,
- * cblas_dgemm64_ and cblas_dgemm_64. FFTW's names have one form.
+ * cblas_dgemm64_ and cblas_dgemm_64. FFTW's names have one form, and those for Fortran two: dfftw_execute_ and
+ * dfftw_execute__.
  */
 #ifndef BP_DROPIN_EXPORTS_H
 #define BP_DROPIN_EXPORTS_H
@@ -11,6 +12,8 @@
 
 /* clang-format off */
 #define BP__LABEL(name) ".globl " name "\n.type " name ", @function\n" name ":\n"
+/* Compilers add one underscore, or two to a name that has one. */
+#define BP__LABELS_OF_FFTW_FORTRAN(name) BP__LABEL(#name "_") BP__LABEL(#name "__")
 #define BP__EXPORT_FORTRAN(name, align, stub)                                                                          \
     __asm__(".p2align " align "\n" BP__LABEL(#name "_") stub "32\n"                                                    \
             ".p2align " align "\n" BP__LABEL(#name "_64_") BP__LABEL(#name "_64") stub "64\n");
@@ -19,6 +22,8 @@
             ".p2align " align "\n" BP__LABEL(#name "64_") BP__LABEL(#name "_64") stub "64\n");
 /* The second entry of these is not used. */
 #define BP__EXPORT_FFTW(name) __asm__(".p2align 4\n" BP__LABEL(#name) "bp_plain\n.set bp_index, bp_index + 1\n");
+#define BP__EXPORT_FFTW_FORTRAN(name)                                                                                  \
+    __asm__(".p2align 4\n" BP__LABELS_OF_FFTW_FORTRAN(name) "bp_plain\n.set bp_index, bp_index + 1\n");
 
 #define BP__EXPORT_SIZED(name, kind) BP__EXPORT_##kind(name)
 #define BP__EXPORT_f_gemm(name) BP__EXPORT_FORTRAN(name, "6", "bp_sized f_gemm, ")

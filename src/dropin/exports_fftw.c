@@ -1,4 +1,5 @@
-/* exports_fftw.c - gives the stubs of libbackplane_fftw3.so the public names of FFTW 3 in both precisions. */
+/* exports_fftw.c - gives the stubs of libbackplane_fftw3.so the public names of FFTW 3 in both precisions, of C
+ * and of the legacy Fortran interface. */
 #include "dropin/exports.h"
 
 BP__EXPORTED_ENTRIES;
@@ -6,12 +7,8 @@ BP__EXPORTED_MARK;
 
 /* clang-format off */
 __asm__(".text\n");
-#define X(name) BP__EXPORT_FFTW(fftw_##name)
-BP__DROPIN_FFTW(X)
-#undef X
-#define X(name) BP__EXPORT_FFTW(fftwf_##name)
-BP__DROPIN_FFTW(X)
-#undef X
+BP__DROPIN_FFTW(BP__EXPORT_FFTW)
+BP__DROPIN_FFTW_FORTRAN(BP__EXPORT_FFTW_FORTRAN)
 /* clang-format on */
 
 /* FFTW's public data. They describe this library, because which one runs the plans is known at the first call only. A

@@ -35,9 +35,8 @@ BP__DROPIN_CBLAS(PLAIN_C)
 BP__DROPIN_LAPACK(PLAIN_FORTRAN)
 /* Of FFTW's names, only the first of four entries is used. */
 #define FFTW(name) STUB(#name, "4", "bp_plain\n.set bp_index, bp_index + 3")
-#define X(name) FFTW(fftw_##name)
-BP__DROPIN_FFTW(X)
-#undef X
-#define X(name) FFTW(fftwf_##name)
-BP__DROPIN_FFTW(X)
+#define FFTW_FORTRAN(name)                                                                                             \
+    __asm__(".p2align 4\n" BP__LABELS_OF_FFTW_FORTRAN(name) "bp_plain\n.set bp_index, bp_index + 3\n");
+BP__DROPIN_FFTW(FFTW)
+BP__DROPIN_FFTW_FORTRAN(FFTW_FORTRAN)
 /* clang-format on */

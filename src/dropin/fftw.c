@@ -5,10 +5,15 @@
  * Backplane's own transforms are not used: a plan of FFTW keeps its arrays, takes others later, counts its operations
  * and is stored as wisdom, which no other library's plan does.
  */
+#define _GNU_SOURCE
 #include "dropin/fftw.h"
 #include "dropin/library.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- Threads of an FFTW whose library of threads is absent: all plans have one thread ---- */
 
@@ -19,12 +24,17 @@ static int accept_threads(void) {
 static void ignore(void) {
 }
 
-static void *serial_form(const char *name) {
+static void store_one(int32_t *result) {
+    *result = 1;
+}
+
+/* A routine's form for one thread. Fortran's functions store their result. */
+static void *serial_form(int routine) {
     static const char *const ignored[] = {"cleanup_threads", "plan_with_nthreads", "threads_set_callback",
                                           "make_planner_thread_safe"};
-    name = strchr(name, '_') + 1;
+    const char *name = strchr(bp__dropin_names[routine], '_') + 1;
     if (strcmp(name, "init_threads") == 0 || strcmp(name, "planner_nthreads") == 0) {
-        return (void *)(uintptr_t)accept_threads;
+        return bp__dropin_is_fftw_fortran(routine) ? (void *)(uintptr_t)store_one : (void *)(uintptr_t)accept_threads;
     }
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
         if (strcmp(name, ignored[i]) == 0) {
@@ -44,33 +54,70 @@ static bool take(bp__dropin_target *target, const bp__dropin_library *library, i
     return found != NULL;
 }
 
-/* Returns the number of the precision's execute(), by which a library is known to have its plans. */
-static int probe_of(bool single) {
-    for (int i = 0; i < BP__DROPIN_ROUTINES; i++) {
-        if (strcmp(bp__dropin_names[i], single ? "fftwf_execute" : "fftw_execute") == 0) {
-            return i;
-        }
-    }
-    return 0;
+static bool is_single(const char *name) {
+    return strncmp(name, "fftwf_", 6) == 0 || strncmp(name, "sfftw_", 6) == 0;
 }
+
+/* ---- Threads ---- */
+
+/* Opens an FFTW's library of threads, which is in the folder of its first file.
+ *
+ * That library needs internal names of libfftw3.so.3. If a drop-in library has this SONAME, the loader takes it for the
+ * one that is needed, and it has no such names. Then FFTW's names are made visible to the whole process, where the
+ * loader looks after it has searched what the library needs. */
+static void *open_threads(const char *file, bool single) {
+    enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+    char path[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    int length = snprintf(path, sizeof path, "%.*s/libfftw3%s_threads.so.3", slash ? (int)(slash - file) : 0, file,
+                          single ? "f" : "");
+    if (!slash || length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) {
+        return NULL;
+    }
+    void *handle = dlopen(path, FLAGS);
+    if (!handle && dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL)) {
+        handle = dlopen(path, FLAGS);
+    }
+    return handle;
+}
+
+/* Takes a routine from the library of threads that belongs to the library of plans. */
+static bool take_from_threads(bp__dropin_target *target, const bp__dropin_library *library, bool single, int probe,
+                              int routine) {
+    Dl_info where;
+    void *execute = bp__dropin_library_routine(library, probe, false);
+    if (!execute || dladdr(execute, &where) == 0 || !where.dli_fname) {
+        return false;
+    }
+    bp__dropin_library threads = *library;
+    threads.handle = open_threads(where.dli_fname, single);
+    if (!threads.handle || !take(target, &threads, routine)) {
+        return false;
+    }
+    target->library = library->id;
+    return true;
+}
+
+/* ---- Choice ---- */
 
 bool bp__dropin_fftw(int routine, const char *asked, bp__dropin_target *target) {
     static bp__dropin_named fftw[2] = {{.name = "fftw"}, {.name = "fftwf"}};
-    static bp__dropin_named threads[2] = {{.name = "fftw-threads"}, {.name = "fftwf-threads"}};
     static bp__dropin_named mkl = {.name = "mkl"};
-    bool single = strncmp(bp__dropin_names[routine], "fftwf_", 6) == 0;
-    int probe = probe_of(single);
+    bool single = is_single(bp__dropin_names[routine]);
+    int probe = single ? BP__DROPIN_fftwf_execute : BP__DROPIN_fftw_execute; /* a library with it has plans */
     const bp__dropin_library *library = asked ? bp__dropin_library_asked(asked) : NULL;
-    bool own = false;
     if (!library || !bp__dropin_library_routine(library, probe, false)) {
         library = bp__dropin_library_named(&fftw[single]);
-        own = library && bp__dropin_library_routine(library, probe, false);
-        library = own ? library : bp__dropin_library_named(&mkl);
+        bool has_plans = library && bp__dropin_library_routine(library, probe, false);
+        library = has_plans ? library : bp__dropin_library_named(&mkl);
     }
-    if (take(target, library, routine) || (own && take(target, bp__dropin_library_named(&threads[single]), routine))) {
+    if (take(target, library, routine)) {
         return true;
     }
-    void *serial = library ? serial_form(bp__dropin_names[routine]) : NULL;
+    void *serial = library ? serial_form(routine) : NULL;
+    if (serial && take_from_threads(target, library, single, probe, routine)) {
+        return true;
+    }
     *target = (bp__dropin_target){.routine = serial, .library = library ? library->id : "", .own = ""};
     return serial != NULL;
 }

@@ -15,7 +15,7 @@ BP__DROPIN_SIZED(X)
 
 #define X(name) __asm__(".rept 2 * " BP__TEXT(BP__DROPIN_SLOTS) "\n bp_plain\n .endr\n");
 __asm__(".p2align 6\n.globl bp_hooks_stubs\nbp_hooks_stubs:\n");
-BP__DROPIN_BLAS(X) BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(X) BP__DROPIN_FFTW(X)
+BP__DROPIN_BLAS(X) BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_FORTRAN(X)
 #undef X
     /* clang-format on */
 

@@ -26,6 +26,11 @@ typedef enum bp__dropin_family {
 bp__dropin_family bp__dropin_family_of(int routine);
 const char *bp__dropin_family_name(bp__dropin_family family);
 
+/* Returns whether a routine is one of FFTW's legacy Fortran interface. Its names are those of Fortran. */
+static inline bool bp__dropin_is_fftw_fortran(int routine) {
+    return routine >= BP__DROPIN_FFTW_END;
+}
+
 /* Returns the path of the file that defines the entry's original routine; "" if there is none. */
 const char *bp__dropin_owner(const bp__dropin_slot *slot);
 

@@ -204,7 +204,7 @@ void *bp__dropin_library_routine(const bp__dropin_library *library, int routine,
     const char *stem = bp__dropin_names[routine];
     bp__dropin_family family = bp__dropin_family_of(routine);
     if (family == BP__DROPIN_FAMILY_FFTW) {
-        return find(library, stem, "");
+        return find(library, stem, bp__dropin_is_fftw_fortran(routine) ? "_" : "");
     }
     bool c = family == BP__DROPIN_FAMILY_CBLAS || family == BP__DROPIN_FAMILY_LAPACKE;
     if (library->int_bits == (wide ? 64 : 32)) {

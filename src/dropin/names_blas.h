@@ -36,20 +36,34 @@
     X(cblas_zhpr) X(cblas_zhpr2) X(cblas_zrotg) X(cblas_zscal) X(cblas_zswap) X(cblas_zsymm) X(cblas_zsyr2k) X(cblas_zsyrk)    \
     X(cblas_ztbmv) X(cblas_ztbsv) X(cblas_ztpmv) X(cblas_ztpsv) X(cblas_ztrmm) X(cblas_ztrmv) X(cblas_ztrsm) X(cblas_ztrsv)
 
-#define BP__DROPIN_FFTW_NAMES(X) \
-    X(execute) X(plan_dft) X(plan_dft_1d) X(plan_dft_2d) X(plan_dft_3d) X(plan_many_dft) X(plan_guru_dft)                      \
-    X(plan_guru_split_dft) X(plan_guru64_dft) X(plan_guru64_split_dft) X(execute_dft) X(execute_split_dft)                     \
-    X(plan_many_dft_r2c) X(plan_dft_r2c) X(plan_dft_r2c_1d) X(plan_dft_r2c_2d) X(plan_dft_r2c_3d) X(plan_many_dft_c2r)         \
-    X(plan_dft_c2r) X(plan_dft_c2r_1d) X(plan_dft_c2r_2d) X(plan_dft_c2r_3d) X(plan_guru_dft_r2c) X(plan_guru_dft_c2r)         \
-    X(plan_guru_split_dft_r2c) X(plan_guru_split_dft_c2r) X(plan_guru64_dft_r2c) X(plan_guru64_dft_c2r)                        \
-    X(plan_guru64_split_dft_r2c) X(plan_guru64_split_dft_c2r) X(execute_dft_r2c) X(execute_dft_c2r) X(execute_split_dft_r2c)   \
-    X(execute_split_dft_c2r) X(plan_many_r2r) X(plan_r2r) X(plan_r2r_1d) X(plan_r2r_2d) X(plan_r2r_3d) X(plan_guru_r2r)        \
-    X(plan_guru64_r2r) X(execute_r2r) X(destroy_plan) X(forget_wisdom) X(cleanup) X(set_timelimit) X(plan_with_nthreads)       \
-    X(planner_nthreads) X(init_threads) X(cleanup_threads) X(threads_set_callback) X(make_planner_thread_safe)                 \
-    X(export_wisdom_to_filename) X(export_wisdom_to_file) X(export_wisdom_to_string) X(export_wisdom) X(import_system_wisdom)  \
-    X(import_wisdom_from_filename) X(import_wisdom_from_file) X(import_wisdom_from_string) X(import_wisdom) X(fprint_plan)     \
-    X(print_plan) X(sprint_plan) X(malloc) X(alloc_real) X(alloc_complex) X(free) X(flops) X(estimate_cost) X(cost)            \
-    X(alignment_of)
+#define BP__DROPIN_FFTW_NAMES(X, p) \
+    X(p##execute) X(p##plan_dft) X(p##plan_dft_1d) X(p##plan_dft_2d) X(p##plan_dft_3d) X(p##plan_many_dft) X(p##plan_guru_dft) \
+    X(p##plan_guru_split_dft) X(p##plan_guru64_dft) X(p##plan_guru64_split_dft) X(p##execute_dft) X(p##execute_split_dft)      \
+    X(p##plan_many_dft_r2c) X(p##plan_dft_r2c) X(p##plan_dft_r2c_1d) X(p##plan_dft_r2c_2d) X(p##plan_dft_r2c_3d)               \
+    X(p##plan_many_dft_c2r) X(p##plan_dft_c2r) X(p##plan_dft_c2r_1d) X(p##plan_dft_c2r_2d) X(p##plan_dft_c2r_3d)               \
+    X(p##plan_guru_dft_r2c) X(p##plan_guru_dft_c2r) X(p##plan_guru_split_dft_r2c) X(p##plan_guru_split_dft_c2r)                \
+    X(p##plan_guru64_dft_r2c) X(p##plan_guru64_dft_c2r) X(p##plan_guru64_split_dft_r2c) X(p##plan_guru64_split_dft_c2r)        \
+    X(p##execute_dft_r2c) X(p##execute_dft_c2r) X(p##execute_split_dft_r2c) X(p##execute_split_dft_c2r) X(p##plan_many_r2r)    \
+    X(p##plan_r2r) X(p##plan_r2r_1d) X(p##plan_r2r_2d) X(p##plan_r2r_3d) X(p##plan_guru_r2r) X(p##plan_guru64_r2r)             \
+    X(p##execute_r2r) X(p##destroy_plan) X(p##forget_wisdom) X(p##cleanup) X(p##set_timelimit) X(p##plan_with_nthreads)        \
+    X(p##planner_nthreads) X(p##init_threads) X(p##cleanup_threads) X(p##threads_set_callback) X(p##make_planner_thread_safe)  \
+    X(p##export_wisdom_to_filename) X(p##export_wisdom_to_file) X(p##export_wisdom_to_string) X(p##export_wisdom)              \
+    X(p##import_system_wisdom) X(p##import_wisdom_from_filename) X(p##import_wisdom_from_file) X(p##import_wisdom_from_string) \
+    X(p##import_wisdom) X(p##fprint_plan) X(p##print_plan) X(p##sprint_plan) X(p##malloc) X(p##alloc_real) X(p##alloc_complex) \
+    X(p##free) X(p##flops) X(p##estimate_cost) X(p##cost) X(p##alignment_of)
+
+/* Of the legacy Fortran interface of FFTW, without the underscore at the end. */
+#define BP__DROPIN_FFTW_FORTRAN_NAMES(X, p) \
+    X(p##execute) X(p##plan_dft) X(p##plan_dft_1d) X(p##plan_dft_2d) X(p##plan_dft_3d) X(p##plan_many_dft) X(p##plan_guru_dft) \
+    X(p##plan_guru_split_dft) X(p##execute_dft) X(p##execute_split_dft) X(p##plan_many_dft_r2c) X(p##plan_dft_r2c)             \
+    X(p##plan_dft_r2c_1d) X(p##plan_dft_r2c_2d) X(p##plan_dft_r2c_3d) X(p##plan_many_dft_c2r) X(p##plan_dft_c2r)               \
+    X(p##plan_dft_c2r_1d) X(p##plan_dft_c2r_2d) X(p##plan_dft_c2r_3d) X(p##plan_guru_dft_r2c) X(p##plan_guru_dft_c2r)          \
+    X(p##plan_guru_split_dft_r2c) X(p##plan_guru_split_dft_c2r) X(p##execute_dft_r2c) X(p##execute_dft_c2r)                    \
+    X(p##execute_split_dft_r2c) X(p##execute_split_dft_c2r) X(p##plan_many_r2r) X(p##plan_r2r) X(p##plan_r2r_1d)               \
+    X(p##plan_r2r_2d) X(p##plan_r2r_3d) X(p##plan_guru_r2r) X(p##execute_r2r) X(p##destroy_plan) X(p##forget_wisdom)           \
+    X(p##cleanup) X(p##set_timelimit) X(p##plan_with_nthreads) X(p##planner_nthreads) X(p##init_threads) X(p##cleanup_threads) \
+    X(p##export_wisdom) X(p##import_system_wisdom) X(p##import_wisdom) X(p##print_plan) X(p##flops) X(p##estimate_cost)        \
+    X(p##cost)
 /* clang-format on */
 
 #endif

@@ -2,8 +2,8 @@
  *
  * It is the way without an audit object: the names of the routines are exported and precede those of all libraries. One
  * name may have several definitions, of different widths, in libraries that were opened locally. So the caller decides:
- * the definition is the one that its own dependencies have, or else the next one in the process. The answer is kept for
- * each caller, and the caller stays loaded, so that its addresses are not reused.
+ * if no definition is visible to the whole process, it is the one that the caller's own dependencies have. The answer is
+ * kept for each caller, and the caller stays loaded, so that its addresses are not reused.
  */
 #define _GNU_SOURCE
 #include "dropin/entry.h"
@@ -164,10 +164,11 @@ static void *search_all(const char *name) {
     return found;
 }
 
+/* The order is the loader's: what is visible to the whole process, then the caller's own dependencies. */
 static void *definition_for(const caller *from, const char *name) {
-    void *found = from && from->handle ? dlsym(from->handle, name) : NULL;
-    if (!object_of(found)) {
-        found = dlsym(RTLD_NEXT, name);
+    void *found = dlsym(RTLD_NEXT, name);
+    if (!object_of(found) && from && from->handle) {
+        found = dlsym(from->handle, name);
     }
     return object_of(found) ? found : search_all(name);
 }
@@ -178,7 +179,8 @@ static void spell(const bp__dropin_slot *slot, char *name, size_t size) {
     bp__dropin_family family = bp__dropin_family_of(routine);
     bool fftw = family == BP__DROPIN_FAMILY_FFTW, c = family == BP__DROPIN_FAMILY_CBLAS;
     bool prefixed = bp__dropin_index(slot) % BP__DROPIN_SLOTS == 1;
-    const char *suffix = fftw ? "" : bp__dropin_wide(slot) ? (c ? "64_" : "_64_") : c ? "" : "_";
+    c = c || (fftw && !bp__dropin_is_fftw_fortran(routine));
+    const char *suffix = bp__dropin_wide(slot) ? (c ? "64_" : "_64_") : c ? "" : "_";
     snprintf(name, size, "%s%s%s", prefixed ? "scipy_" : "", bp__dropin_names[routine], suffix);
 }
 

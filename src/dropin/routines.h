@@ -72,20 +72,26 @@
     BP__DROPIN_DRIVERS_OF_COMPLEX(X, c) BP__DROPIN_DRIVERS_OF_COMPLEX(X, z)                                            \
     X(dsgesv) X(dsposv) X(zcgesv) X(zcposv)
 
+/* FFTW's functions of C and of Fortran, in double and then in single precision. */
+#define BP__DROPIN_FFTW_C(X) BP__DROPIN_FFTW_NAMES(X, fftw_) BP__DROPIN_FFTW_NAMES(X, fftwf_)
+#define BP__DROPIN_FFTW_F(X) BP__DROPIN_FFTW_FORTRAN_NAMES(X, dfftw_) BP__DROPIN_FFTW_FORTRAN_NAMES(X, sfftw_)
+
 #if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
 #define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
 #define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
 #define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_OTHERS(X)
 #define BP__DROPIN_LAPACKE(X)
-#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_C(X)
+#define BP__DROPIN_FFTW_FORTRAN(X) BP__DROPIN_FFTW_F(X)
 #elif BP__DROPIN_PART == BP__DROPIN_PART_PRELOAD
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X) BP__DROPIN_SIZED_LAPACK(X)
 #define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
 #define BP__DROPIN_CBLAS(X) BP__DROPIN_CBLAS_OTHERS(X)
 #define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_DRIVERS(X)
 #define BP__DROPIN_LAPACKE(X)
-#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_C(X)
+#define BP__DROPIN_FFTW_FORTRAN(X) BP__DROPIN_FFTW_F(X)
 #elif BP__DROPIN_PART == BP__DROPIN_PART_BLAS
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_BLAS(X)
 #define BP__DROPIN_BLAS(X) BP__DROPIN_BLAS_OTHERS(X)
@@ -93,6 +99,7 @@
 #define BP__DROPIN_LAPACK(X)
 #define BP__DROPIN_LAPACKE(X)
 #define BP__DROPIN_FFTW(X)
+#define BP__DROPIN_FFTW_FORTRAN(X)
 #elif BP__DROPIN_PART == BP__DROPIN_PART_LAPACK
 #define BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_LAPACK(X)
 #define BP__DROPIN_BLAS(X)
@@ -100,18 +107,19 @@
 #define BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACK_OTHERS(X) BP__DROPIN_LAPACK_HELPERS(X)
 #define BP__DROPIN_LAPACKE(X) BP__DROPIN_LAPACKE_NAMES(X)
 #define BP__DROPIN_FFTW(X)
+#define BP__DROPIN_FFTW_FORTRAN(X)
 #else
 #define BP__DROPIN_SIZED(X)
 #define BP__DROPIN_BLAS(X)
 #define BP__DROPIN_CBLAS(X)
 #define BP__DROPIN_LAPACK(X)
 #define BP__DROPIN_LAPACKE(X)
-#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_NAMES(X)
+#define BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_C(X)
+#define BP__DROPIN_FFTW_FORTRAN(X) BP__DROPIN_FFTW_F(X)
 #endif
 /* clang-format on */
 
-/* The numbers of routines, in the order of the stubs. Names of FFTW are listed for double, then for single precision.
- */
+/* The numbers of routines, in the order of the stubs. */
 enum {
 #define X(name, ...) BP__DROPIN_##name,
     BP__DROPIN_SIZED(X) BP__DROPIN_SIZED_COUNT,
@@ -124,24 +132,19 @@ enum {
     BP__DROPIN_BEFORE_LAPACKE = BP__DROPIN_LAPACK_END - 1,
     BP__DROPIN_LAPACKE(X) BP__DROPIN_LAPACKE_END,
     BP__DROPIN_BEFORE_FFTW = BP__DROPIN_LAPACKE_END - 1,
+    BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_END,
+    BP__DROPIN_BEFORE_FFTW_FORTRAN = BP__DROPIN_FFTW_END - 1,
+    BP__DROPIN_FFTW_FORTRAN(X) BP__DROPIN_ROUTINES,
 #undef X
-#define X(name) BP__DROPIN_fftw_##name,
-    BP__DROPIN_FFTW(X)
-#undef X
-#define X(name) BP__DROPIN_fftwf_##name,
-        BP__DROPIN_FFTW(X)
-#undef X
-            BP__DROPIN_ROUTINES,
     BP__DROPIN_ENTRIES = BP__DROPIN_ROUTINES * 2 * BP__DROPIN_SLOTS,
     BP__DROPIN_SIZED_ENTRIES = BP__DROPIN_SIZED_COUNT * 2 * BP__DROPIN_SLOTS
 };
 
-#define BP__DROPIN_TEXT(name) #name
-
 /* The names in this order, for tables of the audit object and of the C code. */
-#define BP__DROPIN_NAMES(X, F)                                                                                         \
+#define BP__DROPIN_NAMES(X)                                                                                            \
     BP__DROPIN_SIZED(X)                                                                                                \
-    BP__DROPIN_BLAS(X) BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(F)
+    BP__DROPIN_BLAS(X)                                                                                                 \
+    BP__DROPIN_CBLAS(X) BP__DROPIN_LAPACK(X) BP__DROPIN_LAPACKE(X) BP__DROPIN_FFTW(X) BP__DROPIN_FFTW_FORTRAN(X)
 
 /* One entry. Stubs read `small`, `large` and `limit` without a lock: each is written with one store. */
 typedef struct bp__dropin_slot {

@@ -6,14 +6,9 @@
 
 const char *const bp__dropin_names[] = {
 #define X(name, ...) #name,
-#define F(name) BP__DROPIN_TEXT(fftw_##name),
-    BP__DROPIN_NAMES(X, F)
-#undef F
-#define F(name) BP__DROPIN_TEXT(fftwf_##name),
-        BP__DROPIN_FFTW(F)
-#undef F
+    BP__DROPIN_NAMES(X)
 #undef X
-            NULL};
+        NULL};
 
 static bool starts(const char *text, const char *head) {
     while (*head && *text == *head) {

@@ -134,6 +134,35 @@ def test_preloaded_names_run_products(environment, client):
     assert code == 0, output
 
 
+ORDER = {
+    "mine.c": "double ddot_(void) { return 7; }",
+    "theirs.c": "double ddot_(void) { return 3; }",
+    "user.c": "extern double ddot_(void); double use(void) { return ddot_(); }",
+    "main.c": """#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    double (*use)(void) = (double (*)(void))dlsym(dlopen("./libuser.so", RTLD_NOW | RTLD_LOCAL), "use");
+    printf("%g\\n", use());
+    return 0;
+}
+""",
+}
+
+
+@pytest.mark.parametrize("visible", ["", "mine"])
+def test_preloaded_names_have_the_loaders_order(environment, tmp_path, visible):
+    """The definition below is one that is visible to the whole process, and if there is none, that of the caller's dependencies."""
+    for name, text in ORDER.items():
+        (tmp_path / name).write_text(text)
+    for name, needs in (("mine", []), ("theirs", []), ("user", ["-L.", "-ltheirs", f"-Wl,-rpath,{tmp_path}"])):
+        subprocess.run(["cc", "-shared", "-fPIC", f"{name}.c", "-o", f"lib{name}.so", *needs], cwd=tmp_path, check=True)
+    subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    preload = [str(LAUNCH / "libbackplane-preload.so"), *([str(tmp_path / "libmine.so")] if visible else [])]
+    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_PRELOAD": ":".join(preload)})
+    plain = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_PRELOAD": ":".join(preload[1:])})
+    assert done.stdout == plain.stdout == ("7\n" if visible else "3\n")
+
+
 def test_the_probe_is_left_alone(environment, backplane):
     """The command and its helper call each library itself, also in a program's environment."""
     env = variables(environment, "audit", "openblas")
@@ -278,6 +307,144 @@ def test_transforms_by_the_names_of_fftw(environment, backplane, tmp_path, libra
     for folder in ("", str(BUILD / "backplane-dropin")):
         env = {**environment, "BACKPLANE_DROPIN_LIBRARY": library, "LD_LIBRARY_PATH": folder}
         assert run(tmp_path / "main", env) == (0, "3 0 3 3 fftw\n")
+
+
+FFTW_THREADS = """
+#include <stdio.h>
+extern int fftw_init_threads(void), fftw_planner_nthreads(void), fftwf_init_threads(void), fftwf_planner_nthreads(void);
+extern void fftw_plan_with_nthreads(int), fftwf_plan_with_nthreads(int);
+int main(void) {
+    int made = fftw_init_threads(), single_made = fftwf_init_threads();
+    fftw_plan_with_nthreads(3);
+    fftwf_plan_with_nthreads(2);
+    printf("%d %d %d %d\\n", made, fftw_planner_nthreads(), single_made, fftwf_planner_nthreads());
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["", "fftw"])
+def test_plans_have_the_threads_of_fftw(environment, backplane, tmp_path, library):
+    """FFTW's threads are a library that needs internal names of libfftw3.so.3, whose place the drop-in library may have."""
+    known = {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}
+    if not known >= {"fftw", "fftwf", "fftw-threads", "fftwf-threads"}:
+        pytest.skip("FFTW or its library of threads is not installed")
+    (tmp_path / "main.c").write_text(FFTW_THREADS)
+    subprocess.run(["cc", "main.c", "-o", "linked", f"-L{BUILD}", "-lbackplane_fftw3", f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
+    folder = BUILD / "backplane-dropin"
+    names = [f"-l:{name}" for name in ("libfftw3_threads.so.3", "libfftw3.so.3", "libfftw3f_threads.so.3", "libfftw3f.so.3")]
+    subprocess.run(["cc", "main.c", "-o", "replaced", f"-L{folder}", "-Wl,--no-as-needed", *names], cwd=tmp_path, check=True)
+    env = {**environment, "BACKPLANE_DROPIN_LIBRARY": library}
+    assert run(tmp_path / "linked", env) == (0, "1 3 1 2\n")
+    assert run(tmp_path / "replaced", {**env, "LD_LIBRARY_PATH": str(folder)}) == (0, "1 3 1 2\n")
+
+
+FFTW_FORTRAN = """
+program legacy
+    implicit none
+    integer, parameter :: n = 8, forward = -1, estimate = 64
+    integer(8) :: plan
+    integer :: made
+    complex(8) :: x(n), y(n), z(4, 2)
+    complex(4) :: single_x(n), single_y(n)
+    call dfftw_init_threads(made)
+    call dfftw_plan_with_nthreads(2)
+    call dfftw_plan_dft_1d(plan, n, x, y, forward, estimate)
+    x = (0d0, 0d0)
+    x(2) = (1d0, 0d0)
+    call dfftw_execute(plan)
+    call dfftw_destroy_plan(plan)
+    call dfftw_plan_dft_2d(plan, 4, 2, z, z, forward, estimate)
+    z = (0d0, 0d0)
+    z(2, 1) = (1d0, 0d0)
+    call dfftw_execute_dft(plan, z, z)
+    call dfftw_destroy_plan(plan)
+    call sfftw_plan_dft_1d(plan, n, single_x, single_y, forward, estimate)
+    single_x = (0e0, 0e0)
+    single_x(1) = (2e0, 0e0)
+    call sfftw_execute(plan)
+    call sfftw_destroy_plan(plan)
+    write (*, '(5i3)') made, nint(real(y(5))), nint(aimag(y(3))), nint(aimag(z(2, 2))), nint(real(single_y(7)))
+end program
+"""
+
+FFTW_FORTRAN_IN_C = """
+#include <complex.h>
+#include <stdint.h>
+#include <stdio.h>
+#define NAME_(stem, tail) stem ## tail
+#define F(stem, tail) NAME_(stem, tail)
+extern void F(dfftw_init_threads, TAIL)(int *), F(dfftw_plan_with_nthreads, TAIL)(const int *), F(dfftw_planner_nthreads, TAIL)(int *);
+extern void F(dfftw_plan_dft_1d, TAIL)(int64_t *, const int *, double complex *, double complex *, const int *, const int *);
+extern void F(dfftw_execute, TAIL)(const int64_t *), F(dfftw_destroy_plan, TAIL)(const int64_t *);
+extern void F(sfftw_plan_dft_1d, TAIL)(int64_t *, const int *, float complex *, float complex *, const int *, const int *);
+extern void F(sfftw_execute, TAIL)(const int64_t *), F(sfftw_destroy_plan, TAIL)(const int64_t *);
+int main(void) {
+    enum { SIZE = 8 };
+    const int size = SIZE, forward = -1, estimate = 64, threads = 2;
+    int64_t plan, single_plan;
+    int made = 0, used = 0;
+    static double complex x[SIZE], y[SIZE];
+    static float complex single_x[SIZE], single_y[SIZE];
+    F(dfftw_init_threads, TAIL)(&made);
+    F(dfftw_plan_with_nthreads, TAIL)(&threads);
+    F(dfftw_planner_nthreads, TAIL)(&used);
+    F(dfftw_plan_dft_1d, TAIL)(&plan, &size, x, y, &forward, &estimate);
+    F(sfftw_plan_dft_1d, TAIL)(&single_plan, &size, single_x, single_y, &forward, &estimate);
+    x[1] = 1;
+    single_x[0] = 2;
+    F(dfftw_execute, TAIL)(&plan);
+    F(sfftw_execute, TAIL)(&single_plan);
+    F(dfftw_destroy_plan, TAIL)(&plan);
+    F(sfftw_destroy_plan, TAIL)(&single_plan);
+    printf("%d %d %g %g %g\\n", made, used, creal(y[4]), cimag(y[2]), (double)crealf(single_y[6]));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["", "mkl"])
+@pytest.mark.parametrize("tail", ["_", "__"])
+def test_transforms_by_the_fortran_names_of_fftw(environment, backplane, tmp_path, library, tail):
+    known = {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}
+    if not (known >= {"fftw", "fftwf", "fftw-threads"} if not library else library in known):
+        pytest.skip("the library is not installed")
+    (tmp_path / "main.c").write_text(FFTW_FORTRAN_IN_C)
+    words = [f"-DTAIL={tail}", "main.c", "-o", "main", f"-L{BUILD}", "-lbackplane_fftw3", f"-Wl,-rpath,{BUILD}"]
+    subprocess.run(["cc", *words], cwd=tmp_path, check=True)
+    threads = 1 if library else 2  # MKL has no function that tells it
+    assert run(tmp_path / "main", {**environment, "BACKPLANE_DROPIN_LIBRARY": library}) == (0, f"1 {threads} -1 -1 2\n")
+
+
+def test_a_fortran_program_with_fftws_legacy_interface(environment, backplane, tmp_path):
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is not installed")
+    known = {row["id"] for row in backplane("list", "--json").json["libraries"] if row["state"] == "ok"}
+    if not known >= {"fftw", "fftwf"}:
+        pytest.skip("FFTW is not installed")
+    (tmp_path / "main.f90").write_text(FFTW_FORTRAN)
+    subprocess.run(["gfortran", "main.f90", "-o", "main", f"-L{BUILD}", "-lbackplane_fftw3", f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
+    for folder in ("", str(BUILD / "backplane-dropin")):
+        assert run(tmp_path / "main", {**environment, "LD_LIBRARY_PATH": folder}) == (0, "  1 -1 -1 -1  2\n")
+
+
+ONLY_LAPACK = {
+    "user.c": "extern double ddot_(const int *, const double *, const int *, const double *, const int *);"
+              "double use(void) { const double x[] = {3, 4}; const int n = 2, one = 1; return ddot_(&n, x, &one, x, &one); }",
+    "main.c": ORDER["main.c"],
+}
+
+
+def test_blas_is_found_through_the_replacement_of_lapack(environment, tmp_path):
+    """As with the libraries of distributions: one object of SciPy calls BLAS, and is linked to liblapack.so.3 alone."""
+    for name, text in ONLY_LAPACK.items():
+        (tmp_path / name).write_text(text)
+    folder = BUILD / "backplane-dropin"
+    subprocess.run(["cc", "-shared", "-fPIC", "user.c", "-o", "libuser.so", "-Wl,--no-as-needed", f"-L{folder}", "-l:liblapack.so.3"],
+                   cwd=tmp_path, check=True)
+    subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_LIBRARY_PATH": str(folder)})
+    assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr
 
 
 WIDE = """

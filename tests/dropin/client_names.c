@@ -10,11 +10,7 @@
 
 static const char *const names[] = {
 #define X(name, ...) #name,
-#define F(name) BP__DROPIN_TEXT(fftw_##name),
-    BP__DROPIN_NAMES(X, F)
-#undef F
-#define F(name) BP__DROPIN_TEXT(fftwf_##name),
-        BP__DROPIN_FFTW(F)};
+    BP__DROPIN_NAMES(X)};
 
 typedef int routine(const void *, const void *, const void *, const void *, const void *, const void *);
 
@@ -33,8 +29,9 @@ int main(int count, char **words) {
     for (int i = 0; library && i < BP__DROPIN_ROUTINES; i++) {
         char name[128];
         const char *tail = strncmp(names[i], "cblas_", 6) == 0 ? words[4] : words[3];
-        int fftw = strncmp(names[i], "fftw", 4) == 0;
-        snprintf(name, sizeof name, "%s%s%s", fftw ? "" : words[2], names[i], fftw ? "" : tail);
+        int fftw = strstr(names[i], "fftw") != NULL;
+        const char *fftw_tail = i < BP__DROPIN_FFTW_END ? "" : "_";
+        snprintf(name, sizeof name, "%s%s%s", fftw ? "" : words[2], names[i], fftw ? fftw_tail : tail);
         routine *call = (routine *)dlsym(library, name);
         if (!call) {
             wrong += !fftw;

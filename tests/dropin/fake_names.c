@@ -35,9 +35,9 @@ BP__DROPIN_BLAS(FORTRAN)
 BP__DROPIN_CBLAS(C)
 BP__DROPIN_LAPACK(FORTRAN)
 #ifndef FAKE_NO_FFTW
-#define X(name) FUNCTION(fftw_##name, BP__DROPIN_fftw_##name)
+#define X(name) FUNCTION(name, BP__DROPIN_##name)
 BP__DROPIN_FFTW(X)
 #undef X
-#define X(name) FUNCTION(fftwf_##name, BP__DROPIN_fftwf_##name)
-BP__DROPIN_FFTW(X)
+#define X(name) FUNCTION(name##_, BP__DROPIN_##name)
+BP__DROPIN_FFTW_FORTRAN(X)
 #endif

@@ -25,7 +25,21 @@ EXPECTED_DROPIN = [
     "{lib}/libbackplane_blas.so.0", "{lib}/libbackplane_lapack.so.0", "{lib}/libbackplane_fftw3.so.0",
     "{lib}/backplane-dropin/libblas.so.3", "{lib}/backplane-dropin/liblapack.so.3", "{lib}/backplane-dropin/libfftw3f.so.3",
     "{lib}/backplane-launch/libbackplane-hooks.so", "{lib}/backplane-launch/backplane-audit.so",
+    "{lib}/pkgconfig/backplane-blas.pc", "{lib}/pkgconfig/backplane-lapack.pc", "{lib}/pkgconfig/backplane-fftw3.pc",
 ]
+# What a program needs to link to each drop-in library; no function is called, so that no math library needs to be installed.
+DROPIN_PROGRAM = """#include <stdio.h>
+extern void dgemm_(void), cblas_dgemm(void), dgesv_(void), LAPACKE_dgesv(void), fftw_execute(void), dfftw_execute_(void);
+int main(void) {
+    void (*const functions[])(void) = {dgemm_, cblas_dgemm, dgesv_, LAPACKE_dgesv, fftw_execute, dfftw_execute_};
+    int found = 0;
+    for (int i = 0; i < 6; i++) {
+        found += functions[i] != NULL;
+    }
+    printf("%d\\n", found);
+    return 0;
+}
+"""
 CPP_PROGRAM = """#include <backplane.hpp>
 #include <cstdio>
 
@@ -78,6 +92,15 @@ def with_pkg_config(prefix, lib, folder):
     common.run("cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-o", program, folder / "program.c", *flags,
               f"-Wl,-rpath,{prefix / lib}")
     return common.run(program)
+
+
+def with_dropin_libraries(prefix, lib, folder):
+    """What a program prints that is compiled with the drop-in libraries' own descriptions for pkg-config."""
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / lib / "pkgconfig")}
+    flags = common.run("pkg-config", "--cflags", "--libs", "backplane-blas", "backplane-lapack", "backplane-fftw3", env=environment).split()
+    (folder / "dropin.c").write_text(DROPIN_PROGRAM)
+    common.run("cc", "-std=c17", "-Wall", "-Werror", "-o", folder / "dropin", folder / "dropin.c", *flags, f"-Wl,-rpath,{prefix / lib}")
+    return common.run(folder / "dropin")
 
 
 def as_cpp(prefix, lib, folder):
@@ -158,6 +181,8 @@ def check(folder):
     first, second = with_pkg_config(prefix, lib, folder), with_find_package(prefix, folder)
     failures += [f"the README's program printed nothing {way}" for way, said in (("(pkg-config)", first),
                  ("(find_package)", second)) if not said.strip()]
+    if dropin and (printed := with_dropin_libraries(prefix, lib, folder)) != "6\n":
+        failures.append(f"the program that is linked to the drop-in libraries printed {printed!r}")
     said = []
     if shutil.which("c++"):
         (folder / "program.cpp").write_text(CPP_PROGRAM)
