@@ -494,3 +494,22 @@ def test_fortran(fortran, environment, way):
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "") and len(lines) == 82
     assert [line for line in lines if not line.endswith(" passed")] == []
+
+
+@needs_hooks
+def test_profile_names_a_slow_library(fortran, environment):
+    """netlib's reference code as the program's own library: the profile says how to replace it. With another one it does not."""
+    folders = [path.parent for name in ("blas/libblas.so.3", "lapack/liblapack.so.3") for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
+    if len(folders) < 2:
+        pytest.skip("netlib's libblas3 and liblapack3 are not installed")
+
+    def profile(*options):
+        words = [COMMAND, "launch", "--profile", *options, "--", fortran]
+        done = subprocess.run(words, capture_output=True, text=True, env={**environment, "LD_LIBRARY_PATH": ":".join(map(str, folders))})
+        assert done.returncode == 0 and " failed" not in done.stdout
+        return done.stderr
+
+    shown = profile()
+    assert "netlib's reference code" in shown and "libblas.so.3" in shown
+    library = shown.split("`launch --library ")[1].split("`")[0]
+    assert "netlib" not in profile("--library", library)
