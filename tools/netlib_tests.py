@@ -93,15 +93,15 @@ def own_libraries(library, file, names=("blas", "lapack"), lapack=LAPACK):
 
 def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
-    and LAPACK's drivers only. Under audit, OpenBLAS is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose calls
-    are not redirected, and must have the same bits as those of the plain library. MKL's names cannot be there: see CONVERT."""
+    and LAPACK's drivers only. Under audit, the library is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose
+    calls are not redirected, and must have the same bits as those of the plain library. MKL's names cannot be there: see CONVERT."""
     changed = {**environment("preload" if way == "mixed" else way, library, small), **ONE_THREAD}
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
         objects += [str(conversion())] if library == "mkl" else []
         changed.update(LD_PRELOAD=":".join(objects), LD_LIBRARY_PATH=own_libraries(library, LIBRARIES[library]))
-    if library == "openblas" and way == "audit":
-        changed["LD_LIBRARY_PATH"] = f"{folder_of('blas-openblas', blas=LIBRARIES[library])}:{LAPACK}"
+    if library in ("openblas", "blis") and way == "audit":
+        changed["LD_LIBRARY_PATH"] = f"{folder_of('blas-' + library, blas=LIBRARIES[library])}:{LAPACK}"
     return changed
 
 

@@ -43,6 +43,27 @@ def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
     assert found == plain and found[0] > 500 and found[1] == 0 and not found[2]
 
 
+def run_lapack_tester(env, tester, data, folder):
+    with open(netlib.LAPACK / data, "rb") as source:
+        done = subprocess.run([netlib.LAPACK / tester], stdin=source, capture_output=True, text=True, cwd=folder, env=env, timeout=300)
+    return done.returncode, [line for line in done.stdout.splitlines() if "run)" in line or "out of" in line or "***" in line]
+
+
+@pytest.mark.skipif(not (netlib.LAPACK / "xlintstd").exists(), reason="Debian's liblapack-test is not installed")
+@pytest.mark.parametrize("library", ["openblas", "mkl"])
+@pytest.mark.parametrize("tester, data", [("xlintstrfz", "ztest_rfp.in"), ("xeigtsts", "ssg.in")])
+def test_lapacks_testers_have_the_same_counts(environment, tmp_path, library, tester, data):
+    """`make netlib-tests` runs all of them. These two take a second each, and the complex one needs functions whose results are converted."""
+    if not netlib.LIBRARIES[library].exists():
+        pytest.skip(f"{library} is not installed")
+    own = netlib.lapack_environment("plain", library)
+    plain = run_lapack_tester(own, tester, data, tmp_path)
+    assert plain[0] == 0 and len(plain[1]) > 2
+    for way in WAYS:
+        changed = {name: value for name, value in netlib.lapack_environment(way, library).items() if name not in environment}
+        assert run_lapack_tester({**environment, **changed}, tester, data, tmp_path) == plain
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <string.h>
