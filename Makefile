@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-opencl bench bench-choice install fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
+.PHONY: programs build run test test-opencl bench bench-choice install uninstall fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -33,6 +33,9 @@ bench-choice: programs ## score the choice of a library, tuned and untuned, and 
 
 install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+uninstall: programs ## remove what install put into PREFIX, below DESTDIR if it is given
+	@tools/uninstall.sh build "$(PREFIX)" "$(DESTDIR)"
 
 fuzz: bootstrap ## install requirements, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
 	@tools/need.sh fuzz clang:clang :libclang-rt-dev

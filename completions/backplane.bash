@@ -22,12 +22,13 @@ _backplane_options() {
         list) echo "--all --backends --devices --device --record --probe --json" ;;
         doctor | get | version | help) echo "--json" ;;
         settings) echo "--changed --json" ;;
-        set) echo "--unset" ;;
+        set) echo "--unset --system --file" ;;
         explain) echo "--set --json --device $_backplane_own_options --lda --ldb --ldc" ;;
         eval) echo "--output --set --explain --device --bf16 $_backplane_own_options" ;;
         einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune --instances --instance-options" ;;
         inspect) echo "--pid --output --json" ;;
+        report) echo "--output --html --json" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options --lda --ldb --ldc" ;;
         compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
@@ -53,7 +54,7 @@ _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect version help --help --version"
+        offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help --help --version"
     elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
@@ -91,7 +92,7 @@ _backplane() {
             bench:*) offers=$_backplane_bench_operations ;;
             explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
             explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8" ;;
-            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect version help" ;;
+            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help" ;;
             launch:* | inspect:*)
                 mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
                 return

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 tools="cmake:cmake ninja:ninja-build make:make cc:gcc c++:g++ pkg-config:pkg-config" # command:package
-headers="opencl-c-headers libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv valgrind"
+headers="opencl-c-headers libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv valgrind gfortran"
 libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
     pocl-opencl-icd ocl-icd-libopencl1 libclblast1
     libfftw3-double3 libfftw3-single3 libgomp1 libblas-test"

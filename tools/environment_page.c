@@ -20,6 +20,10 @@ static const char *const intro =
     "the first one is\n"
     "unset. A bad value is ignored; `bp_config_error_at()` and `backplane doctor` report it.\n"
     "\n"
+    "`BACKPLANE_SETTINGS_FILE` is the absolute path of one more [file of settings](settings.md#layers). It overrides "
+    "the "
+    "user file, and the variables of single settings override it.\n"
+    "\n"
     "| variable | or | setting |\n"
     "|---|---|---|\n";
 

@@ -22,9 +22,12 @@ static const char *const layer_notes[BP_LAYER_COUNT] = {
     ("thread limits of other software, for `num_threads` only: the smallest number in `OMP_NUM_THREADS` (of a list, "
      "the first), `OMP_THREAD_LIMIT`, `OPENBLAS_NUM_THREADS`, `GOTO_NUM_THREADS`, `MKL_NUM_THREADS` and "
      "`BLIS_NUM_THREADS`"),
-    "`/etc/backplane/backplane.conf`",
+    "`/etc/backplane/backplane.conf`; written by `backplane set --system`",
     ("`$XDG_CONFIG_HOME/backplane/backplane.conf`, or `~/.config/backplane/backplane.conf`; written by "
      "`bp_save_setting`"),
+    ("the file whose absolute path is in `BACKPLANE_SETTINGS_FILE`, for module systems; written by `backplane set "
+     "--file "
+     "FILE`"),
     "`BACKPLANE_` and the name in capitals, with dots as underscores; if it is unset or empty, the second variable",
     "`bp_set` and the typed setters, for the whole process",
     "`bp_scope_enter` ... `bp_scope_leave`, for one thread",

@@ -1,15 +1,17 @@
-/* settings.h - reads and writes the settings: layers, thread scopes, options of one call, the user file.
+/* settings.h - reads and writes the settings: layers, thread scopes, options of one call, files.
  *
  * A setting has a dotted name. Its value comes from the highest layer that sets it:
- *   default < shared environment < system file < user file < environment < process < thread scope < options of one
- * call. The shared environment holds the variables that limit the threads of OpenMP and of math libraries; it only sets
- * num_threads, to the smallest of those limits. bp_set() writes the process layer. A scope is private to a thread,
- * options are private to a call. All functions are thread-safe. A read is one atomic load if no scope is open.
+ *   default < shared environment < system file < user file < named file < environment < process < thread scope <
+ * options of one call. The shared environment holds the variables that limit the threads of OpenMP and of math
+ * libraries; it only sets num_threads, to the smallest of those limits. bp_set() writes the process layer. A scope is
+ * private to a thread, options are private to a call. All functions are thread-safe. A read is one atomic load if no
+ * scope is open.
  *
- * Files are /etc/backplane/backplane.conf, then $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...). A line is
- * `name = value`; `#` starts a comment. The environment variable of a setting is BACKPLANE_ and its name in capitals
- * with dots as underscores. If it is unset, the second variable of the table (bp_setting_info.alias) is read.
- * The library ignores a bad line or variable, and bp_config_error_at() reports it.
+ * Files are /etc/backplane/backplane.conf, then $XDG_CONFIG_HOME/backplane/backplane.conf (or ~/.config/...), then
+ * the file that the variable BACKPLANE_SETTINGS_FILE names. A line is `name = value`; `#` starts a comment. The
+ * environment variable of a setting is BACKPLANE_ and its name in capitals with dots as underscores. If it is unset,
+ * the second variable of the table (bp_setting_info.alias) is read. The library ignores a bad line or variable, and
+ * bp_config_error_at() reports it.
  */
 #ifndef BACKPLANE_SETTINGS_H
 #define BACKPLANE_SETTINGS_H
@@ -33,6 +35,7 @@ typedef enum bp_layer {
     BP_LAYER_SHARED_ENVIRONMENT, /* thread limits of other software: OMP_NUM_THREADS and the like */
     BP_LAYER_SYSTEM_FILE,
     BP_LAYER_USER_FILE,
+    BP_LAYER_NAMED_FILE, /* the file that BACKPLANE_SETTINGS_FILE names */
     BP_LAYER_ENVIRONMENT,
     BP_LAYER_PROCESS,
     BP_LAYER_SCOPE,
@@ -147,10 +150,24 @@ BP_API const char *bp_config_error_at(int index);
 /* Sets *path to the user file that bp_save_setting() writes. Errors: BP_E_NOT_FOUND (the home folder is unknown). */
 BP_API bp_status bp_user_config_path(const char **path);
 
+/* Returns the path of the system file, which applies to all users. Static storage. */
+BP_API const char *bp_system_config_path(void);
+
+/* Sets *path to the value of BACKPLANE_SETTINGS_FILE: an absolute path of one more file of settings, for programs that
+ * load an environment (module systems). Its values override the user file. A file that cannot be read is reported by
+ * bp_config_error_at(). *path is "" if the variable is unset. Valid until bp_reset(). Errors: BP_E_ARGUMENT,
+ * BP_E_NO_MEMORY. */
+BP_API bp_status bp_named_config_path(const char **path);
+
 /* Writes a value to the user file; NULL removes the line. Keeps all other lines and comments: writes a temporary file,
  * then renames it. The running process does not read the file again. Creates missing folders, but neither $HOME nor the
  * parent of $XDG_CONFIG_HOME (BP_E_NOT_FOUND if missing). Errors: as bp_set(), BP_E_NOT_FOUND, BP_E_IO. */
 BP_API bp_status bp_save_setting(const char *name, const char *value);
+
+/* Does the same with another file: the system file, or one that BACKPLANE_SETTINGS_FILE will name. A missing directory
+ * of the file is created (readable by all), but none above it. Errors: as bp_save_setting(); BP_E_UNTRUSTED (others may
+ * change the file, so that no process would read it). */
+BP_API bp_status bp_save_setting_to(const char *path, const char *name, const char *value);
 
 /* Receives a warning: a fallback, two OpenMP runtimes, ... The library never prints warnings. Each text is reported
  * once. The handler may run in any thread and must not call the library. */

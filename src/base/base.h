@@ -120,6 +120,9 @@ bp_status bp__file_replace(const char *path, size_t given, const void *bytes, si
 /* Makes the missing directories above a file (mode 0700). The directory that the first `given` bytes of the path name
  * must exist; BP_E_NOT_FOUND if it does not. With 0 every directory is made. */
 bp_status bp__file_make_folders(const char *path, size_t given);
+/* Makes the missing directory of a file that all users read (mode 0755), but none above it. Returns the length of the
+ * path of that directory, which does not exist if it could not be made. */
+size_t bp__file_make_shared_folder(const char *path);
 /* Returns whether the first `length` bytes of a path name a directory; true if `length` is 0. */
 bool bp__is_folder(const char *path, size_t length);
 /* Writes the path of a directory of the user: the value of the XDG variable, or else `below_home` in $HOME. *given is

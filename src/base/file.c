@@ -113,6 +113,20 @@ bp_status bp__file_make_folders(const char *path, size_t given) {
     return BP_OK;
 }
 
+size_t bp__file_make_shared_folder(const char *path) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length > 0 && length < sizeof folder) {
+        memcpy(folder, path, length);
+        folder[length] = '\0';
+        if (mkdir(folder, 0755) == 0) {
+            chmod(folder, 0755); /* whatever the umask of the administrator is */
+        }
+    }
+    return length;
+}
+
 bool bp__read_text(const char *path, char *buffer, size_t size) {
     size_t length = 0;
     buffer[0] = '\0';

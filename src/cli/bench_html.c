@@ -1,102 +1,9 @@
-/* bench_html.c - writes the report of bench as one page: no script, no network, for phones and wide screens, light and
- * dark. bench_charts.c makes its charts. */
+/* bench_html.c - writes the report of bench as one page. bench_charts.c makes its charts. */
 #include "bench_html.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Colours of the markers after Okabe and Ito, darker on light and lighter on dark pages. */
-static const char style_sheet[] =
-    ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d1d9e0;--card:#f6f8fa;--good:#1a7f37;"
-    "--mid:#8a5a00;--bad:#c02a2a;--k0:#0072b2;--k1:#c4570a;--k2:#00805e;--k3:#a8407f;--k4:#2f7fb0;--k5:#8a6d00;"
-    "--k6:#6a4fb3;--k7:#3d7a2a;--k8:#b03a2e;--k9:#4a5a6a;--k10:#00707a;--k11:#7a4a20}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--soft:#9198a1;--line:#3d444d;--card:#161b22;"
-    "--good:#3fb950;--mid:#d8a031;--bad:#ff7b72;--k0:#56b4e9;--k1:#f28b3c;--k2:#2fc79b;--k3:#e28fc0;--k4:#8fc7ee;"
-    "--k5:#e0c341;--k6:#b3a0f0;--k7:#8fd07a;--k8:#ff8f80;--k9:#a8b8c8;--k10:#4fd0d8;--k11:#d8a878}}"
-    "*{box-sizing:border-box}html{-webkit-text-size-adjust:100%}"
-    "body{margin:0 auto;padding:1rem;max-width:76rem;background:var(--bg);color:var(--fg);"
-    "font:1rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
-    "h1{font-size:1.6rem;margin:.4rem 0}h2{font-size:1.3rem;margin:2.2rem 0 .4rem;padding-top:.6rem;"
-    "border-top:1px solid var(--line)}h3{font-size:1.05rem;margin:1.4rem 0 .2rem}p{margin:.4rem 0;max-width:46rem}"
-    ".soft,figcaption{color:var(--soft)}nav{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:.6rem 0}"
-    "a{color:var(--k0)}nav a{padding:.35rem 0}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(10.5rem,1fr));gap:.6rem;margin:1rem 0;padding:0}"
-    ".cards div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem}"
-    ".cards dt{color:var(--soft);font-size:.85rem}.cards dd{margin:0;font-size:1.25rem;font-weight:600}"
-    ".cards dd small{display:block;font-size:.8rem;font-weight:400;color:var(--soft)}"
-    ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));gap:1rem}"
-    "figure{margin:0;padding:.5rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem}"
-    "figcaption{font-size:.9rem;padding:0 .2rem "
-    ".3rem}svg{display:block;width:100%;height:auto;max-width:38rem;margin:0 auto}"
-    "svg text{font:11.5px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:var(--fg)}"
-    ".grid{stroke:var(--line);stroke-width:.7;fill:none}.axis{stroke:var(--soft);fill:none}"
-    ".roof{stroke:var(--fg);stroke-width:1.6;stroke-dasharray:5 3;fill:none}"
-    ".band{stroke:var(--fg);stroke-opacity:.2;stroke-width:11;fill:none;stroke-linecap:round;stroke-linejoin:round}"
-    ".line{fill:none;stroke:var(--k);stroke-width:1.4}.m{fill:var(--k)}.h{fill:none;stroke:var(--k);stroke-width:1.8}"
-    ".c0{--k:var(--k0)}.c1{--k:var(--k1)}.c2{--k:var(--k2)}.c3{--k:var(--k3)}.c4{--k:var(--k4)}.c5{--k:var(--k5)}"
-    ".c6{--k:var(--k6)}.c7{--k:var(--k7)}.c8{--k:var(--k8)}.c9{--k:var(--k9)}.c10{--k:var(--k10)}.c11{--k:var(--k11)}"
-    ".c12{--k:var(--k0)}.c13{--k:var(--k1)}.c14{--k:var(--k2)}.c15{--k:var(--k3)}"
-    ".scroll{overflow-x:auto;margin:.6rem 0;border:1px solid var(--line);border-radius:.5rem}"
-    ".scroll:focus-visible{outline:2px solid var(--k0)}"
-    "table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}"
-    "caption{text-align:left;padding:.4rem .6rem;color:var(--soft)}"
-    "th,td{padding:.3rem .6rem;text-align:left;white-space:nowrap;border-top:1px solid var(--line)}"
-    "thead th{background:var(--card);border-top:0}.n{text-align:right}td.wide{white-space:normal;min-width:14rem}"
-    ".good{color:var(--good)}.mid{color:var(--mid)}.bad{color:var(--bad);font-weight:600}"
-    "tr.ours td,tr.ours th{font-weight:600}summary{cursor:pointer;padding:.4rem 0}";
-
-void html_text(bp__text *out, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    char *text = cli_format_v(format, args);
-    va_end(args);
-    svg_escape(out, text);
-    free(text);
-}
-
-/* ---- Tables ---- */
-
-/* Begins a table that scrolls on narrow screens. Headers are separated by '|'; '>' aligns a column to the right. */
-static void table_begin(bp__text *out, const char *caption, const char *headers) {
-    bp__text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
-    svg_escape(out, caption);
-    bp__text_add(out, "\"><table><caption>");
-    svg_escape(out, caption);
-    bp__text_add(out, "</caption><thead><tr>");
-    while (*headers) {
-        bool right = *headers == '>';
-        headers += right;
-        size_t length = strcspn(headers, "|");
-        bp__text_addf(out, "<th scope=\"col\"%s>", right ? " class=\"n\"" : "");
-        html_text(out, "%.*s", (int)length, headers);
-        bp__text_add(out, "</th>");
-        headers += length + (headers[length] == '|');
-    }
-    bp__text_add(out, "</tr></thead><tbody>\n");
-}
-
-static void table_end(bp__text *out) {
-    bp__text_add(out, "</tbody></table></div>\n");
-}
-
-static void head_cell(bp__text *out, const char *text) {
-    bp__text_add(out, "<th scope=\"row\">");
-    svg_escape(out, text);
-    bp__text_add(out, "</th>");
-}
-
-static void cell(bp__text *out, const char *kind, const char *format, ...) BP_PRINTF(3, 4);
-static void cell(bp__text *out, const char *kind, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    char *text = cli_format_v(format, args);
-    va_end(args);
-    bp__text_addf(out, kind[0] ? "<td class=\"%s\">" : "<td>", kind);
-    svg_escape(out, text);
-    bp__text_add(out, "</td>");
-    free(text);
-}
 
 /* ---- The head of the page ---- */
 
@@ -148,10 +55,10 @@ static void add_head(bp__text *out, const bench_report *report) {
     bp_machine_info machine = {.struct_size = sizeof machine};
     bool known = bp_machine(&machine) == BP_OK;
     const char *model = known && machine.cpu_model[0] ? machine.cpu_model : "this machine";
-    bp__text_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
-    html_text(out, "Backplane bench: %s", model);
-    bp__text_addf(out, "</title><style>%s</style></head>\n<body><header><h1>Libraries on ", style_sheet);
+    char *title = cli_format("Backplane bench: %s", model);
+    html_page_begin(out, title);
+    free(title);
+    bp__text_add(out, "<header><h1>Libraries on ");
     svg_escape(out, model);
     bp__text_add(out, "</h1><p class=\"soft\">");
     html_text(out, "%d cores, %s kernels, Backplane %s, %s. Measured in %.0f s%s.", known ? machine.usable_cpus : 0,
@@ -207,18 +114,18 @@ static void add_overhead(bp__text *out, const bench_report *report) {
                       "plan in a cache. A kept plan skips the checks and the search.</p><div class=\"charts\">");
     chart_overhead(out, report);
     bp__text_add(out, "</div>");
-    table_begin(out, "Time of the smallest call", "Operation|Type|Library|>One-shot|>Kept plan");
+    html_table_begin(out, "Time of the smallest call", "Operation|Type|Library|>One-shot|>Kept plan");
     for (int i = 0; i < report->overhead_count; i++) {
         const bench_overhead *o = &report->overheads[i];
         bp__text_add(out, "<tr>");
-        head_cell(out, o->operation->name);
-        cell(out, "", "%s", bp_dtype_name(bench_dtype(o->operation, o->dtype)));
-        cell(out, "", "%s", o->library);
-        cell(out, "n", "%s", bp__duration(o->one_shot_ns, one, sizeof one));
-        cell(out, "n", "%s", bp__duration(o->plan_ns, two, sizeof two));
+        html_head_cell(out, o->operation->name);
+        html_cell(out, "", "%s", bp_dtype_name(bench_dtype(o->operation, o->dtype)));
+        html_cell(out, "", "%s", o->library);
+        html_cell(out, "n", "%s", bp__duration(o->one_shot_ns, one, sizeof one));
+        html_cell(out, "n", "%s", bp__duration(o->plan_ns, two, sizeof two));
         bp__text_add(out, "</tr>\n");
     }
-    table_end(out);
+    html_table_end(out);
 }
 
 static void error_rows(bp__text *out, const bench_case *c) {
@@ -228,13 +135,13 @@ static void error_rows(bp__text *out, const bench_case *c) {
             continue;
         }
         bp__text_add(out, r->chosen ? "<tr class=\"ours\">" : "<tr>");
-        head_cell(out, c->operation->name);
-        cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-        cell(out, "n", "%lld", (long long)c->size);
-        cell(out, "", "%s", r->library);
-        cell(out, r->wrong ? "n bad" : "n", "%.1e%s", r->error, r->wrong ? " wrong" : "");
-        cell(out, "n", "%.1e", c->error_bound);
-        cell(out, "wide", "%s", c->error_text);
+        html_head_cell(out, c->operation->name);
+        html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
+        html_cell(out, "n", "%lld", (long long)c->size);
+        html_cell(out, "", "%s", r->library);
+        html_cell(out, r->wrong ? "n bad" : "n", "%.1e%s", r->error, r->wrong ? " wrong" : "");
+        html_cell(out, "n", "%.1e", c->error_bound);
+        html_cell(out, "wide", "%s", c->error_text);
         bp__text_add(out, "</tr>\n");
     }
 }
@@ -248,7 +155,7 @@ static void add_errors(bp__text *out, const bench_report *report) {
         chart_errors(out, report, q->dtypes[d]);
     }
     bp__text_add(out, "</div><details><summary>Errors as a table</summary>");
-    table_begin(out, "Errors", "Operation|Type|>n|Library|>Error|>Bound|What it is");
+    html_table_begin(out, "Errors", "Operation|Type|>n|Library|>Error|>Bound|What it is");
     for (int o = 0; o < q->operation_count; o++) {
         for (int d = 0; d < q->dtype_count; d++) {
             const bench_case *c = bench_checked_case(report, q->operations[o], q->dtypes[d]);
@@ -257,7 +164,7 @@ static void add_errors(bp__text *out, const bench_report *report) {
             }
         }
     }
-    table_end(out);
+    html_table_end(out);
     bp__text_add(out, "</details>\n");
 }
 
@@ -270,31 +177,32 @@ static void result_row(bp__text *out, const bench_case *c, const bench_result *r
     double fastest = c->best >= 0 ? c->results[c->best].times.median : 0;
     bool ran = r->times.count > 0, several = r->times.count > 2;
     bp__text_add(out, r->chosen ? "<tr class=\"ours\">" : "<tr>");
-    head_cell(out, c->operation->name);
-    cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-    cell(out, "n", "%lld", (long long)c->size);
-    cell(out, "n", "%d", c->threads);
-    cell(out, "", "%s%s", r->library, r->chosen ? " (choice)" : "");
-    cell(out, "", "%s", r->algorithm);
-    cell(out, "n", "%s", ran ? bp__duration(r->times.median, time, sizeof time) : "-");
-    cell(out, "n", several ? "%.0f %%" : "-", several ? 100 * (r->times.high - r->times.low) / r->times.median : 0);
-    cell(out, "n", ran ? "%.3g %s" : "-", r->speed, bench_unit(c->operation));
+    html_head_cell(out, c->operation->name);
+    html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
+    html_cell(out, "n", "%lld", (long long)c->size);
+    html_cell(out, "n", "%d", c->threads);
+    html_cell(out, "", "%s%s", r->library, r->chosen ? " (choice)" : "");
+    html_cell(out, "", "%s", r->algorithm);
+    html_cell(out, "n", "%s", ran ? bp__duration(r->times.median, time, sizeof time) : "-");
+    html_cell(out, "n", several ? "%.0f %%" : "-",
+              several ? 100 * (r->times.high - r->times.low) / r->times.median : 0);
+    html_cell(out, "n", ran ? "%.3g %s" : "-", r->speed, bench_unit(c->operation));
     double ratio = ran && fastest > 0 ? r->times.median / fastest : 0;
-    cell(out, ratio > 0 ? ratio_kind(ratio) : "n", ratio > 0 ? "%.2f" : "-", ratio);
+    html_cell(out, ratio > 0 ? ratio_kind(ratio) : "n", ratio > 0 ? "%.2f" : "-", ratio);
     if (ran && c->slowdown > BENCH_SLOW) {
-        cell(out, "wide", "%sprocessor %.2f times slower", r->wrong ? "wrong result; " : "", c->slowdown);
+        html_cell(out, "wide", "%sprocessor %.2f times slower", r->wrong ? "wrong result; " : "", c->slowdown);
     } else {
-        cell(out, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
+        html_cell(out, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
     }
     bp__text_add(out, "</tr>\n");
 }
 
 static void skipped_row(bp__text *out, const bench_case *c) {
     bp__text_add(out, "<tr>");
-    head_cell(out, c->operation->name);
-    cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-    cell(out, "n", "%lld", (long long)c->size);
-    cell(out, "n", "%d", c->threads);
+    html_head_cell(out, c->operation->name);
+    html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
+    html_cell(out, "n", "%lld", (long long)c->size);
+    html_cell(out, "n", "%d", c->threads);
     bp__text_add(out, "<td colspan=\"7\">not measured: ");
     svg_escape(out, c->skipped);
     bp__text_add(out, "</td></tr>\n");
@@ -307,8 +215,8 @@ static void add_table(bp__text *out, const bench_report *report) {
         bp__text_add(out, "<details><summary>");
         svg_escape(out, q->operations[o]->name);
         bp__text_add(out, "</summary>");
-        table_begin(out, q->operations[o]->name,
-                    "Operation|Type|>n|>Threads|Library|Algorithm|>Time|>IQR|>Speed|>Time / fastest|Remark");
+        html_table_begin(out, q->operations[o]->name,
+                         "Operation|Type|>n|>Threads|Library|Algorithm|>Time|>IQR|>Speed|>Time / fastest|Remark");
         for (int i = 0; i < report->case_count; i++) {
             const bench_case *c = &report->cases[i];
             for (int r = 0; c->operation == q->operations[o] && r < c->count; r++) {
@@ -318,7 +226,7 @@ static void add_table(bp__text *out, const bench_report *report) {
                 skipped_row(out, c);
             }
         }
-        table_end(out);
+        html_table_end(out);
         bp__text_add(out, "</details>\n");
     }
 }
@@ -335,21 +243,21 @@ static void add_versions(bp__text *out, const bench_report *report) {
                   (long long)machine.l3_bytes / 1024);
         bp__text_add(out, "</p>");
     }
-    table_begin(out, "Libraries that ran", "Library|Version|Kernel set|Threading");
+    html_table_begin(out, "Libraries that ran", "Library|Version|Kernel set|Threading");
     for (int i = 0; i < report->library_count; i++) {
         const char *name = report->libraries[i];
         bool mixed = strcmp(name, CANDIDATE_MIXED) == 0, found = !mixed && bp_library_find(name, &info) == BP_OK;
         bp__text_add(out, "<tr>");
-        head_cell(out, name);
-        cell(out, mixed ? "wide" : "", "%s",
-             mixed   ? "each part of an operation chooses by itself"
-             : found ? info.version
-                     : "");
-        cell(out, "", "%s", found ? info.kernels : "");
-        cell(out, "", "%s", found ? info.threading : "");
+        html_head_cell(out, name);
+        html_cell(out, mixed ? "wide" : "", "%s",
+                  mixed   ? "each part of an operation chooses by itself"
+                  : found ? info.version
+                          : "");
+        html_cell(out, "", "%s", found ? info.kernels : "");
+        html_cell(out, "", "%s", found ? info.threading : "");
         bp__text_add(out, "</tr>\n");
     }
-    table_end(out);
+    html_table_end(out);
     bp__text_add(out, "<p class=\"soft\">Each library runs kept plans. Their samples alternate, so that a slow spell "
                       "of the machine affects all of them. IQR is the interquartile range of the samples, relative to "
                       "the median. Differences below the spread mean nothing. A remark tells that the processor "

@@ -4,9 +4,7 @@
 
 #include "bench.h"
 #include "bench_svg.h"
-
-/* Adds formatted text, escaped. */
-void html_text(bp__text *out, const char *format, ...) BP_PRINTF(2, 3);
+#include "html.h"
 
 /* Add a figure each (bench_charts.c); nothing if there is nothing to show. */
 void chart_speed(bp__text *out, const bench_report *report, const bench_operation *operation, bp_dtype dtype,

@@ -177,6 +177,9 @@ void cli_table_end(cli_table *table); /* prints and frees the table; prints noth
 /* Writes "512x512", or "scalar" for rank 0. Returns `buffer`. */
 const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size);
 
+/* Returns the names of the BP_LIB_ bits of `mask`, "blas,cblas"; "-" for none. free() it. (library_kinds.c) */
+char *cli_library_kinds(unsigned mask);
+
 /* ---- JSON (json.c) ----------------------------------------------------------------------------------------------- */
 
 /* Writes a document to standard output, complete once its last bracket is closed. Invalid UTF-8 becomes U+FFFD. */

@@ -147,16 +147,39 @@ static void print_json(const doctor *d) {
     json_close();
 }
 
-static int run(const cli_args *args) {
-    doctor d = {.count = 0};
-    bp_set_warning_handler(take_warning, &d);
-    int code = gather(&d);
+int doctor_run(doctor *d) {
+    *d = (doctor){.count = 0};
+    bp_set_warning_handler(take_warning, d);
+    int code = gather(d);
     bp_set_warning_handler(cli_warn, NULL);
+    if (code == CLI_OK) {
+        examine(d);
+    } else {
+        doctor_free(d);
+    }
+    return code;
+}
+
+void doctor_free(doctor *d) {
+    for (int i = 0; i < d->count; i++) {
+        free(d->findings[i].text);
+        free(d->findings[i].advice);
+    }
+    free(d->findings);
+    free(d->store_problem);
+    free((void *)(uintptr_t)d->rows);
+}
+
+const char *doctor_severity_name(severity level) {
+    return levels[level].name;
+}
+
+static int run(const cli_args *args) {
+    doctor d;
+    int code = doctor_run(&d);
     if (code != CLI_OK) {
-        free(d.store_problem);
         return code;
     }
-    examine(&d);
     if (cli_has(args, "json")) {
         print_json(&d);
     } else {
@@ -164,12 +187,8 @@ static int run(const cli_args *args) {
     }
     for (int i = 0; i < d.count; i++) {
         code = d.findings[i].severity > SEVERITY_NOTE ? CLI_FINDING : code;
-        free(d.findings[i].text);
-        free(d.findings[i].advice);
     }
-    free(d.findings);
-    free(d.store_problem);
-    free((void *)(uintptr_t)d.rows);
+    doctor_free(&d);
     return code;
 }
 

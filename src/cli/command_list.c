@@ -4,25 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    unsigned bit;
-    const char *name;
-} kinds[] = {
-    {BP_LIB_BLAS, "blas"}, {BP_LIB_CBLAS, "cblas"},   {BP_LIB_LAPACK, "lapack"},   {BP_LIB_FFT, "fft"},
-    {BP_LIB_DNN, "dnn"},   {BP_LIB_OPENMP, "openmp"}, {BP_LIB_BUILTIN, "builtin"}, {BP_LIB_GPU, "gpu"},
-    {BP_LIB_SMM, "smm"},   {BP_LIB_OPENCL, "opencl"},
-};
-
-static char *kinds_text(unsigned mask) {
-    char *text = NULL;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (mask & kinds[i].bit) {
-            text = cli_join(text, ",", kinds[i].name);
-        }
-    }
-    return text ? text : cli_format("-");
-}
-
 static const char *known(const char *text) {
     return text[0] ? text : "-";
 }
@@ -52,7 +33,7 @@ static char *remark_of(const bp_library_info *row) {
 }
 
 static void add_row(cli_table *table, const bp_library_info *row) {
-    char *offers = kinds_text(row->kinds);
+    char *offers = cli_library_kinds(row->kinds);
     /* No OpenMP runtime is probed, so the reason is left out. */
     bool tell = row->reason[0] && !(row->state == BP_LIBRARY_UNPROBED && (row->kinds & BP_LIB_OPENMP));
     cli_cell(table, CLI_STRONG, "%s", row->id);
@@ -100,7 +81,7 @@ static void library_json(const bp_library_info *row) {
     json_open(NULL, '{');
     json_text("id", row->id);
     json_text("family", row->family);
-    char *offers = kinds_text(row->kinds);
+    char *offers = cli_library_kinds(row->kinds);
     json_list("kinds", offers[0] == '-' ? "" : offers, ',');
     free(offers);
     json_text("state", bp_library_state_name(row->state));

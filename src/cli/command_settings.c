@@ -47,7 +47,8 @@ const cli_command command_settings = {
     .name = "settings",
     .summary = "Show every setting, its value, and the layer that set it.",
     .operands = "",
-    .details = "\nLayers, lowest first: default, shared environment, system file, user file, environment. "
+    .details = "\nLayers, lowest first: default, shared environment, system file, user file, named file, "
+               "environment. "
                "docs/reference/settings.md describes each setting.",
     .options = options,
     .run = settings,

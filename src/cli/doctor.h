@@ -30,6 +30,11 @@ typedef struct doctor_check {
     void (*run)(doctor *d);
 } doctor_check;
 
+/* Runs all checks (command_doctor.c). Returns CLI_OK, or an exit code after a message and nothing to free. */
+int doctor_run(doctor *d);
+void doctor_free(doctor *d);
+const char *doctor_severity_name(severity level);
+
 /* Adds a finding. Takes ownership of `advice`, a text of cli_format(). Every finding above SEVERITY_OK has one. */
 void doctor_find(doctor *d, severity level, char *advice, const char *format, ...) BP_PRINTF(4, 5);
 

@@ -201,6 +201,15 @@ static int set_loader(const launch_program *program, const char *hooks, const ch
     return code == CLI_OK ? add_file("LD_AUDIT", audit, false) : code;
 }
 
+/* Idle threads of OpenBLAS wait busily, for 2^26 cycles unless this variable says otherwise. They would take processors
+ * from the threads of the library that computes the products, after each call of the program's own. 2^20 cycles are
+ * less than a millisecond. */
+static int set_wait(const cli_args *args) {
+    static const char variable[] = "OPENBLAS_THREAD_TIMEOUT";
+    const char *before = getenv(variable);
+    return cli_has(args, "observe") || (before && *before) ? CLI_OK : set_variable(variable, "20");
+}
+
 int launch_environment(const cli_args *args, const launch_program *program, const char *record) {
     char *folder = hooks_folder();
     if (!folder) {
@@ -213,6 +222,7 @@ int launch_environment(const cli_args *args, const launch_program *program, cons
     code = code == CLI_OK ? set_settings(args) : code;
     code = code == CLI_OK ? set_threads(args) : code;
     code = code == CLI_OK ? set_library(args) : code;
+    code = code == CLI_OK ? set_wait(args) : code;
     code = code == CLI_OK ? set_limit() : code;
     code = code == CLI_OK ? set_list(args, hooks, "only", "ONLY") : code;
     code = code == CLI_OK ? set_list(args, hooks, "exclude", "EXCLUDE") : code;

@@ -237,10 +237,6 @@ static bp_status evaluate_all(bp__choice *choice, bool need_libraries) {
 
 /* ---- Selection ---- */
 
-static bool is_usable(const bp__offer *offer) {
-    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
-}
-
 static bool is_before(const bp__offer *a, const bp__offer *b) {
     return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
 }
@@ -251,7 +247,7 @@ static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        if (is_usable(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
+        if (bp__offer_is_usable(o) && (!name || bp__name_matches(name, o->candidate, o->verdict.algorithm) >= match) &&
             (best < 0 || is_before(o, &choice->offers[best]))) {
             best = i;
         }
@@ -285,9 +281,10 @@ static int best_match(const bp__choice *choice, const char *name) {
 
 static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     int open = 0;
-    choice->chosen = cheapest(choice, NULL, 0);
+    const int fastest = cheapest(choice, NULL, 0);
+    choice->chosen = bp__choice_build(choice, fastest);
     for (int i = 0; i < choice->count; i++) {
-        open += is_usable(&choice->offers[i]);
+        open += bp__offer_is_usable(&choice->offers[i]);
     }
     if (open == 1) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
@@ -303,6 +300,7 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
                       : choice->predicted ? "lowest time of %d candidates that accept, by measurements on this machine"
                                           : "lowest estimated time of %d candidates that accept, not measured here",
                       open);
+        bp__choice_tell_build(choice, fastest);
         if (problem->policy.deterministic == 2) {
             bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
         }
@@ -400,7 +398,7 @@ static const char *why_not(const bp__choice *choice, const char *preferred, int 
         bp__name_why_absent(preferred, buffer, size);
         return buffer;
     }
-    if (is_usable(&choice->offers[wanted])) {
+    if (bp__offer_is_usable(&choice->offers[wanted])) {
         list_algorithms(choice, wanted, buffer, size);
         return buffer;
     }
@@ -497,7 +495,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
         bp__failures_mark(failures, choice);
         int wanted = best_match(choice, preferred);
         const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
-        early = offer && !offer->candidate->library && is_usable(offer) &&
+        early = offer && !offer->candidate->library && bp__offer_is_usable(offer) &&
                 bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0;
     }
     if (!early) {

@@ -217,6 +217,16 @@ typedef struct bp__choice {
                              * warn_only applies */
 } bp__choice;
 
+static inline bool bp__offer_is_usable(const bp__offer *offer) {
+    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
+}
+
+/* Returns the offer to choose in place of the fastest one (-1: none): of builds of one library whose calibrated times
+ * differ by at most 3 %, one that the program has loaded itself, or else the first one in the list. (builds.c) */
+int bp__choice_build(const bp__choice *choice, int fastest);
+/* Adds the reason to the decision if the chosen offer is not the fastest one. (builds.c) */
+void bp__choice_tell_build(bp__choice *choice, int fastest);
+
 /* Returns the provider's least estimate for the problem; -1 if it refuses the problem. */
 double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem);
 /* Whether ratios to the candidate's estimates are interpolated, not times; see bp_provider. */

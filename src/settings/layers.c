@@ -1,5 +1,5 @@
-/* layers.c - reads the layers below the program: system file, user file, environment. An invalid entry never stops the
- * program: it is ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
+/* layers.c - reads the layers below the program: files and environment. An invalid entry never stops the program: it is
+ * ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
 #include "settings/private.h"
 
 #include <limits.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 const char *bp__system_file = "/etc/backplane/backplane.conf";
+static const char named_file[] = "BACKPLANE_SETTINGS_FILE";
 
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
     const int most = BP__COUNT(layers->problems);
@@ -69,6 +70,7 @@ static bp_status put_entry(bp__layers *layers, bp_layer layer, const bp__entry *
     return put(layers, layer, id, entry->value, entry->value_length, where);
 }
 
+/* A file that is missing is no problem, unless the user named it. */
 static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) {
     char *bytes = NULL;
     size_t size = 0;
@@ -76,11 +78,11 @@ static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) 
     if (status == BP_OK) {
         status = bp__file_read(path, BP__LARGEST_FILE, &bytes, &size);
     }
-    if (status == BP_E_NOT_FOUND || status == BP_E_NO_MEMORY) {
+    if (status == BP_E_NO_MEMORY || (status == BP_E_NOT_FOUND && layer != BP_LAYER_NAMED_FILE)) {
         return status == BP_E_NO_MEMORY ? status : BP_OK;
     }
     if (status != BP_OK) {
-        return bp__layers_problem(layers, "settings file ignored: %s", bp_last_error());
+        return bp__layers_problem(layers, "settings file %s ignored: %s", path, bp_last_error());
     }
     bp__reader reader;
     bp__entry entry;
@@ -144,7 +146,7 @@ static bool visit_variable(void *user, const char *name, const char *value) {
             return true;
         }
     }
-    if (is_of_dropin(name)) {
+    if (is_of_dropin(name) || bp__text_equal(name, named_file)) {
         return true;
     }
     bp__shown shown;
@@ -153,6 +155,15 @@ static bool visit_variable(void *user, const char *name, const char *value) {
     state->status = bp__layers_problem(state->layers, "%s: no setting reads this variable%s%s", shown.text,
                                        *question ? "; " : "", question);
     return state->status == BP_OK;
+}
+
+/* A relative path would mean another file in each directory that the program runs in. */
+static bp_status put_named_file(bp__layers *layers) {
+    const char *path = bp__env(named_file);
+    if (path && path[0] != '/') {
+        return bp__layers_problem(layers, "%s: '%.64s' is no absolute path", named_file, path);
+    }
+    return path ? put_file(layers, BP_LAYER_NAMED_FILE, path) : BP_OK;
 }
 
 bp_status bp__layers_read(bp__layers *layers) {
@@ -166,6 +177,7 @@ bp_status bp__layers_read(bp__layers *layers) {
     if (status == BP_E_NO_MEMORY) {
         return status;
     }
+    BP__TRY(put_named_file(layers));
     for (int aliases = 1; aliases >= 0; aliases--) { /* a setting's own variable overrides that of an alias for it */
         for (int i = 0; i < BP_SETTING_COUNT; i++) {
             bool is_alias = (bp__table_at((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
@@ -196,4 +208,17 @@ bp_status bp_user_config_path(const char **path) {
     size_t given;
     return path ? bp__user_file(path, &given)
                 : bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");
+}
+
+const char *bp_system_config_path(void) {
+    return bp__system_file;
+}
+
+bp_status bp_named_config_path(const char **path) {
+    if (!path) {
+        return bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the address of a pointer");
+    }
+    const char *value = bp__env(named_file);
+    *path = value ? bp__intern(value) : "";
+    return *path ? BP_OK : bp__fail_memory(strlen(value) + 1, "the path of the settings file");
 }

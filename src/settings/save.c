@@ -1,4 +1,4 @@
-/* save.c - changes one line of the user file and keeps the others, with their comments, unchanged. */
+/* save.c - changes one line of a settings file and keeps the others, with their comments, unchanged. */
 #include "settings/private.h"
 
 #include <string.h>
@@ -91,16 +91,16 @@ static bp_status save_to(const char *path, size_t given, const char *name, const
     bp__text out = {0};
     rewrite(&out, bytes ? bytes : "", size, name, value);
     bp__free(bytes);
-    status = out.failed ? bp__fail_memory(size, "the user file")
+    status = out.failed ? bp__fail_memory(size, "a settings file")
                         : bp__file_replace(path, given, bp__text_get(&out), out.length);
     bp__text_free(&out);
     return status;
 }
 
-bp_status bp_save_setting(const char *name, const char *value) {
+/* Checks name and value. Reads the settings before the file changes, so that this process keeps those that it started
+ * with. */
+static bp_status check(const char *name, const char *value) {
     bp__value ignored;
-    const char *path;
-    size_t given;
     int id = bp_setting_find(name);
     if (id < 0) {
         return bp_last_status();
@@ -112,8 +112,21 @@ bp_status bp_save_setting(const char *name, const char *value) {
     if (value) {
         BP__TRY(bp__value_parse((bp_setting_id)id, value, strlen(value), &ignored));
     }
-    BP__TRY(bp__settings_ready()); /* before the file changes, so that this process keeps the settings that it started
-                                      with */
+    return bp__settings_ready();
+}
+
+bp_status bp_save_setting(const char *name, const char *value) {
+    const char *path;
+    size_t given;
+    BP__TRY(check(name, value));
     BP__TRY(bp__user_file(&path, &given));
     return save_to(path, given, name, value);
+}
+
+bp_status bp_save_setting_to(const char *path, const char *name, const char *value) {
+    if (!path) {
+        return bp__fail(BP_E_ARGUMENT, "path: NULL given; it takes the path of a file");
+    }
+    BP__TRY(check(name, value));
+    return save_to(path, value ? bp__file_make_shared_folder(path) : 0, name, value);
 }

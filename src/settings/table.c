@@ -261,7 +261,8 @@ int bp_setting_find(const char *name) {
 }
 
 const char *bp_layer_name(bp_layer layer) {
-    static const char *const names[] = {"default", "shared environment", "system file", "user file", "environment",
-                                        "process", "thread scope",       "call"};
+    static const char *const names[] = {"default",   "shared environment", "system file",
+                                        "user file", "named file",         "environment",
+                                        "process",   "thread scope",       "call"};
     return (unsigned)layer < BP_LAYER_COUNT ? names[layer] : "unknown layer";
 }

@@ -377,3 +377,46 @@ def test_plugin_of_a_c_program(launch, tmp_path):
     ]
 
 
+@needs_hooks
+@pytest.mark.parametrize(("options", "before", "expected"), [([], None, "20"), ([], "26", "26"), (["--observe"], None, "unset")])
+def test_idle_threads_of_openblas(backplane, options, before, expected):
+    done = backplane("launch", *options, "--", "sh", "-c", "echo ${OPENBLAS_THREAD_TIMEOUT-unset}", env={"OPENBLAS_THREAD_TIMEOUT": before} if before else {})
+    assert (done.code, done.out) == (0, expected + "\n")
+
+
+# ---- A program in Fortran ----
+
+
+@pytest.fixture(scope="module")
+def fortran(tmp_path_factory):
+    """The Fortran program, linked with the system's libblas.so.3 and liblapack.so.3."""
+    compiler = shutil.which("gfortran")
+    if not compiler:
+        pytest.skip("gfortran is not installed")
+    program = tmp_path_factory.mktemp("fortran") / "client"
+    libraries = [path for name in ("liblapack.so.3", "libblas.so.3") for path in (next(pathlib.Path("/usr/lib").glob(f"*/{name}"), None),) if path]
+    if len(libraries) < 2:
+        pytest.skip("no libblas.so.3 and liblapack.so.3 are installed")
+    subprocess.run([compiler, "-O1", "-o", program, ROOT / "tests/dropin/client.f90", *libraries], check=True)
+    return program
+
+
+WAYS = {
+    "plain": ([], {}),
+    "launch": ([COMMAND, "launch", "--"], {}),
+    "one library": ([COMMAND, "launch", "--library", "openblas", "--"], {}),
+    "all through Backplane": ([COMMAND, "launch", "--set", "blas.preferred=native", "--"], {}),
+    "preloaded names": ([], {"LD_PRELOAD": str(BUILD / "backplane-launch/libbackplane-preload.so")}),
+    "drop-in": ([], {"LD_LIBRARY_PATH": str(BUILD / "backplane-dropin")}),
+}
+
+
+@needs_hooks
+@pytest.mark.parametrize("way", WAYS)
+def test_fortran(fortran, environment, way):
+    """Lengths of strings, functions with complex results, real functions, and the program's own XERBLA."""
+    words, variables = WAYS[way]
+    done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, env={**environment, **variables})
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "") and len(lines) == 82
+    assert [line for line in lines if not line.endswith(" passed")] == []

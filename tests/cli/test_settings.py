@@ -1,6 +1,11 @@
-"""settings, get and set: values, layers, and the user's file."""
+"""settings, get and set: values, layers, and the files."""
+
+import os
+import shutil
+import subprocess
 
 import pytest
+from conftest import BUILD
 
 
 def row(rows, name):
@@ -105,6 +110,57 @@ def test_set_says_what_hides_it(backplane):
     done = backplane("set", "num_threads", "2", env={"BACKPLANE_NUM_THREADS": "1"})
     assert done.code == 0 and "backplane: warning: " in done.err and "BACKPLANE_NUM_THREADS" in done.err
     assert backplane("set", "num_threads", "2").err == ""
+
+
+def test_set_in_a_named_file(backplane, tmp_path):
+    file = tmp_path / "module" / "stack.conf"
+    done = backplane("set", "--file", str(file), "num_threads", "3")
+    assert (done.code, done.err) == (0, "") and file.read_text() == "num_threads = 3\n" and str(file) in done.out
+    assert backplane("get", "num_threads").out == "0\n"
+    environment = {"BACKPLANE_SETTINGS_FILE": str(file)}
+    assert backplane("set", "num_threads", "2", env=environment).err.count("named file") == 1
+    got = backplane("get", "num_threads", "--json", env=environment).json
+    assert (got["value"], got["layer"], got["where"]) == ("3", "named file", f"{file}:1")
+    done = backplane("set", "--file", str(file), "num_threads", "4", env={**environment, "BACKPLANE_NUM_THREADS": "1"})
+    assert done.code == 0 and "BACKPLANE_NUM_THREADS" in done.err
+    assert backplane("set", "-f", str(file), "--unset", "num_threads").code == 0 and file.read_text() == ""
+    done = backplane("get", "num_threads", env={"BACKPLANE_SETTINGS_FILE": str(tmp_path / "absent")})
+    assert (done.code, done.out) == (0, "2\n") and str(tmp_path / "absent") in done.err
+    assert backplane("set", "-f", str(file), "--system", "num_threads", "1").code == 2 and file.read_text() == ""
+
+
+@pytest.fixture
+def private_etc(tmp_path):
+    """The words in front of a command that give it a private /etc with what the loader needs."""
+    etc = tmp_path / "etc"
+    etc.mkdir(mode=0o755)
+    for name in ("ld.so.cache", "ld.so.conf", "passwd"):
+        if os.path.exists(f"/etc/{name}"):
+            shutil.copy(f"/etc/{name}", etc)
+    words = ["unshare", "--mount", "sh", "-c", f'mount --bind "{etc}" /etc && exec "$@"', "sh"]
+    if not shutil.which("unshare") or subprocess.run([*words, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no right to mount in a namespace of its own")
+    return etc, words
+
+
+def test_set_for_all_users(private_etc, tmp_path):
+    etc, words = private_etc
+    environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(*arguments):
+        return subprocess.run([*words, str(BUILD / "backplane"), *arguments], capture_output=True, text=True, env=environment)
+
+    done = run("set", "--system", "num_threads", "3")
+    assert (done.returncode, done.stderr) == (0, "") and "/etc/backplane/backplane.conf" in done.stdout
+    assert (etc / "backplane/backplane.conf").read_text() == "num_threads = 3\n"
+    assert '"system file"' in run("get", "num_threads", "--json").stdout
+    assert run("set", "num_threads", "2").returncode == 0
+    done = run("set", "--system", "num_threads", "4")
+    assert done.returncode == 0 and "user file" in done.stderr and run("get", "num_threads").stdout == "2\n"
+    (etc / "backplane/backplane.conf").chmod(0o666)
+    done = run("set", "--system", "num_threads", "5")
+    assert done.returncode == 6 and "can write to it" in done.stderr and done.stdout == ""
+    assert "num_threads = 4" in (etc / "backplane/backplane.conf").read_text()
 
 
 def test_file_that_cannot_be_written(backplane, tmp_path):

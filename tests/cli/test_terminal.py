@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import select
 import subprocess
 
 import pytest
@@ -25,18 +26,17 @@ def on_terminal(environment, *words, columns=80, **changed):
         stdin=subprocess.DEVNULL,
         env={**environment, "TERM": "xterm", **changed},
     )
-    os.close(side)
-    shown = b""
+    # This side stays open until the end, because Linux may drop what is not read yet when the last one is closed.
+    shown, ended = b"", False
     while True:
-        try:
-            piece = os.read(main, 65536)
-        except OSError:  # Linux: the other side is closed
+        ended = ended or process.poll() is not None
+        if select.select([main], [], [], 0.05)[0]:
+            shown += os.read(main, 65536)
+        elif ended:
             break
-        if not piece:
-            break
-        shown += piece
-    process.wait(60)
+    os.close(side)
     os.close(main)
+    assert process.returncode >= 0, shown
     return shown.decode().replace("\r\n", "\n")
 
 

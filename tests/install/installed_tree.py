@@ -1,5 +1,5 @@
-"""Checks that the tree of `make install` is complete and works after it was moved. The README's program is compiled against it
-with pkg-config and with find_package, and run; the installed command is run too."""
+"""Checks that the tree of `make install` is complete, works after it was moved, and is removed by `make uninstall`. The README's
+program is compiled against it with pkg-config and with find_package, and run; the installed command is run too."""
 
 import os
 import pathlib
@@ -136,6 +136,27 @@ def with_find_package(prefix, folder):
     return common.run(folder / "build" / "program")
 
 
+def uninstalled(folder):
+    """What is wrong after `make uninstall`: only files of others, and the directories that hold them or are common, stay."""
+    stage, failures = folder / "uninstall", []
+    for prefix in ("/usr/local", "/opt/backplane"):
+        common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, env={**os.environ, "DESTDIR": str(stage)})
+    kept = stage / "opt/backplane/include/backplane/mine.h"
+    kept.write_text("mine")
+    build = os.path.relpath(common.build_folder(), common.ROOT)
+    said = [common.run("sh", common.ROOT / "tools/uninstall.sh", build, prefix, stage, cwd=common.ROOT)
+            for prefix in ("/usr/local", "/opt/backplane", "/usr/local")]
+    files = [str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir()]
+    folders = [str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_dir() and "ackplane" in path.name]
+    if files != [str(kept.relative_to(stage))] or sorted(folders) != ["opt/backplane", "opt/backplane/include/backplane"]:
+        failures.append(f"uninstall leaves {files} and {folders}")
+    if not (stage / "usr/local/bin").is_dir():
+        failures.append("uninstall removes bin of a prefix that is not Backplane's own")
+    if "files removed from" not in said[0] or "no file of Backplane is in" not in said[2]:
+        failures.append(f"uninstall says {said}")
+    return failures
+
+
 def check(folder):
     stage = folder / "stage"
     common.run("cmake", "--install", common.build_folder(), "--prefix", "/opt/first", env={**os.environ, "DESTDIR": str(stage)})
@@ -150,6 +171,7 @@ def check(folder):
     headers = [path.relative_to("include") for path in common.sources("include")]
     failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
 
+    failures += uninstalled(folder)
     if list(prefix.rglob("backplane-environment")):
         failures.append("installed: backplane-environment, which is for the build folder alone")
     listed = common.run(prefix / "bin/backplane", "list")
@@ -166,7 +188,7 @@ def check(folder):
         (folder / "program.cpp").write_text(CPP_PROGRAM)
         said = as_cpp(prefix, lib, folder) + with_find_package_cpp(prefix, folder)
         failures += [f"a C++ program printed nothing ({kind})" for kind, text in said if not text.strip()]
-    common.finish(failures, len(EXPECTED) + len(headers) + 3 + len(said))
+    common.finish(failures, len(EXPECTED) + len(headers) + 6 + len(said))
 
 
 def main():

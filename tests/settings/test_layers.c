@@ -176,6 +176,48 @@ static void user_file_follows_xdg_then_home(void **state) {
     assert_int_equal(bp_user_config_path(&path), BP_E_NOT_FOUND);
 }
 
+/* A file that a variable names lies between the user file and the variables of single settings. */
+static void a_variable_names_a_file(void **state) {
+    (void)state;
+    char named[128], place[160];
+    const char *path;
+    snprintf(named, sizeof named, "%s.named", user_path);
+    snprintf(place, sizeof place, "%s:2", named);
+    write_file(user_path, "num_threads = 1\nverbose = 1\ntrace = u\n");
+    write_file(named, "num_threads = 2\nverbose = 2\n");
+    assert_int_equal(bp_named_config_path(&path), BP_OK);
+    assert_string_equal(path, "");
+    setenv("BACKPLANE_SETTINGS_FILE", named, 1);
+    setenv("BACKPLANE_NUM_THREADS", "3", 1);
+    reset_settings();
+    assert_setting("num_threads", "3", BP_LAYER_ENVIRONMENT, "BACKPLANE_NUM_THREADS");
+    assert_setting("verbose", "2", BP_LAYER_NAMED_FILE, place);
+    assert_string_equal(bp_get_trace(), "u");
+    assert_int_equal(problem_count(), 0);
+    assert_int_equal(bp_named_config_path(&path), BP_OK);
+    assert_string_equal(path, named);
+    assert_int_equal(bp_named_config_path(NULL), BP_E_ARGUMENT);
+}
+
+/* A named file that is not read is reported. */
+static void a_named_file_that_is_not_read_is_a_problem(void **state) {
+    (void)state;
+    char absent[128];
+    snprintf(absent, sizeof absent, "%s.absent", user_path);
+    const struct {
+        const char *value, *problem;
+    } cases[] = {{absent, absent}, {"relative.conf", "no absolute path"}, {"/", "/"}};
+    for (int i = 0; i < BP__COUNT(cases); i++) {
+        setenv("BACKPLANE_SETTINGS_FILE", cases[i].value, 1);
+        reset_settings();
+        assert_int_equal(problem_count(), 1);
+        assert_problem(0, cases[i].problem, "");
+    }
+    setenv("BACKPLANE_SETTINGS_FILE", "", 1);
+    reset_settings();
+    assert_int_equal(problem_count(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(good_lines_are_read, enter_environment, leave_environment),
@@ -187,6 +229,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(aliases_are_read_if_the_own_variable_is_unset, enter_environment,
                                         leave_environment),
         cmocka_unit_test_setup_teardown(user_file_follows_xdg_then_home, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_variable_names_a_file, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(a_named_file_that_is_not_read_is_a_problem, enter_environment,
+                                        leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

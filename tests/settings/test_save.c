@@ -123,6 +123,38 @@ static void failures_do_not_change_the_file(void **state) {
     assert_int_equal(bp_save_setting("verbose", "2"), BP_E_OVERFLOW);
 }
 
+/* All users can read the file and its directory, whatever the umask is. Directories above are not made. */
+static void another_file_is_changed(void **state) {
+    (void)state;
+    char folder[128], path[160], deep[192];
+    struct stat facts;
+    snprintf(folder, sizeof folder, "%s.d", system_path);
+    snprintf(path, sizeof path, "%s/some.conf", folder);
+    snprintf(deep, sizeof deep, "%s/a/b/some.conf", folder);
+    assert_string_equal(bp_system_config_path(), system_path);
+    assert_int_equal(bp_save_setting_to(path, "verbose", NULL), BP_OK);
+    assert_int_not_equal(stat(folder, &facts), 0);
+    umask(077);
+    assert_int_equal(bp_save_setting_to(path, "verbose", "2"), BP_OK);
+    umask(022);
+    char *text = file_text(path);
+    assert_string_equal(text, "verbose = 2\n");
+    free(text);
+    assert_int_equal(stat(folder, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0755);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0644);
+    assert_int_equal(access(user_path, F_OK), -1);
+    assert_int_equal(bp_save_setting_to(deep, "verbose", "2"), BP_E_NOT_FOUND);
+    assert_contains(bp_last_error(), "does not exist");
+    assert_int_equal(bp_save_setting_to(path, "verbose", "9"), BP_E_BAD_VALUE);
+    assert_int_equal(bp_save_setting_to(path, "verbos", "1"), BP_E_UNKNOWN_NAME);
+    assert_int_equal(bp_save_setting_to("", "verbose", "1"), BP_E_IO);
+    assert_int_equal(bp_save_setting_to(NULL, "verbose", "1"), BP_E_ARGUMENT);
+    chmod(path, 0666);
+    assert_int_equal(bp_save_setting_to(path, "verbose", "1"), BP_E_UNTRUSTED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_file_is_made, enter_environment, leave_environment),
@@ -131,6 +163,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(line_ends_and_marks_stay, enter_environment, leave_environment),
         cmocka_unit_test_setup_teardown(unreadable_lines_are_replaced, enter_environment, leave_environment),
         cmocka_unit_test_setup_teardown(values_are_read_back, enter_environment, leave_environment),
+        cmocka_unit_test_setup_teardown(another_file_is_changed, enter_environment, leave_environment),
         cmocka_unit_test_setup_teardown(failures_do_not_change_the_file, enter_environment, leave_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

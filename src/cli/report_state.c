@@ -1,0 +1,134 @@
+/* report_state.c - reports settings with their origins, variables, the findings of `backplane doctor`, and stored
+ * times. */
+#include "doctor.h"
+#include "report.h"
+#include "settings_table.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+extern char **environ;
+
+int report_settings(report *r) {
+    const bp_setting_info *info;
+    const char *problem;
+    report_begin(r, "settings", "Settings that differ from their defaults", "NAME|VALUE|LAYER|WHERE", "none");
+    for (int i = 0; (info = bp_setting_listed_at(i)) != NULL; i++) {
+        setting_row row;
+        const int code = setting_row_read(info->name, &row);
+        if (code != CLI_OK) {
+            return code;
+        }
+        if (row.layer != BP_LAYER_DEFAULT) {
+            report_cell(r, "%s", info->name);
+            report_cell(r, "%s", row.value);
+            report_cell(r, "%s", bp_layer_name(row.layer));
+            report_cell(r, "%s", row.where);
+        }
+    }
+    report_begin(r, "problems", "Lines and variables that are ignored", "PROBLEM", "none");
+    for (int i = 0; (problem = bp_config_error_at(i)) != NULL; i++) {
+        report_cell(r, "%s", problem);
+    }
+    return CLI_OK;
+}
+
+/* Whether libraries, runtimes or the loader read the variable. */
+static bool is_read(const char *variable, size_t length) {
+    static const char *const heads[] = {"BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_",   "OMP_",     "GOMP_",
+                                        "KMP_",       "ONEDNN_",   "DNNL_", "ATEN_", "TORCH_", "LIBXSMM_", "ARMPL_",
+                                        "FLEXIBLAS",  "LBT_",      "POCL_", "OCL_",  "CUDA_",  "ROCR_",    "HIP_"};
+    static const char *const names[] = {"LD_LIBRARY_PATH", "LD_PRELOAD",        "LD_AUDIT",
+                                        "GLIBC_TUNABLES",  "VIRTUAL_ENV",       "CONDA_PREFIX",
+                                        "R_HOME",          "JULIA_NUM_THREADS", "MALLOC_ARENA_MAX"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        if (strncmp(variable, heads[i], strlen(heads[i])) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) == length && strncmp(variable, names[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void report_environment(report *r) {
+    int count = 0, found = 0;
+    while (environ && environ[count]) {
+        count++;
+    }
+    char **lines = cli_allocate((size_t)(count + 1) * sizeof *lines);
+    for (int i = 0; i < count; i++) {
+        if (is_read(environ[i], strcspn(environ[i], "="))) {
+            lines[found++] = environ[i];
+        }
+    }
+    qsort(lines, (size_t)found, sizeof *lines, by_text);
+    report_begin(r, "environment", "Variables that libraries read", "NAME|VALUE", "none is set");
+    for (int i = 0; i < found; i++) {
+        const size_t name = strcspn(lines[i], "=");
+        report_cell(r, "%.*s", (int)name, lines[i]);
+        report_cell(r, "%s", lines[i][name] ? lines[i] + name + 1 : "");
+    }
+    free(lines);
+}
+
+int report_findings(report *r) {
+    doctor d;
+    const int code = doctor_run(&d);
+    if (code != CLI_OK) {
+        return code;
+    }
+    report_begin(r, "findings", "Conflicts, slow kernels and missing parts", "SEVERITY|CHECK|FINDING|ADVICE", "none");
+    for (int i = 0; i < d.count; i++) {
+        if (d.findings[i].severity != SEVERITY_OK) {
+            report_cell(r, "%s", doctor_severity_name(d.findings[i].severity));
+            report_cell(r, "%s", d.findings[i].check);
+            report_cell(r, "%s", d.findings[i].text);
+            report_cell(r, "%s", d.findings[i].advice);
+        }
+    }
+    doctor_free(&d);
+    return CLI_OK;
+}
+
+static void add_file(report *r, const char *folder, const char *name) {
+    struct stat facts;
+    struct tm parts;
+    char date[32] = "", *path = cli_format("%s/%s", folder, name);
+    if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) { /* no locks */
+        if (gmtime_r(&facts.st_mtime, &parts)) {
+            strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &parts);
+        }
+        report_cell(r, "%s", path);
+        report_cell(r, "%lld", (long long)facts.st_size);
+        report_cell(r, "%s", date);
+    }
+    free(path);
+}
+
+void report_files(report *r) {
+    char path[4096];
+    report_begin(r, "files", "Stored probe results and times", "FILE|>BYTES|CHANGED", "none");
+    char *slash = strrchr(bp_tuning_path(path, sizeof path), '/');
+    if (!slash) {
+        return;
+    }
+    *slash = '\0';
+    struct dirent **entries = NULL;
+    const int count = scandir(path, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        add_file(r, path, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+}
