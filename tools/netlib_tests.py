@@ -94,7 +94,7 @@ def own_libraries(library, file, names=("blas", "lapack"), lapack=LAPACK):
 def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
     and LAPACK's drivers only. Under audit, the library is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose
-    calls are not redirected, and must have the same bits as those of the plain library. MKL's names cannot be there: see CONVERT."""
+    calls are not redirected, and must be equal to those of the plain library. MKL's names cannot be there: see CONVERT."""
     changed = {**environment("preload" if way == "mixed" else way, library, small), **ONE_THREAD}
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
