@@ -149,8 +149,8 @@ def environment(way, library, small=None):
     base["VIRTUAL_ENV"] = str(ROOT / ".venv")
     head = "BACKPLANE_DROPIN_" if way == "library" else "BACKPLANE_LAUNCH_"
     if way == "plain":
-        file = LIBRARIES.get(library)
-        return {**base, "LD_PRELOAD": str(file)} if file else base
+        objects = ([conversion()] if library == "mkl" else []) + ([LIBRARIES[library]] if library in LIBRARIES else [])
+        return {**base, "LD_PRELOAD": ":".join(map(str, objects))}
     if library != "choice":
         base[head + "LIBRARY"] = library
     if small is not None:
