@@ -222,15 +222,16 @@ def run_lapack(variables, letter, testers=LAPACK):
 # ---- Results ----
 
 
-def stamp(way, library):
-    """A text that changes when a file does on which the result depends."""
+def stamp(way, library, variables):
+    """A text that changes when a file does, or a variable of the environment, on which the result depends."""
     known = {**LIBRARIES, **LIBRARIES64}
     files = [known[library]] if library in known else [path for path in LIBRARIES.values() if path.exists()]
     if way != "plain":
         files += [*BUILD.glob("libbackplane.so.0"), *(BUILD / "backplane-providers").glob("*.so")]
         files += [file for pattern in OBJECTS[way] for file in BUILD.glob(pattern)]
     times = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(files)]
-    return hashlib.sha256(repr(times).encode()).hexdigest()[:16]
+    own = sorted(item for item in variables.items() if item[0].startswith(("LD_", "BACKPLANE_", "MKL_", "OMP_", "OPENBLAS_")))
+    return hashlib.sha256(repr((times, own)).encode()).hexdigest()[:16]
 
 
 class Results:
@@ -243,10 +244,10 @@ class Results:
     def get(self, part, letter, library, way):
         """Returns a row; runs the testers if there is none yet, or if a file has changed."""
         key = " ".join(filter(None, (part, letter, library, way)))
-        now = stamp(way, library)
+        make = {"blas": environment, "lapack": lapack_environment, "lapack64": wide_environment}[part]
+        variables = make(way, library.partition(":")[0], 0 if library == "choice:all" else None)
+        now = stamp(way, library, variables)
         if self.rows.get(key, {}).get("stamp") != now:
-            make = {"blas": environment, "lapack": lapack_environment, "lapack64": wide_environment}[part]
-            variables = make(way, library.partition(":")[0], 0 if library == "choice:all" else None)
             try:
                 if part == "blas":
                     passed, failed, ended = run_blas(variables)
