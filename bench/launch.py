@@ -1,7 +1,8 @@
 """launch.py - compares programs with and without `backplane launch`: the same script, the same threads, in turns
 
-Usage: bench/launch.py COMMAND [--threads N] [--rounds N] [--python PYTHON ...] [PROGRAM ...]
-COMMAND is the backplane command. --python names interpreters with NumPy, SciPy or PyTorch (default: that of .venv, and
+Usage: bench/launch.py COMMAND [--threads N] [--rounds N] [--own FOLDERS] [--library NAME] [--python PYTHON ...] [PROGRAM ...]
+--own has directories for LD_LIBRARY_PATH in both runs, so that programs of the system have the libblas.so.3 and liblapack.so.3 of
+another library as their own. --library goes to `launch`. COMMAND is the backplane command. --python names interpreters with NumPy, SciPy or PyTorch (default: that of .venv, and
 /usr/bin/python3). PROGRAM is numpy, scipy, torch, octave, r or hpcc; all of them by default. Programs that are not installed
 are named and left out. The table has medians, and the smallest and largest ratio of two neighbouring runs. "Ran" is where
 `launch --profile` says that most of the time of math routines was spent, of a run that is not timed.
@@ -137,7 +138,7 @@ def times(words, environment, folder):
 def where(words, environment, folder):
     """The libraries that took most of the time with `launch`, from its profile."""
     with tempfile.NamedTemporaryFile("r") as file:
-        subprocess.run([words[0], "launch", "--profile", "-o", file.name, *words[2:]], capture_output=True, env=environment, cwd=folder)
+        subprocess.run([*words[:2], "--profile", "-o", file.name, *words[2:]], capture_output=True, env=environment, cwd=folder)
         rows = [re.split(r"\s{2,}", line.strip()) for line in file.read().splitlines()]
     shares = {}
     for row in rows:
@@ -148,7 +149,7 @@ def where(words, environment, folder):
 
 
 def measure(program, words, given, environment, folder):
-    launched = [given.command, "launch", "--", *words]
+    launched = [given.command, "launch", *(["--library", given.library] if given.library else []), "--", *words]
     times(launched, environment, folder)  # measures the machine's libraries if that was never done
     rounds = [(times(words, environment, folder), times(launched, environment, folder)) for _ in range(given.rounds)]
     version = rounds[0][0][1]
@@ -167,10 +168,14 @@ def main():
     parser.add_argument("program", nargs="*", default=every)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--own")
+    parser.add_argument("--library")
     parser.add_argument("--python", nargs="*", default=[str(ROOT / ".venv/bin/python"), "/usr/bin/python3"])
     given = parser.parse_args()
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "BACKPLANE_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(names, str(given.threads)), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if given.own:
+        environment["LD_LIBRARY_PATH"] = given.own
     print(f"{given.threads} threads, {given.rounds} rounds; times in ms (of HPCC: for 10^9 operations, in us)\n")
     print("| program | operation | own library | launch | own / launch | lowest | highest |\n|---|---|---:|---:|---:|---:|---:|")
     ran = []

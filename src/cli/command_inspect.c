@@ -2,13 +2,9 @@
 #include "inspect.h"
 #include "launch.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Output ---- */
@@ -59,7 +55,7 @@ static void print_library(cli_table *table, const inspect_library *library) {
 
 static void print_text(const inspect_process *p) {
     cli_say(CLI_STRONG, "process %d", (int)p->pid);
-    printf("  %s", p->name ? p->name : "?");
+    cli_say(CLI_PLAIN, "  %s", p->name ? p->name : "?"); /* may have any bytes */
     if (p->tasks) {
         printf(", %d thread%s", p->tasks, p->tasks == 1 ? "" : "s");
     }
@@ -76,10 +72,10 @@ static void print_text(const inspect_process *p) {
         printf("It has loaded no BLAS, LAPACK, FFTW, oneDNN or OpenMP runtime as a shared library.\n");
     }
     if (p->preload) {
-        printf("LD_PRELOAD  %s\n", p->preload);
+        cli_say(CLI_PLAIN, "LD_PRELOAD  %s\n", p->preload);
     }
     if (p->audit) {
-        printf("LD_AUDIT    %s\n", p->audit);
+        cli_say(CLI_PLAIN, "LD_AUDIT    %s\n", p->audit);
     }
     for (int i = 0; i < p->finding_count; i++) {
         cli_say(CLI_CAUTION, "warning ");
@@ -140,7 +136,8 @@ static void print_json(const inspect_process *p) {
     json_close();
 }
 
-static void print(const inspect_process *p, const cli_args *args) {
+static void print(inspect_process *p, const cli_args *args) {
+    inspect_complete(p);
     if (cli_has(args, "json")) {
         print_json(p);
     } else {
@@ -175,11 +172,18 @@ static uint64_t files_of(pid_t pid) {
     return sum;
 }
 
+/* What was seen of a program. */
+typedef struct watched {
+    inspect_process best; /* the moment with the most libraries */
+    uint64_t files;       /* of the program when it was read */
+} watched;
+
 /* Reads the process again if its files have changed, and keeps what has the most libraries. */
-static void look(inspect_process *best, pid_t pid, uint64_t *before) {
+static void look(pid_t pid, void *context) {
+    watched *seen = context;
     inspect_process now = {.pid = pid};
     const uint64_t files = files_of(pid);
-    if (files == 0 || files == *before) {
+    if (files == 0 || files == seen->files) {
         return;
     }
     const int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC), messages = dup(STDERR_FILENO);
@@ -188,30 +192,18 @@ static void look(inspect_process *best, pid_t pid, uint64_t *before) {
     dup2(messages, STDERR_FILENO);
     close(quiet);
     close(messages);
-    if (code == CLI_OK && now.library_count >= best->library_count) {
-        inspect_free(best);
-        *best = now;
-        *before = files;
+    seen->files = code == CLI_OK ? files : seen->files;
+    if (code == CLI_OK && now.library_count >= seen->best.library_count) {
+        inspect_free(&seen->best);
+        seen->best = now;
     } else {
         inspect_free(&now);
     }
 }
 
-static int wait_for(pid_t started, inspect_process *best) {
-    const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t before = 0;
-    int status = 0;
-    pid_t ended;
-    while ((ended = waitpid(started, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
-        look(best, started, &before);
-        nanosleep(&pause, NULL);
-    }
-    return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int inspect_program(const cli_args *args) {
     launch_program program;
-    inspect_process best = {.pid = 0};
+    watched seen = {.files = 0};
     const char *file = cli_value(args, "output");
     int code = file ? launch_check_target(file) : CLI_OK;
     code = code == CLI_OK ? launch_find(&program, args->operands[0]) : code;
@@ -223,20 +215,15 @@ static int inspect_program(const cli_args *args) {
         words[i] = (char *)(uintptr_t)args->operands[i];
     }
     words[args->count] = NULL;
-    signal(SIGINT, SIG_IGN); /* meant for the program */
-    const pid_t started = fork();
-    if (started == 0) {
-        signal(SIGINT, SIG_DFL);
-        _exit(launch_replace(program.path, words));
-    }
-    code = started < 0 ? cli_fail(CLI_IO, "no process can be started: %s", strerror(errno)) : wait_for(started, &best);
-    const int written = started < 0 ? CLI_OK : launch_redirect_output(file);
-    if (started > 0 && written == CLI_OK && best.pid) {
-        print(&best, args);
-    } else if (started > 0 && written == CLI_OK) {
+    launch_watch_children();
+    code = launch_wait(program.path, words, look, &seen);
+    const int written = launch_redirect_output(file);
+    if (written == CLI_OK && seen.best.pid) {
+        print(&seen.best, args);
+    } else if (written == CLI_OK) {
         cli_warn(NULL, "the program ended before its files could be read");
     }
-    inspect_free(&best);
+    inspect_free(&seen.best);
     launch_program_free(&program);
     free(words);
     return code ? code : written;

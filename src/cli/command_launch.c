@@ -66,8 +66,8 @@ static bool has_report(const cli_args *args) {
 static int report(const cli_args *args, launch_calls *calls) {
     const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
     const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
-    launch_calls_read(calls);
-    int code = trace ? launch_trace(calls, trace) : CLI_OK;
+    int code = launch_calls_read(calls);
+    code = code == CLI_OK && trace ? launch_trace(calls, trace) : code;
     code = code == CLI_OK && tune ? launch_tune(calls, tune) : code;
     code = code == CLI_OK && tables ? launch_redirect_output(cli_value(args, "output")) : code;
     if (code != CLI_OK || !tables) {
@@ -105,7 +105,7 @@ static int start(const cli_args *args, const launch_program *program, launch_cal
     if (!reported) {
         return launch_replace(path, words);
     }
-    const int status = launch_wait(path, words);
+    const int status = launch_wait(path, words, NULL, NULL);
     code = report(args, calls);
     return status != 0 ? status : code;
 }
@@ -146,6 +146,7 @@ static int launch(const cli_args *args) {
     launch_program program;
     launch_calls calls = {.folder = NULL};
     int64_t count;
+    launch_watch_children();
     int code = cli_number(args, "instances", 1, 1 << 16, 0, &count);
     if (code == CLI_OK && cli_has(args, "instance-options") && !instances) {
         code = cli_fail(CLI_USAGE, "--instance-options needs --instances");

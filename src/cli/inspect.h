@@ -13,8 +13,8 @@
 /* A file that the process has mapped. */
 typedef struct inspect_file {
     char *path;
-    bool deleted;   /* another file, or none, has its name now */
-    uint64_t start; /* address of its first byte in the process */
+    bool deleted;        /* another file, or none, has its name now */
+    uint64_t start, end; /* addresses of its first mapping in the process, which has its first byte */
     uint64_t device, inode;
     char *needed; /* names of the libraries that it needs, a line each */
     char *soname;
@@ -28,6 +28,7 @@ typedef struct inspect_library {
     bool wide;             /* 64-bit integers behind names without a suffix */
     bool wide_names;       /* names with a suffix of 64-bit integers */
     int threads;           /* of its pool, read from the process; 0: not known */
+    bool same_here;        /* the file's path means the same file for this process */
     char *users;           /* names of the files that need it, "a, b"; NULL: opened by its path or name */
     bp_library_info facts; /* of Backplane's list; id NULL: it is not in the list */
 } inspect_library;
@@ -53,13 +54,20 @@ typedef struct inspect_process {
 /* Reads a process. Returns CLI_OK, or an exit code after a message if it does not exist or nothing can be read.
  * (inspect_process.c) */
 int inspect_read(inspect_process *process, pid_t pid);
+/* Adds what Backplane's list knows of the libraries, and what is wrong. The process may have ended. The list is made at
+ * its first use, with the folders of these libraries. */
+void inspect_complete(inspect_process *process);
 void inspect_free(inspect_process *process);
 void inspect_problem(inspect_process *process, char *text); /* takes ownership */
 
 /* Reads the files that the process has mapped. Returns 0, or an errno. (inspect_maps.c) */
 int inspect_maps(inspect_process *process);
+/* Takes a line of /proc/PID/maps, and changes it. */
+void inspect_maps_line(inspect_process *process, char *line);
 /* Opens a mapped file: the one that is mapped, even if its name now means another one. Returns -1 and sets errno. */
 int inspect_open(const inspect_process *process, const inspect_file *file);
+/* Returns whether the path means the same file for this process as for that one, which may have other mounts. */
+bool inspect_same_file(const inspect_process *process, const char *path);
 
 /* The symbols of an ELF file. (inspect_elf.c) */
 typedef struct inspect_elf inspect_elf;
@@ -71,8 +79,9 @@ void inspect_elf_symbols(const inspect_elf *elf,
 /* Returns the names of needed libraries, a line each, and the SONAME; free() both. */
 char *inspect_elf_needed(const inspect_elf *elf, char **soname);
 
-/* Finds the libraries among the files. (inspect_libraries.c) */
+/* Finds the libraries among the files, and looks them up in Backplane's list. (inspect_libraries.c) */
 void inspect_libraries(inspect_process *process);
+void inspect_facts(inspect_process *process);
 
 /* Finds what is wrong. (inspect_findings.c) */
 void inspect_judge(inspect_process *process);

@@ -127,6 +127,7 @@ static void add_library(inspect_process *p, const inspect_file *file, const char
                                      (m->fftw ? INSPECT_FFTW : 0U) | (m->dnnl ? INSPECT_DNN : 0U);
     made->wide_names = m->wide_names;
     made->wide = strstr(file->path, "blas64") || strstr(file->path, "lapack64") || strstr(file->path, "ilp64");
+    made->same_here = !file->deleted && inspect_same_file(p, file->path);
     read_threads(p, made, m->counter, told);
 }
 
@@ -177,30 +178,37 @@ static void find_users(inspect_process *p, inspect_library *library) {
     }
 }
 
+static bool has_folder(const char *folders, const char *folder) {
+    const size_t size = strlen(folder);
+    for (const char *at = folders; at && *at;) {
+        const size_t length = strcspn(at, ":");
+        if (length == size && memcmp(at, folder, size) == 0) {
+            return true;
+        }
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
 /* Looks the library up in Backplane's list, which knows its version and kernels. Folders that the list does not search
  * are added to it. */
-static void find_facts(inspect_process *p) {
-    char *folders = NULL;
+void inspect_facts(inspect_process *p) {
     const char *given = getenv("BACKPLANE_LIBRARY_PATH");
+    char *folders = cli_format("%s", given ? given : "");
     for (int i = 0; i < p->library_count; i++) {
         const char *path = p->libraries[i].file->path;
         char *folder = cli_format("%.*s", (int)(strrchr(path, '/') - path), path);
-        if (!folders || !strstr(folders, folder)) {
+        if (*folder && !strchr(folder, ':') && !has_folder(folders, folder)) {
             folders = cli_join(folders, ":", folder);
         }
         free(folder);
     }
-    if (folders && given && *given) {
-        folders = cli_join(folders, ":", given);
-    }
-    if (folders) {
-        setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
-    }
+    setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
     free(folders);
     for (int i = 0; i < p->library_count; i++) {
         inspect_library *library = &p->libraries[i];
         bp_library_info facts = {.struct_size = sizeof facts};
-        char *real = library->file->deleted ? NULL : realpath(library->file->path, NULL);
+        char *real = library->same_here ? realpath(library->file->path, NULL) : NULL;
         if (real && bp_library_find(real, &facts) == BP_OK && strcmp(facts.path, real) == 0) {
             library->facts = facts;
         }
@@ -216,5 +224,4 @@ void inspect_libraries(inspect_process *p) {
     for (int i = 0; i < p->library_count; i++) {
         find_users(p, &p->libraries[i]);
     }
-    find_facts(p);
 }

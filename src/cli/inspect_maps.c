@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char deleted_mark[] = " (deleted)";
@@ -19,8 +20,30 @@ static bool has_file(const inspect_process *p, uint64_t device, uint64_t inode) 
     return false;
 }
 
-/* Takes a line of /proc/PID/maps if it is the first one of a file's beginning. */
-static void add_line(inspect_process *p, char *line) {
+/* Facts of a path as the process sees it. */
+static bool stat_inside(const inspect_process *p, const char *path, struct stat *facts) {
+    char *name = cli_format("/proc/%d/root%s", (int)p->pid, path);
+    const bool found = stat(name, facts) == 0;
+    free(name);
+    return found;
+}
+
+bool inspect_same_file(const inspect_process *p, const char *path) {
+    struct stat here, there;
+    return stat(path, &here) == 0 && stat_inside(p, path, &there) && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+}
+
+/* Returns whether a path has the kernel's mark of files without a name, and not a name that ends so. */
+static bool is_deleted(const inspect_process *p, const char *path, uint64_t inode) {
+    const size_t length = strlen(path), mark = sizeof deleted_mark - 1;
+    struct stat facts;
+    return length > mark && strcmp(path + length - mark, deleted_mark) == 0 &&
+           !(stat_inside(p, path, &facts) && facts.st_ino == inode);
+}
+
+/* Takes the first line of a file's beginning. */
+void inspect_maps_line(inspect_process *p, char *line) {
     uint64_t start, end, offset, inode;
     unsigned major, minor;
     char rights[8];
@@ -33,18 +56,18 @@ static void add_line(inspect_process *p, char *line) {
     }
     const uint64_t device = (uint64_t)major << 32 | minor;
     char *path = line + used;
-    const size_t length = strlen(path), mark = sizeof deleted_mark - 1;
-    const bool deleted = length > mark && strcmp(path + length - mark, deleted_mark) == 0;
     if (strncmp(path, "/dev/", 5) == 0 || has_file(p, device, inode)) {
         return;
     }
+    const bool deleted = is_deleted(p, path, inode);
+    const size_t length = strlen(path) - (deleted ? sizeof deleted_mark - 1 : 0);
     p->files = cli_grow(p->files, (size_t)(p->file_count + 1) * sizeof *p->files);
-    p->files[p->file_count++] =
-        (inspect_file){.path = cli_format("%.*s", (int)(deleted ? length - mark : length), path),
-                       .deleted = deleted,
-                       .start = start,
-                       .device = device,
-                       .inode = inode};
+    p->files[p->file_count++] = (inspect_file){.path = cli_format("%.*s", (int)length, path),
+                                               .deleted = deleted,
+                                               .start = start,
+                                               .end = end,
+                                               .device = device,
+                                               .inode = inode};
 }
 
 int inspect_maps(inspect_process *p) {
@@ -57,7 +80,7 @@ int inspect_maps(inspect_process *p) {
     }
     errno = 0;
     while (getline(&line, &size, file) >= 0) {
-        add_line(p, line);
+        inspect_maps_line(p, line);
     }
     const int error = ferror(file) ? (errno ? errno : EIO) : 0;
     free(line);
@@ -65,34 +88,16 @@ int inspect_maps(inspect_process *p) {
     return error;
 }
 
-/* Opens the link of the mapping, which works for deleted files too but may need rights; else the name as the process
- * sees it. */
+/* Opens the name as the process sees it; else the link of the mapping, which works for deleted files too but may need
+ * rights; else the name as this process sees it, for one that was given another root after it had mapped the file. */
 int inspect_open(const inspect_process *p, const inspect_file *f) {
-    char *links = cli_format("/proc/%d/map_files", (int)p->pid);
+    enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
     char *name = cli_format("/proc/%d/root%s", (int)p->pid, f->path);
-    int file = f->deleted ? -1 : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        char *maps = cli_format("/proc/%d/maps", (int)p->pid), *line = NULL;
-        FILE *list = fopen(maps, "re");
-        size_t size = 0;
-        while (list && file < 0 && getline(&line, &size, list) >= 0) {
-            uint64_t start, end;
-            if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && start == f->start) {
-                char *link = cli_format("%s/%" PRIx64 "-%" PRIx64, links, start, end);
-                file = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-                free(link);
-            }
-        }
-        if (list) {
-            fclose(list);
-        }
-        free(line);
-        free(maps);
-    }
-    if (file < 0 && !f->deleted) {
-        file = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    }
+    char *link = cli_format("/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)p->pid, f->start, f->end);
+    int file = f->deleted ? -1 : open(name, FLAGS);
+    file = file < 0 ? open(link, FLAGS) : file;
+    file = file < 0 && !f->deleted ? open(f->path, FLAGS) : file;
     free(name);
-    free(links);
+    free(link);
     return file;
 }

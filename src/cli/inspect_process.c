@@ -85,6 +85,10 @@ static int fail(const inspect_process *p, int error) {
         return cli_fail(CLI_INPUT, "process %d has ended, and its parent has not asked for its exit status",
                         (int)p->pid);
     }
+    if (state == '\0' && kill(p->pid, 0) != 0 && errno == EPERM) {
+        return cli_fail(CLI_IO, "process %d cannot be seen in /proc: it belongs to another user; try as root",
+                        (int)p->pid);
+    }
     if (error == ENOENT || error == ESRCH || state == '\0') {
         return cli_fail(CLI_INPUT, "there is no process %d, or it has just ended", (int)p->pid);
     }
@@ -119,8 +123,12 @@ int inspect_read(inspect_process *p, pid_t pid) {
     count_processors(p);
     read_environment(p);
     inspect_libraries(p);
-    inspect_judge(p);
     return CLI_OK;
+}
+
+void inspect_complete(inspect_process *p) {
+    inspect_facts(p);
+    inspect_judge(p);
 }
 
 void inspect_free(inspect_process *p) {

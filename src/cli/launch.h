@@ -5,6 +5,8 @@
 #include "cli.h"
 #include "dropin/record_file.h"
 
+#include <sys/types.h>
+
 /* Exit codes of programs that could not be started, as those of shells. */
 enum { LAUNCH_CANNOT_RUN = 126, LAUNCH_NOT_FOUND = 127, LAUNCH_SIGNAL = 128 };
 
@@ -31,9 +33,15 @@ int launch_environment(const cli_args *args, const launch_program *program, cons
 /* Replaces this process by the program. Returns an exit code after a message if it cannot be started. */
 int launch_replace(const char *path, char *const *words);
 
+/* Makes the ends of children known to this process, even if its own parent ignores those of its children. The program
+ * gets what this process has got. Call it before the first child is started. */
+void launch_watch_children(void);
+
 /* Starts the program, passes on signals, waits for its end. Returns its exit code, or 128 and the number of the signal
- * that ended it; or an exit code after a message. */
-int launch_wait(const char *path, char *const *words);
+ * that ended it; or an exit code after a message. `look` may be NULL; else it is called every few milliseconds while
+ * the program runs. */
+typedef void launch_look(pid_t program, void *context);
+int launch_wait(const char *path, char *const *words, launch_look *look, void *context);
 
 /* Sends what this process prints to a file, or to the standard error output if `path` is NULL, because standard output
  * is the program's. Returns CLI_OK, or an exit code after a message. */
@@ -44,14 +52,18 @@ int launch_redirect_output(const char *path);
 /* The calls of all processes of the run. */
 typedef struct launch_calls {
     char *folder, *path;
-    bp__record_file *file;
+    int descriptor;              /* of the file; -1: it could not be made */
+    bp__record_file *file;       /* a copy, after the program's end */
     const bp__record_row **rows; /* with calls, the one with the longest time first */
     int count;
 } launch_calls;
 
 int launch_calls_begin(launch_calls *calls); /* makes the file */
-void launch_calls_read(launch_calls *calls); /* fills the rows */
+int launch_calls_read(launch_calls *calls);  /* reads the file and fills the rows */
 void launch_calls_free(launch_calls *calls); /* removes the file */
+
+/* Fills calls->rows with those of the first rows of calls->file that have calls. Damaged rows are left out. */
+void launch_calls_sort(launch_calls *calls, int rows);
 
 /* The matrix product of a row, in row-major order: the product of BLAS, transposed. */
 typedef struct launch_product {

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static int fail(const launch_calls *calls, int error) {
@@ -13,9 +13,26 @@ static int fail(const launch_calls *calls, int error) {
                     strerror(error));
 }
 
+/* Writes the beginning of an empty file. The rest is zeros: a file with holes would end a program that counts while the
+ * disk is full. Returns 0, or an errno. */
+static int fill(int file) {
+    bp__record_file *made = cli_allocate(sizeof *made);
+    const size_t head = offsetof(bp__record_file, row);
+    made->rows = BP__RECORD_ROWS;
+    made->row_size = sizeof made->row[0];
+    memcpy(made->magic, BP__RECORD_MAGIC, sizeof made->magic);
+    int error = posix_fallocate(file, 0, (off_t)sizeof *made);
+    if (!error && pwrite(file, made, head, 0) != (ssize_t)head) {
+        error = errno ? errno : EIO;
+    }
+    free(made);
+    return error;
+}
+
 int launch_calls_begin(launch_calls *calls) {
     const char *place = getenv("TMPDIR");
-    *calls = (launch_calls){.folder = cli_format("%s/backplane-launch-XXXXXX", place && *place ? place : "/tmp")};
+    *calls = (launch_calls){.descriptor = -1,
+                            .folder = cli_format("%s/backplane-launch-XXXXXX", place && *place ? place : "/tmp")};
     if (!mkdtemp(calls->folder)) {
         const int code = fail(calls, errno);
         free(calls->folder);
@@ -23,21 +40,9 @@ int launch_calls_begin(launch_calls *calls) {
         return code;
     }
     calls->path = cli_format("%s/calls", calls->folder);
-    const int file = open(calls->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    /* A file with holes would end a program that counts while the disk is full. */
-    const int error = file < 0 ? errno : posix_fallocate(file, 0, (off_t)sizeof *calls->file);
-    void *mapped = error ? MAP_FAILED : mmap(NULL, sizeof *calls->file, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    const int code = error ? fail(calls, error) : mapped == MAP_FAILED ? fail(calls, errno) : CLI_OK;
-    if (file >= 0) {
-        close(file);
-    }
-    if (code == CLI_OK) {
-        calls->file = mapped;
-        calls->file->rows = BP__RECORD_ROWS;
-        calls->file->row_size = sizeof calls->file->row[0];
-        memcpy(calls->file->magic, BP__RECORD_MAGIC, sizeof calls->file->magic);
-    }
-    return code;
+    calls->descriptor = open(calls->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const int error = calls->descriptor < 0 ? errno : fill(calls->descriptor);
+    return error ? fail(calls, error) : CLI_OK;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -45,27 +50,55 @@ static int by_time(const void *a, const void *b) {
     return x->time_ns != y->time_ns ? (x->time_ns < y->time_ns ? 1 : -1) : memcmp(&x->key, &y->key, sizeof x->key);
 }
 
-void launch_calls_read(launch_calls *calls) {
-    calls->rows = cli_allocate(BP__RECORD_ROWS * sizeof *calls->rows);
-    for (int i = 0; i < BP__RECORD_ROWS; i++) {
-        const bp__record_row *row = &calls->file->row[i];
-        if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == BP__RECORD_READY && row->calls > 0) {
-            calls->rows[calls->count++] = row;
+/* Processes of the run may have written anything. Ends all texts, and returns whether the other members can be used. */
+static bool check(bp__record_row *row) {
+    bp__record_key *key = &row->key;
+    key->routine[sizeof key->routine - 1] = '\0';
+    key->family[sizeof key->family - 1] = '\0';
+    key->options[sizeof key->options - 1] = '\0';
+    key->ran[sizeof key->ran - 1] = '\0';
+    key->own[sizeof key->own - 1] = '\0';
+    row->why[sizeof row->why - 1] = '\0';
+    row->flops = isfinite(row->flops) ? row->flops : 0;
+    return row->state == BP__RECORD_READY && row->calls > 0 && key->sizes >= 0 &&
+           (size_t)key->sizes <= sizeof key->size / sizeof key->size[0];
+}
+
+void launch_calls_sort(launch_calls *calls, int rows) {
+    calls->count = 0;
+    calls->rows = cli_allocate((size_t)rows * sizeof *calls->rows);
+    for (int i = 0; i < rows; i++) {
+        if (check(&calls->file->row[i])) {
+            calls->rows[calls->count++] = &calls->file->row[i];
         }
     }
     qsort(calls->rows, (size_t)calls->count, sizeof *calls->rows, by_time);
 }
 
-void launch_calls_free(launch_calls *calls) {
-    if (calls->file) {
-        munmap(calls->file, sizeof *calls->file);
+/* The file is read and not mapped, because a mapping of a file that was made shorter would end this process. */
+int launch_calls_read(launch_calls *calls) {
+    calls->file = cli_allocate(sizeof *calls->file);
+    for (size_t got = 0; got < sizeof *calls->file;) {
+        const ssize_t now = pread(calls->descriptor, (char *)calls->file + got, sizeof *calls->file - got, (off_t)got);
+        if (now == 0 || (now < 0 && errno != EINTR)) {
+            return cli_fail(CLI_IO, "the program's calls cannot be read from %s: %s", calls->path,
+                            now == 0 ? "the file was made shorter" : strerror(errno));
+        }
+        got += now > 0 ? (size_t)now : 0;
     }
+    launch_calls_sort(calls, BP__RECORD_ROWS);
+    return CLI_OK;
+}
+
+void launch_calls_free(launch_calls *calls) {
     if (calls->path) {
+        close(calls->descriptor);
         unlink(calls->path);
     }
     if (calls->folder) {
         rmdir(calls->folder);
     }
+    free(calls->file);
     free(calls->rows);
     free(calls->path);
     free(calls->folder);

@@ -1,108 +1,75 @@
 /* launch_files.c - writes a program's calls to files: as JSON, a line for each routine, its sizes and library; and as a
  * list of problems for `backplane tune --from`. A file is written completely or not at all. */
 #include "launch.h"
+#include "npy.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct output {
-    const char *path;
-    char *temporary;
-    FILE *file;
-} output;
-
-static int fail(output *to, int error) {
-    const int code = cli_fail(CLI_IO, "%s cannot be written: %s", to->path, strerror(error));
-    free(to->temporary);
-    return code;
-}
-
-static int begin(output *to, const char *path) {
-    *to = (output){.path = path, .temporary = cli_format("%s.XXXXXX", path)};
-    const int file = mkstemp(to->temporary);
-    to->file = file >= 0 ? fdopen(file, "w") : NULL;
-    return to->file ? CLI_OK : fail(to, errno);
-}
-
-static int end(output *to) {
-    errno = 0;
-    const bool written = fflush(to->file) == 0 && !ferror(to->file);
-    const bool closed = fclose(to->file) == 0;
-    if (written && closed && rename(to->temporary, to->path) == 0) {
-        free(to->temporary);
-        return CLI_OK;
-    }
-    const int error = errno ? errno : EIO;
-    unlink(to->temporary);
-    return fail(to, error);
-}
-
 int launch_check_target(const char *path) {
-    output to;
-    const int code = begin(&to, path);
-    if (code == CLI_OK) {
-        fclose(to.file);
-        unlink(to.temporary);
-        free(to.temporary);
+    npy_error error;
+    const bp_status status = npy_check_target(path, &error);
+    if (status != BP_OK) {
+        return cli_fail(cli_exit_of(status), "%s", error.text);
     }
-    return code;
+    /* A file that exists is written to, or replaced. Neither is meant if it is read-only. */
+    if (strcmp(path, "-") != 0 && access(path, W_OK) != 0 && errno != ENOENT) {
+        return cli_fail(CLI_IO, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    return CLI_OK;
+}
+
+static int write_file(const char *path, bp__text *text) {
+    npy_error error;
+    const bp_status status = text->failed
+                                 ? npy_fail(&error, BP_E_NO_MEMORY, "%s: there is no memory for its text", path)
+                                 : npy_write_text(path, bp__text_get(text), text->length, &error);
+    bp__text_free(text);
+    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);
 }
 
 /* ---- JSON ---- */
 
-static void print_text(FILE *file, const char *name, const char *text) {
-    fprintf(file, "\"%s\": \"", name);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            fprintf(file, "\\%c", c);
-        } else if (c < ' ' || c > '~') { /* paths may have bytes of any encoding */
-            fprintf(file, "\\u%04x", c);
-        } else {
-            fputc(c, file);
-        }
-    }
-    fputs("\", ", file);
-}
-
-static void print_row(FILE *file, const bp__record_row *row) {
+static void add_row(bp__text *to, const bp__record_row *row) {
     const bp__record_key *key = &row->key;
-    fputc('{', file);
-    print_text(file, "routine", key->routine);
-    print_text(file, "family", key->family);
-    fprintf(file, "\"int_bits\": %d, ", (int)key->width);
-    print_text(file, "options", key->options);
-    fputs("\"sizes\": [", file);
+    bp__json json;
+    bp__json_begin(&json, to);
+    bp__json_open(&json, NULL, '{');
+    bp__json_text(&json, "routine", key->routine);
+    bp__json_text(&json, "family", key->family);
+    bp__json_int(&json, "int_bits", key->width);
+    bp__json_text(&json, "options", key->options);
+    bp__json_open(&json, "sizes", '[');
     for (int i = 0; i < key->sizes; i++) {
-        fprintf(file, "%s%lld", i ? ", " : "", (long long)key->size[i]);
+        bp__json_int(&json, NULL, key->size[i]);
     }
-    fprintf(file, "], \"calls\": %llu, \"time_ns\": %llu, \"least_ns\": %llu, \"most_ns\": %llu, \"flops\": %.17g, ",
-            (unsigned long long)row->calls, (unsigned long long)row->time_ns, (unsigned long long)row->least_ns,
-            (unsigned long long)row->most_ns, row->flops * (double)row->calls);
-    print_text(file, "library", key->ran);
-    print_text(file, "own_library", key->own);
-    print_text(file, "why", row->why);
-    fprintf(file, "\"through_backplane\": %s}\n", key->through ? "true" : "false");
+    bp__json_close(&json, ']');
+    bp__json_int(&json, "calls", (int64_t)row->calls);
+    bp__json_int(&json, "time_ns", (int64_t)row->time_ns);
+    bp__json_int(&json, "least_ns", (int64_t)row->least_ns);
+    bp__json_int(&json, "most_ns", (int64_t)row->most_ns);
+    bp__json_number(&json, "flops", row->flops * (double)row->calls);
+    bp__json_text(&json, "library", key->ran);
+    bp__json_text(&json, "own_library", key->own);
+    bp__json_text(&json, "why", row->why);
+    bp__json_bool(&json, "through_backplane", key->through);
+    bp__json_close(&json, '}');
+    bp__text_add(to, "\n");
 }
 
 int launch_trace(const launch_calls *calls, const char *path) {
-    output to;
-    const int code = begin(&to, path);
-    if (code != CLI_OK) {
-        return code;
-    }
+    bp__text text = {.length = 0};
     for (int i = 0; i < calls->count; i++) {
-        print_row(to.file, calls->rows[i]);
+        add_row(&text, calls->rows[i]);
     }
-    return end(&to);
+    return write_file(path, &text);
 }
 
 /* ---- Problems ---- */
 
-/* Prints a product or a factorization as the words of `backplane tune`. Returns false if the row is neither. */
-static bool print_problem(FILE *file, const bp__record_row *row) {
+/* Adds a product or a factorization as the words of `backplane tune`. Returns false if the row is neither. */
+static bool add_problem(bp__text *to, const bp__record_row *row) {
     static const struct {
         const char *routine, *operation;
         int shapes; /* 1: the matrix; 2: the matrix and the right-hand sides */
@@ -110,10 +77,10 @@ static bool print_problem(FILE *file, const bp__record_row *row) {
     const bp__record_key *key = &row->key;
     launch_product p;
     if (launch_product_of(row, &p)) {
-        fprintf(file, "gemm %s %lldx%lld %lldx%lld%s%s\n", bp_dtype_name(p.dtype),
-                (long long)(p.transposed_a ? p.k : p.m), (long long)(p.transposed_a ? p.m : p.k),
-                (long long)(p.transposed_b ? p.n : p.k), (long long)(p.transposed_b ? p.k : p.n),
-                p.transposed_a ? " --trans-a" : "", p.transposed_b ? " --trans-b" : "");
+        bp__text_addf(to, "gemm %s %lldx%lld %lldx%lld%s%s\n", bp_dtype_name(p.dtype),
+                      (long long)(p.transposed_a ? p.k : p.m), (long long)(p.transposed_a ? p.m : p.k),
+                      (long long)(p.transposed_b ? p.n : p.k), (long long)(p.transposed_b ? p.k : p.n),
+                      p.transposed_a ? " --trans-a" : "", p.transposed_b ? " --trans-b" : "");
         return true;
     }
     for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
@@ -122,9 +89,12 @@ static bool print_problem(FILE *file, const bp__record_row *row) {
         const char *letter = key->routine[0] ? strchr(letters, key->routine[0]) : NULL;
         if (letter && strcmp(key->routine + 1, solvers[i].routine) == 0 && key->sizes > 0) {
             const long long m = key->size[0], n = key->sizes > 1 ? key->size[1] : m;
-            fprintf(file, "%s %s %lldx%lld", solvers[i].operation, dtypes[letter - letters], m,
-                    solvers[i].shapes == 1 ? n : m);
-            fprintf(file, solvers[i].shapes == 2 ? " %lldx%lld\n" : "\n", m, n);
+            bp__text_addf(to, "%s %s %lldx%lld", solvers[i].operation, dtypes[letter - letters], m,
+                          solvers[i].shapes == 1 ? n : m);
+            if (solvers[i].shapes == 2) {
+                bp__text_addf(to, " %lldx%lld", m, n);
+            }
+            bp__text_add(to, "\n");
             return true;
         }
     }
@@ -132,16 +102,12 @@ static bool print_problem(FILE *file, const bp__record_row *row) {
 }
 
 int launch_tune(const launch_calls *calls, const char *path) {
-    output to;
+    bp__text text = {.length = 0};
     int others = 0;
-    const int code = begin(&to, path);
-    if (code != CLI_OK) {
-        return code;
-    }
-    fprintf(to.file, "# Problems of a run, the one with the longest time first, for `backplane tune --from`.\n");
+    bp__text_add(&text, "# Problems of a run, the one with the longest time first, for `backplane tune --from`.\n");
     for (int i = 0; i < calls->count; i++) {
-        others += !print_problem(to.file, calls->rows[i]);
+        others += !add_problem(&text, calls->rows[i]);
     }
-    fprintf(to.file, "# %d other lines of the trace are calls that `backplane tune` does not measure.\n", others);
-    return end(&to);
+    bp__text_addf(&text, "# %d other lines of the trace are calls that `backplane tune` does not measure.\n", others);
+    return write_file(path, &text);
 }

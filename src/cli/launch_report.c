@@ -142,6 +142,41 @@ static void print_saved(const launch_calls *calls) {
     }
 }
 
+/* Returns whether a file is netlib's reference code. */
+static bool is_reference(const char *path) {
+    bp_library_info info = {.struct_size = sizeof info};
+    return path[0] == '/' && bp_library_find(path, &info) == BP_OK && strcmp(info.family, "netlib") == 0;
+}
+
+/* Finds a library that can take all routines of a program. */
+static bool find_whole_library(bp_library_info *info) {
+    const unsigned kinds = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK;
+    info->struct_size = sizeof *info;
+    for (int i = 0; bp_library_at(i, info) == BP_OK; i++) {
+        if (info->state == BP_LIBRARY_OK && (info->kinds & kinds) == kinds && strcmp(info->family, "netlib") != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only products and some factorizations are sent to another library without being asked, so a program that has a slow
+ * one may lose much time in other routines. */
+static void print_reference(const launch_calls *calls) {
+    char time[32];
+    bp_library_info info;
+    double spent = 0;
+    for (int i = 0; i < calls->count; i++) {
+        spent += is_reference(calls->rows[i]->key.ran) ? (double)calls->rows[i]->time_ns : 0;
+    }
+    if (spent > 0.05 * total_time(calls) && find_whole_library(&info)) {
+        cli_say(CLI_CAUTION,
+                "\n%s of this were in netlib's reference code, which is slow; `launch --library %s` sends all "
+                "routines to %s.\n",
+                time_text(spent, time, sizeof time), info.id, info.id);
+    }
+}
+
 /* ---- Profile ---- */
 
 typedef struct profile_row {
@@ -200,6 +235,7 @@ void launch_profile(const launch_calls *calls) {
     cli_table_end(table);
     cli_say(CLI_PLAIN, "%s in math routines, the sum over all threads and processes.\n",
             time_text(total, time, sizeof time));
+    print_reference(calls);
     print_saved(calls);
     print_end(calls);
     free(merged);

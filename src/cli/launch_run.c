@@ -6,15 +6,28 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+static struct sigaction children; /* what this process got from its parent */
+static bool children_known;
+
+void launch_watch_children(void) {
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    children_known = sigaction(SIGCHLD, &usual, &children) == 0;
+}
+
 int launch_replace(const char *path, char *const *words) {
+    if (children_known) {
+        sigaction(SIGCHLD, &children, NULL);
+    }
     execv(path, words);
     cli_fail(CLI_IO, "%s: %s", path, strerror(errno));
     return errno == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_RUN;
 }
 
-/* Signals that are meant for the program. SIGINT and SIGQUIT of a terminal reach it without help. */
+/* Signals that are meant for the program. A terminal sends SIGINT and SIGQUIT to both; other processes send them to one
+ * of them. */
 static const int passed[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 static const int shared[] = {SIGINT, SIGQUIT};
 enum { PASSED = sizeof passed / sizeof passed[0], SHARED = sizeof shared / sizeof shared[0] };
@@ -29,13 +42,21 @@ static void pass_on(int signal) {
     errno = before;
 }
 
+static void pass_on_unless_of_terminal(int signal, siginfo_t *facts, void *state) {
+    (void)state;
+    if (facts->si_code <= 0) { /* sent by a process */
+        pass_on(signal);
+    }
+}
+
 typedef struct actions {
     struct sigaction passed[PASSED], shared[SHARED];
 } actions;
 
 /* A signal that is ignored stays ignored, for nohup. */
 static void set_signals(actions *before) {
-    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART}, ignore = {.sa_handler = SIG_IGN};
+    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    struct sigaction share = {.sa_sigaction = pass_on_unless_of_terminal, .sa_flags = SA_RESTART | SA_SIGINFO};
     for (int i = 0; i < PASSED; i++) {
         sigaction(passed[i], NULL, &before->passed[i]);
         if (before->passed[i].sa_handler != SIG_IGN) {
@@ -43,7 +64,10 @@ static void set_signals(actions *before) {
         }
     }
     for (int i = 0; i < SHARED; i++) {
-        sigaction(shared[i], &ignore, &before->shared[i]);
+        sigaction(shared[i], NULL, &before->shared[i]);
+        if (before->shared[i].sa_handler != SIG_IGN) {
+            sigaction(shared[i], &share, NULL);
+        }
     }
 }
 
@@ -56,10 +80,23 @@ static void restore_signals(const actions *before) {
     }
 }
 
-int launch_wait(const char *path, char *const *words) {
+/* Waits for the end of a child. */
+static int status_of(pid_t started, launch_look *look, void *context) {
+    const struct timespec pause = {.tv_nsec = 5000000};
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(started, &status, look ? WNOHANG : 0)) == 0 || (ended < 0 && errno == EINTR)) {
+        if (look) {
+            look(started, context);
+            nanosleep(&pause, NULL);
+        }
+    }
+    return status;
+}
+
+int launch_wait(const char *path, char *const *words, launch_look *look, void *context) {
     actions before;
     sigset_t all, mask;
-    int status;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &mask); /* no signal is lost between the start and the assignment of `child` */
     set_signals(&before);
@@ -75,8 +112,7 @@ int launch_wait(const char *path, char *const *words) {
         restore_signals(&before);
         return cli_fail(CLI_IO, "no process can be started: %s", strerror(errno));
     }
-    while (waitpid(started, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = status_of(started, look, context);
     child = 0;
     restore_signals(&before);
     return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);

@@ -216,7 +216,8 @@ static struct {
     char *sized_stubs, *stubs;
     void *enter;
 } hooks;
-static int is_probe; /* the program is Backplane's own helper, which calls each library itself */
+static int is_probe;                   /* the program is Backplane's own helper, which calls each library itself */
+static const struct link_map *program; /* it is opened before the hooks library */
 
 /* Routines of which any math library, or any program with its own copy of one, defines at least one. */
 static const char *const typical[] = {"dgemm_",       "sgemm_",        "cblas_dgemm",       "cblas_sgemm",
@@ -250,15 +251,101 @@ static void find_hooks(const symbols *s) {
     }
 }
 
-/* Reads the program's name from /proc. */
-static long read_link(const char *path, char *buffer, unsigned long size) {
+/* Calls the system, because there is no C library here. */
+static long call_system(long number, const void *first, uintptr_t second, unsigned long third) {
     long result;
     __asm__ volatile("syscall"
                      : "=a"(result)
-                     : "a"(89L /* readlink */), "D"(path), "S"(buffer), "d"(size)
+                     : "a"(number), "D"(first), "S"(second), "d"(third)
                      : "rcx", "r11", "memory");
     return result;
 }
+
+static long read_link(const char *path, char *buffer, unsigned long size) {
+    return call_system(89 /* readlink */, path, (uintptr_t)buffer, size);
+}
+
+static long protect(uintptr_t first, uintptr_t end, unsigned long protection) {
+    return call_system(10 /* mprotect */, (const void *)first, end - first, protection);
+}
+
+/* ---- Addresses of routines in tables ----
+ *
+ * The loader asks auditors about calls, which are relocations of the kind JUMP_SLOT. An address of a routine in a
+ * table, as in SciPy's modules that f2py makes, or of a program that is compiled with -fno-plt, has the kind 64 or
+ * GLOB_DAT, about which it does not ask. With an addend of 0 the kinds mean the same. So la_objopen(), which runs
+ * before the object is relocated, makes JUMP_SLOT of them. Before glibc 2.35 the loader does not ask about these
+ * either. */
+
+enum { READ = 1, WRITE = 2, EXECUTE = 4, PAGE = 4096 };
+
+typedef struct relocations {
+    Elf64_Rela *table;
+    uintptr_t size;
+} relocations;
+
+static relocations relocations_of(const struct link_map *map) {
+    relocations r = {0};
+    for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+        uintptr_t at = entry->d_un.d_ptr;
+        if (entry->d_tag == DT_RELA) {
+            r.table = (Elf64_Rela *)(at < map->l_addr ? at + map->l_addr : at);
+        } else if (entry->d_tag == DT_RELASZ) {
+            r.size = entry->d_un.d_val;
+        }
+    }
+    return r;
+}
+
+/* Returns how the segment with the address is mapped; 0 if the object's header does not tell. */
+static unsigned long protection_of(uintptr_t base, uintptr_t at) {
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)base;
+    if (!base || !bp__dropin_after((const char *)header->e_ident, ELFMAG) ||
+        header->e_phentsize != sizeof(Elf64_Phdr)) {
+        return 0;
+    }
+    const Elf64_Phdr *segments = (const Elf64_Phdr *)(base + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && at - base - segments[i].p_vaddr < segments[i].p_memsz) {
+            return (segments[i].p_flags & PF_R ? READ : 0u) | (segments[i].p_flags & PF_W ? WRITE : 0u) |
+                   (segments[i].p_flags & PF_X ? EXECUTE : 0u);
+        }
+    }
+    return 0;
+}
+
+static bool is_address_of_routine(const Elf64_Rela *relocation, const symbols *s) {
+    const unsigned long kind = ELF64_R_TYPE(relocation->r_info);
+    const Elf64_Sym *symbol = &s->table[ELF64_R_SYM(relocation->r_info)];
+    int wide;
+    return (kind == R_X86_64_64 || kind == R_X86_64_GLOB_DAT) && relocation->r_addend == 0 &&
+           symbol->st_shndx == SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT &&
+           parse(s->strings + symbol->st_name, &wide) >= 0;
+}
+
+/* Makes calls of the addresses of routines, so that the loader asks about them. */
+static void convert_addresses(const struct link_map *map, const symbols *s) {
+    const relocations r = relocations_of(map);
+    const uintptr_t first = (uintptr_t)r.table & ~(uintptr_t)(PAGE - 1);
+    const uintptr_t end = ((uintptr_t)r.table + r.size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    const unsigned long protection = r.table && s->table && s->strings ? protection_of(s->base, (uintptr_t)r.table) : 0;
+    bool writable = (protection & WRITE) != 0;
+    for (uintptr_t i = 0; protection && i < r.size / sizeof *r.table; i++) {
+        if (!is_address_of_routine(&r.table[i], s)) {
+            continue;
+        }
+        writable = writable || protect(first, end, protection | WRITE) == 0;
+        if (!writable) {
+            return;
+        }
+        r.table[i].r_info = ELF64_R_INFO(ELF64_R_SYM(r.table[i].r_info), (uint64_t)R_X86_64_JUMP_SLOT);
+    }
+    if (writable && !(protection & WRITE)) {
+        protect(first, end, protection);
+    }
+}
+
+/* ---- What the loader calls ---- */
 
 EXPORT unsigned int la_version(unsigned int version) {
     char path[4096];
@@ -279,10 +366,18 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *co
     read_symbols(map, &s);
     if (bp__dropin_after(name, "libbackplane-hooks")) {
         find_hooks(&s);
+        if (hooks.entries && program) {
+            read_symbols(program, &s);
+            convert_addresses(program, &s);
+        }
         return 0;
     }
+    program = program ? program : map;
     bool exempt = bp__dropin_is_exempt(path);
     bool library = !bp__dropin_after(name, "libbackplane") && defines_math(&s);
+    if (hooks.entries && !exempt && !library) {
+        convert_addresses(map, &s);
+    }
     *cookie = (exempt ? EXEMPT : 0) | (!library ? PLAIN : bp__dropin_is_wide(name) ? WIDE_LIBRARY : NARROW_LIBRARY);
     return (exempt ? 0 : LA_FLG_BINDFROM) | (library ? LA_FLG_BINDTO : 0);
 }

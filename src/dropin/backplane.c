@@ -1,27 +1,31 @@
 /* backplane.c - opens libbackplane at the first call that needs it, from the folder of this object or from the one
  * above.
  *
- * It is not linked, so that a program which makes no large call never loads it.
+ * It is not linked, so that a program which makes no large call never loads it. Threads that come at the same time each
+ * open it, and one result is kept. None waits for another, which may wait for the loader while this one holds its lock.
  */
 #include "dropin/backplane.h"
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bp__dropin_api api;
-static bool opened;
-static char failure[PATH_MAX + 256];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* The result of opening. */
+typedef struct opening {
+    bp__dropin_api api;
+    bool good;
+    char failure[PATH_MAX + 256];
+} opening;
 
-static bool fill(void *handle) {
+static opening *opened;
+
+static bool fill(void *handle, opening *made) {
 #define X(name)                                                                                                        \
-    *(void **)&api.name = dlsym(handle, #name);                                                                        \
-    if (!api.name) {                                                                                                   \
-        snprintf(failure, sizeof failure, "libbackplane.so.0 lacks %s: it is of another version", #name);              \
+    *(void **)&made->api.name = dlsym(handle, #name);                                                                  \
+    if (!made->api.name) {                                                                                             \
+        snprintf(made->failure, sizeof made->failure, "libbackplane.so.0 lacks %s: it is of another version", #name);  \
         return false;                                                                                                  \
     }
     BP__DROPIN_FUNCTIONS(X)
@@ -43,29 +47,47 @@ static void *open_near(const char *own) {
     return dlopen("libbackplane.so.0", RTLD_NOW | RTLD_LOCAL);
 }
 
-static void open_backplane(void) {
+static void open_backplane(opening *made) {
     Dl_info own;
     if (dladdr((const void *)(uintptr_t)&bp__dropin_backplane, &own) == 0 || !own.dli_fname) {
-        snprintf(failure, sizeof failure, "the folder of this library is unknown");
+        snprintf(made->failure, sizeof made->failure, "the folder of this library is unknown");
         return;
     }
     char real[PATH_MAX]; /* an alternative of Debian is a symbolic link elsewhere */
     void *handle = open_near(realpath(own.dli_fname, real) ? real : own.dli_fname);
     if (!handle) {
         const char *text = dlerror();
-        snprintf(failure, sizeof failure, "%s", text ? text : "libbackplane.so.0 was not found");
+        snprintf(made->failure, sizeof made->failure, "%s", text ? text : "libbackplane.so.0 was not found");
         return;
     }
-    __atomic_store_n(&opened, fill(handle), __ATOMIC_RELEASE);
+    made->good = fill(handle, made);
+}
+
+/* Keeps the first result of all threads. */
+static const opening *keep(opening *made) {
+    opening *before = NULL;
+    if (__atomic_compare_exchange_n(&opened, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return made;
+    }
+    free(made);
+    return before;
 }
 
 const bp__dropin_api *bp__dropin_backplane(const char **why) {
-    if (__atomic_load_n(&opened, __ATOMIC_ACQUIRE)) {
-        return &api;
+    const opening *now = __atomic_load_n(&opened, __ATOMIC_ACQUIRE);
+    if (!now) {
+        opening *made = calloc(1, sizeof *made);
+        if (!made) {
+            if (why) {
+                *why = "there is no memory";
+            }
+            return NULL;
+        }
+        open_backplane(made);
+        now = keep(made);
     }
-    pthread_once(&once, open_backplane);
     if (why) {
-        *why = failure;
+        *why = now->failure;
     }
-    return opened ? &api : NULL;
+    return now->good ? &now->api : NULL;
 }

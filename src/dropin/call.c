@@ -91,14 +91,15 @@ static bool run_product(const bp__dropin_slot *slot, const bp__dropin_frame *fra
     return done;
 }
 
-void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain,
-                     bool large) {
+void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target,
+                     bool plain) {
     bp__dropin_deed deed = plain ? BP__DROPIN_PASS : target->deed;
     bool record = !plain && bp__dropin_policy_get()->record;
-    if (deed != BP__DROPIN_PASS && !large) {
-        large = size_of(slot, frame) >= bp__dropin_limit(bp__dropin_routine(slot), deed);
+    /* The stub may have found the call large because its limit was not known yet. */
+    if (deed != BP__DROPIN_PASS &&
+        (size_of(slot, frame) < bp__dropin_limit(bp__dropin_routine(slot), deed) || bp__dropin_in_loader())) {
+        deed = BP__DROPIN_PASS;
     }
-    deed = large ? deed : BP__DROPIN_PASS;
     const char *own = target->own;
     if (deed == BP__DROPIN_PRODUCT && !record && run_product(slot, frame)) {
         return NULL;

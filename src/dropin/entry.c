@@ -38,11 +38,14 @@ static void learn(bp__dropin_slot *slot) {
 
 void *bp__dropin_entry(bp__dropin_slot *slot, bp__dropin_frame *frame) {
     int index = bp__dropin_index(slot);
-    bool large = true; /* once the routine is known, a stub sends nothing else here, except with records */
     if (__builtin_expect(!__atomic_load_n(&known[index], __ATOMIC_ACQUIRE), 0)) {
+        /* A drop-in library has no other routine, and must choose one. */
+        if (BP__DROPIN_LAUNCHED && bp__dropin_in_loader()) {
+            const char *own = bp__dropin_owner(slot);
+            bp__dropin_target original = {.routine = slot->original, .library = own, .own = own};
+            return bp__dropin_run(slot, frame, &original, bp__dropin_inside());
+        }
         learn(slot);
-        large = false;
     }
-    large = large && !bp__dropin_policy_get()->record;
-    return bp__dropin_run(slot, frame, &targets[index], bp__dropin_inside(), large);
+    return bp__dropin_run(slot, frame, &targets[index], bp__dropin_inside());
 }

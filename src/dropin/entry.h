@@ -6,12 +6,16 @@
 #include "dropin/policy.h"
 #include "dropin/record.h"
 
+#include <pthread.h>
+
 /* ---- Nested calls (call.c) ----
  *
  * A call that arrives while its thread is inside Backplane is one of a library that Backplane has called. It must reach
- * a routine without another choice. No call of a routine is inside: the routine may be left by longjmp. */
+ * a routine without another choice. No call of a routine is inside: the routine may be left by longjmp. A thread is not
+ * cancelled inside, because it would leave locks behind. */
 typedef struct bp__dropin_visit {
     uintptr_t outer;
+    int cancel_state;
 } bp__dropin_visit;
 
 /* The address of a variable of the outer call; 0 if there is none. */
@@ -27,13 +31,20 @@ static inline bool bp__dropin_inside(void) {
 }
 
 static inline void bp__dropin_visit_begin(bp__dropin_visit *visit) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
     visit->outer = bp__dropin_mark;
     bp__dropin_mark = (uintptr_t)visit;
 }
 
 static inline void bp__dropin_visit_end(const bp__dropin_visit *visit) {
     bp__dropin_mark = visit->outer;
+    pthread_setcancelstate(visit->cancel_state, NULL);
 }
+
+/* ---- Constructors and destructors (loader.c) ---- */
+
+/* Returns whether the thread is in dlopen() or dlclose(). It must not call Backplane then. */
+bool bp__dropin_in_loader(void);
 
 /* ---- Products (product.c) ---- */
 
@@ -78,10 +89,8 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
 
 /* ---- Calls (call.c) ---- */
 
-/* Makes a call, or returns the routine to jump to; see bp__dropin_entry(). `plain`: the call is passed on as it is.
- * `large`: the stub has found that it is above the limit. */
-void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain,
-                     bool large);
+/* Makes a call, or returns the routine to jump to; see bp__dropin_entry(). `plain`: the call is passed on as it is. */
+void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain);
 
 /* Returns what happens to large calls of a routine whose target has been chosen, and the product of sizes from which on
  * a call is large. If a library was asked for but does not have the routine with the program's width of integers,

@@ -31,8 +31,7 @@ static inline bool bp__dropin_is_fftw_fortran(int routine) {
     return routine >= BP__DROPIN_FFTW_END;
 }
 
-/* Returns the path of the file that defines the entry's original routine; "" if there is none. The text is the
- * loader's, valid as long as the file is loaded. */
+/* Returns the path of the file that defines the entry's original routine; "" if there is none. */
 const char *bp__dropin_owner(const bp__dropin_slot *slot);
 
 static inline int bp__dropin_index(const bp__dropin_slot *slot) {
@@ -92,6 +91,11 @@ static inline int64_t bp__dropin_integer(const void *address, bool wide) {
 
 /* Returns a variable's value, or NULL if it is absent or empty, or if the process has another user's rights. */
 const char *bp__dropin_env(const char *name);
+
+/* ---- Copies of texts (keep.c) ---- */
+
+/* Returns a copy of a text that stays valid, the same for equal texts; "" if there is no memory. */
+const char *bp__dropin_keep(const char *text);
 
 /* ---- Messages (message.c) ---- */
 

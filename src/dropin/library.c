@@ -3,8 +3,8 @@
 #include "dropin/backplane.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 16 };
@@ -40,20 +40,25 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
 
 /* ---- Libraries by name, opened when they are first used ---- */
 
-enum { UNOPENED, OPEN, FAILED };
+static const bp__dropin_library failed; /* takes the place of a library that could not be opened */
 
-/* Opens the entry's library. Threads that do so at once write the same bytes. */
+/* Opens the entry's library. Threads that do so at once open it more than once, and one result is kept. None waits for
+ * another; see backplane.c. */
 static const bp__dropin_library *open_entry(bp__dropin_named *entry) {
-    int state = __atomic_load_n(&entry->state, __ATOMIC_ACQUIRE);
-    if (state == UNOPENED) {
-        bp__dropin_library made;
+    const bp__dropin_library *now = __atomic_load_n(&entry->library, __ATOMIC_ACQUIRE);
+    if (!now) {
         const bp__dropin_api *api = bp__dropin_backplane(NULL);
-        memset(&made, 0, sizeof made);
-        state = api && open_library(api, entry->name, &made) ? OPEN : FAILED;
-        memcpy(&entry->library, &made, sizeof made);
-        __atomic_store_n(&entry->state, state, __ATOMIC_RELEASE);
+        bp__dropin_library *made = calloc(1, sizeof *made);
+        const bool good = api && made && open_library(api, entry->name, made);
+        const bp__dropin_library *result = good ? made : &failed;
+        if (__atomic_compare_exchange_n(&entry->library, &now, result, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            now = result;
+        }
+        if (now != made) {
+            free(made);
+        }
     }
-    return state == OPEN ? &entry->library : NULL;
+    return now == &failed ? NULL : now;
 }
 
 const bp__dropin_library *bp__dropin_library_named(bp__dropin_named *entry) {
@@ -82,74 +87,96 @@ typedef struct rank {
     double cost;
 } rank;
 
-static rank ranks[MOST];
-static bp__dropin_named ranked[MOST];
-static int ranked_count;
-static pthread_once_t ranked_once = PTHREAD_ONCE_INIT;
+typedef struct ranking {
+    int count;
+    rank ranks[MOST];
+    bp__dropin_named libraries[MOST];
+} ranking;
 
-static void insert(int *count, const char *id, double cost) {
-    int at = *count;
-    for (int i = 0; i < *count; i++) {
-        if (strcmp(ranks[i].id, id) == 0) {
+static ranking *ranked;
+
+static void insert(ranking *made, const char *id, double cost) {
+    int at = made->count;
+    for (int i = 0; i < at; i++) {
+        if (strcmp(made->ranks[i].id, id) == 0) {
             return;
         }
     }
     if (at == MOST) {
         return;
     }
-    for (; at > 0 && ranks[at - 1].cost > cost; at--) {
-        ranks[at] = ranks[at - 1];
+    for (; at > 0 && made->ranks[at - 1].cost > cost; at--) {
+        made->ranks[at] = made->ranks[at - 1];
     }
-    snprintf(ranks[at].id, sizeof ranks[at].id, "%s", id);
-    ranks[at].cost = cost;
-    ++*count;
+    snprintf(made->ranks[at].id, sizeof made->ranks[at].id, "%s", id);
+    made->ranks[at].cost = cost;
+    made->count++;
 }
 
 /* Orders the libraries by their expected time for a product of usual size. What a setting excludes, or prefers, is so
  * here too, because this is the explanation of a product. */
-static int rank_by_product(const bp__dropin_api *api) {
+static void rank_by_product(const bp__dropin_api *api, ranking *made) {
     enum { SIDE = 512 };
     int64_t shape[2] = {SIDE, SIDE};
     DLTensor square = {.device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLFloat, 64, 1}, .shape = shape};
     bp_explanation *explanation;
-    int count = 0;
     if (api->bp_gemm_explain(&explanation, NULL, BP_AS_IS, BP_AS_IS, NULL, &square, &square, NULL, &square) != BP_OK) {
-        return 0;
+        return;
     }
     bp_candidate_info candidate = {.struct_size = sizeof candidate};
     for (int i = 0; api->bp_explanation_at(explanation, i, &candidate); i++) {
         if (candidate.accepted) {
-            insert(&count, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
+            insert(made, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
         }
     }
     api->bp_explanation_release(explanation);
-    return count;
 }
 
-static void make_ranks(void) {
+static void make_ranks(ranking *made) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
-    int count = api ? rank_by_product(api) : 0;
-    for (int i = 0; i < count; i++) {
+    int kept = 0;
+    if (api) {
+        rank_by_product(api, made);
+    }
+    for (int i = 0; i < made->count; i++) {
         bp_library_info info = {.struct_size = sizeof info};
-        if (api->bp_library_find(ranks[i].id, &info) == BP_OK && (info.kinds & wanted_kinds())) {
-            ranked[ranked_count++].name = ranks[i].id;
+        if (api->bp_library_find(made->ranks[i].id, &info) == BP_OK && (info.kinds & wanted_kinds())) {
+            made->libraries[kept++].name = made->ranks[i].id;
         }
     }
+    made->count = kept;
+}
+
+/* Returns the order, or NULL without memory. Threads that need it at once each make it, and one is kept. */
+static ranking *current(void) {
+    ranking *now = __atomic_load_n(&ranked, __ATOMIC_ACQUIRE);
+    ranking *made = now ? NULL : calloc(1, sizeof *made);
+    if (!made) {
+        return now;
+    }
+    make_ranks(made);
+    if (__atomic_compare_exchange_n(&ranked, &now, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return made;
+    }
+    free(made);
+    return now;
 }
 
 bool bp__dropin_library_exists(int rank_wanted) {
-    pthread_once(&ranked_once, make_ranks);
-    return rank_wanted < ranked_count;
+    const ranking *order = current();
+    return order && rank_wanted < order->count;
 }
 
 const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
-    return bp__dropin_library_exists(rank_wanted) ? open_entry(&ranked[rank_wanted]) : NULL;
+    ranking *order = current();
+    return order && rank_wanted < order->count ? open_entry(&order->libraries[rank_wanted]) : NULL;
 }
 
 const bp__dropin_library *bp__dropin_library_ranked(const char *id) {
-    for (int i = 0; bp__dropin_library_exists(i); i++) {
-        if (strcmp(ranked[i].name, id) == 0) {
-            return open_entry(&ranked[i]);
+    ranking *order = current();
+    for (int i = 0; order && i < order->count; i++) {
+        if (strcmp(order->libraries[i].name, id) == 0) {
+            return open_entry(&order->libraries[i]);
         }
     }
     return NULL;

@@ -18,8 +18,7 @@ typedef struct bp__dropin_library {
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
 typedef struct bp__dropin_named {
     const char *name;
-    int state;
-    bp__dropin_library library;
+    const bp__dropin_library *library;
 } bp__dropin_named;
 
 /* Returns the library, or NULL if it could not be opened. */

@@ -12,14 +12,20 @@ enum { SMALL_SIDE = 64 };
 static bp__dropin_policy policy;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Returns a copy, because a program may overwrite its environment, as those do that change their title. */
+static const char *read_text(const char *name) {
+    const char *value = bp__dropin_env(name);
+    return value ? bp__dropin_keep(value) : NULL;
+}
+
 static bool ready; /* pthread_once() takes longer than the rest of a call */
 
 static void read_policy(void) {
-    policy.library = bp__dropin_env(BP__DROPIN_VARIABLE("LIBRARY"));
+    policy.library = read_text(BP__DROPIN_VARIABLE("LIBRARY"));
     const char *style = bp__dropin_env(BP__DROPIN_VARIABLE("COMPLEX_RETURN"));
     policy.hidden_result = style && strcmp(style, "argument") == 0;
-    policy.only = bp__dropin_env(BP__DROPIN_VARIABLE("ONLY"));
-    policy.exclude = bp__dropin_env(BP__DROPIN_VARIABLE("EXCLUDE"));
+    policy.only = read_text(BP__DROPIN_VARIABLE("ONLY"));
+    policy.exclude = read_text(BP__DROPIN_VARIABLE("EXCLUDE"));
     const char *observe = bp__dropin_env(BP__DROPIN_VARIABLE("OBSERVE"));
     policy.observe = observe && strcmp(observe, "0") != 0;
     policy.record = bp__dropin_env(BP__DROPIN_VARIABLE("RECORD")) != NULL;

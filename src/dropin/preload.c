@@ -197,7 +197,7 @@ static const binding *binding_of(int index, const caller *from) {
 }
 
 /* Fills what an entry does for calls from an object. */
-static void bind(const bp__dropin_slot *slot, const caller *from, binding *made) {
+static void bind(const bp__dropin_slot *slot, const caller *from, bool in_loader, binding *made) {
     char name[128];
     spell(slot, name, sizeof name);
     void *original = definition_for(from, name);
@@ -207,9 +207,10 @@ static void bind(const bp__dropin_slot *slot, const caller *from, binding *made)
         bp__dropin_end();
     }
     bool other_width = !bp__dropin_wide(slot) && bp__dropin_is_wide(bp__dropin_file_name(own));
+    own = bp__dropin_keep(own);
     *made = (binding){.from = from, .plain = !from || from->exempt || other_width};
     made->target = (bp__dropin_target){.routine = original, .library = own, .own = own};
-    if (!made->plain) {
+    if (!made->plain && !in_loader) {
         bp__dropin_choose_launched(slot, original, own, &made->target);
         made->target.deed = bp__dropin_deed_of(bp__dropin_routine(slot), &made->target);
     }
@@ -223,10 +224,11 @@ static void learn(bp__dropin_slot *slot, uintptr_t address, binding *made) {
     from = from ? from : add_caller(address);
     fenv_t state; /* choosing computes, and the program must see no exception of that */
     feholdexcept(&state);
-    bind(slot, from, made); /* may open libraries, so the lock is not held */
+    bool in_loader = bp__dropin_in_loader();
+    bind(slot, from, in_loader, made); /* may open libraries, so the lock is not held */
     fesetenv(&state);
     pthread_mutex_lock(&lock);
-    if (from && binding_count[index] < MOST_BINDINGS && !binding_of(index, from)) {
+    if (from && (made->plain || !in_loader) && binding_count[index] < MOST_BINDINGS && !binding_of(index, from)) {
         bindings[index][binding_count[index]] = *made;
         __atomic_store_n(&binding_count[index], binding_count[index] + 1, __ATOMIC_RELEASE);
     }
@@ -244,5 +246,5 @@ void *bp__dropin_entry(bp__dropin_slot *slot, bp__dropin_frame *frame) {
         learn(slot, address, &made);
         known = &made;
     }
-    return bp__dropin_run(slot, frame, &known->target, inside || known->plain, false);
+    return bp__dropin_run(slot, frame, &known->target, inside || known->plain);
 }

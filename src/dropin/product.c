@@ -116,6 +116,11 @@ static bool transform_of_number(int64_t number, bp_transform *transform) {
     return true;
 }
 
+/* Factors and arrays may be NULL if there is nothing to compute. */
+static bool is_empty(const product *p) {
+    return p->m <= 0 || p->n <= 0 || p->k <= 0;
+}
+
 static bool read_fortran(product *p, const bp__dropin_frame *f, bool wide) {
     int at = 0;
     if (!transform_of_letter(*(const char *)bp__dropin_address(f, at++), &p->transform_a) ||
@@ -125,6 +130,9 @@ static bool read_fortran(product *p, const bp__dropin_frame *f, bool wide) {
     p->m = bp__dropin_integer(bp__dropin_address(f, at++), wide);
     p->n = bp__dropin_integer(bp__dropin_address(f, at++), wide);
     p->k = p->vector ? 1 : bp__dropin_integer(bp__dropin_address(f, at++), wide);
+    if (is_empty(p)) {
+        return false;
+    }
     p->alpha = scalar_at(p->type, bp__dropin_address(f, at++));
     p->a = bp__dropin_address(f, at++);
     p->ld_a = bp__dropin_integer(bp__dropin_address(f, at++), wide);
@@ -152,6 +160,9 @@ static bool read_c(product *p, const bp__dropin_frame *f, bool wide) {
     p->m = next_integer(&r);
     p->n = next_integer(&r);
     p->k = p->vector ? 1 : next_integer(&r);
+    if (is_empty(p)) {
+        return false;
+    }
     p->alpha = next_scalar(&r, p->type);
     p->a = next_address(&r);
     p->ld_a = next_integer(&r);
@@ -227,6 +238,15 @@ bool bp__dropin_is_product(int routine) {
     return (BP__DROPIN_LAUNCHED || BP__DROPIN_PART == BP__DROPIN_PART_BLAS) && routine < PRODUCTS;
 }
 
+/* BLAS has no way to return that the settings exclude every library, and the program needs a result. */
+static void tell_refusal(const bp__dropin_api *api) {
+    static bool told;
+    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED)) {
+        bp__dropin_say("backplane: a product runs without the settings, by the library below: %s\n",
+                       api->bp_last_error());
+    }
+}
+
 bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
     int routine = bp__dropin_routine(slot);
     product p; /* an initializer would clear all of it, which takes as long as the rest of this function */
@@ -235,8 +255,8 @@ bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *fra
     p.row_major = false;
     p.transform_b = BP_AS_IS;
     bool wide = bp__dropin_wide(slot);
-    if (!(routine >= PRODUCTS / 2 ? read_c(&p, frame, wide) : read_fortran(&p, frame, wide)) || p.m <= 0 || p.n <= 0 ||
-        p.k <= 0 || (p.alpha.re == 0 && p.alpha.im == 0)) {
+    if (!(routine >= PRODUCTS / 2 ? read_c(&p, frame, wide) : read_fortran(&p, frame, wide)) ||
+        (p.alpha.re == 0 && p.alpha.im == 0)) {
         return false;
     }
     matrix a, b, c;
@@ -248,5 +268,9 @@ bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *fra
         p.transform_a = swaps(p.transform_a) ? BP_TRANSPOSE : BP_AS_IS;
         p.transform_b = swaps(p.transform_b) ? BP_TRANSPOSE : BP_AS_IS;
     }
-    return api->bp_gemm(p.transform_a, p.transform_b, &p.alpha, &a.tensor, &b.tensor, &p.beta, &c.tensor) == BP_OK;
+    bp_status status = api->bp_gemm(p.transform_a, p.transform_b, &p.alpha, &a.tensor, &b.tensor, &p.beta, &c.tensor);
+    if (status == BP_E_NO_CANDIDATE) {
+        tell_refusal(api);
+    }
+    return status == BP_OK;
 }

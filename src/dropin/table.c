@@ -49,5 +49,6 @@ const char *bp__dropin_family_name(bp__dropin_family family) {
 
 const char *bp__dropin_owner(const bp__dropin_slot *slot) {
     Dl_info where;
-    return slot->original && dladdr(slot->original, &where) != 0 && where.dli_fname ? where.dli_fname : "";
+    return slot->original && dladdr(slot->original, &where) != 0 && where.dli_fname ? bp__dropin_keep(where.dli_fname)
+                                                                                    : "";
 }

@@ -22,9 +22,9 @@ def start(environment, tmp_path):
     """Starts a Python that says when it is ready, and then sleeps."""
     started = []
 
-    def run(code, env=None, **options):
+    def run(code, env=None, words=(str(PYTHON), "-c"), **options):
         process = subprocess.Popen(
-            [str(PYTHON), "-c", code + "\nprint('ready', flush=True)\nimport time; time.sleep(100)"],
+            [*words, code + "\nprint('ready', flush=True)\nimport time; time.sleep(100)"],
             stdout=subprocess.PIPE, cwd=tmp_path, env={**environment, **(env or {})}, **options,
         )
         started.append(process)
@@ -109,6 +109,63 @@ for name in glob.glob({str(tmp_path)!r} + '/lib*.so'):
     assert done.code == 0, done
 
 
+@pytest.mark.skipif(not LIBRARIES, reason="libopenblas0 is not installed")
+def test_names_of_any_bytes(backplane, start, tmp_path):
+    """No control character reaches the terminal, and JSON stays valid. A name may look like that of a deleted file."""
+    names = ["a b:c.so", "red\x1b[31m.so", "two\nlines.so", "kept (deleted)", "byte\udcff.so"]
+    for name in names:
+        shutil.copy(LIBRARIES[0], tmp_path / name)
+    code = "import ctypes, os\nopen('/proc/self/comm', 'w').write('x\x1b[31my')\nfor n in os.listdir('.'):\n    if 'python' not in n: ctypes.CDLL('./' + n)"
+    (tmp_path / "libraries").mkdir()
+    for name in names:
+        (tmp_path / name).rename(tmp_path / "libraries" / name)
+    process = start("import os; os.chdir('libraries')\n" + code, {"LD_PRELOAD": "/no/\x1b[31m.so"}, stderr=subprocess.DEVNULL)
+    text = backplane("inspect", "-p", process.pid)
+    assert text.code == 0 and "\x1b" not in text.out and "x?[31my" in text.out
+    facts = backplane("inspect", "-p", process.pid, "--json").json
+    rows = {os.path.basename(row["path"]): row["deleted"] for row in facts["libraries"]}
+    assert rows["kept (deleted)"] is rows["a b:c.so"] is rows["red\x1b[31m.so"] is False and len(facts["libraries"]) >= 5
+
+
+def mounted(tmp_path, what, start, code):
+    """Starts a program in other mounts, which are made by a command. Skips the test if that needs rights."""
+    probe = subprocess.run(["unshare", "-m", "sh", "-c", what], capture_output=True, cwd=tmp_path)
+    if probe.returncode != 0:
+        pytest.skip("mounts cannot be changed here: " + probe.stderr.decode())
+    words = ["unshare", "-m", "sh", "-c", what + ' && exec "$0" -c "$1"', str(PYTHON)]
+    return start(code, words=words)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not LIBRARIES or not shutil.which("unshare"), reason="needs root, unshare and libopenblas0")
+def test_other_mounts(backplane, start, tmp_path):
+    """The path of a library means another file here, so this file's version is not told."""
+    inside, outside = tmp_path / "inside", tmp_path / "libopenblas.so.0"
+    shutil.copy(LIBRARIES[0], inside)
+    outside.symlink_to(LIBRARIES[0])
+    real = outside.resolve()
+    process = mounted(tmp_path, f"mount --bind {inside} {real}", start, f"import ctypes; ctypes.CDLL({str(real)!r})")
+    (library,) = [row for row in backplane("inspect", "-p", process.pid, "--json").json["libraries"] if row["family"] == "openblas"]
+    assert library["path"] == str(real) and library["version"] == "" and not library["deleted"]
+    plain = start(f"import ctypes; ctypes.CDLL({str(real)!r})")
+    (library,) = [row for row in backplane("inspect", "-p", plain.pid, "--json").json["libraries"] if row["family"] == "openblas"]
+    assert library["version"].startswith("0.3")
+
+
+def test_thousands_of_files(backplane, start, tmp_path):
+    """Files without a name are opened by their mappings, which takes no search."""
+    code = """
+import mmap, os
+kept = []
+for i in range(7000):
+    with open(f'm{i}', 'w+b') as file:
+        file.write(b'\\x7fELF' * 1024)
+        file.flush()
+        kept.append(mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ))
+    os.unlink(f'm{i}')"""
+    done = backplane("inspect", "-p", start(code).pid, "--json")
+    assert done.code == 0 and done.json["libraries"] == [], done
+
+
 def test_preloaded(backplane, start):
     process = start("pass", {"LD_PRELOAD": "/no/such/file.so", "SECRET": "hidden"})
     done = backplane("inspect", "-p", process.pid)
@@ -175,6 +232,7 @@ def test_processes_that_end(backplane, environment, tmp_path):
 def test_program(backplane, tmp_path):
     done = backplane("inspect", "--", PYTHON, "-c", "import numpy, sys, time; print('out'); time.sleep(0.3); sys.exit(7)")
     assert done.code == 7 and done.out == "out\n" and "openblas" in done.err
+    assert " 0.3." in done.err
     done = backplane("inspect", "--json", "-o", "report.json", "--", PYTHON, "-c", "import numpy, time; time.sleep(0.3)")
     assert done.code == 0 and done.err == ""
     facts = json.loads((tmp_path / "report.json").read_text())

@@ -199,7 +199,58 @@ def test_nothing_stays_behind(launch, tmp_path):
 @pytest.mark.parametrize("option", ["--trace", "--tune"])
 def test_files_are_checked_before_the_program_starts(backplane, tmp_path, option):
     done = backplane("launch", option, "no/such/file", "--", "touch", "ran")
-    assert done.code == 6 and "no/such/file cannot be written" in done.err and not (tmp_path / "ran").exists()
+    assert done.code == 6 and "no/such/file: cannot be written" in done.err and not (tmp_path / "ran").exists()
+
+
+@needs_hooks
+@pytest.mark.parametrize("option", ["--trace", "--tune"])
+def test_files_that_exist_keep_what_they_are(backplane, tmp_path, option):
+    """A link leads to the file, the file keeps its rights, and a device or a pipe is written to, not replaced."""
+    (tmp_path / "file").write_text("before")
+    (tmp_path / "file").chmod(0o640)
+    (tmp_path / "link").symlink_to("file")
+    assert backplane("launch", option, "link", "--", "true").code == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+    assert "before" not in (tmp_path / "file").read_text()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert backplane("launch", option, "pipe", "--", *python("a @ b")).code == 0
+    assert os.read(reader, 1 << 16) and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
+    (tmp_path / "new").unlink(missing_ok=True)
+    assert backplane("launch", option, "new", "--", "true").code == 0
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+@needs_hooks
+def test_damaged_calls(backplane, tmp_path):
+    """The program may write anything to the file of its calls, or make it shorter."""
+    code = """
+import os, sys
+path = os.environ['BACKPLANE_LAUNCH_RECORD']
+with open(path, 'r+b') as file:
+    data = bytearray(file.read())
+    row = int.from_bytes(data[12:16], 'little')
+    for i in range(24, len(data)):
+        data[i] = 0xff if i % 7 else 0x25
+    for at in range(24, len(data) - row, row):
+        data[at : at + 4] = (2).to_bytes(4, 'little')
+        if at // row % 3:
+            data[at + 56 : at + 60] = (4).to_bytes(4, 'little')
+    file.seek(0); file.write(data)
+if sys.argv[1:]:
+    os.truncate(path, int(sys.argv[1]))
+"""
+    words = [str(PYTHON), "-c", code]
+    done = backplane("launch", "--profile", "--explain", "--trace", "trace.json", "--tune", "problems.txt", "--", *words)
+    assert done.code == 0, done.err[-1000:]
+    rows = [json.loads(line) for line in (tmp_path / "trace.json").read_text().splitlines()]
+    assert rows and all(len(row["sizes"]) == 4 for row in rows)
+    for size in ("0", "100", "1000000"):
+        done = backplane("launch", "--profile", "--", *words, size)
+        assert done.code == 6 and "made shorter" in done.err
 
 
 # ---- The program ----
@@ -236,6 +287,29 @@ def test_signals_are_passed_on(environment, tmp_path):
         time.sleep(0.01)
     process.terminate()
     assert process.wait(timeout=60) == 9
+
+
+@needs_hooks
+def test_sigint_of_another_process(environment, tmp_path):
+    """Unlike that of a terminal, it reaches the command only."""
+    words = [COMMAND, "launch", "--profile", "--", "sh", "-c", "trap 'exit 9' INT; touch ready; while :; do sleep 0.05; done"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "ready").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 9
+
+
+@needs_hooks
+@pytest.mark.parametrize("command", [["launch", "--profile"], ["launch"], ["inspect"]])
+def test_parent_that_ignores_the_ends_of_children(environment, tmp_path, command):
+    """The exit code is still known, and the program gets what the parent has set."""
+    show = "import signal, sys; print(signal.getsignal(signal.SIGCHLD).name); sys.exit(7)"
+    words = [str(COMMAND), *command, "--", str(PYTHON), "-c", show]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, timeout=60,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 7 and done.stdout == b"SIG_IGN\n", done
 
 
 @needs_hooks
@@ -420,3 +494,22 @@ def test_fortran(fortran, environment, way):
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "") and len(lines) == 82
     assert [line for line in lines if not line.endswith(" passed")] == []
+
+
+@needs_hooks
+def test_profile_names_a_slow_library(fortran, environment):
+    """netlib's reference code as the program's own library: the profile says how to replace it. With another one it does not."""
+    folders = [path.parent for name in ("blas/libblas.so.3", "lapack/liblapack.so.3") for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
+    if len(folders) < 2:
+        pytest.skip("netlib's libblas3 and liblapack3 are not installed")
+
+    def profile(*options):
+        words = [COMMAND, "launch", "--profile", *options, "--", fortran]
+        done = subprocess.run(words, capture_output=True, text=True, env={**environment, "LD_LIBRARY_PATH": ":".join(map(str, folders))})
+        assert done.returncode == 0 and " failed" not in done.stdout
+        return done.stderr
+
+    shown = profile()
+    assert "netlib's reference code" in shown and "libblas.so.3" in shown
+    library = shown.split("`launch --library ")[1].split("`")[0]
+    assert "netlib" not in profile("--library", library)

@@ -39,7 +39,17 @@ void dscal_(const integer *, const double *, double *, const integer *);
 
 enum { S, D, C, Z, MOST = 64 };
 
-/* Calls by name, because the loader shows an audit object calls, and no addresses that a program keeps. */
+/* The loader tells an audit object of calls, but not of addresses that a program keeps. So one build of this program
+ * calls by name, and another one (CLIENT_TABLES) by addresses in tables. */
+#ifdef CLIENT_TABLES
+static f_gemm *const table_gemm[] = {sgemm_, dgemm_, cgemm_, zgemm_};
+static f_gemv *const table_gemv[] = {sgemv_, dgemv_, cgemv_, zgemv_};
+#define CALL_GEMM(type) CALL(table_gemm[type])
+#define CALL_GEMV(type) CALL(table_gemv[type])
+#else
+#define CALL_GEMM(type) CALL_OF_TYPE(type, sgemm_, dgemm_, cgemm_, zgemm_)
+#define CALL_GEMV(type) CALL_OF_TYPE(type, sgemv_, dgemv_, cgemv_, zgemv_)
+#endif
 #define CALL_OF_TYPE(type, s, d, c, z)                                                                                 \
     do {                                                                                                               \
         if ((type) == S) {                                                                                             \
@@ -117,7 +127,7 @@ static void call_gemm(const shape *s, const void *alpha, const void *a, integer 
     if (!s->c_interface) {
         const char texts[] = {(char)s->op_a, (char)s->op_b};
 #define CALL(name) name(texts, texts + 1, &m, &n, &k, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1)
-        CALL_OF_TYPE(s->type, sgemm_, dgemm_, cgemm_, zgemm_);
+        CALL_GEMM(s->type);
 #undef CALL
     } else if (s->type == S) {
         cblas_sgemm(order, ta, tb, m, n, k, *(const float *)alpha, a, lda, b, ldb, *(const float *)beta, c, ldc);
@@ -138,7 +148,7 @@ static void call_gemv(const shape *s, const void *alpha, const void *a, integer 
     if (!s->c_interface) {
         const char text = (char)s->op_a;
 #define CALL(name) name(&text, &m, &n, alpha, a, &lda, x, &dx, beta, y, &dy, 1)
-        CALL_OF_TYPE(s->type, sgemv_, dgemv_, cgemv_, zgemv_);
+        CALL_GEMV(s->type);
 #undef CALL
     } else if (s->type == S) {
         cblas_sgemv(order, ta, m, n, *(const float *)alpha, a, lda, x, dx, *(const float *)beta, y, dy);

@@ -22,6 +22,16 @@ static void all_products(void **state) {
     expect("BACKPLANE_LAUNCH_SMALL=0 BACKPLANE_DETERMINISTIC=threads", FAKES "dropin_client_products backplane");
 }
 
+/* Addresses that a program or a module keeps are redirected too. */
+static void addresses(void **state) {
+    (void)state;
+    expect("BACKPLANE_LAUNCH_SMALL=0", FAKES "dropin_client_no_plt backplane");
+    expect("BACKPLANE_LAUNCH_SMALL=0", FAKES "dropin_client_tables backplane");
+    expect("BACKPLANE_LAUNCH_SMALL=0", FAKES "dropin_client_module " FAKES "libclient_module.so backplane");
+    expect("LD_BIND_NOW=1 BACKPLANE_LAUNCH_SMALL=0",
+           FAKES "dropin_client_module " FAKES "libclient_module.so backplane");
+}
+
 static void wide_integers(void **state) {
     (void)state;
     expect("BACKPLANE_LAUNCH_SMALL=0", FAKES "dropin_client_products_wide backplane");
@@ -47,9 +57,8 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_products),
-        cmocka_unit_test(wide_integers),
-        cmocka_unit_test(what_is_not_redirected),
+        cmocka_unit_test(all_products),        cmocka_unit_test(addresses),
+        cmocka_unit_test(wide_integers),       cmocka_unit_test(what_is_not_redirected),
         cmocka_unit_test(calls_that_are_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
