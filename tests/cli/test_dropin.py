@@ -437,6 +437,19 @@ def test_transforms_by_the_fortran_names_of_fftw(environment, backplane, tmp_pat
     assert run(tmp_path / "main", {**environment, "BACKPLANE_DROPIN_LIBRARY": library}) == (0, f"1 {threads} -1 -1 2\n")
 
 
+def test_a_profile_has_the_fortran_names_of_fftw(environment, backplane, tmp_path):
+    """These are among the longest names."""
+    (tmp_path / "main.c").write_text(FFTW_FORTRAN_IN_C)
+    names = [f"-l:{name}" for name in ("libfftw3_threads.so.3", "libfftw3f.so.3", "libfftw3.so.3")]
+    if subprocess.run(["cc", "-DTAIL=_", "main.c", "-o", "main", *names], cwd=tmp_path, capture_output=True).returncode != 0:
+        pytest.skip("FFTW is not installed")
+    done = backplane("launch", "--profile", "--", str(tmp_path / "main"))
+    assert done.code == 0 and done.out == "1 2 -1 -1 2\n"
+    counted = [line.split()[:2] for line in done.err.splitlines()]
+    for name in ("dfftw_plan_with_nthreads", "dfftw_planner_nthreads", "dfftw_plan_dft_1d", "sfftw_execute"):
+        assert [name, "1"] in counted
+
+
 def test_a_fortran_program_with_fftws_legacy_interface(environment, backplane, tmp_path):
     if not shutil.which("gfortran"):
         pytest.skip("gfortran is not installed")
