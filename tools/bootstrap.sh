@@ -9,7 +9,7 @@ tools="cmake:cmake ninja:ninja-build make:make cc:gcc c++:g++ pkg-config:pkg-con
 headers="opencl-c-headers libhwloc-dev libcmocka-dev libdlpack-dev python3-dev python3-venv valgrind gfortran"
 libraries="libopenblas0-pthread libopenblas0-openmp libblis4-openmp libblis4-pthread libblas3 liblapack3
     pocl-opencl-icd ocl-icd-libopencl1 libclblast1
-    libfftw3-double3 libfftw3-single3 libgomp1 libblas-test"
+    libfftw3-double3 libfftw3-single3 libgomp1 libblas-test liblapack-test"
 [ "$(uname -m)" = x86_64 ] && libraries="$libraries libxsmm-dev" # Debian has it for this processor only
 log=build/bootstrap.log
 gave_up=build/bootstrap.gave-up # lists what could not be installed, so that later calls do not try again

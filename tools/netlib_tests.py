@@ -93,15 +93,15 @@ def own_libraries(library, file, names=("blas", "lapack"), lapack=LAPACK):
 
 def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
-    and LAPACK's drivers only. Under audit, OpenBLAS is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose calls
-    are not redirected, and must have the same bits as those of the plain library. MKL's names cannot be there: see CONVERT."""
+    and LAPACK's drivers only. Under audit, the library is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose
+    calls are not redirected, and must be equal to those of the plain library. MKL's names cannot be there: see CONVERT."""
     changed = {**environment("preload" if way == "mixed" else way, library, small), **ONE_THREAD}
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
         objects += [str(conversion())] if library == "mkl" else []
         changed.update(LD_PRELOAD=":".join(objects), LD_LIBRARY_PATH=own_libraries(library, LIBRARIES[library]))
-    if library == "openblas" and way == "audit":
-        changed["LD_LIBRARY_PATH"] = f"{folder_of('blas-openblas', blas=LIBRARIES[library])}:{LAPACK}"
+    if library in ("openblas", "blis") and way == "audit":
+        changed["LD_LIBRARY_PATH"] = f"{folder_of('blas-' + library, blas=LIBRARIES[library])}:{LAPACK}"
     return changed
 
 
@@ -149,8 +149,8 @@ def environment(way, library, small=None):
     base["VIRTUAL_ENV"] = str(ROOT / ".venv")
     head = "BACKPLANE_DROPIN_" if way == "library" else "BACKPLANE_LAUNCH_"
     if way == "plain":
-        file = LIBRARIES.get(library)
-        return {**base, "LD_PRELOAD": str(file)} if file else base
+        objects = ([conversion()] if library == "mkl" else []) + ([LIBRARIES[library]] if library in LIBRARIES else [])
+        return {**base, "LD_PRELOAD": ":".join(map(str, objects))}
     if library != "choice":
         base[head + "LIBRARY"] = library
     if small is not None:
@@ -222,15 +222,16 @@ def run_lapack(variables, letter, testers=LAPACK):
 # ---- Results ----
 
 
-def stamp(way, library):
-    """A text that changes when a file does on which the result depends."""
+def stamp(way, library, variables):
+    """A text that changes when a file does, or a variable of the environment, on which the result depends."""
     known = {**LIBRARIES, **LIBRARIES64}
     files = [known[library]] if library in known else [path for path in LIBRARIES.values() if path.exists()]
     if way != "plain":
         files += [*BUILD.glob("libbackplane.so.0"), *(BUILD / "backplane-providers").glob("*.so")]
         files += [file for pattern in OBJECTS[way] for file in BUILD.glob(pattern)]
     times = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(files)]
-    return hashlib.sha256(repr(times).encode()).hexdigest()[:16]
+    own = sorted(item for item in variables.items() if item[0].startswith(("LD_", "BACKPLANE_", "MKL_", "OMP_", "OPENBLAS_")))
+    return hashlib.sha256(repr((times, own)).encode()).hexdigest()[:16]
 
 
 class Results:
@@ -243,10 +244,10 @@ class Results:
     def get(self, part, letter, library, way):
         """Returns a row; runs the testers if there is none yet, or if a file has changed."""
         key = " ".join(filter(None, (part, letter, library, way)))
-        now = stamp(way, library)
+        make = {"blas": environment, "lapack": lapack_environment, "lapack64": wide_environment}[part]
+        variables = make(way, library.partition(":")[0], 0 if library == "choice:all" else None)
+        now = stamp(way, library, variables)
         if self.rows.get(key, {}).get("stamp") != now:
-            make = {"blas": environment, "lapack": lapack_environment, "lapack64": wide_environment}[part]
-            variables = make(way, library.partition(":")[0], 0 if library == "choice:all" else None)
             try:
                 if part == "blas":
                     passed, failed, ended = run_blas(variables)

@@ -18,11 +18,12 @@ const char *bp__dropin_keep(const char *text) {
             return one->text;
         }
     }
-    kept *made = *text ? malloc(sizeof *made + strlen(text) + 1) : NULL;
+    const size_t size = strlen(text) + 1;
+    kept *made = *text ? malloc(sizeof *made + size) : NULL;
     if (!made) {
         return "";
     }
-    strcpy(made->text, text);
+    memcpy(made->text, text, size);
     made->next = __atomic_load_n(&all, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all, &made->next, made, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }

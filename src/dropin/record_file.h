@@ -18,7 +18,7 @@ enum { BP__RECORD_FREE, BP__RECORD_TAKEN, BP__RECORD_READY };
 
 /* The key of a row. Texts are padded with zeros, so that equal keys have equal bytes; of long paths the end is kept. */
 typedef struct bp__record_key {
-    char routine[24], family[8], options[8];
+    char routine[40], family[8], options[8]; /* fftwf_import_wisdom_from_filename is the longest name */
     int32_t width, through, sizes, unused;
     int64_t size[4];
     char ran[104], own[104];

@@ -43,6 +43,27 @@ def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
     assert found == plain and found[0] > 500 and found[1] == 0 and not found[2]
 
 
+def run_lapack_tester(env, tester, data, folder):
+    with open(netlib.LAPACK / data, "rb") as source:
+        done = subprocess.run([netlib.LAPACK / tester], stdin=source, capture_output=True, text=True, cwd=folder, env=env, timeout=300)
+    return done.returncode, [line for line in done.stdout.splitlines() if "run)" in line or "out of" in line or "***" in line]
+
+
+@pytest.mark.skipif(not (netlib.LAPACK / "xlintstd").exists(), reason="Debian's liblapack-test is not installed")
+@pytest.mark.parametrize("library", ["openblas", "mkl"])
+@pytest.mark.parametrize("tester, data", [("xlintstrfz", "ztest_rfp.in"), ("xeigtsts", "ssg.in")])
+def test_lapacks_testers_have_the_same_counts(environment, tmp_path, library, tester, data):
+    """`make netlib-tests` runs all of them. These two take a second each, and the complex one needs functions whose results are converted."""
+    if not netlib.LIBRARIES[library].exists():
+        pytest.skip(f"{library} is not installed")
+    own = netlib.lapack_environment("plain", library)
+    plain = run_lapack_tester(own, tester, data, tmp_path)
+    assert plain[0] == 0 and len(plain[1]) > 2
+    for way in WAYS:
+        changed = {name: value for name, value in netlib.lapack_environment(way, library).items() if name not in environment}
+        assert run_lapack_tester({**environment, **changed}, tester, data, tmp_path) == plain
+
+
 PROGRAM = r"""
 #include <stdio.h>
 #include <string.h>
@@ -414,6 +435,19 @@ def test_transforms_by_the_fortran_names_of_fftw(environment, backplane, tmp_pat
     subprocess.run(["cc", *words], cwd=tmp_path, check=True)
     threads = 1 if library else 2  # MKL has no function that tells it
     assert run(tmp_path / "main", {**environment, "BACKPLANE_DROPIN_LIBRARY": library}) == (0, f"1 {threads} -1 -1 2\n")
+
+
+def test_a_profile_has_the_fortran_names_of_fftw(environment, backplane, tmp_path):
+    """These are among the longest names."""
+    (tmp_path / "main.c").write_text(FFTW_FORTRAN_IN_C)
+    names = [f"-l:{name}" for name in ("libfftw3_threads.so.3", "libfftw3f.so.3", "libfftw3.so.3")]
+    if subprocess.run(["cc", "-DTAIL=_", "main.c", "-o", "main", *names], cwd=tmp_path, capture_output=True).returncode != 0:
+        pytest.skip("FFTW is not installed")
+    done = backplane("launch", "--profile", "--", str(tmp_path / "main"))
+    assert done.code == 0 and done.out == "1 2 -1 -1 2\n"
+    counted = [line.split()[:2] for line in done.err.splitlines()]
+    for name in ("dfftw_plan_with_nthreads", "dfftw_planner_nthreads", "dfftw_plan_dft_1d", "sfftw_execute"):
+        assert [name, "1"] in counted
 
 
 def test_a_fortran_program_with_fftws_legacy_interface(environment, backplane, tmp_path):

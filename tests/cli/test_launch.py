@@ -238,7 +238,7 @@ with open(path, 'r+b') as file:
     for at in range(24, len(data) - row, row):
         data[at : at + 4] = (2).to_bytes(4, 'little')
         if at // row % 3:
-            data[at + 56 : at + 60] = (4).to_bytes(4, 'little')
+            data[at + 72 : at + 76] = (4).to_bytes(4, 'little')
     file.seek(0); file.write(data)
 if sys.argv[1:]:
     os.truncate(path, int(sys.argv[1]))
