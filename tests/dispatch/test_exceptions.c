@@ -33,6 +33,28 @@ static void test_choosing_raises_nothing(void **state) {
     }
 }
 
+/* An explanation makes all estimates. Those of `native` divide by nothing that may be zero. */
+static void test_estimates_raise_nothing(void **state) {
+    (void)state;
+    for (int rows = 1; rows < 20; rows += 3) {
+        for (int columns = 1; columns < 20; columns += 2) {
+            const int64_t a_shape[] = {rows, SIDE}, b_shape[] = {SIDE, columns}, c_shape[] = {rows, columns};
+            const int64_t a_strides[] = {1, rows}, b_strides[] = {1, SIDE};
+            bp_view a, b, c;
+            bp_explanation *explanation;
+            assert_int_equal(bp_view_init(&a, NULL, BP_F64, 2, a_shape, rows % 2 ? a_strides : NULL), BP_OK);
+            assert_int_equal(bp_view_init(&b, NULL, BP_F64, 2, b_shape, columns % 3 ? b_strides : NULL), BP_OK);
+            assert_int_equal(bp_view_init(&c, NULL, BP_F64, 2, c_shape, NULL), BP_OK);
+            feclearexcept(FE_ALL_EXCEPT);
+            assert_int_equal(
+                bp_gemm_explain(&explanation, NULL, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor),
+                BP_OK);
+            assert_int_equal(fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), 0);
+            bp_explanation_release(explanation);
+        }
+    }
+}
+
 /* The program's own flags stay. */
 static void test_flags_of_the_program_stay(void **state) {
     (void)state;
@@ -45,6 +67,7 @@ static void test_flags_of_the_program_stay(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choosing_raises_nothing),
+        cmocka_unit_test(test_estimates_raise_nothing),
         cmocka_unit_test(test_flags_of_the_program_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,9 @@ static double cycles_along(const bp__native_kernels *kernels, double p, double q
                            int64_t s_k, int64_t c_p) {
     const double vectors = ceil(p / kernels->lanes), chains = vectors * fmin(q, 8);
     const double multiply = vectors * q * k * 0.5 * fmax(1, 8 / chains);
-    const double passes = ceil(q / kernels->rows_columns), in_registers = 0.25 * p * k * passes;
-    const double packing = 0.7 * p * k, reads = v_p == 1 ? 0 : v_k == 1 ? fmin(packing, in_registers) : packing;
+    const double packing = 0.7 * p * k; /* or, if V is read along k in place, for each few columns: */
+    const double in_registers = kernels->rows_columns > 0 ? 0.25 * p * k * ceil(q / kernels->rows_columns) : packing;
+    const double reads = v_p == 1 ? 0 : v_k == 1 ? fmin(packing, in_registers) : packing;
     const double across_lines = s_k == 1 || k < SHORT_K ? 0 : 0.5 * q * k; /* of S: few elements of a line are used */
     return multiply + reads + across_lines +
            (c_p == 1 ? vectors * q + (p < kernels->lanes * vectors ? 2 * q : 0) : 1.5 * p * q);
