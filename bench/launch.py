@@ -2,9 +2,10 @@
 
 Usage: bench/launch.py COMMAND [--threads N] [--rounds N] [--own FOLDERS] [--library NAME] [--python PYTHON ...] [PROGRAM ...]
 --own has directories for LD_LIBRARY_PATH in both runs, so that programs of the system have the libblas.so.3 and liblapack.so.3 of
-another library as their own. --library goes to `launch`. COMMAND is the backplane command. --python names interpreters with NumPy, SciPy or PyTorch (default: that of .venv, and
-/usr/bin/python3). PROGRAM is numpy, scipy, torch, octave, r or hpcc; all of them by default. Programs that are not installed
-are named and left out. The table has medians, and the smallest and largest ratio of two neighbouring runs. "Ran" is where
+another library as their own. --library goes to `launch`. COMMAND is the backplane command. --python names interpreters with
+NumPy, SciPy or PyTorch (default: that of .venv, and /usr/bin/python3). PROGRAM is numpy, scipy, torch, octave, r or hpcc; all of them by default. Programs that are not installed
+are named and left out. A time is the least of a few calls in one process. The table has medians over the processes, and the
+smallest and largest ratio of two neighbouring ones. "Ran" is where
 `launch --profile` says that most of the time of math routines was spent, of a run that is not timed.
 """
 
@@ -28,7 +29,7 @@ def best(f, n):
     f(); t = []
     for _ in range(n):
         s = time.perf_counter(); f(); t.append(time.perf_counter() - s)
-    return sorted(t)[len(t) // 2]
+    return min(t)
 """
 NUMPY = PYTHON + """
 import numpy as np
@@ -78,7 +79,7 @@ OCTAVE = """
 function best(name, f, n)
   f(); t = zeros(1, n);
   for i = 1:n, s = tic; f(); t(i) = toc(s); end
-  printf('%s %.9f\\n', name, median(t));
+  printf('%s %.9f\\n', name, min(t));
 end
 a = rand(1000); b = rand(300); c = single(a);
 printf('version %s\\n', version());
@@ -87,7 +88,7 @@ best('solve 1000 f64', @() a \\ a(:, 1:10), 3); best('svd 300 f64', @() svd(b), 
 best('fft 65536 f64', @() fft(rand(65536, 8)), 5);
 """
 R = """
-best <- function(name, f, n) { f(); t <- numeric(n); for (i in 1:n) { s <- Sys.time(); f(); t[i] <- as.numeric(Sys.time() - s, units = 'secs') }; cat(sprintf('%s %.9f\\n', name, median(t))) }
+best <- function(name, f, n) { f(); t <- numeric(n); for (i in 1:n) { s <- Sys.time(); f(); t[i] <- as.numeric(Sys.time() - s, units = 'secs') }; cat(sprintf('%s %.9f\\n', name, min(t))) }
 cat('version', paste(R.version$major, R.version$minor, sep = '.'), '\\n')
 a <- matrix(rnorm(1e6), 1000); b <- matrix(rnorm(9e4), 300)
 best('product 1000 f64', function() a %*% a, 5); best('product 300 f64', function() b %*% b, 20)

@@ -12,7 +12,7 @@ endif()
 
 set(dropin_folder ${CMAKE_SOURCE_DIR}/src/dropin)
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${dropin_folder}/*.c)
-list(FILTER dropin_sources EXCLUDE REGEX "/(audit|hooks|entry|factor|preload|fftw|exports_[a-z]+)\\.c$")
+list(FILTER dropin_sources EXCLUDE REGEX "/(audit|hooks|entry|factor|reference|preload|fftw|exports_[a-z]+)\\.c$")
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/backplane-dropin)
 set(launch_folder backplane-launch)
 set(dropin_targets "")
@@ -29,7 +29,7 @@ function(add_dropin name part)
     set(dropin_targets ${dropin_targets} ${name} PARENT_SCOPE)
 endfunction()
 
-add_dropin(backplane_hooks HOOKS hooks.c entry.c factor.c)
+add_dropin(backplane_hooks HOOKS hooks.c entry.c factor.c reference.c)
 set_target_properties(backplane_hooks PROPERTIES OUTPUT_NAME backplane-hooks LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install(TARGETS backplane_hooks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 
@@ -59,7 +59,7 @@ foreach(link libfftw3f.so.3 libfftw3_threads.so.3 libfftw3f_threads.so.3 libfftw
     install(FILES ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
 endforeach()
 
-add_dropin(backplane_preload PRELOAD exports_preload.c preload.c factor.c)
+add_dropin(backplane_preload PRELOAD exports_preload.c preload.c factor.c reference.c)
 set_target_properties(backplane_preload PROPERTIES OUTPUT_NAME backplane-preload LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install(TARGETS backplane_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 

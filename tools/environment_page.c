@@ -53,7 +53,7 @@ static const char *const others =
     "`MKL_THREADING_LAYER`, `MKL_INTERFACE_LAYER`, `MKL_CBWR`, `MKL_DEBUG_CPU_TYPE`, `FLEXIBLAS`, "
     "`ONEDNN_MAX_CPU_ISA`, `DNNL_MAX_CPU_ISA`, "
     "`ARMPL_CORE_TYPE`, `LIBXSMM_TARGET`, `LD_LIBRARY_PATH`,\n"
-    "`LD_PRELOAD`, `GLIBC_TUNABLES`. `backplane doctor` warns if one of them selects slower kernels.\n"
+    "`LD_PRELOAD` (without the libraries of `backplane launch`), `GLIBC_TUNABLES`. `backplane doctor` warns if one of them selects slower kernels.\n"
     "\n"
     "`MKL_VERBOSE`, `ONEDNN_VERBOSE` and `DNNL_VERBOSE` give the level to which a verbose scope returns.\n"
     "\n"

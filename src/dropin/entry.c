@@ -26,6 +26,7 @@ static void learn(bp__dropin_slot *slot) {
     bp__dropin_deed deed = bp__dropin_deed_of(routine, &chosen);
     __atomic_store_n(&target->library, chosen.library, __ATOMIC_RELAXED);
     __atomic_store_n(&target->own, chosen.own, __ATOMIC_RELAXED);
+    __atomic_store_n(&target->why, chosen.why, __ATOMIC_RELAXED);
     __atomic_store_n(&target->converts, chosen.converts, __ATOMIC_RELAXED);
     __atomic_store_n(&target->hidden, chosen.hidden, __ATOMIC_RELAXED);
     __atomic_store_n(&target->routine, chosen.routine, __ATOMIC_RELAXED);

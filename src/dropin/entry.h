@@ -68,6 +68,7 @@ typedef struct bp__dropin_target {
     void *routine;       /* never NULL */
     const char *library; /* id in the library list, or path */
     const char *own;     /* path of the program's own library; "" in a drop-in library */
+    const char *why;     /* why another library runs it that was not asked for; else NULL */
     bp__dropin_deed deed;
     bool converts; /* a complex result is returned in another way than the program expects; see complex.c */
     bool hidden;   /* the routine gets the address for its complex result as first argument */
@@ -102,7 +103,8 @@ uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed);
 
 enum { BP__DROPIN_FACTOR_SMALL = 256 * 256 }; /* matrices with fewer elements are not worth another library */
 
-/* Returns the routine of the library that Backplane would choose for the operation; `own` if it is none or the same. */
+/* Returns the routine of the library that Backplane would choose for the operation; `own` if there is none, or if the
+ * program's own library keeps the call. */
 const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp__dropin_frame *frame,
                                            const bp__dropin_target *own);
 

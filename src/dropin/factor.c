@@ -1,14 +1,16 @@
 /* factor.c - chooses the library for large factorizations and solutions of LAPACK, by Backplane's choice for the same
  * operation.
  *
- * The library's routine gets the program's arguments as they are, so it works in place and reports as LAPACK does.
- * Factors and pivots of LU and Cholesky decompositions mean the same in every LAPACK, so that another library may use
- * them. Backplane's own implementation is not used: its results do not overwrite its inputs, and the copies would cost
- * what it gains. The choice is kept for each routine and each power of two of the size.
+ * A program's own library is kept unless another one is known to be faster: libraries inside programs, such as
+ * PyTorch's MKL, are often good and never measured. The library's routine gets the program's arguments as they are, so
+ * it works in place and reports as LAPACK does. Factors and pivots of LU and Cholesky decompositions mean the same in
+ * every LAPACK, so that another library may use them. Backplane's own implementation is not used: its results do not
+ * overwrite its inputs, and the copies would cost what it gains. The choice is kept for each routine, each library of
+ * the program, and each power of two of the size.
  */
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
-#include "dropin/library.h"
+#include "dropin/reference.h"
 
 #include <dlfcn.h>
 #include <fenv.h>
@@ -19,13 +21,27 @@ enum { KINDS = 6, TYPES = 4, FACTORS = 0 BP__DROPIN_SIZED_LAPACK(X), SIZES = 32 
 #undef X
 _Static_assert(FACTORS == KINDS * TYPES, "factor.c computes the kind and the type from the number of the routine");
 
-/* A choice, for one routine, width, and power of two. `made` is written last. */
+/* A choice, for one routine, width, power of two, and library of the program. `made` is written last. */
+enum { OWN_LIBRARIES = 4 }; /* of one process and width. Further ones keep their calls */
 typedef struct choice {
+    const char *own;          /* its path, one address for equal paths; NULL: free */
     bp__dropin_target target; /* routine NULL: the program's own */
     bool made;
 } choice;
 
-static choice choices[FACTORS][2][SIZES];
+static choice choices[FACTORS][2][SIZES][OWN_LIBRARIES];
+
+/* Returns the choice for a library of the program, or NULL if there are too many. */
+static choice *choice_of(choice *of_size, const char *own) {
+    for (int i = 0; i < OWN_LIBRARIES; i++) {
+        const char *there = NULL;
+        if (__atomic_compare_exchange_n(&of_size[i].own, &there, own, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            there == own) {
+            return &of_size[i];
+        }
+    }
+    return NULL;
+}
 
 /* The kinds in the order of the routines. */
 enum { GETRF, GESV, POTRF, POSV, GETRS, POTRS };
@@ -85,33 +101,47 @@ static void describe(problem *p, int kind, int type, int64_t m, int64_t n, int64
     }
 }
 
-/* The candidates of a problem that are libraries, by their expected time. */
-enum { MOST = 16 };
+typedef struct candidate {
+    char id[256];
+    double cost_ns;
+    bool accepted, chosen;
+    bool measured; /* or interpolated between measurements of this machine */
+} candidate;
+
+/* The candidates of a problem that are libraries and offer the operation, by their expected time: the chosen one first,
+ * refused ones last. */
+enum { MOST = 32 };
 typedef struct candidates {
     int count;
-    char ids[MOST][256];
-    double costs[MOST];
+    candidate at[MOST];
 } candidates;
 
-static void insert(candidates *list, const bp_candidate_info *c) {
-    double cost = c->chosen ? -1 : c->cost_ns;
-    if (!c->accepted || strcmp(c->library, "native") == 0 || list->count == MOST || strlen(c->library) >= 256) {
-        return;
-    }
-    int at = list->count++;
-    for (; at > 0 && list->costs[at - 1] > cost; at--) {
-        memcpy(list->ids[at], list->ids[at - 1], sizeof list->ids[at]);
-        list->costs[at] = list->costs[at - 1];
-    }
-    memcpy(list->ids[at], c->library, strlen(c->library) + 1);
-    list->costs[at] = cost;
+static bool precedes(const candidate *a, const candidate *b) {
+    return a->chosen != b->chosen ? a->chosen : a->accepted != b->accepted ? a->accepted : a->cost_ns < b->cost_ns;
 }
 
-static void list_candidates(const problem *p, candidates *list) {
-    const bp__dropin_api *api = bp__dropin_backplane(NULL);
+static void insert(candidates *list, const bp_candidate_info *info) {
+    if (info->reason == BP_REASON_OP || strcmp(info->library, "native") == 0 || list->count == MOST ||
+        strlen(info->library) >= sizeof list->at[0].id) {
+        return;
+    }
+    const bool tuned = info->measured_ns > 0;
+    candidate made = {.cost_ns = tuned ? info->measured_ns : info->cost_ns,
+                      .accepted = info->accepted != 0,
+                      .chosen = info->chosen != 0,
+                      .measured = tuned || info->time_source != BP_TIME_ESTIMATED};
+    memcpy(made.id, info->library, strlen(info->library) + 1);
+    int at = list->count++;
+    for (; at > 0 && precedes(&made, &list->at[at - 1]); at--) {
+        list->at[at] = list->at[at - 1];
+    }
+    list->at[at] = made;
+}
+
+static void list_candidates(const bp__dropin_api *api, const problem *p, candidates *list) {
     bp_explanation *explanation;
     list->count = 0;
-    if (!api || api->bp_linalg_explain(&explanation, NULL, &p->call) != BP_OK) {
+    if (api->bp_linalg_explain(&explanation, NULL, &p->call) != BP_OK) {
         return;
     }
     bp_candidate_info c = {.struct_size = sizeof c};
@@ -121,6 +151,66 @@ static void list_candidates(const problem *p, candidates *list) {
     api->bp_explanation_release(explanation);
 }
 
+/* ---- The program's own library ---- */
+
+static bool setting_is(const bp__dropin_api *api, const char *name, const char *value) {
+    const char *now;
+    return api->bp_get(name, &now, NULL, NULL) == BP_OK && strcmp(now, value) == 0;
+}
+
+/* Returns whether the code of a library is that of a candidate. A file that passes its calls on is in the list of
+ * libraries, but is no candidate: Debian's libblas.so.3 of OpenBLAS forwards to libopenblas.so.0. */
+static bool is_same_code(const bp__dropin_api *api, const bp_library_info *library, const candidate *c) {
+    bp_library_info other = {.struct_size = sizeof other};
+    return strcmp(library->id, c->id) == 0 ||
+           (library->state == BP_LIBRARY_FACADE && api->bp_library_find(c->id, &other) == BP_OK &&
+            strcmp(library->family, other.family) == 0 && strcmp(library->version, other.version) == 0 &&
+            strcmp(library->threading, other.threading) == 0);
+}
+
+/* The library that the program would call. */
+typedef struct own_library {
+    bool none;                  /* in a drop-in library */
+    bool reference;             /* netlib's code */
+    const candidate *candidate; /* NULL: it is in no list, so that nothing is known of its speed and its guarantees */
+} own_library;
+
+static own_library find_own(const bp__dropin_api *api, const candidates *list, const char *path) {
+    bp_library_info info = {.struct_size = sizeof info};
+    own_library own = {.none = *path == '\0'};
+    if (!own.none && api->bp_library_find(path, &info) == BP_OK) {
+        own.reference = strcmp(info.family, "netlib") == 0;
+        for (int i = 0; i < list->count && !own.candidate; i++) {
+            own.candidate = is_same_code(api, &info, &list->at[i]) ? &list->at[i] : NULL;
+        }
+    }
+    return own;
+}
+
+/* Returns why a candidate takes the calls of the program's own library, or NULL if that library keeps them. */
+static const char *why_leave(const bp__dropin_api *api, const own_library *own, const candidate *to) {
+    enum { WORTH_PERCENT = 110 }; /* a second library has threads and buffers of its own */
+    const candidate *from = own->candidate;
+    if (own->none) {
+        return "the library that Backplane chooses for the operation";
+    }
+    if (from == to) {
+        return NULL;
+    }
+    if (own->reference) {
+        return BP__DROPIN_WHY_REFERENCE;
+    }
+    if (to->chosen && !setting_is(api, "linalg.preferred", "")) {
+        return "linalg.preferred names a library";
+    }
+    if (from ? !from->accepted : !setting_is(api, "deterministic", "off")) {
+        return "the program's own library does not guarantee what the settings demand";
+    }
+    return from && from->measured && to->measured && from->cost_ns * 100 > to->cost_ns * WORTH_PERCENT
+               ? "by measurements on this machine, faster than the program's own library"
+               : NULL;
+}
+
 /* The size that a choice depends on, as a power of two. */
 static int bucket_of(int64_t m, int64_t n) {
     int64_t least = m < n ? m : n;
@@ -128,22 +218,38 @@ static int bucket_of(int64_t m, int64_t n) {
     return bucket < SIZES ? bucket : SIZES - 1;
 }
 
-/* Takes the best library that has the routine with the program's width of integers. */
-static void choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns, choice *made) {
-    problem p;
+/* Finds the best library that has the routine with the program's width of integers, if it is better than the program's
+ * own one. Libraries that are passed over are not opened: they would start threads. */
+static void find_target(const bp__dropin_slot *slot, const problem *p, const char *path, bp__dropin_target *target) {
+    const bp__dropin_api *api = bp__dropin_backplane(NULL);
     candidates list;
-    bp__dropin_target target = {.routine = NULL};
-    describe(&p, number / TYPES, number % TYPES, m, n, columns);
-    list_candidates(&p, &list);
-    for (int i = 0; i < list.count && !target.routine; i++) {
-        const bp__dropin_library *library = bp__dropin_library_ranked(list.ids[i]);
+    if (!api) {
+        return;
+    }
+    list_candidates(api, p, &list);
+    const own_library own = find_own(api, &list, path);
+    for (int i = 0; i < list.count && list.at[i].accepted && !target->routine; i++) {
+        target->why = why_leave(api, &own, &list.at[i]);
+        if (!target->why) {
+            return;
+        }
+        const bp__dropin_library *library = bp__dropin_library_with_id(list.at[i].id);
         if (library) {
-            target.routine = bp__dropin_library_routine(library, bp__dropin_routine(slot), bp__dropin_wide(slot));
-            target.library = library->id;
+            target->routine = bp__dropin_library_routine(library, bp__dropin_routine(slot), bp__dropin_wide(slot));
+            target->library = library->id;
         }
     }
+}
+
+static void choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns, const char *own,
+                   choice *made) {
+    problem p;
+    bp__dropin_target target = {.routine = NULL};
+    describe(&p, number / TYPES, number % TYPES, m, n, columns);
+    find_target(slot, &p, own, &target);
     __atomic_store_n(&made->target.library, target.library, __ATOMIC_RELAXED);
     __atomic_store_n(&made->target.own, "", __ATOMIC_RELAXED);
+    __atomic_store_n(&made->target.why, target.why, __ATOMIC_RELAXED);
     __atomic_store_n(&made->target.routine, target.routine, __ATOMIC_RELAXED);
     __atomic_store_n(&made->made, true, __ATOMIC_RELEASE);
 }
@@ -167,13 +273,16 @@ const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp
         in_parallel_region()) {
         return own;
     }
-    choice *kept = &choices[number][bp__dropin_wide(slot)][bucket_of(m, n)];
+    choice *kept = choice_of(choices[number][bp__dropin_wide(slot)][bucket_of(m, n)], own->own);
+    if (!kept) {
+        return own;
+    }
     if (!__atomic_load_n(&kept->made, __ATOMIC_ACQUIRE)) {
         bp__dropin_visit visit;
         bp__dropin_visit_begin(&visit);
         fenv_t state; /* choosing computes, and the program must see no exception of that */
         feholdexcept(&state);
-        choose(slot, number, m, n, columns, kept);
+        choose(slot, number, m, n, columns, own->own, kept);
         fesetenv(&state);
         bp__dropin_visit_end(&visit);
     }

@@ -31,6 +31,8 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
+    to->reference = strcmp(info.family, "netlib") == 0;
+    to->faulty = info.faulty != 0;
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
     }
@@ -78,6 +80,19 @@ const bp__dropin_library *bp__dropin_library_asked(const char *name) {
                        *failure ? failure : "its functions return double in place of float (f2c)");
     }
     return library;
+}
+
+const bp__dropin_library *bp__dropin_library_with_id(const char *id) {
+    static bp__dropin_named libraries[MOST];
+    const char *name = bp__dropin_keep(id); /* equal texts have one address */
+    for (int i = 0; *name && i < MOST; i++) {
+        const char *there = NULL;
+        if (__atomic_compare_exchange_n(&libraries[i].name, &there, name, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+            there == name) {
+            return open_entry(&libraries[i]);
+        }
+    }
+    return NULL;
 }
 
 /* ---- The libraries in Backplane's order ---- */
@@ -170,16 +185,6 @@ bool bp__dropin_library_exists(int rank_wanted) {
 const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
     ranking *order = current();
     return order && rank_wanted < order->count ? open_entry(&order->libraries[rank_wanted]) : NULL;
-}
-
-const bp__dropin_library *bp__dropin_library_ranked(const char *id) {
-    ranking *order = current();
-    for (int i = 0; order && i < order->count; i++) {
-        if (strcmp(order->libraries[i].name, id) == 0) {
-            return open_entry(&order->libraries[i]);
-        }
-    }
-    return NULL;
 }
 
 /* ---- Routines ---- */

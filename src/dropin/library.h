@@ -12,7 +12,9 @@ typedef struct bp__dropin_library {
     char prefix[32], suffix[32], c_suffix[32];
     unsigned kinds;
     int int_bits;
-    bool hidden; /* complex functions get the address for their result as first argument */
+    bool hidden;    /* complex functions get the address for their result as first argument */
+    bool reference; /* netlib's reference code */
+    bool faulty;    /* its results were wrong in a check of the probe */
 } bp__dropin_library;
 
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
@@ -27,13 +29,13 @@ const bp__dropin_library *bp__dropin_library_named(bp__dropin_named *entry);
 /* Returns the library that the environment asks for, or NULL; then a message says why, once. */
 const bp__dropin_library *bp__dropin_library_asked(const char *name);
 
+/* Returns the library of that id in the list of libraries, or NULL if it could not be opened. */
+const bp__dropin_library *bp__dropin_library_with_id(const char *id);
+
 /* The libraries in the order in which Backplane would choose them for large products, with its settings: number 0 is
  * the best. Returns whether there is such a number; returns the library, or NULL if it could not be opened. */
 bool bp__dropin_library_exists(int rank);
 const bp__dropin_library *bp__dropin_library_at(int rank);
-
-/* Returns the library of this order with that id, or NULL. */
-const bp__dropin_library *bp__dropin_library_ranked(const char *id);
 
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);

@@ -35,7 +35,7 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
                                                                       : 32,
                             .ran = target->library,
                             .own = own,
-                            .why = ""};
+                            .why = target->why ? target->why : ""};
     bp__dropin_visit visit;
     bp__dropin_measure(slot, frame, &call); /* before the call, which may change what its arguments point to */
     bp__dropin_visit_begin(&visit);

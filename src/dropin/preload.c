@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "dropin/entry.h"
 #include "dropin/files.h"
+#include "dropin/search.h"
 
 #include <dlfcn.h>
 #include <fenv.h>
@@ -129,48 +130,19 @@ static const char *object_of(void *address) {
     return there.dli_fname;
 }
 
-/* Copies the path of the object with a number. */
-typedef struct numbered {
-    int number;
-    char path[PATH_MAX];
-} numbered;
-
-static int copy_path(struct dl_phdr_info *info, size_t size, void *user) {
-    numbered *object = user;
-    (void)size;
-    if (object->number-- > 0) {
-        return 0;
-    }
-    snprintf(object->path, sizeof object->path, "%s", info->dlpi_name ? info->dlpi_name : "");
-    return 1;
+static bool is_of_another_object(void *definition, const void *user) {
+    (void)user;
+    return object_of(definition) != NULL;
 }
 
-/* Searches all objects, for a caller whose dependencies do not tell. They are opened outside of the iteration, which
- * holds a lock of the loader. */
-static void *search_all(const char *name) {
-    void *found = NULL;
-    for (int i = 0; !found; i++) {
-        numbered object = {.number = i};
-        if (!dl_iterate_phdr(copy_path, &object)) {
-            return NULL;
-        }
-        void *handle = *object.path ? dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-        void *defined = handle ? dlsym(handle, name) : NULL;
-        found = object_of(defined) ? defined : NULL;
-        if (handle) {
-            dlclose(handle);
-        }
-    }
-    return found;
-}
-
-/* The order is the loader's: what is visible to the whole process, then the caller's own dependencies. */
+/* The order is the loader's: what is visible to the whole process, then the caller's own dependencies. All objects are
+ * searched for a caller whose dependencies do not tell. */
 static void *definition_for(const caller *from, const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
     if (!object_of(found) && from && from->handle) {
         found = dlsym(from->handle, name);
     }
-    return object_of(found) ? found : search_all(name);
+    return object_of(found) ? found : bp__dropin_search(name, is_of_another_object, NULL);
 }
 
 /* Makes the exported name of an entry: the stem with the prefix and the suffix of its spelling. */

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "dropin/files.h"
 #include "dropin/library.h"
+#include "dropin/search.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -37,19 +38,32 @@ static bool is_dropin(const Dl_info *found) {
     return same;
 }
 
-/* Returns the program's definition of a name, or the error handler of a drop-in library, if the library would call it
- * without RTLD_DEEPBIND. Definitions of other math libraries do not count: that of netlib ends the program, and their
- * integers may have another width. */
+static bool is_handler(const char *name) {
+    return strstr(name, "xerbla") != NULL;
+}
+
+/* Returns whether a definition is the program's own one. Those of other math libraries do not count: that of netlib
+ * ends the program, and their integers may have another width. */
+static bool is_of_program(void *definition, const void *user) {
+    const object *library = user;
+    Dl_info there;
+    return dladdr(definition, &there) != 0 && (uintptr_t)there.dli_fbase != library->map->l_addr &&
+           !bp__dropin_is_exempt(there.dli_fname);
+}
+
+/* Returns the definition that the library would call without RTLD_DEEPBIND, if it is the program's own one, or the
+ * error handler of a drop-in library. A module that was opened locally, as those of Python are, may have the error
+ * handler that its own library calls. */
 static void *definition(const char *name, const object *library) {
     void *found = dlsym(RTLD_DEFAULT, name);
     Dl_info there;
-    if (!found || dladdr(found, &there) == 0 || (uintptr_t)there.dli_fbase == library->map->l_addr) {
-        return NULL;
+    if (found && dladdr(found, &there) != 0 && is_dropin(&there)) {
+        return is_handler(name) && !library->wide ? found : NULL; /* our ilaenv_ only jumps to a library */
     }
-    if (is_dropin(&there)) {
-        return strstr(name, "xerbla") && !library->wide ? found : NULL; /* our ilaenv_ only jumps to a library */
+    if (found && is_of_program(found, library)) {
+        return found;
     }
-    return bp__dropin_is_exempt(there.dli_fname) ? NULL : found;
+    return is_handler(name) ? bp__dropin_search(name, is_of_program, library) : NULL;
 }
 
 /* Writes a slot, which is in memory that may be read-only after relocation. */

@@ -2,7 +2,7 @@
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
 #include "dropin/fftw.h"
-#include "dropin/library.h"
+#include "dropin/reference.h"
 
 #include <string.h>
 
@@ -40,11 +40,17 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
     /* A program that is linked to Intel's interface passes an address for complex results. */
     bool hidden = strstr(own, "libmkl_rt") || strstr(own, "libmkl_intel_");
     *target = (bp__dropin_target){.routine = original, .library = own, .own = own};
-    if (policy->library && bp__dropin_allowed(policy, routine)) {
+    if (!bp__dropin_allowed(policy, routine)) {
+        return;
+    }
+    if (policy->library) {
         const bp__dropin_library *library = bp__dropin_library_asked(policy->library);
         if (suits(library, routine)) {
             take(slot, library, hidden, own, target);
         }
+    } else if (bp__dropin_is_replaceable(routine) && bp__dropin_is_reference(own) &&
+               take(slot, bp__dropin_replacement(), hidden, own, target)) {
+        target->why = BP__DROPIN_WHY_REFERENCE;
     }
 }
 

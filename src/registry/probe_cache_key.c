@@ -17,7 +17,7 @@ static const char *const variables[] = {
     "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
     "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
     "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LIBXSMM_TARGET",
-    "LD_LIBRARY_PATH",     "LD_PRELOAD",       "GLIBC_TUNABLES",
+    "LD_LIBRARY_PATH",     "GLIBC_TUNABLES",
 };
 
 /* Variables that change speed, and nothing else that is known of a library. */
@@ -32,6 +32,32 @@ static void add_variables(bp__text *text, const char *const *names, int count) {
         const char *value = bp__env(names[i]);
         bp__text_addf(text, "%s\n", value ? value : "");
     }
+}
+
+/* The libraries that `backplane launch` preloads. They change nothing in others, so that a launched program uses what
+ * was measured without them. */
+static bool is_own_preload(const char *path, size_t length) {
+    static const char *const own[] = {"libbackplane-hooks.so", "libbackplane-preload.so"};
+    for (int i = 0; i < BP__COUNT(own); i++) {
+        const size_t name = strlen(own[i]);
+        if (length > name && path[length - name - 1] == '/' && memcmp(path + length - name, own[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_preloads(bp__text *text) {
+    const char *at = bp__env("LD_PRELOAD");
+    while (at && *at) {
+        const size_t length = strcspn(at, ": ");
+        if (length > 0 && !is_own_preload(at, length)) {
+            bp__text_addf(text, "%.*s:", (int)length, at);
+        }
+        at += length;
+        at += *at != '\0';
+    }
+    bp__text_add(text, "\n");
 }
 
 void bp__add_speed_variables(bp__text *text) {
@@ -62,6 +88,7 @@ uint64_t bp__probe_cache_key(int64_t *loader) {
                   (long long)bp__setting_int(BP_SET_registry_probe_timeout), (long long)bp__probe_memory());
     add_processor(&text);
     add_variables(&text, variables, BP__COUNT(variables));
+    add_preloads(&text);
     uint64_t context = bp__hash(bp__text_get(&text), text.length);
     bp__text_free(&text);
     *loader = stat(BP__LDCACHE_PATH, &facts) == 0 ? bp__file_key_of(&facts).modified_ns : 0;

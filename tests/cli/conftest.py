@@ -13,6 +13,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build"))
 COMMAND = BUILD / "backplane"
+HOOKS_BUILT = (BUILD / "backplane-launch/libbackplane-hooks.so").exists()
+needs_hooks = pytest.mark.skipif(not HOOKS_BUILT, reason="the hooks library is not built for this processor or with sanitizers")
 
 # Variables that would change the results.
 FOREIGN = (
@@ -70,5 +72,18 @@ def backplane(tmp_path, environment):
         words = [str(command), *map(str, words)]
         changed = {**environment, **(env or {})}
         return Done(subprocess.run(words, capture_output=True, input=data or b"", cwd=cwd, env=changed, timeout=120))
+
+    return run
+
+
+@pytest.fixture
+def launch(backplane, tmp_path):
+    """Runs a program with --trace; returns the result and the lines of the trace."""
+
+    def run(options, *words, env=None):
+        done = backplane("launch", "--trace", "trace.json", *options, "--", *words, env=env)
+        trace = tmp_path / "trace.json"
+        rows = [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
+        return done, rows
 
     return run

@@ -14,26 +14,11 @@ import time
 
 import pytest
 
-from conftest import BUILD, COMMAND, ROOT
+from conftest import BUILD, COMMAND, HOOKS_BUILT, ROOT, needs_hooks
 
-BUILT = (BUILD / "backplane-launch/libbackplane-hooks.so").exists()
 PYTHON = ROOT / ".venv/bin/python"
-needs_hooks = pytest.mark.skipif(not BUILT, reason="the hooks library is not built for this processor or with sanitizers")
 
 SETUP = "import numpy as np; rng = np.random.default_rng(1); a = rng.standard_normal((100, 110)); b = rng.standard_normal((110, 120)); "
-
-
-@pytest.fixture
-def launch(backplane, tmp_path):
-    """Runs a program with --trace; returns the result and the lines of the trace."""
-
-    def run(options, *words, env=None):
-        done = backplane("launch", "--trace", "trace.json", *options, "--", *words, env=env)
-        trace = tmp_path / "trace.json"
-        rows = [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
-        return done, rows
-
-    return run
 
 
 def python(code):
@@ -44,7 +29,7 @@ def products(rows):
     return [row for row in rows if row["routine"] == "cblas_dgemm"]
 
 
-@pytest.mark.skipif(BUILT, reason="the hooks library is built")
+@pytest.mark.skipif(HOOKS_BUILT, reason="the hooks library is built")
 def test_message_without_hooks(backplane):
     done = backplane("launch", "--", "true")
     assert done.code == 6 and "x86-64 Linux" in done.err
@@ -458,58 +443,11 @@ def test_idle_threads_of_openblas(backplane, options, before, expected):
     assert (done.code, done.out) == (0, expected + "\n")
 
 
-# ---- A program in Fortran ----
-
-
-@pytest.fixture(scope="module")
-def fortran(tmp_path_factory):
-    """The Fortran program, linked with the system's libblas.so.3 and liblapack.so.3."""
-    compiler = shutil.which("gfortran")
-    if not compiler:
-        pytest.skip("gfortran is not installed")
-    program = tmp_path_factory.mktemp("fortran") / "client"
-    libraries = [path for name in ("liblapack.so.3", "libblas.so.3") for path in (next(pathlib.Path("/usr/lib").glob(f"*/{name}"), None),) if path]
-    if len(libraries) < 2:
-        pytest.skip("no libblas.so.3 and liblapack.so.3 are installed")
-    subprocess.run([compiler, "-O1", "-o", program, ROOT / "tests/dropin/client.f90", *libraries], check=True)
-    return program
-
-
-WAYS = {
-    "plain": ([], {}),
-    "launch": ([COMMAND, "launch", "--"], {}),
-    "one library": ([COMMAND, "launch", "--library", "openblas", "--"], {}),
-    "all through Backplane": ([COMMAND, "launch", "--set", "blas.preferred=native", "--"], {}),
-    "preloaded names": ([], {"LD_PRELOAD": str(BUILD / "backplane-launch/libbackplane-preload.so")}),
-    "drop-in": ([], {"LD_LIBRARY_PATH": str(BUILD / "backplane-dropin")}),
-}
-
-
 @needs_hooks
-@pytest.mark.parametrize("way", WAYS)
-def test_fortran(fortran, environment, way):
-    """Lengths of strings, functions with complex results, real functions, and the program's own XERBLA."""
-    words, variables = WAYS[way]
-    done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, env={**environment, **variables})
-    lines = done.stdout.splitlines()
-    assert (done.returncode, done.stderr) == (0, "") and len(lines) == 82
-    assert [line for line in lines if not line.endswith(" passed")] == []
-
-
-@needs_hooks
-def test_profile_names_a_slow_library(fortran, environment):
-    """netlib's reference code as the program's own library: the profile says how to replace it. With another one it does not."""
-    folders = [path.parent for name in ("blas/libblas.so.3", "lapack/liblapack.so.3") for path in pathlib.Path("/usr/lib").glob(f"*/{name}")]
-    if len(folders) < 2:
-        pytest.skip("netlib's libblas3 and liblapack3 are not installed")
-
-    def profile(*options):
-        words = [COMMAND, "launch", "--profile", *options, "--", fortran]
-        done = subprocess.run(words, capture_output=True, text=True, env={**environment, "LD_LIBRARY_PATH": ":".join(map(str, folders))})
-        assert done.returncode == 0 and " failed" not in done.stdout
-        return done.stderr
-
-    shown = profile()
-    assert "netlib's reference code" in shown and "libblas.so.3" in shown
-    library = shown.split("`launch --library ")[1].split("`")[0]
-    assert "netlib" not in profile("--library", library)
+def test_records_of_tune_hold_for_launched_programs(backplane, launch):
+    """Not what `launch` itself preloads and sets; other preloaded libraries may change results and times."""
+    assert backplane("tune", "matmul", "f64", "100x110", "110x120").code == 0
+    _, rows = launch([], *python("a @ b"))
+    assert [row["why"].startswith("lowest measured time") for row in products(rows)] == [True]
+    _, rows = launch([], *python("a @ b"), env={"LD_PRELOAD": "libm.so.6"})
+    assert [row["why"].startswith("lowest measured time") for row in products(rows)] == [False]
