@@ -10,7 +10,7 @@
  */
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
-#include "dropin/reference.h"
+#include "dropin/library.h"
 
 #include <dlfcn.h>
 #include <fenv.h>
@@ -171,7 +171,6 @@ static bool is_same_code(const bp__dropin_api *api, const bp_library_info *libra
 /* The library that the program would call. */
 typedef struct own_library {
     bool none;                  /* in a drop-in library */
-    bool reference;             /* netlib's code */
     const candidate *candidate; /* NULL: it is in no list, so that nothing is known of its speed and its guarantees */
 } own_library;
 
@@ -179,7 +178,6 @@ static own_library find_own(const bp__dropin_api *api, const candidates *list, c
     bp_library_info info = {.struct_size = sizeof info};
     own_library own = {.none = *path == '\0'};
     if (!own.none && api->bp_library_find(path, &info) == BP_OK) {
-        own.reference = strcmp(info.family, "netlib") == 0;
         for (int i = 0; i < list->count && !own.candidate; i++) {
             own.candidate = is_same_code(api, &info, &list->at[i]) ? &list->at[i] : NULL;
         }
@@ -196,9 +194,6 @@ static const char *why_leave(const bp__dropin_api *api, const own_library *own, 
     }
     if (from == to) {
         return NULL;
-    }
-    if (own->reference) {
-        return BP__DROPIN_WHY_REFERENCE;
     }
     if (to->chosen && !setting_is(api, "linalg.preferred", "")) {
         return "linalg.preferred names a library";

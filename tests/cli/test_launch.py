@@ -416,24 +416,54 @@ int main(void) {
 """
 
 
+HANDLER = """
+#include <stdio.h>
+void dpotrf_(const char *, const int *, double *, const int *, int *, unsigned long);
+void xerbla_(const char *name, const int *info, unsigned long length) { printf("handler %.6s %d\\n", name, *info); }
+int run(void) {
+    double a[4] = {4, 0, 0, 9};
+    int n = 2, info = 0;
+    dpotrf_("X", &n, a, &n, &info, 1);
+    printf("%d\\n", info);
+    return 0;
+}
+"""
+
+
+def build_plugin(folder, source, *names):
+    """Builds a program that opens an object late and locally, which is linked with these libraries of Debian."""
+    libraries = [pathlib.Path("/usr/lib/x86_64-linux-gnu") / name for name in names]
+    compiler = shutil.which("cc")
+    if not compiler or not all(library.exists() for library in libraries):
+        pytest.skip(f"no C compiler, or no {' and '.join(names)}")
+    (folder / "plugin.c").write_text(source)
+    (folder / "main.c").write_text(OPEN)
+    for words in (["-shared", "-fPIC", "plugin.c", "-o", "plugin.so", *map(str, libraries)], ["main.c", "-o", "main", "-ldl"]):
+        built = subprocess.run([compiler, *words], cwd=folder, capture_output=True)
+        assert built.returncode == 0, built.stderr
+
+
 @needs_hooks
 def test_plugin_of_a_c_program(launch, tmp_path):
-    """The library is reached only through an object that is opened late, and locally."""
-    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libblas.so.3")
-    compiler = shutil.which("cc")
-    if not compiler or not library.exists():
-        pytest.skip("no C compiler, or no libblas.so.3")
-    (tmp_path / "plugin.c").write_text(CLIENT)
-    (tmp_path / "main.c").write_text(OPEN)
-    for words in (["-shared", "-fPIC", "plugin.c", "-o", "plugin.so", str(library)], ["main.c", "-o", "main", "-ldl"]):
-        built = subprocess.run([compiler, *words], cwd=tmp_path, capture_output=True)
-        assert built.returncode == 0, built.stderr
+    """The library is reached only through the plugin."""
+    build_plugin(tmp_path, CLIENT, "libblas.so.3")
     plain = subprocess.run(["./main"], cwd=tmp_path, capture_output=True)
     done, rows = launch(["--set", "blas.preferred=native"], "./main")
     assert done.code == 0 and done.bytes == plain.stdout, done
     assert [(row["routine"], row["options"], row["sizes"], row["int_bits"], row["library"]) for row in rows] == [
         ("dgemm", "NT", [100, 100, 100], 32, "native")
     ]
+
+
+@needs_hooks
+def test_error_handler_of_a_plugin(launch, environment, tmp_path):
+    """Another library calls the xerbla_ that netlib's would have called, which only the plugin has."""
+    build_plugin(tmp_path, HANDLER, "lapack/liblapack.so.3", "blas/libblas.so.3")
+    env = {"LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/lapack:/usr/lib/x86_64-linux-gnu/blas"}
+    plain = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, env={**environment, **env})
+    done, rows = launch([], "./main", env=env)
+    assert plain.stdout == b"handler DPOTRF 1\n-1\n" and done.code == 0 and done.bytes == plain.stdout, (plain, done)
+    assert [row["routine"] for row in rows] == ["dpotrf"] and rows[0]["library"] != rows[0]["own_library"]
 
 
 @needs_hooks

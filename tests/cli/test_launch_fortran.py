@@ -164,6 +164,8 @@ def test_factorizations_obey_settings(factors):
     own = folders_of("openblas-pthread/liblapack.so.3")
     kept, libraries, why = factors(own, "--set", "linalg.preferred=netlib-lapack")
     assert not kept and libraries == {"netlib-lapack"} and "linalg.preferred" in why
+    kept, _, _ = factors(own, "--set", "linalg.preferred=openblas")
+    assert kept
     kept, libraries, why = factors(own, "--set", "dispatch.exclude=openblas")
     assert not kept and "openblas" not in libraries and "does not guarantee" in why
 
