@@ -55,7 +55,7 @@ bool bp__dropin_is_replaceable(int routine) {
            ((family == BP__DROPIN_FAMILY_BLAS || family == BP__DROPIN_FAMILY_CBLAS) && !is_of_vectors(routine));
 }
 
-const bp__dropin_library *bp__dropin_replacement(void) {
+const bp__dropin_library *bp__dropin_replacement(bool wide) {
     const unsigned wanted = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK;
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
     const char *deterministic;
@@ -65,7 +65,8 @@ const bp__dropin_library *bp__dropin_replacement(void) {
     }
     for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
         const bp__dropin_library *library = bp__dropin_library_at(rank);
-        if (library && (library->kinds & wanted) == wanted && !library->reference && !library->faulty) {
+        if (library && (library->kinds & wanted) == wanted && !library->reference && !library->faulty &&
+            bp__dropin_library_routine(library, BP__DROPIN_dgemm, wide)) {
             return library;
         }
     }

@@ -13,8 +13,9 @@ bool bp__dropin_is_reference(const char *path);
 /* Returns whether the routine is one that netlib's reference code computes slowly. */
 bool bp__dropin_is_replaceable(int routine);
 
-/* Returns the best library for products that has BLAS, CBLAS and LAPACK and passed all checks, or NULL. Under
- * `deterministic` there is none: the reference code has the same results in each run, and another library may not. */
-const bp__dropin_library *bp__dropin_replacement(void);
+/* Returns the best library for products that has BLAS, CBLAS and LAPACK, has integers of this width, and passed all
+ * checks; NULL if there is none. Under `deterministic` there is none: the reference code has the same results in each
+ * run, and another library may not. */
+const bp__dropin_library *bp__dropin_replacement(bool wide);
 
 #endif

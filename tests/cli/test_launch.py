@@ -430,6 +430,20 @@ int run(void) {
 """
 
 
+WIDE = """
+#include <stdio.h>
+void dsyrk_(const char *, const char *, const long *, const long *, const double *, const double *, const long *, const double *,
+            double *, const long *, unsigned long, unsigned long);
+int run(void) {
+    double a[6] = {1, 2, 3, 4, 5, 6}, c[4] = {0, 0, 7, 0}, one = 1, zero = 0;
+    long n = 2, k = 3;
+    dsyrk_("L", "N", &n, &k, &one, a, &n, &zero, c, &n, 1, 1);
+    printf("%g %g %g %g\\n", c[0], c[1], c[2], c[3]);
+    return 0;
+}
+"""
+
+
 def build_plugin(folder, source, *names):
     """Builds a program that opens an object late and locally, which is linked with these libraries of Debian."""
     libraries = [pathlib.Path("/usr/lib/x86_64-linux-gnu") / name for name in names]
@@ -464,6 +478,19 @@ def test_error_handler_of_a_plugin(launch, environment, tmp_path):
     done, rows = launch([], "./main", env=env)
     assert plain.stdout == b"handler DPOTRF 1\n-1\n" and done.code == 0 and done.bytes == plain.stdout, (plain, done)
     assert [row["routine"] for row in rows] == ["dpotrf"] and rows[0]["library"] != rows[0]["own_library"]
+
+
+@needs_hooks
+def test_reference_code_with_wide_integers(backplane, launch, tmp_path):
+    """Libraries with 32-bit integers are passed over, also if they are faster."""
+    build_plugin(tmp_path, WIDE, "blas64/libblas64.so.3")
+    done, rows = launch([], "./main")
+    assert done.code == 0 and done.out == "35 44 7 56\n", done
+    listed = backplane("list", "--json").json["libraries"]
+    whole = {row["id"]: row for row in listed if row["state"] == "ok" and {"blas", "cblas", "lapack"} <= set(row["kinds"])}
+    wide = {key for key, row in whole.items() if row["int_bits"] == 64 or row["family"] == "mkl"}  # MKL has names for both
+    assert [(row["routine"], row["int_bits"]) for row in rows] == [("dsyrk", 64)]
+    assert rows[0]["library"] in (wide or {rows[0]["own_library"]}), (rows, whole)
 
 
 @needs_hooks
