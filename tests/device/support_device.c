@@ -24,6 +24,11 @@ bool threads_after_fork(void) {
     return !sanitizers || !strstr(sanitizers, "thread");
 }
 
+bool allocates_after_fork(void) {
+    const char *sanitizers = getenv("TESTED_SANITIZERS");
+    return !sanitizers || !strstr(sanitizers, "address");
+}
+
 void restart_devices(void) {
     assert_ok(bp_reset());
 }

@@ -30,6 +30,9 @@ int end(void **state);
  */
 bool tested_slowly(void);
 bool threads_after_fork(void);
+/* Returns whether a child of a process with several threads may allocate. AddressSanitizer's allocator keeps the locks
+ * that other threads of the parent held, for good. */
+bool allocates_after_fork(void);
 
 /* The controls of the module. */
 fake_controls *fake(void);

@@ -218,6 +218,10 @@ static int check_a_few(void *opaque) {
 static void test_forks_while_threads_run(void **state) {
     (void)state;
     enum { THREADS = 4 };
+    if (!allocates_after_fork()) {
+        print_message("AddressSanitizer's allocator does not work in children of such processes\n");
+        skip();
+    }
     held h = hold();
     pthread_t threads[THREADS];
     const int forks = tested_slowly() ? 5 : 50;
