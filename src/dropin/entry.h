@@ -6,6 +6,7 @@
 #include "dropin/policy.h"
 #include "dropin/record.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 /* ---- Nested calls (call.c) ----
@@ -16,6 +17,7 @@
 typedef struct bp__dropin_visit {
     uintptr_t outer;
     int cancel_state;
+    int error; /* errno, which routines of BLAS do not change */
 } bp__dropin_visit;
 
 /* The address of a variable of the outer call; 0 if there is none. */
@@ -32,12 +34,14 @@ static inline bool bp__dropin_inside(void) {
 
 static inline void bp__dropin_visit_begin(bp__dropin_visit *visit) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+    visit->error = errno;
     visit->outer = bp__dropin_mark;
     bp__dropin_mark = (uintptr_t)visit;
 }
 
 static inline void bp__dropin_visit_end(const bp__dropin_visit *visit) {
     bp__dropin_mark = visit->outer;
+    errno = visit->error;
     pthread_setcancelstate(visit->cancel_state, NULL);
 }
 

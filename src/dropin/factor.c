@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define X(name, kind) +1
@@ -21,12 +22,11 @@ enum { KINDS = 6, TYPES = 4, FACTORS = 0 BP__DROPIN_SIZED_LAPACK(X), SIZES = 32 
 #undef X
 _Static_assert(FACTORS == KINDS * TYPES, "factor.c computes the kind and the type from the number of the routine");
 
-/* A choice, for one routine, width, power of two, and library of the program. `made` is written last. */
+/* A choice, for one routine, width, power of two, and library of the program. */
 enum { OWN_LIBRARIES = 4 }; /* of one process and width. Further ones keep their calls */
 typedef struct choice {
-    const char *own;          /* its path, one address for equal paths; NULL: free */
-    bp__dropin_target target; /* routine NULL: the program's own */
-    bool made;
+    const char *own;                 /* its path, one address for equal paths; NULL: free */
+    const bp__dropin_target *target; /* never changes; routine NULL: the program's own. NULL: not chosen yet */
 } choice;
 
 static choice choices[FACTORS][2][SIZES][OWN_LIBRARIES];
@@ -236,17 +236,23 @@ static void find_target(const bp__dropin_slot *slot, const problem *p, const cha
     }
 }
 
-static void choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns, const char *own,
-                   choice *made) {
+/* Chooses, and keeps the result of the first thread that has one: the measured times of two sizes may differ. */
+static const bp__dropin_target *choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns,
+                                       choice *kept) {
+    const bp__dropin_target *before = NULL;
+    bp__dropin_target *made = calloc(1, sizeof *made);
     problem p;
-    bp__dropin_target target = {.routine = NULL};
+    if (!made) {
+        return NULL;
+    }
     describe(&p, number / TYPES, number % TYPES, m, n, columns);
-    find_target(slot, &p, own, &target);
-    __atomic_store_n(&made->target.library, target.library, __ATOMIC_RELAXED);
-    __atomic_store_n(&made->target.own, "", __ATOMIC_RELAXED);
-    __atomic_store_n(&made->target.why, target.why, __ATOMIC_RELAXED);
-    __atomic_store_n(&made->target.routine, target.routine, __ATOMIC_RELAXED);
-    __atomic_store_n(&made->made, true, __ATOMIC_RELEASE);
+    find_target(slot, &p, kept->own, made);
+    made->own = "";
+    if (__atomic_compare_exchange_n(&kept->target, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return made;
+    }
+    free(made);
+    return before;
 }
 
 /* Returns whether the thread is in a parallel region of an OpenMP runtime of the program. The library that the program
@@ -272,14 +278,15 @@ const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp
     if (!kept) {
         return own;
     }
-    if (!__atomic_load_n(&kept->made, __ATOMIC_ACQUIRE)) {
+    const bp__dropin_target *target = __atomic_load_n(&kept->target, __ATOMIC_ACQUIRE);
+    if (!target) {
         bp__dropin_visit visit;
         bp__dropin_visit_begin(&visit);
         fenv_t state; /* choosing computes, and the program must see no exception of that */
         feholdexcept(&state);
-        choose(slot, number, m, n, columns, own->own, kept);
+        target = choose(slot, number, m, n, columns, kept);
         fesetenv(&state);
         bp__dropin_visit_end(&visit);
     }
-    return kept->target.routine ? &kept->target : own;
+    return target && target->routine ? target : own;
 }

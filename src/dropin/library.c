@@ -31,8 +31,6 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
-    to->reference = strcmp(info.family, "netlib") == 0;
-    to->faulty = info.faulty != 0;
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
     }
@@ -185,6 +183,10 @@ bool bp__dropin_library_exists(int rank_wanted) {
 const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
     ranking *order = current();
     return order && rank_wanted < order->count ? open_entry(&order->libraries[rank_wanted]) : NULL;
+}
+
+const char *bp__dropin_library_id(int rank_wanted) {
+    return current()->libraries[rank_wanted].name;
 }
 
 /* ---- Routines ---- */

@@ -12,9 +12,7 @@ typedef struct bp__dropin_library {
     char prefix[32], suffix[32], c_suffix[32];
     unsigned kinds;
     int int_bits;
-    bool hidden;    /* complex functions get the address for their result as first argument */
-    bool reference; /* netlib's reference code */
-    bool faulty;    /* its results were wrong in a check of the probe */
+    bool hidden; /* complex functions get the address for their result as first argument */
 } bp__dropin_library;
 
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
@@ -36,6 +34,9 @@ const bp__dropin_library *bp__dropin_library_with_id(const char *id);
  * the best. Returns whether there is such a number; returns the library, or NULL if it could not be opened. */
 bool bp__dropin_library_exists(int rank);
 const bp__dropin_library *bp__dropin_library_at(int rank);
+
+/* Returns the id of a number that exists. */
+const char *bp__dropin_library_id(int rank);
 
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);

@@ -51,19 +51,32 @@ static bool is_of_program(void *definition, const void *user) {
            !bp__dropin_is_exempt(there.dli_fname);
 }
 
+/* Returns whether a definition is that of a module that calls BLAS, and has none itself. */
+static bool is_of_module(void *definition, const void *user) {
+    Dl_info there, routine;
+    void *handle = is_of_program(definition, user) && dladdr(definition, &there)
+                       ? dlopen(there.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                       : NULL;
+    void *called = handle ? dlsym(handle, "dgemm_") : NULL; /* its own one, or that of a library that it needs */
+    if (handle) {
+        dlclose(handle);
+    }
+    return called && dladdr(called, &routine) && routine.dli_fbase != there.dli_fbase;
+}
+
 /* Returns the definition that the library would call without RTLD_DEEPBIND, if it is the program's own one, or the
- * error handler of a drop-in library. A module that was opened locally, as those of Python are, may have the error
- * handler that its own library calls. */
+ * error handler of a drop-in library. If the whole process sees none, BLAS was opened locally, with a module that may
+ * have the handler, as those of Python do. */
 static void *definition(const char *name, const object *library) {
     void *found = dlsym(RTLD_DEFAULT, name);
     Dl_info there;
-    if (found && dladdr(found, &there) != 0 && is_dropin(&there)) {
+    if (!found) {
+        return is_handler(name) ? bp__dropin_search(name, is_of_module, library) : NULL;
+    }
+    if (dladdr(found, &there) != 0 && is_dropin(&there)) {
         return is_handler(name) && !library->wide ? found : NULL; /* our ilaenv_ only jumps to a library */
     }
-    if (found && is_of_program(found, library)) {
-        return found;
-    }
-    return is_handler(name) ? bp__dropin_search(name, is_of_program, library) : NULL;
+    return is_of_program(found, library) ? found : NULL;
 }
 
 /* Writes a slot, which is in memory that may be read-only after relocation. */

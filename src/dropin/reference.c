@@ -28,10 +28,11 @@ static bool is_suspect(const char *path) {
     return true;
 }
 
-bool bp__dropin_is_reference(const char *path) {
+bool bp__dropin_is_reference(const char *path, bool wide) {
     const bp__dropin_api *api = *path && is_suspect(path) ? bp__dropin_backplane(NULL) : NULL;
     bp_library_info info = {.struct_size = sizeof info};
-    return api && api->bp_library_find(path, &info) == BP_OK && strcmp(info.family, "netlib") == 0;
+    return api && api->bp_library_find(path, &info) == BP_OK && strcmp(info.family, "netlib") == 0 &&
+           info.int_bits == (wide ? 64 : 32);
 }
 
 /* Vectors take as long as memory does, and modules of Python call such routines when they are imported. */
@@ -55,18 +56,30 @@ bool bp__dropin_is_replaceable(int routine) {
            ((family == BP__DROPIN_FAMILY_BLAS || family == BP__DROPIN_FAMILY_CBLAS) && !is_of_vectors(routine));
 }
 
-const bp__dropin_library *bp__dropin_replacement(bool wide) {
+static bool setting_is(const bp__dropin_api *api, const char *name, const char *value) {
+    const char *now;
+    return api->bp_get(name, &now, NULL, NULL) == BP_OK && strcmp(now, value) == 0;
+}
+
+/* Stubs jump to the replacement, and nothing is between the program and it. So it must work in children of fork and
+ * with several calls at once, as the reference code does: libraries with OpenMP hang in a child. */
+static bool is_suitable(const bp__dropin_api *api, const char *id) {
     const unsigned wanted = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK;
+    bp_library_info info = {.struct_size = sizeof info};
+    return api->bp_library_find(id, &info) == BP_OK && (info.kinds & wanted) == wanted && info.faulty == 0 &&
+           strcmp(info.family, "netlib") != 0 && strcmp(info.threading, "pthread") == 0;
+}
+
+const bp__dropin_library *bp__dropin_replacement(bool wide) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
-    const char *deterministic;
-    if (!api || api->bp_get("deterministic", &deterministic, NULL, NULL) != BP_OK ||
-        strcmp(deterministic, "off") != 0) {
+    if (!api || !setting_is(api, "deterministic", "off") || !setting_is(api, "blas.preferred", "") ||
+        !setting_is(api, "linalg.preferred", "")) {
         return NULL;
     }
     for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
-        const bp__dropin_library *library = bp__dropin_library_at(rank);
-        if (library && (library->kinds & wanted) == wanted && !library->reference && !library->faulty &&
-            bp__dropin_library_routine(library, BP__DROPIN_dgemm, wide)) {
+        const bp__dropin_library *library =
+            is_suitable(api, bp__dropin_library_id(rank)) ? bp__dropin_library_at(rank) : NULL;
+        if (library && bp__dropin_library_routine(library, BP__DROPIN_dgemm, wide)) {
             return library;
         }
     }

@@ -34,7 +34,7 @@ void *bp__dropin_search(const char *name, bool (*accepts)(void *definition, cons
         void *handle = *object.path ? dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
         void *defined = handle ? dlsym(handle, name) : NULL;
         found = defined && accepts(defined, user) ? defined : NULL;
-        if (handle) {
+        if (handle && !found) {
             dlclose(handle);
         }
     }

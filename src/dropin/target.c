@@ -48,7 +48,7 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
         if (suits(library, routine)) {
             take(slot, library, hidden, own, target);
         }
-    } else if (bp__dropin_is_replaceable(routine) && bp__dropin_is_reference(own) &&
+    } else if (bp__dropin_is_replaceable(routine) && bp__dropin_is_reference(own, bp__dropin_wide(slot)) &&
                take(slot, bp__dropin_replacement(bp__dropin_wide(slot)), hidden, own, target)) {
         target->why = BP__DROPIN_WHY_REFERENCE;
     }

@@ -444,15 +444,16 @@ int run(void) {
 """
 
 
-def build_plugin(folder, source, *names):
-    """Builds a program that opens an object late and locally, which is linked with these libraries of Debian."""
+def build_plugin(folder, source, *names, main=OPEN, linked=False):
+    """Builds a program that opens an object late and locally, which is linked with these libraries of Debian, or the program is."""
     libraries = [pathlib.Path("/usr/lib/x86_64-linux-gnu") / name for name in names]
     compiler = shutil.which("cc")
     if not compiler or not all(library.exists() for library in libraries):
         pytest.skip(f"no C compiler, or no {' and '.join(names)}")
     (folder / "plugin.c").write_text(source)
-    (folder / "main.c").write_text(OPEN)
-    for words in (["-shared", "-fPIC", "plugin.c", "-o", "plugin.so", *map(str, libraries)], ["main.c", "-o", "main", "-ldl"]):
+    (folder / "main.c").write_text(main)
+    libraries = list(map(str, libraries))
+    for words in (["-shared", "-fPIC", "plugin.c", "-o", "plugin.so", *libraries], ["main.c", "-o", "main", "-ldl", *(libraries if linked else [])]):
         built = subprocess.run([compiler, *words], cwd=folder, capture_output=True)
         assert built.returncode == 0, built.stderr
 
@@ -480,6 +481,67 @@ def test_error_handler_of_a_plugin(launch, environment, tmp_path):
     assert [row["routine"] for row in rows] == ["dpotrf"] and rows[0]["library"] != rows[0]["own_library"]
 
 
+FOREIGN_HANDLER = """
+#include <stdlib.h>
+void dgemm_(void);
+void *reference(void) { return (void *)dgemm_; }
+void xerbla_(const char *name, const int *info, unsigned long length) { exit(9); }
+"""
+WRONG = """
+#include <dlfcn.h>
+#include <stdio.h>
+void dpotrf_(const char *, const int *, double *, const int *, int *, unsigned long);
+int main(void) {
+    double a[4] = {4, 0, 0, 9};
+    int n = 2, info = 0;
+    if (!dlopen("./plugin.so", RTLD_LAZY | RTLD_LOCAL)) return 1;
+    dpotrf_("X", &n, a, &n, &info, 1);
+    return info == -1 ? 0 : 2;
+}
+"""
+
+
+@needs_hooks
+def test_a_handler_that_the_own_library_does_not_call(launch, environment, tmp_path):
+    """The library is the program's, so that it calls no handler of a plugin."""
+    build_plugin(tmp_path, FOREIGN_HANDLER, "liblapack.so.3", "libblas.so.3", main=WRONG, linked=True)
+    env = {"LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/openblas-pthread"}
+    assert subprocess.run(["./main"], cwd=tmp_path, capture_output=True, env={**environment, **env}).returncode == 0
+    done, rows = launch(["--library", "openblas-openmp"], "./main", env=env)
+    assert done.code == 0 and rows[0]["library"] == "openblas-openmp", (done, rows)
+
+
+CLOSE = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    for (int i = 0; i < 2; i++) {
+        void *plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+        int (*run)(void) = plugin ? (int (*)(void))dlsym(plugin, "run") : 0;
+        if (!run) return 1;
+        run();
+        dlclose(plugin);
+    }
+    void *library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+    void (*dpotrf)(const char *, const int *, double *, const int *, int *, unsigned long);
+    double a[4] = {4, 0, 0, 9};
+    int n = 2, info = 0;
+    *(void **)&dpotrf = dlsym(library, "dpotrf_");
+    dpotrf("X", &n, a, &n, &info, 1);
+    return info == -1 ? 0 : 2;
+}
+"""
+
+
+@needs_hooks
+def test_handler_of_a_plugin_that_was_closed(launch, tmp_path):
+    """It stays loaded, because a library calls it."""
+    build_plugin(tmp_path, HANDLER, "lapack/liblapack.so.3", "blas/libblas.so.3", main=CLOSE)
+    done, rows = launch([], "./main", env={"LD_LIBRARY_PATH": "/usr/lib/x86_64-linux-gnu/lapack:/usr/lib/x86_64-linux-gnu/blas"})
+    assert done.code == 0 and done.out.count("handler DPOTRF 1") == 3, done
+    assert {row["library"] == row["own_library"] for row in rows} == {False}
+
+
 @needs_hooks
 def test_reference_code_with_wide_integers(backplane, launch, tmp_path):
     """Libraries with 32-bit integers are passed over, also if they are faster."""
@@ -488,7 +550,7 @@ def test_reference_code_with_wide_integers(backplane, launch, tmp_path):
     assert done.code == 0 and done.out == "35 44 7 56\n", done
     listed = backplane("list", "--json").json["libraries"]
     whole = {row["id"]: row for row in listed if row["state"] == "ok" and {"blas", "cblas", "lapack"} <= set(row["kinds"])}
-    wide = {key for key, row in whole.items() if row["int_bits"] == 64 or row["family"] == "mkl"}  # MKL has names for both
+    wide = {key for key, row in whole.items() if row["int_bits"] == 64 and row["threading"] == "pthread"}
     assert [(row["routine"], row["int_bits"]) for row in rows] == [("dsyrk", 64)]
     assert rows[0]["library"] in (wide or {rows[0]["own_library"]}), (rows, whole)
 

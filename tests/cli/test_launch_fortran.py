@@ -93,12 +93,57 @@ def test_reference_code_is_replaced(fortran, environment, tmp_path, way):
 
 
 @needs_hooks
-@pytest.mark.parametrize("options", [["--deterministic"], ["--exclude", "lapack"], ["--library", "netlib"]])
+@pytest.mark.parametrize("options", [["--deterministic"], ["--exclude", "lapack"], ["--library", "netlib"], ["--set", "blas.preferred=openblas"], ["--set", "linalg.preferred=netlib-lapack"], ["--set", "dispatch.exclude=openblas"]])
 def test_reference_code_is_kept(fortran, launch, options):
-    """Under `deterministic`, for excluded routines, and if it was asked for."""
+    """Under `deterministic`, for excluded routines, if it was asked for, if any library is preferred, and if the others have OpenMP."""
     done, rows = launch(options, str(fortran), env={"LD_LIBRARY_PATH": folders_of_netlib()})
     assert done.code == 0 and done.out.count(" passed") == 82, done
     assert {row["library"] == row["own_library"] for row in rows if row["routine"] in ("dsyev", "dgesdd")} == {True}
+
+
+SMALL_LAPACK = """
+subroutine dgetrf(m, n, a, lda, ipiv, info)
+    integer :: m, n, lda, ipiv(*), info
+    double precision :: a(lda, *)
+    info = 64 * ipiv(1)
+end subroutine
+subroutine dpotrf()
+end subroutine
+subroutine dgesv()
+end subroutine
+subroutine dsytrf()
+end subroutine
+subroutine dsyevd()
+end subroutine
+subroutine dgeqrf()
+end subroutine
+subroutine ilaver(major, minor, patch)
+    integer :: major, minor, patch
+    major = 3; minor = 11; patch = 0
+end subroutine
+"""
+WIDE_CALL = """
+program wide
+    integer :: ipiv(2) = [5, 6], info = 7
+    double precision :: a(2, 2) = 1
+    call dgetrf(2, 2, a, 2, ipiv, info)
+    print '(i0)', info
+end program
+"""
+
+
+@needs_hooks
+def test_reference_code_with_wide_integers_and_usual_names(launch, tmp_path):
+    """A LAPACK of Fortran with 64-bit integers that is called liblapack.so.3: the probe knows its width, its name does not."""
+    if not shutil.which("gfortran"):
+        pytest.skip("gfortran is not installed")
+    (tmp_path / "lapack.f90").write_text(SMALL_LAPACK)
+    (tmp_path / "wide.f90").write_text(WIDE_CALL)
+    build = ["gfortran", "-fdefault-integer-8"]
+    subprocess.run([*build, "-shared", "-fPIC", "-Wl,-soname,liblapack.so.3", "-o", "liblapack.so.3", "lapack.f90"], cwd=tmp_path, check=True)
+    subprocess.run([*build, "-o", "wide", "wide.f90", "./liblapack.so.3"], cwd=tmp_path, check=True)
+    done, rows = launch([], "./wide", env={"LD_LIBRARY_PATH": str(tmp_path)})
+    assert (done.code, done.out) == (0, "320\n"), (done, rows)
 
 
 # ---- Large factorizations ----
