@@ -91,3 +91,8 @@ const bp__dropin_api *bp__dropin_backplane(const char **why) {
     }
     return now->good ? &now->api : NULL;
 }
+
+bool bp__dropin_setting_is(const bp__dropin_api *api, const char *name, const char *value) {
+    const char *now;
+    return api->bp_get(name, &now, NULL, NULL) == BP_OK && strcmp(now, value) == 0;
+}

@@ -27,6 +27,9 @@ typedef struct bp__dropin_api {
 #undef X
 } bp__dropin_api;
 
+/* Returns whether a setting has a value. */
+bool bp__dropin_setting_is(const bp__dropin_api *api, const char *name, const char *value);
+
 /* Opens libbackplane, if that was not done. Returns its functions, or NULL if it could not be opened; *why is then the
  * reason. `why` may be NULL. */
 const bp__dropin_api *bp__dropin_backplane(const char **why);

@@ -52,9 +52,8 @@ static bool guarantees_are_asked_for(void) {
 #if BP__DROPIN_LAUNCHED
     return false;
 #else
-    const char *value;
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
-    return api && api->bp_get("deterministic", &value, NULL, NULL) == BP_OK && strcmp(value, "off") != 0;
+    return api && !bp__dropin_setting_is(api, "deterministic", "off");
 #endif
 }
 

@@ -153,11 +153,6 @@ static void list_candidates(const bp__dropin_api *api, const problem *p, candida
 
 /* ---- The program's own library ---- */
 
-static bool setting_is(const bp__dropin_api *api, const char *name, const char *value) {
-    const char *now;
-    return api->bp_get(name, &now, NULL, NULL) == BP_OK && strcmp(now, value) == 0;
-}
-
 /* Returns whether the code of a library is that of a candidate. A file that passes its calls on is in the list of
  * libraries, but is no candidate: Debian's libblas.so.3 of OpenBLAS forwards to libopenblas.so.0. */
 static bool is_same_code(const bp__dropin_api *api, const bp_library_info *library, const candidate *c) {
@@ -195,10 +190,10 @@ static const char *why_leave(const bp__dropin_api *api, const own_library *own, 
     if (from == to) {
         return NULL;
     }
-    if (to->chosen && !setting_is(api, "linalg.preferred", "")) {
+    if (to->chosen && !bp__dropin_setting_is(api, "linalg.preferred", "")) {
         return "linalg.preferred names a library";
     }
-    if (from ? !from->accepted : !setting_is(api, "deterministic", "off")) {
+    if (from ? !from->accepted : !bp__dropin_setting_is(api, "deterministic", "off")) {
         return "the program's own library does not guarantee what the settings demand";
     }
     return from && from->measured && to->measured && from->cost_ns * 100 > to->cost_ns * WORTH_PERCENT

@@ -56,11 +56,6 @@ bool bp__dropin_is_replaceable(int routine) {
            ((family == BP__DROPIN_FAMILY_BLAS || family == BP__DROPIN_FAMILY_CBLAS) && !is_of_vectors(routine));
 }
 
-static bool setting_is(const bp__dropin_api *api, const char *name, const char *value) {
-    const char *now;
-    return api->bp_get(name, &now, NULL, NULL) == BP_OK && strcmp(now, value) == 0;
-}
-
 /* Stubs jump to the replacement, and nothing is between the program and it. So it must work in children of fork and
  * with several calls at once, as the reference code does: libraries with OpenMP hang in a child. */
 static bool is_suitable(const bp__dropin_api *api, const char *id) {
@@ -72,8 +67,8 @@ static bool is_suitable(const bp__dropin_api *api, const char *id) {
 
 const bp__dropin_library *bp__dropin_replacement(bool wide) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
-    if (!api || !setting_is(api, "deterministic", "off") || !setting_is(api, "blas.preferred", "") ||
-        !setting_is(api, "linalg.preferred", "")) {
+    if (!api || !bp__dropin_setting_is(api, "deterministic", "off") ||
+        !bp__dropin_setting_is(api, "blas.preferred", "") || !bp__dropin_setting_is(api, "linalg.preferred", "")) {
         return NULL;
     }
     for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
