@@ -1,7 +1,7 @@
 /* opencl.c - measures f32 products of the opencl provider, and of CLBlast called directly on the same queue, and what a
  * plan adds to a call of CLBlast.
  *
- *     build/bench/opencl [--rounds N] [SIZE...]
+ *     build/bench/opencl [--device ID] [--rounds N] [SIZE...]
  *
  * Each round runs both once for each size, and waits for the queue after each. The time is that from the call to the
  * end of the wait; the table has medians. CLBlast is opened by name and skipped if it is absent. */
@@ -181,11 +181,14 @@ int main(int count, char **arguments) {
     int rounds = 21, sizes[MOST_SIZES], size_count = 0;
     int32_t place;
     char *end;
+    const char *id = "opencl";
     bp_device_info device = {.struct_size = sizeof device};
     product c = {0};
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--rounds") == 0 && i + 1 < count) {
             rounds = timing_number(arguments[++i], &end);
+        } else if (strcmp(arguments[i], "--device") == 0 && i + 1 < count) {
+            id = arguments[++i];
         } else if (size_count < MOST_SIZES) {
             sizes[size_count++] = timing_number(arguments[i], &end);
         }
@@ -194,7 +197,7 @@ int main(int count, char **arguments) {
         memcpy(sizes, usual, sizeof usual);
         size_count = sizeof usual / sizeof *usual;
     }
-    check(bp_device_find("opencl", &place), "device");
+    check(bp_device_find(id, &place), "device");
     check(bp_device_describe(place, &device), "device");
     check(bp_queue_new(place, 0, &c.queue), "queue");
     void *clblast = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -15,8 +15,8 @@
 
 /* The first OpenCL device; 0: there is none. */
 extern int32_t test_device;
-extern bool test_as_gpu;      /* with TESTED_AS_GPU */
-extern bool test_without_f64; /* with TESTED_WITHOUT_F64 */
+extern bool test_as_gpu;      /* it is no processor, or TESTED_AS_GPU is set */
+extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
 
 /* Group setup. Finds the device. With the variable TESTED_AS_GPU, work is divided as for a device that is no processor; with
  * TESTED_WITHOUT_F64, the device is also said to have no f64.

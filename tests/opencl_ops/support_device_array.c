@@ -20,11 +20,9 @@ static void pretend_gpu(void) {
     bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
     assert_non_null(facts);
     assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
-    test_as_gpu = true;
     facts->can &= ~BP_DEVICE_IS_CPU;
     device->facts.can &= ~BP_DEVICE_IS_CPU;
     if (getenv("TESTED_WITHOUT_F64")) {
-        test_without_f64 = true;
         facts->can &= ~BP_DEVICE_CAN_F64;
         device->facts.can &= ~BP_DEVICE_CAN_F64;
     }
@@ -44,6 +42,11 @@ int test_device_setup(void **state) {
     }
     if (test_device && getenv("TESTED_AS_GPU")) {
         pretend_gpu();
+    }
+    if (test_device) {
+        const uint32_t can = bp__device_facts(test_device)->can;
+        test_as_gpu = !(can & BP_DEVICE_IS_CPU);
+        test_without_f64 = !(can & BP_DEVICE_CAN_F64);
     }
     return 0;
 }

@@ -231,7 +231,7 @@ static void test_empty(void **state) {
     }
 }
 
-/* The workspace does not grow with the product of queries and keys. */
+/* Eight times as many queries and keys need at most eight times the workspace. */
 static void test_memory(void **state) {
     size_t workspace[2];
     (void)state;
@@ -253,7 +253,7 @@ static void test_memory(void **state) {
         input->deleter(input);
         output->deleter(output);
     }
-    assert_true(workspace[0] == workspace[1] && (workspace[0] > 0 || test_as_gpu));
+    assert_true(workspace[1] <= 8 * workspace[0] && (workspace[0] > 0 || test_as_gpu));
 }
 
 /* Gradients are not offered. */

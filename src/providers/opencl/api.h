@@ -88,7 +88,7 @@ typedef struct _cl_event *cl_event;
 #define BP__CL_NUMBERS(X)                                                                                              \
     X(SUCCESS, 0) X(COMPLETE, 0)                                                                                       \
     X(PLATFORM_VERSION, 0x901) X(PLATFORM_NAME, 0x902)                                                                 \
-    X(DEVICE_TYPE_CPU, 2)                                                                                              \
+    X(DEVICE_TYPE_CPU, 2) X(DEVICE_TYPE_GPU, 4) X(DEVICE_TYPE_ACCELERATOR, 8)                                          \
     X(DEVICE_TYPE, 0x1000) X(DEVICE_MAX_COMPUTE_UNITS, 0x1002) X(DEVICE_MAX_WORK_GROUP_SIZE, 0x1004)                   \
     X(DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT, 0x100A) X(DEVICE_MAX_CLOCK_FREQUENCY, 0x100C)                               \
     X(DEVICE_MAX_MEM_ALLOC_SIZE, 0x1010) X(DEVICE_MAX_PARAMETER_SIZE, 0x1017) X(DEVICE_MEM_BASE_ADDR_ALIGN, 0x1019)    \
@@ -139,7 +139,6 @@ enum {
     BP__CL_NUMBERS(X) BP__CL_EXTENSION_NUMBERS(X) BP__CL_ERRORS(X)
 #undef X
 };
-#define BP__CL_DEVICE_TYPE_ALL 0xFFFFFFFFu
 
 /* The functions of a loaded library. */
 typedef struct bp__cl_api {

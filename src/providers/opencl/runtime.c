@@ -1,7 +1,8 @@
 /* runtime.c - defines the OpenCL runtime: lists the devices of all platforms.
  *
- * The list is made once, when the runtime is opened, in the order of the loader and of the drivers, so that an index
- * means the same device until the runtime is closed. */
+ * The list is made once, when the runtime is opened, so that an index means the same device until the runtime is closed.
+ * GPUs and accelerators come before processors, because "opencl" is the first device. Otherwise the order is that of the
+ * loader and of the drivers. */
 #include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 
@@ -9,12 +10,12 @@
 
 enum { PLATFORMS_MOST = 32, DEVICES_MOST = 256 };
 
-/* Adds the devices of a platform. A platform that fails here has none. */
-static void add_devices(bp__cl_state *state, cl_platform_id platform) {
+/* Adds the devices of a platform that have one of these types. A platform that fails here has none. */
+static void add_devices(bp__cl_state *state, cl_platform_id platform, cl_bitfield types) {
     cl_device_id found[DEVICES_MOST];
     cl_uint count = 0;
     cl_uint left = (cl_uint)(DEVICES_MOST - state->count);
-    if (left == 0 || state->cl->GetDeviceIDs(platform, BP__CL_DEVICE_TYPE_ALL, left, found, &count) != BP__CL_SUCCESS) {
+    if (left == 0 || state->cl->GetDeviceIDs(platform, types, left, found, &count) != BP__CL_SUCCESS) {
         return;
     }
     for (cl_uint i = 0; i < count && i < left; i++) {
@@ -43,9 +44,12 @@ static bp_status find_devices(bp__cl_state *state) {
         return state->host->fail(BP_E_BROKEN, "opencl: clGetPlatformIDs: %s (%d)", bp__cl_error_name(code, NULL),
                                  (int)code);
     }
-    for (cl_uint i = 0; i < count && i < PLATFORMS_MOST; i++) {
-        if (!is_listed(platforms, i, platforms[i])) {
-            add_devices(state, platforms[i]);
+    const cl_bitfield types[] = {BP__CL_DEVICE_TYPE_GPU | BP__CL_DEVICE_TYPE_ACCELERATOR, BP__CL_DEVICE_TYPE_CPU};
+    for (int t = 0; t < 2; t++) {
+        for (cl_uint i = 0; i < count && i < PLATFORMS_MOST; i++) {
+            if (!is_listed(platforms, i, platforms[i])) {
+                add_devices(state, platforms[i], types[t]);
+            }
         }
     }
     return BP_OK;
