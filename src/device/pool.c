@@ -36,6 +36,14 @@ static uint64_t limit_of(const bp__device *device) {
     return own != BP_DEVICE_LIMIT_DEFAULT ? own : (uint64_t)bp__setting_int(BP_SET_device_memory_limit);
 }
 
+/* Returns the most bytes that the pool may hold; 0: no limit. A device with memory of its own has no more than that,
+ * though some drivers make buffers of any size, and fail when they are used. */
+static uint64_t most_of(const bp__device *device) {
+    const uint64_t limit = limit_of(device);
+    const uint64_t own = device->info.can & BP_DEVICE_CAN_SHARE_HOST ? 0 : device->info.memory;
+    return limit == 0 || (own > 0 && own < limit) ? own : limit;
+}
+
 /* ---- Under the device's mutex ---- */
 
 static void put_last(bp__pool *pool, bp__block *block) {
@@ -137,14 +145,14 @@ static void trim(bp__device *device, uint64_t keep) {
 
 /* Reserves bytes within the limit. */
 static bool reserve(bp__device *device, uint64_t bytes) {
-    const uint64_t limit = limit_of(device);
+    const uint64_t most = most_of(device);
     bp__block *removed = NULL;
     bp__pool *pool = &device->pool;
     pthread_mutex_lock(&device->mutex);
-    if (limit > 0 && pool->used + pool->cached + bytes > limit) {
-        removed = remove_unused(device, pool->used + bytes <= limit ? limit - pool->used - bytes : 0);
+    if (most > 0 && pool->used + pool->cached + bytes > most) {
+        removed = remove_unused(device, pool->used + bytes <= most ? most - pool->used - bytes : 0);
     }
-    const bool fits = limit == 0 || pool->used + pool->cached + bytes <= limit;
+    const bool fits = most == 0 || pool->used + pool->cached + bytes <= most;
     if (fits) {
         note_use(pool, bytes);
     }
@@ -156,7 +164,8 @@ static bool reserve(bp__device *device, uint64_t bytes) {
 /* Allocates a block from the driver. */
 static bp_status allocate(bp__device *device, uint64_t bytes, bp__block *block) {
     if (!reserve(device, bytes)) {
-        return bp__fail(BP_E_NO_MEMORY, "the limit is reached");
+        return bp__fail(BP_E_NO_MEMORY,
+                        limit_of(device) == most_of(device) ? "the limit is reached" : "its memory is used");
     }
     void *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
     bp_status status = device->runtime->allocate(handle, (size_t)bytes, &block->base);

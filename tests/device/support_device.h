@@ -51,7 +51,13 @@ void fill_bytes(DLManagedTensorVersioned *tensor, uint8_t value);
 /* Returns whether all bytes have the value, without waiting for anything. */
 bool all_bytes_are(const DLManagedTensorVersioned *tensor, uint8_t value);
 
-#define assert_ok(call) assert_int_equal(call, BP_OK)
+#define assert_ok(...)                                                                                                 \
+    do {                                                                                                               \
+        const bp_status status_ = (__VA_ARGS__);                                                                       \
+        if (status_ != BP_OK) {                                                                                        \
+            fail_msg("%s: %s", bp_status_name(status_), bp_last_error());                                              \
+        }                                                                                                              \
+    } while (0)
 /* The call fails with the status, and its message has the text. */
 #define assert_fails(call, status, text)                                                                               \
     do {                                                                                                               \

@@ -272,6 +272,17 @@ static void test_a_full_device(void **state) {
     bp_queue_release(queue);
 }
 
+/* The fake driver has 8 GiB by its facts, and would make larger blocks. */
+static void test_more_than_the_memory(void **state) {
+    (void)state;
+    restart_devices();
+    const int64_t count = INT64_C(9) << 30;
+    DLManagedTensorVersioned *none;
+    assert_fails(bp_tensor_empty_on(&none, place_of("fake"), BP_U8, 1, &count, NULL), BP_E_NO_MEMORY,
+                 "its memory is used");
+    assert_int_equal(memory_of("fake").used, 0);
+}
+
 static void test_bad_arguments(void **state) {
     (void)state;
     const int32_t place = place_of("fake");
@@ -340,6 +351,7 @@ int main(void) {
         TEST(test_limits),
         TEST(test_exhaustion_waits_for_pending_blocks),
         TEST(test_a_full_device),
+        TEST(test_more_than_the_memory),
         TEST(test_bad_arguments),
         TEST(test_tensors),
     };

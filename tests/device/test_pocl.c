@@ -162,7 +162,7 @@ static void test_failures_are_told(void **state) {
     assert_ok(bp_copy(&tensor->dl_tensor, &view.tensor, queue));
     assert_ok(bp_event_record(queue, &event));
     open_gate(gate, -77);
-    assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "the wait for an event failed on device opencl:0: CL_");
+    assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "the wait for an event failed on device opencl:0: ");
     assert_fails(bp_event_sync(event, -1), BP_E_DEVICE, "the wait for an event failed");
     bp_event_release(event);
     assert_ok(bp_copy(&tensor->dl_tensor, &view.tensor, queue)); /* it can be used again */

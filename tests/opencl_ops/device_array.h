@@ -23,6 +23,8 @@ extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
  * The driver keeps its compiled kernels in a folder of the program's own, since its cache is not safe with several
  * processes. */
 int test_device_setup(void **state);
+/* Lets the provider see this number of units, by which it divides work. Returns the number before. */
+uint32_t test_device_set_units(uint32_t units);
 /* Skips the test if there is no device. */
 void test_device_need(void);
 

@@ -51,6 +51,16 @@ int test_device_setup(void **state) {
     return 0;
 }
 
+uint32_t test_device_set_units(uint32_t units) {
+    bp__cl_device *device;
+    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
+    const uint32_t before = facts->units;
+    facts->units = device->facts.units = units;
+    assert_ok(bp_device_plan_cache_clear(test_device));
+    return before;
+}
+
 void test_device_need(void) {
     if (test_device == 0) {
         skip();

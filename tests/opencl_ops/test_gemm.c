@@ -151,6 +151,70 @@ static void test_large(void **state) {
     }
 }
 
+/* Tiles are made for other devices; on processors, test_all() is enough. */
+static void need_gpu(void) {
+    if (!test_as_gpu) {
+        skip();
+    }
+}
+
+/* On a device with one unit, these sizes take tiles of 8 x 8, 4 x 4 and 2 x 2 elements for each work item. */
+static void test_tiles(void **state) {
+    static const sizes some[] = {{1, 250, 255, 33}, {1, 127, 126, 9}, {1, 190, 187, 17}, {3, 33, 40, 65}};
+    static const bp_dtype wide[] = {BP_F32, BP_F64, BP_C64};
+    (void)state;
+    test_device_need();
+    need_gpu();
+    const uint32_t units = test_device_set_units(1);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned s = 0; s < 4; s++) {
+            call c = {.algorithm = "tiles",
+                      .type = {wide[i], wide[i], wide[i]},
+                      .size = some[s],
+                      .transform = {(s + i) & 1 ? BP_TRANSPOSE : BP_AS_IS, (s + i) & 2 ? BP_TRANSPOSE : BP_AS_IS},
+                      .alpha = {s & 1 ? -1.5 : 1, 0},
+                      .beta = {s & 2 ? 1 : 0, 0}};
+            run(&c);
+        }
+    }
+    test_device_set_units(units);
+}
+
+/* A row has the same bits in a product of few rows, which takes other tiles. */
+static void test_rows_of_tiles(void **state) {
+    enum { M = 140, N = 130, K = 77, FEW = 3 };
+    device_array a, b, whole, few;
+    bp_options *options;
+    (void)state;
+    test_device_need();
+    need_gpu();
+    const uint32_t units = test_device_set_units(1);
+    assert_ok(bp_options_new(&options, "blas.preferred=opencl:tiles,dispatch.fallback=strict"));
+    device_array_make(&a, BP_F32, 2, I64(M, K), TEST_COMPACT, 0);
+    device_array_make(&b, BP_F32, 2, I64(K, N), TEST_COMPACT, 0);
+    device_array_make(&whole, BP_F32, 2, I64(M, N), TEST_COMPACT, 0);
+    device_array_make(&few, BP_F32, 2, I64(FEW, N), TEST_COMPACT, 0);
+    device_array_fill(&a);
+    device_array_fill(&b);
+    device_array_send(&a);
+    device_array_send(&b);
+    assert_ok(bp_matmul_run(options, &a.tensor, &b.tensor, &whole.tensor));
+    DLTensor rows = a.tensor;
+    rows.shape = (int64_t[]){FEW, K};
+    assert_ok(bp_matmul_run(options, &rows, &b.tensor, &few.tensor));
+    device_array_fetch(&whole, "all rows");
+    device_array_fetch(&few, "few rows");
+    for (int64_t i = 0; i < FEW * N; i++) {
+        assert_true(device_array_re(&whole, i) == device_array_re(&few, i));
+    }
+    device_array_free(&a);
+    device_array_free(&b);
+    device_array_free(&whole);
+    device_array_free(&few);
+    bp_options_release(options);
+    test_device_set_units(units);
+}
+
 static void test_integers(void **state) {
     static const bp_dtype bytes[] = {BP_I8, BP_U8};
     (void)state;
@@ -199,7 +263,8 @@ static void test_not_finite(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_large),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all),      cmocka_unit_test(test_large),
+                                       cmocka_unit_test(test_tiles),    cmocka_unit_test(test_rows_of_tiles),
                                        cmocka_unit_test(test_integers), cmocka_unit_test(test_not_finite)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

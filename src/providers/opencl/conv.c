@@ -339,7 +339,7 @@ static bp_status add_steps(planner *s) {
     if (s->which == PANELS) {
         bp__cl_panels_options(&options, &s->job->gemm, &s->job->cut);
     } else if (s->which == TILES) {
-        bp__cl_tiles_options(&options, &s->job->gemm, &s->job->cut);
+        bp__cl_tiles_options(&options, &s->job->gemm, &s->device->facts, &s->job->cut);
     } else {
         bp__cl_gemm_options(&options, &s->job->gemm);
         bp__cl_options_add(&options, " -DDIRECT -DLANES=%d", LANES);

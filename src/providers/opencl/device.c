@@ -78,9 +78,14 @@ void *bp__cl_device_context(void *device) {
 
 /* ---- Memory ---- */
 
+/* NVIDIA's driver makes a buffer of any size, since it takes the memory at the first use only. */
 bp_status bp__cl_allocate(void *opaque, size_t size, void **base) {
     bp__cl_device *device = opaque;
     cl_int code;
+    if (device->facts.memory && size > device->facts.memory) {
+        return device->host->fail(BP_E_NO_MEMORY, "opencl: %zu bytes are more than the %llu bytes of the device", size,
+                                  (unsigned long long)device->facts.memory);
+    }
     *base = device->cl->CreateBuffer(device->context, BP__CL_MEM_READ_WRITE, size ? size : 1, NULL, &code);
     return *base ? BP_OK : bp__cl_fail(device->host, code, "clCreateBuffer");
 }

@@ -145,20 +145,23 @@ static void offer(offering *o, algorithm which, double slowness, int launches, s
     o->count++;
 }
 
+/* How many times more columns whole tiles have. Rows do not count: the choice must not depend on their number, so that
+ * it does not change the bits of a row. */
+static double columns_wasted(int64_t n, int64_t tile) {
+    n = bp__cl_most(n, 1);
+    return (double)(bp__cl_divide_up(n, tile) * tile) / (double)n;
+}
+
 static void offer_all(offering *o) {
     const bool cpu = bp__cl_is_cpu(o->facts);
     const bp__cl_product *p = &o->job->product;
     bp__cl_gemm_cut cut;
     bp__cl_walk walk;
     if (cpu && bp__cl_panels_cut(o->job, o->facts, &cut)) {
-        const double waste = (double)bp__cl_divide_up(bp__cl_most(p->n, 1), cut.columns) * (double)cut.columns /
-                             (double)bp__cl_most(p->n, 1);
-        offer(o, PANELS, 0.6 * waste, 3, cut.a_bytes + cut.b_bytes);
+        offer(o, PANELS, 0.6 * columns_wasted(p->n, cut.columns), 3, cut.a_bytes + cut.b_bytes);
     }
     if (bp__cl_tiles_cut(o->job, o->facts, &cut)) {
-        const double waste = (double)bp__cl_divide_up(bp__cl_most(p->n, 1), cut.columns) * (double)cut.columns /
-                             (double)bp__cl_most(p->n, 1);
-        offer(o, TILES, (cpu ? 30 : 1) * waste, 1, 0);
+        offer(o, TILES, (cpu ? 30 : 1) * columns_wasted(p->n, (int64_t)2 * cut.group), 1, 0);
     }
     if (make_walk(o->job, o->facts, &walk)) {
         offer(o, DIRECT, 4, walk.parts > 1 ? 2 : 1, bp__cl_contraction_workspace(&walk, o->job->type[0]));

@@ -29,9 +29,11 @@ typedef struct bp__cl_gemm_job {
 
 /* The tiles of the kernels, and the parts of C that one step computes. */
 typedef struct bp__cl_gemm_cut {
-    int64_t rows, columns; /* of a tile */
-    int width, vectors;    /* panels: lanes of a vector, and vectors of a tile */
-    int group, side;       /* tiles: work items of a group and elements of one, in each dimension */
+    int64_t rows, columns;   /* of a tile */
+    int width, vectors;      /* panels: lanes of a vector, and vectors of a tile */
+    int group, side;         /* tiles: work items of a group and elements of one, in each dimension */
+    int deep;                /* tiles: columns of a piece of A in local memory */
+    bool a_across, b_across; /* tiles: neighbouring work items read neighbouring rows of A, and columns of B */
     int64_t slab_rows, slab_columns, slab_items; /* multiples of the tile's */
     size_t a_bytes, b_bytes;                     /* panels: of a slab */
 } bp__cl_gemm_cut;
@@ -57,7 +59,8 @@ void bp__cl_panels_options(bp__cl_options *options, const bp__cl_gemm_job *job, 
 void bp__cl_panels_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
                             const bp_device_info *facts, const bp__cl_product *slab, int64_t items, int c,
                             bp__cl_panels_flags *flags);
-void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut);
+void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp_device_info *facts,
+                          const bp__cl_gemm_cut *cut);
 void bp__cl_tiles_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
                            const bp__cl_product *slab, int64_t items, int c);
 

@@ -1,21 +1,65 @@
 /* gemm_tiles.c - plans matrix products from tiles of A and B in local memory. */
 #include "gemm.h"
 
+#include <string.h>
+
 BP__CL_SOURCE(gemm);
 
-enum { DEEP = 16, MOST_GROUPS = 60000 }; /* columns of a tile of A; groups in the dimensions 1 and 2 */
+enum { MOST_GROUPS = 60000, MOST_PART = 4 }; /* in the dimensions 1 and 2; numbers of a piece that a work item reads */
 
+/* The largest number of elements of a work item, in each dimension: their sums are kept in registers. */
+static int most_side(const bp__cl_gemm_job *job) {
+    return job->number > 8 ? 2 : job->complex ? 4 : 8;
+}
+
+/* Sets the columns of a piece of A, the more the better. Returns whether the pieces fit into local memory, where there
+ * are two of A and two of B. */
+static bool cut_pieces(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
+    for (int part = MOST_PART; part > 0; part /= 2) {
+        cut->deep = part * cut->group / cut->side;
+        const int64_t local = 4 * cut->deep * (cut->group * cut->side + 4) * job->number;
+        if (cut->deep > 0 && (facts->local_memory == 0 || (uint64_t)local <= facts->local_memory)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the time of a step along k, in multiply-adds and reads of a work item. A unit that has one group alone waits
+ * for memory. */
+static int64_t time_of(const bp__cl_gemm_job *job, const bp_device_info *facts, const bp__cl_gemm_cut *cut) {
+    enum { WAIT = 10 };
+    const int64_t tile = (int64_t)cut->group * cut->side, units = bp__cl_most(facts->units, 1);
+    const double groups = (double)bp__cl_divide_up(job->product.m, tile) *
+                          (double)bp__cl_divide_up(job->product.n, tile) * (double)bp__cl_most(job->batch, 1);
+    const int64_t rounds = groups < (double)INT32_MAX ? bp__cl_divide_up((int64_t)groups, units) : INT32_MAX;
+    const int64_t work = cut->side * cut->side + 2 * cut->side;
+    return bp__cl_most(work + WAIT, rounds * work);
+}
+
+/* Neighbouring work items read A and B in the direction in which elements are neighbours. The sums are computed in the
+ * order of k with every tile, so that the number of rows, which changes the tile, does not change the bits of a row. */
 bool bp__cl_tiles_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
     const bp__cl_product *p = &job->product;
-    *cut = (bp__cl_gemm_cut){.group = facts->group_items >= 256 || facts->group_items == 0 ? 16 : 8,
-                             .side = job->number > 8 ? 2 : 4};
+    bp__cl_gemm_cut tried = {.group = facts->group_items >= 256 || facts->group_items == 0 ? 16 : 8};
+    int64_t least = INT64_MAX;
+    for (tried.side = most_side(job); tried.side >= 2; tried.side /= 2) {
+        const int64_t time = time_of(job, facts, &tried);
+        if (cut_pieces(job, facts, &tried) && time < least) {
+            least = time;
+            *cut = tried;
+        }
+    }
+    if (least == INT64_MAX || (facts->group_items != 0 && facts->group_items < 64)) {
+        return false;
+    }
+    cut->a_across = p->a_row == 1;
+    cut->b_across = p->b_column == 1;
     cut->rows = cut->columns = (int64_t)cut->group * cut->side;
     cut->slab_rows = MOST_GROUPS * cut->rows;
     cut->slab_columns = bp__cl_most(p->n, 1);
     cut->slab_items = MOST_GROUPS;
-    const int64_t local = 2 * DEEP * (cut->rows + 1) * job->number;
-    return (facts->group_items == 0 || facts->group_items >= 64) &&
-           (facts->local_memory == 0 || (uint64_t)local <= facts->local_memory);
+    return true;
 }
 
 void bp__cl_tiles_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
@@ -35,9 +79,22 @@ void bp__cl_tiles_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const 
     bp__cl_scalar(step, 1, scalar);
 }
 
-void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut) {
+/* NVIDIA's compiler takes more registers for the largest tile than leave room for two groups on a multiprocessor, which
+ * has 65536. */
+static void limit_registers(bp__cl_options *options, const bp__cl_gemm_job *job, const bp_device_info *facts,
+                            const bp__cl_gemm_cut *cut) {
+    if (job->number == 4 && cut->side == 8 && cut->group == 16 && strstr(facts->extensions, "cl_nv_compiler_options")) {
+        bp__cl_options_add(options, " -cl-nv-maxrregcount=128");
+    }
+}
+
+void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp_device_info *facts,
+                          const bp__cl_gemm_cut *cut) {
+    const int64_t run = bp__cl_most(bp__cl_least(16 / job->number, cut->side), 1);
     bp__cl_gemm_options(options, job);
-    bp__cl_options_add(options, " -DTILES -DGROUP=%d -DSIDE=%d -DDEEP=%d", cut->group, cut->side, DEEP);
+    bp__cl_options_add(options, " -DTILES -DGROUP=%d -DSIDE=%d -DDEEP=%d -DRUN=%d -DA_ACROSS=%d -DB_ACROSS=%d",
+                       cut->group, cut->side, cut->deep, (int)run, cut->a_across, cut->b_across);
+    limit_registers(options, job, facts, cut);
 }
 
 static bp_status add_multiply(const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut, const bp__cl_product *slab,
@@ -57,7 +114,7 @@ bp_status bp__cl_tiles_steps(bp__cl_device *device, const bp__cl_gemm_job *job, 
     bp__cl_options options;
     bp__cl_tiles_cut(job, &device->facts, &cut);
     bp__cl_options_begin(&options, device);
-    bp__cl_tiles_options(&options, job, &cut);
+    bp__cl_tiles_options(&options, job, &device->facts, &cut);
     bp_status status = bp__cl_program_get(device, bp__cl_source_gemm, options.text, &program);
     slab.columns = p->n;
     for (int64_t item = 0; item < job->batch && status == BP_OK; item += cut.slab_items) {

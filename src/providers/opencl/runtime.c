@@ -1,8 +1,8 @@
 /* runtime.c - defines the OpenCL runtime: lists the devices of all platforms.
  *
- * The list is made once, when the runtime is opened, so that an index means the same device until the runtime is closed.
- * GPUs and accelerators come before processors, because "opencl" is the first device. Otherwise the order is that of the
- * loader and of the drivers. */
+ * The list is made once, when the runtime is opened, so that an index means the same device until the runtime is
+ * closed. GPUs and accelerators come before processors, because "opencl" is the first device. Otherwise the order is
+ * that of the loader and of the drivers. */
 #include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 

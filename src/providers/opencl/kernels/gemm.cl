@@ -36,8 +36,8 @@ static inline void find_item(const product *p, long item, long offset[3]) {
     }
 }
 
-/* For integers, alpha is 1, and beta 0 or 1. */
-static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
+/* Returns alpha sum + beta C. For integers, alpha is 1, and beta 0 or 1. */
+static inline NUMBER scaled(const product *p, __global const C_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
 #ifndef INTEGER
     sum = p->alpha == 2 ? MULTIPLY(alpha, sum) : sum;
     if (p->beta == 2) {
@@ -47,7 +47,11 @@ static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SC
     if (p->beta == 1) {
         sum = sum + WIDEN_C(*c);
     }
-    *c = NARROW_C(sum);
+    return sum;
+}
+
+static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SCALAR alpha, SCALAR beta) {
+    *c = NARROW_C(scaled(p, c, sum, alpha, beta));
 }
 
 /* ---- Convolutions ----
@@ -69,8 +73,12 @@ typedef struct finish {
     (f.has_bias ? WIDEN_C(bias[(long)bias_first + (GROUP_OF_ITEM(id) * p.m + min((long)(row), p.m - 1)) * f.bias])     \
                 : (NUMBER)0)
 #define FINISHED(type, x) (f.relu ? ((x) < (type)0 ? (type)0 : (x)) : (x)) /* NaN stays NaN */
+#define BIAS_PARAMETER , NUMBER bias
+#define BIAS_ARGUMENT(row, id) , BIAS_OF(row, id)
 #else
 #define FINISH_PARAMETERS
+#define BIAS_PARAMETER
+#define BIAS_ARGUMENT(row, id)
 #define PANELS_OF_A (same_a ? 0 : get_global_id(2))
 #define ITEM_OF_A offset[0]
 #define ITEM_OF_B offset[1]
@@ -244,24 +252,108 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
 
 /* ---- Tiles: for devices with local memory ----
  *
- * A group computes TILE x TILE elements of C, each work item SIDE x SIDE of them, from pieces of A and B in local
- * memory. Neighbouring work items read neighbouring elements. */
+ * A group computes TILE x TILE elements of C, each work item SIDE x SIDE of them, from pieces of A and B in local memory
+ * that are DEEP wide. While a piece is multiplied, the next one is read to registers. */
 #ifdef TILES
 #define TILE (GROUP * SIDE)
+#define ITEMS (GROUP * GROUP)
+#define PART (TILE * DEEP / ITEMS) /* numbers of a piece that a work item reads */
+#define LINE (TILE + RUN)          /* numbers of a row in local memory; RUN of them against conflicts of banks */
+
+/* Rows or columns of a tile that belong to work item `at` of its dimension: runs of RUN neighbours, which are 16 bytes if
+ * there are enough. */
+#define PLACE(at, i) ((i) / RUN * (GROUP * RUN) + (at) * RUN + (i) % RUN)
+
+/* Neighbouring work items read neighbours across k (rows of A with A_ACROSS, columns of B with B_ACROSS), or along it.
+ * The numbers of a work item are NEXT_ACROSS rows or columns, or NEXT_ALONG of k, apart. */
+#define FIRST_ACROSS(is_across, id) ((is_across) ? (id) % TILE : (id) / DEEP)
+#define FIRST_ALONG(is_across, id) ((is_across) ? (id) / TILE : (id) % DEEP)
+#define NEXT_ACROSS(is_across) ((is_across) ? 0 : ITEMS / DEEP)
+#define NEXT_ALONG(is_across) ((is_across) ? ITEMS / TILE : 0)
+
+/* Reads a work item's part of a piece with `wide` rows or columns and `deep` of k. Zeros are past the end. */
+#define READ_PART(name, STORAGE, WIDEN, ACROSS)                                                                        \
+    static inline void name(__global const STORAGE *from, long next, int id, int wide, int deep, bool conjugate,       \
+                            NUMBER part[PART]) {                                                                       \
+        _Pragma("unroll") for (int s = 0; s < PART; s++) {                                                             \
+            const bool inside = FIRST_ACROSS(ACROSS, id) + s * NEXT_ACROSS(ACROSS) < wide &&                           \
+                                FIRST_ALONG(ACROSS, id) + s * NEXT_ALONG(ACROSS) < deep;                               \
+            part[s] = inside ? CONJUGATED(WIDEN(from[s * next]), conjugate) : (NUMBER)0;                               \
+        }                                                                                                              \
+    }
+READ_PART(read_part_a, A_STORAGE, WIDEN_A, A_ACROSS)
+READ_PART(read_part_b, B_STORAGE, WIDEN_B, B_ACROSS)
+
+#define KEEP_PART(name, ACROSS)                                                                                        \
+    static inline void name(__local NUMBER *piece, int id, const NUMBER part[PART]) {                                  \
+        piece += FIRST_ALONG(ACROSS, id) * LINE + FIRST_ACROSS(ACROSS, id);                                            \
+        _Pragma("unroll") for (int s = 0; s < PART; s++) {                                                             \
+            piece[s * (NEXT_ALONG(ACROSS) * LINE + NEXT_ACROSS(ACROSS))] = part[s];                                    \
+        }                                                                                                              \
+    }
+KEEP_PART(keep_part_a, A_ACROSS)
+KEEP_PART(keep_part_b, B_ACROSS)
+
+static inline void multiply_step(__local const NUMBER *left, __local const NUMBER *right, NUMBER sum[SIDE][SIDE]) {
+    NUMBER u[SIDE], v[SIDE];
+#pragma unroll
+    for (int i = 0; i < SIDE; i++) {
+        u[i] = left[PLACE(0, i)];
+        v[i] = right[PLACE(0, i)];
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE; i++) {
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) {
+            sum[i][j] = MULTIPLY_ADD(u[i], v[j], sum[i][j]);
+        }
+    }
+}
+
+/* Writes a work item's elements of a row, of which those before `columns` are inside. */
+static inline void write_row(const product *p, __global C_STORAGE *c, const long at[SIDE], int columns,
+                             NUMBER sum[SIDE], SCALAR alpha, SCALAR beta BIAS_PARAMETER) {
+#ifdef FINISHES
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        sum[j] = sum[j] + bias;
+        sum[j] = FINISHED(NUMBER, sum[j]);
+    }
+#endif
+    if (p->alpha == 2 || p->beta != 0) {
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) {
+            if (PLACE(0, j) < columns) {
+                sum[j] = scaled(p, c + at[j], sum[j], alpha, beta);
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        if (PLACE(0, j) < columns) {
+            c[at[j]] = NARROW_C(sum[j]);
+        }
+    }
+}
 
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1))) void
 multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STORAGE *b, ulong b_first,
                __global C_STORAGE *c, ulong c_first, const product p, SCALAR alpha, SCALAR beta FINISH_PARAMETERS) {
-    __local NUMBER left[DEEP][TILE + 1], right[DEEP][TILE + 1];
+    __local NUMBER left[2][DEEP * LINE] __attribute__((aligned(16)));
+    __local NUMBER right[2][DEEP * LINE] __attribute__((aligned(16)));
     const int x = get_local_id(0), y = get_local_id(1), id = y * GROUP + x;
     const long row = p.first_row + get_group_id(1) * TILE, column = p.first_column + get_group_id(0) * TILE;
-    const long rows = min((long)TILE, p.first_row + p.rows - row),
-               columns = min((long)TILE, p.first_column + p.columns - column);
+    const int rows = (int)min((long)TILE, p.first_row + p.rows - row);
+    const int columns = (int)min((long)TILE, p.first_column + p.columns - column);
     long offset[3];
     find_item(&p, p.first_item + get_group_id(2), offset);
-    a += (long)a_first + ITEM_OF_A + row * p.a_row;
-    b += (long)b_first + ITEM_OF_B + column * p.b_column;
-    NUMBER sum[SIDE][SIDE];
+    a += (long)a_first + ITEM_OF_A + (row + FIRST_ACROSS(A_ACROSS, id)) * p.a_row +
+         FIRST_ALONG(A_ACROSS, id) * p.a_column;
+    b += (long)b_first + ITEM_OF_B + (column + FIRST_ACROSS(B_ACROSS, id)) * p.b_column +
+         FIRST_ALONG(B_ACROSS, id) * p.b_row;
+    const long next_a = NEXT_ACROSS(A_ACROSS) * p.a_row + NEXT_ALONG(A_ACROSS) * p.a_column;
+    const long next_b = NEXT_ACROSS(B_ACROSS) * p.b_column + NEXT_ALONG(B_ACROSS) * p.b_row;
+    NUMBER sum[SIDE][SIDE], part_a[PART], part_b[PART];
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
 #pragma unroll
@@ -269,51 +361,47 @@ multiply_tiles(__global const A_STORAGE *a, ulong a_first, __global const B_STOR
             sum[i][j] = (NUMBER)0;
         }
     }
-    for (long l0 = 0; l0 < p.k; l0 += DEEP) {
-        const int deep = (int)min((long)DEEP, p.k - l0);
-        for (int e = id; e < TILE * DEEP; e += GROUP * GROUP) {
-            const int i = p.a_row == 1 ? e % TILE : e / DEEP, l = p.a_row == 1 ? e / TILE : e % DEEP;
-            left[l][i] = i < rows && l < deep
-                             ? CONJUGATED(WIDEN_A(a[i * p.a_row + (l0 + l) * p.a_column]), p.conjugate_a)
-                             : (NUMBER)0;
-        }
-        for (int e = id; e < TILE * DEEP; e += GROUP * GROUP) {
-            const int j = p.b_row == 1 ? e / DEEP : e % TILE, l = p.b_row == 1 ? e % DEEP : e / TILE;
-            right[l][j] = j < columns && l < deep
-                              ? CONJUGATED(WIDEN_B(b[(l0 + l) * p.b_row + j * p.b_column]), p.conjugate_b)
-                              : (NUMBER)0;
-        }
+    int deep = (int)min((long)DEEP, p.k), turn = 0;
+    read_part_a(a, next_a, id, rows, deep, p.conjugate_a, part_a);
+    read_part_b(b, next_b, id, columns, deep, p.conjugate_b, part_b);
+    for (long rest = p.k; rest > 0; rest -= DEEP) {
+        keep_part_a(left[turn], id, part_a);
+        keep_part_b(right[turn], id, part_b);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int l = 0; l < deep; l++) {
-            NUMBER u[SIDE], v[SIDE];
+        const int deep_now = deep;
+        if (rest > DEEP) {
+            deep = (int)min((long)DEEP, rest - DEEP);
+            a += DEEP * p.a_column;
+            b += DEEP * p.b_row;
+            read_part_a(a, next_a, id, rows, deep, p.conjugate_a, part_a);
+            read_part_b(b, next_b, id, columns, deep, p.conjugate_b, part_b);
+        }
+        __local const NUMBER *u = left[turn] + PLACE(y, 0), *v = right[turn] + PLACE(x, 0);
+        if (deep_now == DEEP) {
 #pragma unroll
-            for (int i = 0; i < SIDE; i++) {
-                u[i] = left[l][y + i * GROUP];
-                v[i] = right[l][x + i * GROUP];
+            for (int l = 0; l < DEEP; l++) {
+                multiply_step(u + l * LINE, v + l * LINE, sum);
             }
-#pragma unroll
-            for (int i = 0; i < SIDE; i++) {
-#pragma unroll
-                for (int j = 0; j < SIDE; j++) {
-                    sum[i][j] = MULTIPLY_ADD(u[i], v[j], sum[i][j]);
-                }
+        } else {
+#pragma unroll 1
+            for (int l = 0; l < deep_now; l++) {
+                multiply_step(u + l * LINE, v + l * LINE, sum);
             }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
+        turn ^= 1; /* a piece is overwritten after the next barrier, when all have multiplied it */
     }
+    long at_column[SIDE];
+#pragma unroll
+    for (int j = 0; j < SIDE; j++) {
+        at_column[j] = PLACE(x, j) * p.c_column;
+    }
+    c += (long)c_first + offset[2] + row * p.c_row + column * p.c_column;
 #pragma unroll
     for (int i = 0; i < SIDE; i++) {
-#pragma unroll
-        for (int j = 0; j < SIDE; j++) {
-            const long at_row = y + i * GROUP, at_column = x + j * GROUP;
-            if (at_row < rows && at_column < columns) {
-#ifdef FINISHES
-                sum[i][j] = sum[i][j] + BIAS_OF(row + at_row, get_group_id(2));
-                sum[i][j] = FINISHED(NUMBER, sum[i][j]);
-#endif
-                store(&p, c + (long)c_first + offset[2] + (row + at_row) * p.c_row + (column + at_column) * p.c_column,
-                      sum[i][j], alpha, beta);
-            }
+        const int at_row = PLACE(y, i);
+        if (at_row < rows) {
+            write_row(&p, c + at_row * p.c_row, at_column, columns - PLACE(x, 0), sum[i], alpha,
+                      beta BIAS_ARGUMENT(row + at_row, get_group_id(2)));
         }
     }
 }
