@@ -182,7 +182,7 @@ static void test_tiles(void **state) {
 
 /* A row has the same bits in a product of few rows, which takes other tiles. */
 static void test_rows_of_tiles(void **state) {
-    enum { M = 140, N = 130, K = 77, FEW = 3 };
+    enum { M = 250, N = 255, K = 77, FEW = 3 };
     device_array a, b, whole, few;
     bp_options *options;
     (void)state;
