@@ -28,6 +28,61 @@ static void test_facts(void **state) {
     }
 }
 
+/* ---- Two platforms, of which the first one has a processor and an accelerator, and the second one a GPU ---- */
+
+enum { TYPE_CPU = 2, TYPE_GPU = 4, TYPE_ACCELERATOR = 8 };
+static char first_platform, second_platform, processor, accelerator, gpu;
+
+static cl_int two_platforms(cl_uint most, cl_platform_id *platforms, cl_uint *count) {
+    assert_true(most >= 2);
+    platforms[0] = (cl_platform_id)&first_platform;
+    platforms[1] = (cl_platform_id)&second_platform;
+    *count = 2;
+    return 0;
+}
+
+static cl_int devices_of(cl_platform_id platform, cl_bitfield types, cl_uint most, cl_device_id *devices,
+                         cl_uint *count) {
+    const bool first = platform == (cl_platform_id)&first_platform;
+    *count = 0;
+    assert_true(most >= 2);
+    if (first && types & TYPE_CPU) {
+        devices[(*count)++] = (cl_device_id)&processor;
+    }
+    if (first && types & TYPE_ACCELERATOR) {
+        devices[(*count)++] = (cl_device_id)&accelerator;
+    }
+    if (!first && types & TYPE_GPU) {
+        devices[(*count)++] = (cl_device_id)&gpu;
+    }
+    return *count ? 0 : -1;
+}
+
+static void *symbol_of_two(void *handle, const char *name) {
+    return strcmp(name, "clGetPlatformIDs") == 0 ? (void *)(uintptr_t)two_platforms
+           : strcmp(name, "clGetDeviceIDs") == 0 ? (void *)(uintptr_t)devices_of
+                                                 : test_cl_host.symbol(handle, name);
+}
+
+static void test_processors_come_last(void **state) {
+    (void)state;
+    test_cl_need(1);
+    const bp__cl_api api = bp__cl_loaded;
+    bp_host host = test_cl_host;
+    void *opened;
+    host.symbol = symbol_of_two;
+    assert_int_equal(runtime->open(&host, &opened), BP_OK);
+    const bp__cl_state *list = opened;
+    assert_int_equal(runtime->count(opened), 3);
+    assert_ptr_equal(list->entries[0].id, &accelerator);
+    assert_ptr_equal(list->entries[1].id, &gpu);
+    assert_ptr_equal(list->entries[2].id, &processor);
+    assert_ptr_equal(list->entries[2].platform, &first_platform);
+    runtime->close(opened, 0);
+    bp__cl_loaded = api;
+    bp__cl_host = &test_cl_host;
+}
+
 /* A smaller struct of an older core is filled as far as it goes. */
 static void test_smaller_struct(void **state) {
     (void)state;
@@ -163,10 +218,15 @@ static void test_error_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),          cmocka_unit_test(test_smaller_struct),
-        cmocka_unit_test(test_no_such_device), cmocka_unit_test(test_given_context),
-        cmocka_unit_test(test_given_queue),    cmocka_unit_test(test_queue_of_another),
-        cmocka_unit_test(test_memory),         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_processors_come_last),
+        cmocka_unit_test(test_smaller_struct),
+        cmocka_unit_test(test_no_such_device),
+        cmocka_unit_test(test_given_context),
+        cmocka_unit_test(test_given_queue),
+        cmocka_unit_test(test_queue_of_another),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_error_names),
     };
     return cmocka_run_group_tests_name("runtime", tests, test_cl_setup, test_cl_teardown);
