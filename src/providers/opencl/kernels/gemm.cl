@@ -73,8 +73,8 @@ typedef struct finish {
     (f.has_bias ? WIDEN_C(bias[(long)bias_first + (GROUP_OF_ITEM(id) * p.m + min((long)(row), p.m - 1)) * f.bias])     \
                 : (NUMBER)0)
 #define FINISHED(type, x) (f.relu ? ((x) < (type)0 ? (type)0 : (x)) : (x)) /* NaN stays NaN */
-#define BIAS_PARAMETER , NUMBER bias
-#define BIAS_ARGUMENT(row, id) , BIAS_OF(row, id)
+#define BIAS_PARAMETER , const finish f, NUMBER bias
+#define BIAS_ARGUMENT(row, id) , f, BIAS_OF(row, id)
 #else
 #define FINISH_PARAMETERS
 #define BIAS_PARAMETER
