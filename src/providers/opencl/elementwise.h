@@ -13,8 +13,7 @@ typedef struct bp__cl_element_walk {
 /* Takes the dimensions of a problem, in the order of the output's strides. Returns false if too many are left. */
 bool bp__cl_element_dims(bp__cl_dims *dims, const bp_elementwise_problem *problem, int operands);
 
-/* Adds the options that kernels/elementwise.cl needs for these dimensions. `element`: bytes of an
- * element of the inputs. */
+/* Adds the options that kernels/elementwise.cl needs for these dimensions and inputs of `element` bytes. */
 void bp__cl_element_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_dims *dims,
                             size_t element);
 
