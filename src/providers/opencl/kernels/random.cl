@@ -81,7 +81,7 @@ static inline void normal_pair(word even, word odd, REAL result[2]) {
 }
 #endif
 
-/* The elements of a block, as they are stored. */
+/* The elements of a block, as they are stored. Loops are unrolled, so that all of them are in registers. */
 #define STORAGE JOIN(storage, Y)
 static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
     const ulong at = seed.y + block;
@@ -93,6 +93,7 @@ static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
     const word w[] = {c.x, c.y, c.z, c.w};
 #endif
 #if defined(KIND_NORMAL)
+#pragma unroll
     for (int i = 0; i < IN_BLOCK; i += 2) {
         REAL pair[2];
         normal_pair(w[i], w[i + 1], pair);
@@ -100,6 +101,7 @@ static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
         to[i + 1] = JOIN(narrow, Y)(pair[1]);
     }
 #else
+#pragma unroll
     for (int i = 0; i < IN_BLOCK; i++) {
 #if defined(KIND_BITS)
         to[i] = (STORAGE)w[i];
@@ -130,7 +132,7 @@ typedef union numbers {
 __kernel void random_all(const ulong2 seed, __global STORAGE *y, ulong y_first, const layout l) {
     const long blocks = (l.total + IN_BLOCK - 1) / IN_BLOCK;
     y += (long)y_first;
-    const bool aligned = l.dense && (ulong)y % sizeof(BLOCK) == 0;
+    const bool aligned = l.dense && (size_t)y % sizeof(BLOCK) == 0;
     for (long block = get_global_id(0); block < blocks; block += get_global_size(0)) {
         numbers n;
         elements_of(seed, (ulong)block, n.element);
