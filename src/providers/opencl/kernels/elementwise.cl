@@ -141,7 +141,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
 #define UNARY(name, function)                                                                                          \
     __kernel void name(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,               \
                        const layout l) {                                                                               \
-        EACH_PIECE(l) {                                                                                                 \
+        EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *from = x + (long)x_first + offset[0];                                            \
             __global Y_STORAGE *to = y + (long)y_first + offset[1];                                                    \
             const long in = l.stride[0][l.ndim - 1], out = l.stride[1][l.ndim - 1];                                    \
@@ -161,7 +161,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
 #define BINARY(name, function)                                                                                         \
     __kernel void name(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,         \
                        __global Y_STORAGE *y, ulong y_first, const layout l) {                                         \
-        EACH_PIECE(l) {                                                                                                 \
+        EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *left = a + (long)a_first + offset[0];                                            \
             __global const X_STORAGE *right = b + (long)b_first + offset[1];                                           \
             __global Y_STORAGE *to = y + (long)y_first + offset[2];                                                    \

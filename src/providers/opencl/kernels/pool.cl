@@ -1,7 +1,7 @@
 /* pool.cl - computes maxima and averages of windows.
  *
- * X is the type of the elements, INDEX that of indices and offsets. A work item takes `run` neighbouring results, in the
- * order of items, channels and positions. A window's elements are read in the order of their indices. */
+ * X is the type of the elements, INDEX that of indices and offsets. A work item takes `run` neighbouring results, in
+ * the order of items, channels and positions. A window's elements are read in the order of their indices. */
 #include "common.cl"
 
 #define STORAGE JOIN(storage, X)

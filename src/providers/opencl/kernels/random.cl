@@ -1,7 +1,7 @@
 /* random.cl - fills a tensor with the numbers of Philox 4x32-10, as include/backplane/random.h describes them.
  *
- * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers and WIDE pairs of words. BLOCK
- * is a type with the bytes of a block's elements. The seed is {seed, offset}. Each step of normal numbers is one
+ * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers and WIDE pairs of words.
+ * BLOCK is a type with the bytes of a block's elements. The seed is {seed, offset}. Each step of normal numbers is one
  * operation that IEEE 754 rounds, in the order of the native provider's, so that results are equal where the device
  * divides and takes roots exactly. */
 #include "common.cl"
@@ -20,7 +20,8 @@ typedef struct layout {
 static inline void philox(uint4 *c, uint2 key) {
     for (int round = 0; round < 10; round++) {
         const ulong first = (ulong)0xD2511F53u * c->x, second = (ulong)0xCD9E8D57u * c->z;
-        *c = (uint4)((uint)(second >> 32) ^ c->y ^ key.x, (uint)second, (uint)(first >> 32) ^ c->w ^ key.y, (uint)first);
+        *c = (uint4)((uint)(second >> 32) ^ c->y ^ key.x, (uint)second, (uint)(first >> 32) ^ c->w ^ key.y,
+                     (uint)first);
         key += (uint2)(0x9E3779B9u, 0xBB67AE85u);
     }
 }
