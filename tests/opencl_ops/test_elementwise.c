@@ -329,6 +329,125 @@ static void test_copies(void **state) {
     }
 }
 
+/* ---- Sizes around those of groups, tiles and squares ---- */
+
+/* A conversion, and a sum with one operand repeated along the first dimension. */
+static void check_sizes(int ndim, const int64_t *shape, test_layout order) {
+    device_array x, wide, row, sum;
+    device_array_make(&x, BP_U8, ndim, shape, order, 0);
+    device_array_make(&wide, BP_I32, ndim, shape, TEST_COMPACT, 0);
+    device_array_make(&row, BP_I32, ndim, shape, order, 1);
+    device_array_make(&sum, BP_I32, ndim, shape, order, 0);
+    const int64_t count = test_array_count(&x.host);
+    for (int64_t e = 0; e < count; e++) {
+        test_array_set_i64(&row.host, e, between(-1000, 1000));
+    }
+    device_array_fill(&x);
+    device_array_send(&row);
+    device_array_send(&sum);
+    assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &x.tensor, &wide.tensor));
+    assert_ok(bp_binary_run(NULL, BP_BINARY_ADD, &wide.tensor, &row.tensor, &sum.tensor));
+    device_array_fetch(&sum, "sizes");
+    for (int64_t e = 0; e < count; e++) {
+        const int64_t want = *(const uint8_t *)host_at(&x, e) + test_array_get_i64(&row.host, e);
+        if (test_array_get_i64(&sum.host, e) != want) {
+            fail_msg("element %d of %d in %d dimensions: %d instead of %d", (int)e, (int)count, ndim,
+                     (int)test_array_get_i64(&sum.host, e), (int)want);
+        }
+    }
+    device_array *const all[] = {&x, &wide, &row, &sum};
+    for (int i = 0; i < 4; i++) {
+        device_array_free(all[i]);
+    }
+}
+
+static void test_sizes(void **state) {
+    static const int64_t lengths[] = {1, 127, 128, 129, 511, 512, 513, 1023, 1024, 1025, 70001, 140001};
+    static const struct {
+        int ndim;
+        int64_t shape[6];
+    } shapes[] = {{2, {2, 32769}},    {2, {32768, 3}},    {2, {3, 65537}},         {3, {127, 2, 129}},
+                  {4, {3, 5, 7, 11}}, {4, {8, 16, 4, 2}}, {6, {2, 3, 5, 3, 2, 17}}};
+    (void)state;
+    test_device_need();
+    for (int order = 0; order < TEST_LAYOUTS; order++) {
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            check_sizes(1, &lengths[i], (test_layout)order);
+        }
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            check_sizes(shapes[i].ndim, shapes[i].shape, (test_layout)order);
+        }
+    }
+}
+
+static void check_transposed(bp_dtype dtype, int64_t rows, int64_t columns) {
+    device_array x, y;
+    const size_t size = bp_dtype_size(dtype);
+    device_array_make(&x, dtype, 4, I64(2, 3, rows, columns), TEST_GAPS, 0);
+    device_array_make(&y, dtype, 4, I64(2, 3, columns, rows), TEST_GAPS, 0);
+    DLTensor turned = x.tensor;
+    const int64_t *strides = x.tensor.strides;
+    turned.shape = y.tensor.shape;
+    turned.strides = (int64_t[]){strides[0], strides[1], strides[3], strides[2]};
+    for (int64_t e = 0; e < 6 * rows * columns; e++) {
+        for (size_t byte = 0; byte < size; byte++) {
+            host_at(&x, e)[byte] = (char)between(0, 255);
+        }
+    }
+    device_array_send(&x);
+    device_array_send(&y);
+    assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &turned, &y.tensor));
+    device_array_fetch(&y, "a transposed copy");
+    for (int64_t e = 0; e < 6 * rows * columns; e++) {
+        const int64_t matrix = e / (rows * columns), row = e % rows, column = e / rows % columns;
+        assert_memory_equal(host_at(&y, e), host_at(&x, (matrix * rows + row) * columns + column), size);
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+}
+
+static void test_transposed(void **state) {
+    static const bp_dtype types[] = {BP_U8, BP_BF16, BP_F32, BP_C64, BP_C128};
+    static const int64_t sides[] = {8, 31, 32, 33, 65};
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 25; k++) {
+            check_transposed(types[i], sides[k / 5], sides[k % 5]);
+        }
+    }
+    check_transposed(BP_F32, 170, 300); /* more squares than groups on a device with few units */
+}
+
+/* Offsets of more than 2^31 elements. Most of the memory is never touched. */
+static void test_far(void **state) {
+    static const int64_t far = INT64_C(1) << 31;
+    device_array x, y;
+    DLManagedTensorVersioned *memory;
+    (void)state;
+    test_device_need();
+    if (bp_tensor_empty_on(&memory, test_device, BP_U8, 1, I64(far + 100), NULL) != BP_OK) {
+        skip();
+    }
+    DLTensor apart = memory->dl_tensor;
+    device_array_make(&x, BP_U8, 3, I64(2, 5, 7), TEST_GAPS, 0);
+    device_array_make(&y, BP_I32, 3, I64(2, 5, 7), TEST_GAPS, 0);
+    device_array_fill(&x);
+    device_array_send(&y);
+    apart.ndim = 3;
+    apart.shape = x.tensor.shape;
+    apart.strides = (int64_t[]){far, 16, 2};
+    assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &x.tensor, &apart));
+    assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &apart, &y.tensor));
+    device_array_fetch(&y, "far apart");
+    for (int64_t e = 0; e < 70; e++) {
+        assert_int_equal(test_array_get_i64(&y.host, e), *(const uint8_t *)host_at(&x, e));
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+    memory->deleter(memory);
+}
+
 /* ---- Elements at indices ---- */
 
 static void make_indices(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, int64_t size) {
@@ -413,7 +532,8 @@ static void test_wrong_index(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions),  cmocka_unit_test(test_integers),
                                        cmocka_unit_test(test_binary),     cmocka_unit_test(test_conversions),
-                                       cmocka_unit_test(test_copies),     cmocka_unit_test(test_indices),
-                                       cmocka_unit_test(test_wrong_index)};
+                                       cmocka_unit_test(test_copies),     cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_transposed), cmocka_unit_test(test_far),
+                                       cmocka_unit_test(test_indices),    cmocka_unit_test(test_wrong_index)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

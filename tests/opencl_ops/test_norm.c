@@ -333,8 +333,50 @@ static void test_pool(void **state) {
     }
 }
 
+/* Items more than 2^31 elements apart. Most of the memory is never touched. */
+static void test_far_pool(void **state) {
+    static const int64_t far = INT64_C(1) << 31, kernel[] = {2, 2}, stride[] = {2, 1};
+    device_array x, y, wanted;
+    DLManagedTensorVersioned *memory;
+    (void)state;
+    test_device_need();
+    if (bp_tensor_empty_on(&memory, test_device, BP_F16, 1, I64(far + 200), NULL) != BP_OK) {
+        skip();
+    }
+    DLTensor apart = memory->dl_tensor;
+    device_array_make(&x, BP_F16, 4, I64(2, 3, 6, 7), TEST_COMPACT, 0);
+    device_array_make(&y, BP_F16, 4, I64(2, 3, 3, 6), TEST_COMPACT, 0);
+    device_array_make(&wanted, BP_F16, 4, I64(2, 3, 3, 6), TEST_COMPACT, 0);
+    device_array_fill(&x);
+    apart.ndim = 4;
+    apart.shape = x.tensor.shape;
+    apart.strides = (int64_t[]){far, 42, 7, 1};
+    assert_ok(bp_unary_run(NULL, BP_UNARY_COPY, &x.tensor, &apart));
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = BP_POOL_MAX,
+                         .pass = BP_POOL_FORWARD,
+                         .ndim = 2,
+                         .kernel = kernel,
+                         .stride = stride,
+                         .input = &x.tensor,
+                         .output = &wanted.tensor};
+    assert_ok(bp_pool_run(NULL, &call));
+    call.input = &apart;
+    call.output = &y.tensor;
+    assert_ok(bp_pool_run(NULL, &call));
+    assert_on_device("pool of items far apart");
+    device_array_fetch(&y, "pool of items far apart");
+    device_array_fetch(&wanted, "pool");
+    assert_memory_equal(y.host.memory, wanted.host.memory, (size_t)y.host.all * 2);
+    device_array *const all[] = {&x, &y, &wanted};
+    for (int i = 0; i < 3; i++) {
+        device_array_free(all[i]);
+    }
+    memory->deleter(memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_layer_norm),
-                                       cmocka_unit_test(test_pool)};
+                                       cmocka_unit_test(test_pool), cmocka_unit_test(test_far_pool)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

@@ -74,22 +74,38 @@ static char *compact(const DLTensor *from, int64_t *count) {
     return elements;
 }
 
-static void compare(int kind, int ndim, const int64_t *shape, test_layout layout) {
-    device_array a;
-    device_array_make(&a, kinds[kind].dtype, ndim, shape, layout, 0);
-    device_array_send(&a);
+static void compare_arrays(int kind, device_array *a) {
+    device_array_send(a);
     for (uint64_t seed = 3; seed < 6; seed++) { /* from the second one on with the same plan */
         int64_t count;
-        fill("", kind, seed << 33, UINT64_MAX - seed, &a.tensor);
-        char *got = compact(&a.tensor, &count);
-        fill("", kind, seed << 33, UINT64_MAX - seed, &a.host.view.tensor);
-        char *want = compact(&a.host.view.tensor, &count);
+        fill("", kind, seed << 33, UINT64_MAX - seed, &a->tensor);
+        char *got = compact(&a->tensor, &count);
+        fill("", kind, seed << 33, UINT64_MAX - seed, &a->host.view.tensor);
+        char *want = compact(&a->host.view.tensor, &count);
         assert_same(kind, got, want, count);
         free(got);
         free(want);
     }
-    device_array_fetch(&a, "random");
-    device_array_free(&a);
+    device_array_fetch(a, "random");
+    device_array_free(a);
+}
+
+static void compare(int kind, int ndim, const int64_t *shape, test_layout layout) {
+    device_array a;
+    device_array_make(&a, kinds[kind].dtype, ndim, shape, layout, 0);
+    compare_arrays(kind, &a);
+}
+
+/* Elements from `first` on of memory that is aligned, with others behind them. */
+static void compare_from(int kind, int64_t first, int64_t count) {
+    device_array a;
+    const size_t bytes = (size_t)first * bp_dtype_size(kinds[kind].dtype);
+    device_array_make(&a, kinds[kind].dtype, 1, I64(first + count + 3), TEST_COMPACT, 0);
+    DLTensor *host = &a.host.view.tensor;
+    host->shape[0] = count; /* also the other tensor's */
+    host->data = (char *)host->data + bytes;
+    a.tensor.byte_offset += bytes;
+    compare_arrays(kind, &a);
 }
 
 static void numbers_are_those_of_the_host(void **state) {
@@ -99,6 +115,9 @@ static void numbers_are_those_of_the_host(void **state) {
         compare(k, 1, I64(10007), TEST_COMPACT);
         for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
             compare(k, 3, I64(7, 5, 11), (test_layout)layout);
+        }
+        for (int64_t first = 1; first < 5; first++) {
+            compare_from(k, first, 1022 + first);
         }
         compare(k, 0, I64(0), TEST_COMPACT);
         compare(k, 2, I64(3, 0), TEST_COMPACT);

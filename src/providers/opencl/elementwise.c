@@ -1,6 +1,7 @@
 /* elementwise.c - offers and plans functions of single elements, conversions and copies. */
 #include "elementwise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +22,82 @@ bool bp__cl_element_dims(bp__cl_dims *dims, const bp_elementwise_problem *p, int
     return bp__cl_dims_simplify(dims, operands - 1);
 }
 
-void bp__cl_element_layout(bp__cl_element_walk *layout, const bp__cl_dims *dims) {
-    memset(layout, 0, sizeof *layout);
-    layout->total = dims->total;
-    layout->ndim = dims->ndim;
-    memcpy(layout->size, dims->size, sizeof layout->size);
-    for (int i = 0; i < dims->operands; i++) {
-        memcpy(layout->stride[i], dims->stride[i], sizeof layout->stride[i]);
+/* ---- Walks ---- */
+
+/* The dimensions that a kernel has. Few versions, each of which is built once. */
+static int kernel_dims(const bp_device_info *facts, const bp__cl_dims *dims) {
+    enum { FEW = 4 };
+    return bp__cl_is_cpu(facts) || dims->ndim > FEW ? BP__CL_DIMS : dims->ndim == 1 ? 1 : FEW;
+}
+
+/* Elements of a work item in a tile: enough bytes for the latency of memory. */
+static int at_once(size_t element) {
+    return element < 4 ? 8 : 4;
+}
+
+/* Whether all offsets, and the sums of an index and the elements of all work items, are ints. */
+static bool is_narrow(const bp__cl_dims *dims) {
+    bool narrow = dims->total <= 1 << 30;
+    for (int i = 0; i < dims->operands && narrow; i++) {
+        double farthest = 0;
+        for (int d = 0; d < dims->ndim; d++) {
+            farthest += fabs((double)dims->stride[i][d]) * (double)(dims->size[d] - 1);
+        }
+        narrow = farthest < INT32_MAX;
     }
+    return narrow;
+}
+
+void bp__cl_element_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_dims *dims,
+                            size_t element) {
+    if (!bp__cl_is_cpu(facts)) {
+        bp__cl_options_add(options, " -DINDEX=%s -DDIMS=%d -DAT_ONCE=%d", is_narrow(dims) ? "int" : "long",
+                           kernel_dims(facts, dims), at_once(element));
+    }
+}
+
+/* The factor of quotient() in kernels/elementwise.cl: 2^(31 + n) / size, rounded up, with size <= 2^n. */
+static uint32_t factor_of(int64_t size) {
+    int n = 0;
+    if (size < 2 || size > INT32_MAX) {
+        return 0;
+    }
+    while (INT64_C(1) << n < size) {
+        n++;
+    }
+    return (uint32_t)bp__cl_divide_up(INT64_C(1) << (31 + n), size);
+}
+
+static void append(bp__cl_element_walk *walk, const void *bytes, size_t size) {
+    memcpy(walk->bytes + walk->size, bytes, size);
+    walk->size += size;
+}
+
+static void set_walk(bp__cl_element_walk *walk, const bp_device_info *facts, const bp__cl_dims *dims, int64_t run) {
+    const int kept = kernel_dims(facts, dims);
+    const size_t line = (size_t)kept * sizeof(int64_t);
+    const int64_t numbers[] = {dims->total, run};
+    const int32_t ndim[] = {dims->ndim, 0};
+    memset(walk, 0, sizeof *walk);
+    append(walk, numbers, sizeof numbers);
+    append(walk, ndim, sizeof ndim);
+    append(walk, dims->size, line);
+    for (int i = 0; i < 3; i++) {
+        append(walk, dims->stride[i], line);
+    }
+    for (int d = 0; d < kept; d++) {
+        const uint32_t factor = d < dims->ndim ? factor_of(dims->size[d]) : 0;
+        append(walk, &factor, sizeof factor);
+    }
+    walk->size = (walk->size + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t); /* as the struct's */
+}
+
+void bp__cl_element_spread(bp__cl_step *step, const bp_device_info *facts, const bp__cl_dims *dims, size_t element,
+                           double work, bp__cl_element_walk *walk) {
+    int64_t run;
+    const int64_t of_item = bp__cl_is_cpu(facts) ? 1 : at_once(element);
+    bp__cl_spread(step, facts, bp__cl_divide_up(dims->total, of_item), work, &run);
+    set_walk(walk, facts, dims, run);
 }
 
 /* ---- Copies ---- */
@@ -59,45 +128,98 @@ static bool transpose(bp__cl_dims *dims) {
     return true;
 }
 
-bp_status bp__cl_copy_program(bp__cl_device *device, size_t element, bp__cl_program **program) {
+/* Adds what all copies of elements of `element` bytes need. */
+static void copy_options(bp__cl_options *options, bp__cl_device *device, const bp__cl_dims *dims, size_t element) {
     static const char *const units[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4"};
+    bp__cl_options_begin(options, device);
+    bp__cl_options_add(options, " -DX=unit -DY=unit -Dstorage_unit=%s", units[element]);
+    bp__cl_element_options(options, &device->facts, dims, element);
+}
+
+bp_status bp__cl_copy_program(bp__cl_device *device, const bp__cl_dims *dims, size_t element,
+                              bp__cl_program **program) {
     bp__cl_options options;
-    bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=unit -DY=unit -Dstorage_unit=%s", units[element]);
+    copy_options(&options, device, dims, element);
     return bp__cl_program_get(device, bp__cl_source_copies, options.text, program);
 }
 
-bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *given, size_t element,
+/* Squares of a transposed copy on processors: a work item takes one. */
+static bp_status squares_of_items(bp__cl_device *device, bp__cl_step *step, const bp__cl_dims *transposed,
+                                  size_t element, bp__cl_element_walk *walk) {
+    enum { SIDE = 32 };
+    bp__cl_dims dims = *transposed;
+    const int last = dims.ndim - 1;
+    dims.total = dims.total / dims.size[last] / dims.size[last - 1];
+    step->kernel = "copy_transposed";
+    step->dimensions = 3;
+    for (int i = 0; i < 2; i++) {
+        step->global[i] = (size_t)bp__cl_divide_up(dims.size[last - i], SIDE);
+        step->local[i] = 1;
+    }
+    step->global[2] = (size_t)bp__cl_least(dims.total, 1024);
+    step->local[2] = 1;
+    set_walk(walk, &device->facts, &dims, SIDE);
+    return bp__cl_copy_program(device, transposed, element, &step->program);
+}
+
+enum { SQUARE = 32 }; /* side of the squares of groups */
+
+/* The work items of a group across a square's lines; 0: groups are too small, or local memory is. */
+static int64_t rows_of_group(const bp_device_info *facts, size_t element) {
+    const int64_t items = facts->group_items ? facts->group_items : 256;
+    const uint64_t bytes = SQUARE * (SQUARE + 1) * (uint64_t)element;
+    int64_t rows = 8;
+    while (rows * SQUARE > items) {
+        rows /= 2;
+    }
+    return facts->local_memory && facts->local_memory < bytes ? 0 : rows;
+}
+
+/* Squares of a transposed copy on other devices: a group takes one, of the first two dimensions. */
+static bp_status squares_of_groups(bp__cl_device *device, bp__cl_step *step, const bp__cl_dims *transposed,
+                                   size_t element, bp__cl_element_walk *walk) {
+    const bp_device_info *facts = &device->facts;
+    const int64_t rows = rows_of_group(facts, element), units = facts->units ? facts->units : 1;
+    const int last = transposed->ndim - 1;
+    bp__cl_dims dims = *transposed;
+    bp__cl_options options;
+    int64_t *const lists[] = {dims.size, dims.stride[0], dims.stride[1]};
+    for (int i = 0; i < 3; i++) {
+        const int64_t row = lists[i][last - 1], column = lists[i][last];
+        memmove(lists[i] + 2, lists[i], (size_t)(last - 1) * sizeof row);
+        lists[i][0] = column;
+        lists[i][1] = row;
+    }
+    const int64_t squares = dims.total / dims.size[0] / dims.size[1] * bp__cl_divide_up(dims.size[0], SQUARE) *
+                            bp__cl_divide_up(dims.size[1], SQUARE);
+    step->kernel = "copy_squares";
+    step->dimensions = 2;
+    step->global[0] = (size_t)(bp__cl_least(squares, 64 * units) * SQUARE);
+    step->global[1] = step->local[1] = (size_t)rows;
+    step->local[0] = SQUARE;
+    set_walk(walk, facts, &dims, squares);
+    copy_options(&options, device, &dims, element);
+    bp__cl_options_add(&options, " -DROWS=%d", (int)rows);
+    return bp__cl_program_get(device, bp__cl_source_copies, options.text, &step->program);
+}
+
+bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, size_t element,
                            const int operand[2]) {
-    bp__cl_dims dims = *given;
+    const bool cpu = bp__cl_is_cpu(&device->facts);
+    bp__cl_dims transposed = *dims;
     bp__cl_step step = {.kernel = "copy_all"};
-    bp__cl_element_walk layout;
-    bp_status status = bp__cl_copy_program(device, element, &step.program);
-    const bool squares = transpose(&dims);
-    bp__cl_element_layout(&layout, &dims);
-    if (squares) {
-        const bool cpu = bp__cl_is_cpu(&device->facts);
-        const int last = dims.ndim - 1;
-        step.kernel = "copy_transposed";
-        layout.run = cpu ? 32 : 4;
-        layout.total = dims.total / dims.size[last] / dims.size[last - 1];
-        const size_t side = cpu ? 1 : 8;
-        const int64_t squares_of[] = {bp__cl_divide_up(dims.size[last], layout.run),
-                                      bp__cl_divide_up(dims.size[last - 1], layout.run)};
-        step.dimensions = 3;
-        for (int i = 0; i < 2; i++) {
-            step.global[i] = (size_t)bp__cl_divide_up(squares_of[i], (int64_t)side) * side;
-            step.local[i] = side;
-        }
-        step.global[2] = (size_t)bp__cl_least(layout.total, 1024);
-        step.local[2] = 1;
+    bp__cl_element_walk walk;
+    bp_status status;
+    if ((cpu || rows_of_group(&device->facts, element) > 0) && transpose(&transposed)) {
+        status = (cpu ? squares_of_items : squares_of_groups)(device, &step, &transposed, element, &walk);
     } else {
-        bp__cl_spread(&step, &device->facts, layout.total, 0.3, &layout.run);
+        bp__cl_element_spread(&step, &device->facts, dims, element, 0.3, &walk);
+        status = bp__cl_copy_program(device, dims, element, &step.program);
     }
     for (int i = 0; i < 2; i++) {
         bp__cl_operand(&step, operand[i], element);
     }
-    bp__cl_value(&step, &layout, sizeof layout);
+    bp__cl_value(&step, walk.bytes, walk.size);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
 }
 
@@ -145,7 +267,8 @@ static bool converts(const bp_problem *problem) {
     return problem->op == BP_OP_UNARY && p->kind == BP_UNARY_COPY;
 }
 
-static bp_status function_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+static bp_status function_program(bp__cl_device *device, const bp_problem *problem, const bp__cl_dims *dims,
+                                  bp__cl_program **program) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const uint32_t from = p->type[0], to = p->type[converts(problem) ? 1 : 0];
     const char *source = converts(problem)   ? bp__cl_source_convert
@@ -154,6 +277,7 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
     bp__cl_options_add(&options, " -DX=%s -DY=%s", bp__cl_type(from), bp__cl_type(to));
+    bp__cl_element_options(&options, &device->facts, dims, bp__cl_bytes(from));
     if (converts(problem)) {
         bp__cl_options_add(&options, "%s",
                            !is_floating(from) ? " -DFROM_INTEGER"
@@ -170,17 +294,16 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
 static bp_status add_function(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
                               const bp__cl_dims *dims, const int *operand) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    bp__cl_element_walk layout;
+    bp__cl_element_walk walk;
     bp__cl_step step = {.kernel = converts(problem)            ? "convert_all"
                                   : problem->op == BP_OP_UNARY ? unary_kernels[p->kind]
                                                                : binary_kernels[p->kind]};
-    const bp_status status = function_program(device, problem, &step.program);
-    bp__cl_element_layout(&layout, dims);
-    bp__cl_spread(&step, &device->facts, layout.total, 1, &layout.run);
+    const bp_status status = function_program(device, problem, dims, &step.program);
+    bp__cl_element_spread(&step, &device->facts, dims, bp__cl_bytes(p->type[0]), 1, &walk);
     for (int i = 0; i < dims->operands; i++) {
         bp__cl_operand(&step, operand[i], bp__cl_bytes(p->type[i]));
     }
-    bp__cl_value(&step, &layout, sizeof layout);
+    bp__cl_value(&step, walk.bytes, walk.size);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
 }
 

@@ -4,20 +4,26 @@
 
 #include "families.h"
 
-/* The struct `layout` in kernels/elementwise.cl. */
+/* The struct `layout` in kernels/elementwise.cl, with as many dimensions as the kernel has. */
 typedef struct bp__cl_element_walk {
-    int64_t total, run;
-    int32_t ndim, reserved;
-    int64_t size[BP__CL_DIMS];
-    int64_t stride[3][BP__CL_DIMS];
+    size_t size;
+    char bytes[4 * sizeof(int64_t) * (1 + BP__CL_DIMS) + BP__CL_DIMS * sizeof(uint32_t)];
 } bp__cl_element_walk;
 
 /* Takes the dimensions of a problem, in the order of the output's strides. Returns false if too many are left. */
 bool bp__cl_element_dims(bp__cl_dims *dims, const bp_elementwise_problem *problem, int operands);
-void bp__cl_element_layout(bp__cl_element_walk *layout, const bp__cl_dims *dims);
 
-/* Builds the program that copies elements of `element` bytes. */
-bp_status bp__cl_copy_program(bp__cl_device *device, size_t element, bp__cl_program **program);
+/* Adds the options that kernels/elementwise.cl needs for these dimensions and inputs of `element` bytes. */
+void bp__cl_element_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_dims *dims,
+                            size_t element);
+
+/* Divides elements of `work` nanoseconds among the work items of a step whose program has these options, and sets the
+ * argument of its kernel. */
+void bp__cl_element_spread(bp__cl_step *step, const bp_device_info *facts, const bp__cl_dims *dims, size_t element,
+                           double work, bp__cl_element_walk *walk);
+
+/* Builds the program that copies elements of `element` bytes, or takes those at indices. */
+bp_status bp__cl_copy_program(bp__cl_device *device, const bp__cl_dims *dims, size_t element, bp__cl_program **program);
 
 /* Adds a copy of elements to a plan: input and output are the operands of the call with these numbers. */
 bp_status bp__cl_copy_step(bp__cl_device *device, bp__cl_plan *plan, const bp__cl_dims *dims, size_t element,

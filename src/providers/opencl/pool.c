@@ -1,13 +1,15 @@
 /* pool.c - offers and plans maxima and averages of windows. */
 #include "families.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 BP__CL_SOURCE(pool);
 
 enum { X, Y, INDICES };
 
-/* The struct of the same name in kernels/pool.cl. */
+/* The struct of the same name in kernels/pool.cl, if INDEX is long. */
 typedef struct pooling {
     int64_t total, run;
     int64_t channels;
@@ -74,13 +76,56 @@ static pooling pooling_of(const bp_pool_problem *p) {
     return of;
 }
 
+enum { NUMBERS = offsetof(pooling, adaptive) / sizeof(int64_t), FLAGS = 4 };
+
+/* The same if INDEX is int. */
+typedef struct narrow_pooling {
+    int32_t numbers[NUMBERS + FLAGS];
+} narrow_pooling;
+
+/* Whether all indices and offsets are ints, also of the positions of windows outside of the input. */
+static bool is_narrow(const pooling *of, int64_t batch) {
+    const double most = 1 << 30, items = (double)batch, channels = (double)of->channels;
+    double x = fabs((double)of->x_batch) * items + fabs((double)of->x_channel) * channels;
+    double y = fabs((double)of->y_batch) * items + fabs((double)of->y_channel) * channels;
+    double i = fabs((double)of->i_batch) * items + fabs((double)of->i_channel) * channels;
+    double places = 1, window = 1, farthest = 0;
+    for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
+        const double in = (double)of->in[d], out = (double)of->out[d];
+        const double taps = (double)of->taps[d] * (double)of->dilation[d];
+        x += fabs((double)of->x[d]) * in;
+        y += fabs((double)of->y[d]) * out;
+        i += fabs((double)of->i[d]) * out;
+        places *= in;
+        window *= fmax(taps, in);
+        farthest = fmax(farthest, of->adaptive ? (in + 1) * (out + 1)
+                                               : out * (double)of->stride[d] + taps + (double)of->padding[d] + in);
+    }
+    return fmax(x, fmax(y, i)) < most && fmax(places, fmax(window, farthest)) < most && (double)of->total < most &&
+           fabs((double)of->divisor) < most;
+}
+
+static narrow_pooling narrowed(const pooling *of) {
+    const int32_t flags[FLAGS] = {of->adaptive, of->has_indices, of->exclude_padding, 0};
+    int64_t wide[NUMBERS];
+    narrow_pooling narrow;
+    memcpy(wide, of, sizeof wide);
+    for (int i = 0; i < NUMBERS; i++) {
+        narrow.numbers[i] = (int32_t)wide[i];
+    }
+    memcpy(narrow.numbers + NUMBERS, flags, sizeof flags);
+    return narrow;
+}
+
 static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan) {
     const bool max = problem->op == BP_OP_MAX_POOL;
     pooling of = pooling_of(&problem->of.pool);
+    /* Divisions of longs are slow on devices that are no processors. */
+    const bool narrow = !bp__cl_is_cpu(&device->facts) && is_narrow(&of, problem->of.pool.batch);
     bp__cl_step step = {.kernel = max ? "max_pool" : "avg_pool"};
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s", bp__cl_type(problem->dtype));
+    bp__cl_options_add(&options, " -DX=%s%s", bp__cl_type(problem->dtype), narrow ? " -DINDEX=int" : "");
     const bp_status status = bp__cl_program_get(device, bp__cl_source_pool, options.text, &step.program);
     bp__cl_spread(&step, &device->facts, of.total, 10 + window_of(&problem->of.pool), &of.run);
     bp__cl_operand(&step, X, bp__cl_bytes(problem->dtype));
@@ -88,7 +133,8 @@ static bp_status add_step(bp__cl_device *device, const bp_problem *problem, bp__
     if (max) {
         bp__cl_operand(&step, INDICES, sizeof(int64_t));
     }
-    bp__cl_value(&step, &of, sizeof of);
+    const narrow_pooling ints = narrowed(&of);
+    bp__cl_value(&step, narrow ? (const void *)&ints : &of, narrow ? sizeof ints : sizeof of);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
 }
 

@@ -30,13 +30,14 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
 static bp_status find_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
     static const char *const kinds[] = {"UNIFORM", "NORMAL", "BITS"};
     static const char *const words[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong"};
+    static const char *const blocks[] = {[1] = "uint", [2] = "uint2", [4] = "uint4", [8] = "uint4"};
     static const int upper[] = {[BP_F16] = 11, [BP_BF16] = 8, [BP_F32] = 24, [BP_F64] = 53};
     const bool bits = problem->of.random.kind == BP_RANDOM_BITS;
     const size_t size = bp__cl_bytes(problem->dtype);
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DKIND_%s%s%s", kinds[problem->of.random.kind], size == 8 ? " -DWIDE" : "",
-                       size == 8 && !bits ? " -DCOMPUTE_F64" : "");
+    bp__cl_options_add(&options, " -DKIND_%s -DBLOCK=%s%s%s", kinds[problem->of.random.kind], blocks[size],
+                       size == 8 ? " -DWIDE" : "", size == 8 && !bits ? " -DCOMPUTE_F64" : "");
     if (bits) { /* signed types are stored like unsigned ones */
         bp__cl_options_add(&options, " -DY=bits -Dstorage_bits=%s", words[size]);
     } else {

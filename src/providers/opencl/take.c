@@ -37,34 +37,34 @@ bp_status bp__cl_take_steps(bp__cl_device *device, const bp_problem *problem, bp
     const size_t index = bp__cl_bytes(p->type[1]), element = bp__cl_bytes(problem->dtype);
     const indices numbers = {p->axis, p->axis_size, p->type[1] == BP_I64, 0};
     bp__cl_dims of;
-    bp__cl_element_walk layout;
-    bp__cl_program *program;
-    bp_status status = bp__cl_copy_program(device, element, &program);
+    bp__cl_element_walk walk;
+    bp__cl_step clear = {.kernel = "clear_flag", .dimensions = 1, .global = {1}, .local = {1}};
+    bp__cl_step check = {.kernel = "check_indices"}, take = {.kernel = "take_all"};
+    index_dims(&of, p);
+    bp_status status = bp__cl_copy_program(device, &of, element, &check.program);
+    if (status == BP_OK) {
+        status = bp__cl_copy_program(device, dims, element, &take.program);
+    }
     if (status != BP_OK) {
         return status;
     }
-    bp__cl_step clear = {.program = program, .kernel = "clear_flag", .dimensions = 1, .global = {1}, .local = {1}};
+    clear.program = check.program;
     add_flag(&clear);
     status = bp__cl_plan_add(plan, &clear);
 
-    bp__cl_step check = {.program = program, .kernel = "check_indices"};
-    index_dims(&of, p);
-    bp__cl_element_layout(&layout, &of);
-    bp__cl_spread(&check, &device->facts, layout.total, 0.3, &layout.run);
+    bp__cl_element_spread(&check, &device->facts, &of, element, 0.3, &walk);
     bp__cl_operand(&check, 1, index);
     add_flag(&check);
-    bp__cl_value(&check, &layout, sizeof layout);
+    bp__cl_value(&check, walk.bytes, walk.size);
     bp__cl_value(&check, &numbers, sizeof numbers);
     status = status == BP_OK ? bp__cl_plan_add(plan, &check) : status;
 
-    bp__cl_step take = {.program = program, .kernel = "take_all"};
-    bp__cl_element_layout(&layout, dims);
-    bp__cl_spread(&take, &device->facts, layout.total, 0.5, &layout.run);
+    bp__cl_element_spread(&take, &device->facts, dims, element, 0.5, &walk);
     bp__cl_operand(&take, 0, element);
     bp__cl_operand(&take, 1, index);
     bp__cl_operand(&take, 2, element);
     add_flag(&take);
-    bp__cl_value(&take, &layout, sizeof layout);
+    bp__cl_value(&take, walk.bytes, walk.size);
     bp__cl_value(&take, &numbers, sizeof numbers);
     return status == BP_OK ? bp__cl_plan_add(plan, &take) : status;
 }

@@ -1,17 +1,117 @@
 /* elementwise.cl - computes functions of single elements, and converts them. common.cl and math.cl come before.
  *
- * X is the type of the inputs, Y that of the output. A work item takes `run` neighbouring elements, in the order of the
- * dimensions, and then those `run` times the number of work items further on. */
+ * X is the type of the inputs, Y that of the output. On processors a work item takes `run` neighbouring elements, in
+ * the order of the dimensions, and then those `run` times the number of work items further on. On other devices INDEX
+ * is the type of indices and offsets. There a group takes a tile, of which each work item takes AT_ONCE elements.
+ * Neighbouring work items take neighbouring elements, and a work item reads all its elements before it computes. */
+#ifndef DIMS
 #define DIMS 24
+#endif
 typedef struct layout {
     long total, run;
     int ndim, reserved;
     long size[DIMS];
     long stride[3][DIMS];
+    uint factor[DIMS]; /* for divisions by the sizes, if INDEX is int */
 } layout;
 
 #define X_STORAGE JOIN(storage, X)
 #define Y_STORAGE JOIN(storage, Y)
+
+#ifdef INDEX
+/* ---- Other devices: tiles ---- */
+
+#define EACH_AT_ONCE(k) _Pragma("unroll") for (int k = 0; k < AT_ONCE; k++)
+
+/* index / size[d], of which an int has index < 2^30 and size > 1: a product with 2^(32 + s) / size, rounded up, whose
+ * error is too small to reach the next integer. */
+static inline INDEX quotient(const layout *l, INDEX index, int d) {
+    const uint size = (uint)l->size[d];
+    return sizeof(INDEX) == sizeof(int) ? (INDEX)(mul_hi((uint)index, l->factor[d]) >> (31 - clz(size - 1)))
+                                        : index / (INDEX)l->size[d];
+}
+
+/* Moves offsets by the last of the dimensions from d on, and takes it from the index. */
+static inline INDEX split(const layout *l, INDEX index, int d, INDEX offset[3]) {
+    const INDEX rest = quotient(l, index, d), at = index - rest * (INDEX)l->size[d];
+    for (int i = 0; i < 3; i++) {
+        offset[i] += at * (INDEX)l->stride[i][d];
+    }
+    return rest;
+}
+
+/* Offsets of the elements of a work item in each operand. Those past the end are at the last element. The loop has a
+ * constant number of steps, so that arguments are read where they are: no compiler copies them. */
+static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE][3]) {
+    INDEX index[AT_ONCE];
+    EACH_AT_ONCE(k) {
+        index[k] = min(first + k * (INDEX)get_local_size(0), (INDEX)l->total - 1);
+        offset[k][0] = offset[k][1] = offset[k][2] = 0;
+    }
+    for (int d = DIMS - 1; d > 0; d--) {
+        if (d < l->ndim) {
+            EACH_AT_ONCE(k) {
+                index[k] = split(l, index[k], d, offset[k]);
+            }
+        }
+    }
+    EACH_AT_ONCE(k) {
+        for (int i = 0; i < 3; i++) {
+            offset[k][i] += index[k] * (INDEX)l->stride[i][0];
+        }
+    }
+}
+
+/* Loops over the tiles of a group, and sets offset[] for each. */
+#define EACH_TILE(l)                                                                                                   \
+    INDEX offset[AT_ONCE][3];                                                                                          \
+    for (INDEX first = (INDEX)get_group_id(0) * AT_ONCE * (INDEX)get_local_size(0) + (INDEX)get_local_id(0);           \
+         first < (INDEX)(l).total && (find_tile(&(l), first, offset), true);                                           \
+         first += (INDEX)get_global_size(0) * AT_ONCE)
+
+/* Whether element k of a work item exists, in EACH_TILE. */
+#define EXISTS(l, k) (first + (k) * (INDEX)get_local_size(0) < (INDEX)(l).total)
+
+#define UNARY(name, function)                                                                                          \
+    __kernel void name(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,               \
+                       const layout l) {                                                                               \
+        x += (long)x_first;                                                                                            \
+        y += (long)y_first;                                                                                            \
+        EACH_TILE(l) {                                                                                                 \
+            X_STORAGE element[AT_ONCE];                                                                                \
+            EACH_AT_ONCE(k) {                                                                                          \
+                element[k] = x[offset[k][0]];                                                                          \
+            }                                                                                                          \
+            EACH_AT_ONCE(k) {                                                                                          \
+                if (EXISTS(l, k)) {                                                                                    \
+                    y[offset[k][1]] = function(element[k]);                                                            \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#define BINARY(name, function)                                                                                         \
+    __kernel void name(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,         \
+                       __global Y_STORAGE *y, ulong y_first, const layout l) {                                         \
+        a += (long)a_first;                                                                                            \
+        b += (long)b_first;                                                                                            \
+        y += (long)y_first;                                                                                            \
+        EACH_TILE(l) {                                                                                                 \
+            X_STORAGE left[AT_ONCE], right[AT_ONCE];                                                                   \
+            EACH_AT_ONCE(k) {                                                                                          \
+                left[k] = a[offset[k][0]];                                                                             \
+                right[k] = b[offset[k][1]];                                                                            \
+            }                                                                                                          \
+            EACH_AT_ONCE(k) {                                                                                          \
+                if (EXISTS(l, k)) {                                                                                    \
+                    y[offset[k][2]] = function(left[k], right[k]);                                                     \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+#else
+/* ---- Processors: runs ---- */
 
 /* Offsets of an element in each operand; returns its index in the last dimension. */
 static inline long find(const layout *l, long index, long offset[3]) {
@@ -41,7 +141,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
 #define UNARY(name, function)                                                                                          \
     __kernel void name(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,               \
                        const layout l) {                                                                               \
-        EACH_PIECE(l) {                                                                                                 \
+        EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *from = x + (long)x_first + offset[0];                                            \
             __global Y_STORAGE *to = y + (long)y_first + offset[1];                                                    \
             const long in = l.stride[0][l.ndim - 1], out = l.stride[1][l.ndim - 1];                                    \
@@ -61,7 +161,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
 #define BINARY(name, function)                                                                                         \
     __kernel void name(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,         \
                        __global Y_STORAGE *y, ulong y_first, const layout l) {                                         \
-        EACH_PIECE(l) {                                                                                                 \
+        EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *left = a + (long)a_first + offset[0];                                            \
             __global const X_STORAGE *right = b + (long)b_first + offset[1];                                           \
             __global Y_STORAGE *to = y + (long)y_first + offset[2];                                                    \
@@ -79,3 +179,4 @@ static inline long find(const layout *l, long index, long offset[3]) {
             }                                                                                                          \
         }                                                                                                              \
     }
+#endif

@@ -1,7 +1,7 @@
 /* pool.cl - computes maxima and averages of windows.
  *
- * X is the type of the elements. A work item takes `run` neighbouring results, in the order of items, channels and
- * positions. A window's elements are read in the order of their indices. */
+ * X is the type of the elements, INDEX that of indices and offsets. A work item takes `run` neighbouring results, in
+ * the order of items, channels and positions. A window's elements are read in the order of their indices. */
 #include "common.cl"
 
 #define STORAGE JOIN(storage, X)
@@ -9,31 +9,35 @@
 #define WIDEN(x) JOIN(widen, X)(x)
 #define NARROW(x) JOIN(narrow, X)(x)
 
+#ifndef INDEX
+#define INDEX long
+#endif
+
 typedef struct pooling {
-    long total, run; /* results, and those of a work item */
-    long channels;
-    long in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
-    long x_batch, x_channel, x[3];
-    long y_batch, y_channel, y[3];
-    long i_batch, i_channel, i[3];
-    long divisor;
+    INDEX total, run; /* results, and those of a work item */
+    INDEX channels;
+    INDEX in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
+    INDEX x_batch, x_channel, x[3];
+    INDEX y_batch, y_channel, y[3];
+    INDEX i_batch, i_channel, i[3];
+    INDEX divisor;
     int adaptive, has_indices, exclude_padding, reserved;
 } pooling;
 
 /* The part of a window that is inside the input: elements first, first + step, ... `size` counts padding too. */
 typedef struct window {
-    long first, count, step, size;
+    INDEX first, count, step, size;
 } window;
 
-static inline window window_of(const pooling *p, int d, long out) {
+static inline window window_of(const pooling *p, int d, INDEX out) {
     window w = {0, 0, 1, 0};
     if (p->adaptive) {
         w.first = out * p->in[d] / p->out[d];
         w.count = ((out + 1) * p->in[d] + p->out[d] - 1) / p->out[d] - w.first;
         w.size = w.count;
     } else {
-        const long begin = out * p->stride[d] - p->padding[d];
-        const long end = begin + (p->taps[d] - 1) * p->dilation[d] + 1, inside = min(end, p->in[d]);
+        const INDEX begin = out * p->stride[d] - p->padding[d];
+        const INDEX end = begin + (p->taps[d] - 1) * p->dilation[d] + 1, inside = min(end, p->in[d]);
         w.step = p->dilation[d];
         w.first = begin < 0 ? begin + (w.step - 1 - begin) / w.step * w.step : begin;
         w.count = inside > w.first ? (inside - w.first + w.step - 1) / w.step : 0;
@@ -45,20 +49,20 @@ static inline window window_of(const pooling *p, int d, long out) {
 /* One result: its windows, and the offsets of its channel and of itself. */
 typedef struct result {
     window w[3];
-    long x, y, i;
+    INDEX x, y, i;
 } result;
 
-static inline result result_at(const pooling *p, long index) {
+static inline result result_at(const pooling *p, INDEX index) {
     result r;
     r.y = r.i = 0;
     for (int d = 2; d >= 0; d--) {
-        const long out = index % p->out[d];
+        const INDEX out = index % p->out[d];
         index /= p->out[d];
         r.w[d] = window_of(p, d, out);
         r.y += out * p->y[d];
         r.i += out * p->i[d];
     }
-    const long channel = index % p->channels, item = index / p->channels;
+    const INDEX channel = index % p->channels, item = index / p->channels;
     r.x = item * p->x_batch + channel * p->x_channel;
     r.y += item * p->y_batch + channel * p->y_channel;
     r.i += item * p->i_batch + channel * p->i_channel;
@@ -66,17 +70,17 @@ static inline result result_at(const pooling *p, long index) {
 }
 
 #define EACH_RESULT(p)                                                                                                 \
-    for (long begin = (long)get_global_id(0) * (p).run; begin < (p).total;                                             \
-         begin += (long)get_global_size(0) * (p).run)                                                                  \
-        for (long at = begin, end = min(begin + (p).run, (p).total); at < end; at++)
+    for (INDEX begin = (INDEX)get_global_id(0) * (p).run; begin < (p).total;                                           \
+         begin += (INDEX)get_global_size(0) * (p).run)                                                                 \
+        for (INDEX at = begin, end = min(begin + (p).run, (p).total); at < end; at++)
 
 /* Loops over the rows of a window: `from` is the offset of the row's first element, `place` its index. */
 #define EACH_ROW(p, r)                                                                                                 \
-    for (long a = 0; a < (r).w[0].count; a++)                                                                          \
-        for (long b = 0, from, place; b < (r).w[1].count && (find_row(&(p), &(r), a, b, &from, &place), true); b++)
+    for (INDEX a = 0; a < (r).w[0].count; a++)                                                                         \
+        for (INDEX b = 0, from, place; b < (r).w[1].count && (find_row(&(p), &(r), a, b, &from, &place), true); b++)
 
-static inline void find_row(const pooling *p, const result *r, long a, long b, long *from, long *place) {
-    const long i0 = r->w[0].first + a * r->w[0].step, i1 = r->w[1].first + b * r->w[1].step;
+static inline void find_row(const pooling *p, const result *r, INDEX a, INDEX b, INDEX *from, INDEX *place) {
+    const INDEX i0 = r->w[0].first + a * r->w[0].step, i1 = r->w[1].first + b * r->w[1].step;
     *from = r->x + i0 * p->x[0] + i1 * p->x[1] + r->w[2].first * p->x[2];
     *place = (i0 * p->in[1] + i1) * p->in[2] + r->w[2].first;
 }
@@ -88,9 +92,9 @@ __kernel void max_pool(__global const STORAGE *x, ulong x_first, __global STORAG
     EACH_RESULT(p) {
         const result r = result_at(&p, at);
         REAL best = -(REAL)INFINITY;
-        long index = -1;
+        INDEX index = -1;
         EACH_ROW(p, r) {
-            for (long t = 0; t < r.w[2].count; t++) {
+            for (INDEX t = 0; t < r.w[2].count; t++) {
                 const REAL value = WIDEN(x[from + t * r.w[2].step * p.x[2]]);
                 const bool better = value > best || value != value;
                 best = better ? value : best;
@@ -104,8 +108,8 @@ __kernel void max_pool(__global const STORAGE *x, ulong x_first, __global STORAG
     }
 }
 
-static inline long divisor_of(const pooling *p, const result *r) {
-    long elements = 1;
+static inline INDEX divisor_of(const pooling *p, const result *r) {
+    INDEX elements = 1;
     for (int d = 0; d < 3; d++) {
         elements *= p->exclude_padding ? r->w[d].count : r->w[d].size;
     }
@@ -118,7 +122,7 @@ __kernel void avg_pool(__global const STORAGE *x, ulong x_first, __global STORAG
         const result r = result_at(&p, at);
         REAL sum = 0;
         EACH_ROW(p, r) {
-            for (long t = 0; t < r.w[2].count; t++) {
+            for (INDEX t = 0; t < r.w[2].count; t++) {
                 sum += WIDEN(x[from + t * r.w[2].step * p.x[2]]);
             }
         }

@@ -1,7 +1,9 @@
 /* random.cl - fills a tensor with the numbers of Philox 4x32-10, as include/backplane/random.h describes them.
  *
- * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers and WIDE pairs of words. The seed is {seed, offset}. Each step of normal numbers is one operation that IEEE 754 rounds, in
- * the order of the native provider's, so that results are equal where the device divides and takes roots exactly. */
+ * Y is the type of the output. KIND_UNIFORM, KIND_NORMAL or KIND_BITS selects the numbers and WIDE pairs of words.
+ * BLOCK is a type with the bytes of a block's elements. The seed is {seed, offset}. Each step of normal numbers is one
+ * operation that IEEE 754 rounds, in the order of the native provider's, so that results are equal where the device
+ * divides and takes roots exactly. */
 #include "common.cl"
 #ifdef KIND_NORMAL
 #include "math.cl"
@@ -17,8 +19,9 @@ typedef struct layout {
 
 static inline void philox(uint4 *c, uint2 key) {
     for (int round = 0; round < 10; round++) {
-        const uint first = mul_hi(0xD2511F53u, c->x), second = mul_hi(0xCD9E8D57u, c->z);
-        *c = (uint4)(second ^ c->y ^ key.x, 0xCD9E8D57u * c->z, first ^ c->w ^ key.y, 0xD2511F53u * c->x);
+        const ulong first = (ulong)0xD2511F53u * c->x, second = (ulong)0xCD9E8D57u * c->z;
+        *c = (uint4)((uint)(second >> 32) ^ c->y ^ key.x, (uint)second, (uint)(first >> 32) ^ c->w ^ key.y,
+                     (uint)first);
         key += (uint2)(0x9E3779B9u, 0xBB67AE85u);
     }
 }
@@ -79,7 +82,7 @@ static inline void normal_pair(word even, word odd, REAL result[2]) {
 }
 #endif
 
-/* The elements of a block, as they are stored. */
+/* The elements of a block, as they are stored. Loops are unrolled, so that all of them are in registers. */
 #define STORAGE JOIN(storage, Y)
 static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
     const ulong at = seed.y + block;
@@ -91,6 +94,7 @@ static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
     const word w[] = {c.x, c.y, c.z, c.w};
 #endif
 #if defined(KIND_NORMAL)
+#pragma unroll
     for (int i = 0; i < IN_BLOCK; i += 2) {
         REAL pair[2];
         normal_pair(w[i], w[i + 1], pair);
@@ -98,6 +102,7 @@ static inline void elements_of(ulong2 seed, ulong block, STORAGE to[IN_BLOCK]) {
         to[i + 1] = JOIN(narrow, Y)(pair[1]);
     }
 #else
+#pragma unroll
     for (int i = 0; i < IN_BLOCK; i++) {
 #if defined(KIND_BITS)
         to[i] = (STORAGE)w[i];
@@ -119,15 +124,28 @@ static inline long place_of(const layout *l, long index) {
     return place;
 }
 
+typedef union numbers {
+    STORAGE element[IN_BLOCK];
+    BLOCK all;
+} numbers;
+
+/* A block is written at once if the output's memory allows it, so that neighbouring work items fill whole lines. */
 __kernel void random_all(const ulong2 seed, __global STORAGE *y, ulong y_first, const layout l) {
     const long blocks = (l.total + IN_BLOCK - 1) / IN_BLOCK;
     y += (long)y_first;
+    const bool aligned = l.dense && (size_t)y % sizeof(BLOCK) == 0;
     for (long block = get_global_id(0); block < blocks; block += get_global_size(0)) {
-        STORAGE element[IN_BLOCK];
-        elements_of(seed, (ulong)block, element);
+        numbers n;
+        elements_of(seed, (ulong)block, n.element);
         const long first = block * IN_BLOCK, count = min(l.total - first, (long)IN_BLOCK);
-        for (long i = 0; i < count; i++) {
-            y[l.dense ? first + i : place_of(&l, first + i)] = element[i];
+        if (aligned && count == IN_BLOCK) {
+            ((__global BLOCK *)y)[block] = n.all;
+            continue;
+        }
+        _Pragma("unroll") for (int i = 0; i < IN_BLOCK; i++) {
+            if (i < count) {
+                y[l.dense ? first + i : place_of(&l, first + i)] = n.element[i];
+            }
         }
     }
 }
