@@ -5,7 +5,7 @@
 
 BP__CL_SOURCE(attention);
 
-enum { DIMS = 12, MOST_PANELS = 4, KEYS = 48, VECTORS = 2, GROUP = 64, COLUMNS = 32 };
+enum { DIMS = 12, MOST_PANELS = 4, KEYS = 48, VECTORS = 2 };
 
 /* The operands of the call, and the order of the kernels' tensors. */
 enum { QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP };
@@ -32,9 +32,17 @@ typedef struct attention {
     layout of[TENSORS];
 } attention;
 
+/* How tiles are cut, with the names of the kernel's macros: a group of side x side work items takes side x rows rows
+ * and spans x side x RUN columns of the values. */
+enum { RUN = 4, PADDING = 4 };
+typedef struct tiling {
+    int side, rows, deep, spans;
+} tiling;
+
 /* The kernel's parameters, and how many work items or groups there are. */
 typedef struct job {
     attention parameters;
+    tiling tiling;
     int64_t lanes;   /* rows of a panel, or of a group */
     int64_t workers; /* panels: work items; tiles: groups */
     int64_t bytes;   /* panels: of the workspace */
@@ -136,16 +144,57 @@ static bool cut_panels(job *j, const bp_device_info *facts) {
     return true;
 }
 
+/* ---- Tiles ---- */
+
+static int64_t columns_of(const tiling *t) {
+    return (int64_t)t->spans * t->side * RUN;
+}
+
+static bool has_room(const tiling *t, int64_t real, const bp_device_info *facts) {
+    const int64_t queries = t->side * t->rows, keys = t->side * RUN;
+    const int64_t lines = (2 * t->deep + keys + t->side) * (queries + PADDING) + 2 * t->deep * (keys + PADDING);
+    const uint64_t bytes = (uint64_t)(lines * real + 3 * queries * (int64_t)sizeof(int64_t));
+    return (facts->group_items == 0 || facts->group_items >= (uint32_t)(t->side * t->side)) &&
+           (facts->local_memory == 0 || facts->local_memory >= bytes);
+}
+
+/* Many rows of a group use its local memory best. Fewer ones are taken if there are not as many, or too few groups for
+ * all units of the device. */
+static bool choose_tiling(job *j, const bp_device_info *facts) {
+    static const struct { int side, rows; } sizes[] = {{16, 4}, {16, 2}, {16, 1}, {8, 4}};
+    const attention *a = &j->parameters;
+    const int64_t units = facts->units ? facts->units : 1;
+    bool found = false;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        tiling t = {.side = sizes[i].side, .rows = sizes[i].rows, .deep = j->real == 8 ? 8 : 16};
+        t.spans = a->value_size > t.side * RUN ? 2 : 1;
+        /* A work item reads whole numbers of each piece. */
+        if (t.rows * t.deep % t.side != 0 || !has_room(&t, j->real, facts)) {
+            continue;
+        }
+        const int64_t rows = (int64_t)j->tiling.side * j->tiling.rows;
+        if (found && t.side * t.rows >= rows) {
+            break;
+        }
+        if (found && 2 * a->rows > rows && a->units * bp__cl_divide_up(a->rows, rows) >= units) {
+            break;
+        }
+        j->tiling = t;
+        found = true;
+    }
+    return found;
+}
+
 static bool cut_tiles(job *j, const bp_device_info *facts) {
-    const uint64_t local = (16 * (GROUP + 1) + 16 * 16 + 16 * COLUMNS) * (uint64_t)j->real;
-    j->lanes = GROUP;
-    if (!cut_rows(j, GROUP)) {
+    if (!choose_tiling(j, facts)) {
+        return false;
+    }
+    j->lanes = (int64_t)j->tiling.side * j->tiling.rows;
+    if (!cut_rows(j, j->lanes)) {
         return false;
     }
     j->workers = bp__cl_least(j->parameters.units, 1 << 20);
-    return (facts->group_items == 0 || facts->group_items >= GROUP) &&
-           (facts->local_memory == 0 || local <= facts->local_memory) &&
-           bp__cl_divide_up(j->parameters.value_size, COLUMNS) < 60000;
+    return bp__cl_divide_up(j->parameters.value_size, columns_of(&j->tiling)) < 60000;
 }
 
 /* ---- Offers ---- */
@@ -158,7 +207,7 @@ static void offer(const bp_problem *problem, const bp_device_info *facts, const 
     const double rows = (double)a->units * (double)j->lanes * (which == PANELS ? a->panels : 1);
     const double keys = a->causal ? (double)a->keys / 2 + KEYS : (double)a->keys;
     const double columns = (double)a->size + (double)a->value_size;
-    const double again = which == TILES ? (double)bp__cl_divide_up(a->value_size, COLUMNS) : 1;
+    const double again = which == TILES ? (double)bp__cl_divide_up(a->value_size, columns_of(&j->tiling)) : 1;
     const double flops =
         rows * keys * (2 * ((double)a->size * again + (double)a->value_size) + 30 + (a->drops ? 100 : 0));
     bp_verdict verdict = BP_VERDICT_INIT;
@@ -242,12 +291,14 @@ static bp_status add_step(bp__cl_device *device, const bp_problem *problem, cons
         step.global[0] = (size_t)j->workers;
         step.local[0] = 1;
     } else {
-        bp__cl_options_add(&options, " -DTILES -DGROUP=%d -DCOLUMNS=%d", GROUP, COLUMNS);
+        const tiling *t = &j->tiling;
+        bp__cl_options_add(&options, " -DTILES -DSIDE=%d -DROWS=%d -DDEEP=%d -DSPANS=%d", t->side, t->rows, t->deep,
+                           t->spans);
         step.dimensions = 2;
-        step.global[0] = (size_t)(j->workers * GROUP);
-        step.global[1] = (size_t)bp__cl_most(bp__cl_divide_up(p->value_size, COLUMNS), 1);
-        step.local[0] = GROUP;
+        step.local[0] = (size_t)(t->side * t->side);
         step.local[1] = 1;
+        step.global[0] = (size_t)j->workers * step.local[0];
+        step.global[1] = (size_t)bp__cl_most(bp__cl_divide_up(p->value_size, columns_of(t)), 1);
     }
     const bp_status status = bp__cl_program_get(device, bp__cl_source_attention, options.text, &step.program);
     add_arguments(&step, problem, j, which);

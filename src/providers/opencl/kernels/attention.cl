@@ -3,7 +3,7 @@
  *
  * X is the type of queries, keys, values and results, REAL (math.cl) that of the computation. Rows are the queries of an
  * item; those of heads that share a key and a value are rows of one item. The order of a row's sums depends on the
- * number of keys alone. */
+ * number of keys, and on the device, alone. */
 #include "common.cl"
 #include "math.cl"
 
@@ -86,8 +86,8 @@ static inline REAL logarithm(REAL greatest, REAL sum) {
 
 /* ---- Dropout: Philox 4x32-10, as attention.h describes it ---- */
 
-static inline uint random_word(ulong seed, ulong row, ulong key) {
-    const ulong block = key / 4;
+/* The random numbers of four neighbouring keys. */
+static inline uint4 random_words(ulong seed, ulong row, ulong block) {
     uint k0 = (uint)seed, k1 = (uint)(seed >> 32);
     uint c0 = (uint)block, c1 = (uint)(block >> 32), c2 = (uint)row, c3 = (uint)(row >> 32);
     for (int round = 0; round < 10; round++) {
@@ -100,8 +100,7 @@ static inline uint random_word(ulong seed, ulong row, ulong key) {
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    const uint low = key & 1 ? c1 : c0, high = key & 1 ? c3 : c2;
-    return key & 2 ? high : low;
+    return (uint4)(c0, c1, c2, c3);
 }
 
 /* ---- Panels: for processors ----
@@ -237,6 +236,12 @@ static inline void weigh(int keys, REAL *score, panel *at, REAL *factor) {
     }
 }
 
+static inline uint random_word(ulong seed, ulong row, ulong key) {
+    const uint4 words = random_words(seed, row, key / 4);
+    const uint low = key & 1 ? words.y : words.x, high = key & 1 ? words.w : words.z;
+    return key & 2 ? high : low;
+}
+
 static inline void drop(const attention *p, const panel *at, ulong seed, ulong offset, long from, int keys, REAL kept,
                         REAL *weight) {
     for (int l = 0; l < QUERIES; l++) {
@@ -347,119 +352,323 @@ __kernel void attention_panels(__global const STORAGE *query, ulong query_first,
 
 /* ---- Tiles: for devices with local memory ----
  *
- * A group takes GROUP rows, one for each work item, and COLUMNS columns of the values. Scores are computed again for
- * further columns. */
+ * A group of SIDE x SIDE work items takes QUERIES rows, and SPANS spans of COLUMNS columns of the values; scores are
+ * computed again for further columns. For a block of KEYS keys, each work item computes the scores of ROWS rows and
+ * RUN keys, from pieces of queries and keys in local memory that are DEEP columns wide. The weights go to local memory,
+ * and are multiplied by pieces of DEEP rows of the values. While a piece is multiplied, the next one is read to
+ * registers. */
 #ifdef TILES
-#define KEYS 16
-#define DEEP 16 /* columns of queries and keys in local memory at once */
+#define RUN 4
+#define ITEMS (SIDE * SIDE)
+#define QUERIES (SIDE * ROWS)
+#define KEYS (SIDE * RUN)
+#define COLUMNS KEYS
+#define QUERY_PART (QUERIES * DEEP / ITEMS) /* numbers of a piece that a work item reads */
+#define PART (KEYS * DEEP / ITEMS)
+#define QUERY_LINE (QUERIES + 4) /* numbers of a line in local memory; 4 of them against conflicts of banks */
+#define LINE (KEYS + 4)
+#define VECTOR_OF(type, width) type##width
+#define VECTOR_TYPE(type, width) VECTOR_OF(type, width)
+typedef VECTOR_TYPE(REAL, 4) four;
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+static inline void get_4(__local const REAL *from, REAL to[4]) {
+    const four x = *(__local const four *)from;
+    to[0] = x.s0;
+    to[1] = x.s1;
+    to[2] = x.s2;
+    to[3] = x.s3;
+}
+
+/* Numbers of the rows of a work item, which are neighbours. */
+static inline void get_rows(__local const REAL *from, REAL to[ROWS]) {
+#if ROWS == 4
+    get_4(from, to);
+#else
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        to[i] = from[i];
+    }
+#endif
+}
+
+static inline void put_rows(const REAL from[ROWS], __local REAL *to) {
+#if ROWS == 4
+    *(__local four *)to = (four)(from[0], from[1], from[2], from[3]);
+#else
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        to[i] = from[i];
+    }
+#endif
+}
+
+/* Where a work item reads pieces of keys or values, and where it puts them. Neighbouring work items read neighbouring
+ * columns. */
+typedef struct reading {
+    int row, column, next_row; /* `next`: the distance to the next number */
+    int place, next_place;
+    long first, next;
+} reading;
+
+static inline reading reading_of(const layout *of, int row, int column, int next_row, int place, int next_place) {
+    const reading r = {row, column, next_row, place, next_place, row * of->row + column * of->column,
+                       next_row * of->row};
+    return r;
+}
+
+/* Past the end are zeros. Numbers are converted later, so that nothing waits for them here. */
+static inline void read_piece(__global const STORAGE *from, const reading *r, long rows, long columns,
+                              STORAGE part[PART]) {
+#pragma unroll
+    for (int s = 0; s < PART; s++) {
+        const bool inside = r->row + s * r->next_row < rows && r->column < columns;
+        part[s] = inside ? from[r->first + s * r->next] : (STORAGE)0;
+    }
+}
+
+static inline void keep_piece(const STORAGE part[PART], const reading *r, __local REAL *piece) {
+#pragma unroll
+    for (int s = 0; s < PART; s++) {
+        piece[r->place + s * r->next_place] = WIDEN(part[s]);
+    }
+}
+
+/* The queries from a column on. */
+static inline void read_queries(__global const STORAGE *from, __local const long *row_of, int rows, long first,
+                                const attention *p, STORAGE part[QUERY_PART]) {
+    const int id = get_local_id(0);
+    const long column = first + id % DEEP, at = column * p->of[QUERY].column;
+#pragma unroll
+    for (int s = 0; s < QUERY_PART; s++) {
+        const int row = id / DEEP + s * (ITEMS / DEEP);
+        part[s] = row < rows && column < p->size ? from[row_of[row] + at] : (STORAGE)0;
+    }
+}
+
+static inline void keep_queries(const STORAGE part[QUERY_PART], REAL scale, __local REAL *piece) {
+    const int id = get_local_id(0);
+#pragma unroll
+    for (int s = 0; s < QUERY_PART; s++) {
+        piece[id % DEEP * QUERY_LINE + id / DEEP + s * (ITEMS / DEEP)] = WIDEN(part[s]) * scale;
+    }
+}
+
+static inline void multiply_piece(__local const REAL *left, __local const REAL *right, REAL sum[ROWS][RUN]) {
+#pragma unroll 4
+    for (int l = 0; l < DEEP; l++) {
+        REAL u[ROWS], v[RUN];
+        get_rows(left + l * QUERY_LINE, u);
+        get_4(right + l * LINE, v);
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+            for (int j = 0; j < RUN; j++) {
+                sum[i][j] = fma(u[i], v[j], sum[i][j]);
+            }
+        }
+    }
+}
+
+static inline void clear(REAL sum[ROWS][RUN]) {
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+        for (int j = 0; j < RUN; j++) {
+            sum[i][j] = 0;
+        }
+    }
+}
+
+/* Adds the mask to the scores of a row. Those from key `keys` on become -infinity. */
+static inline void mask_row(const attention *p, __global const uchar *mask, long at, int keys, REAL score[RUN]) {
+#pragma unroll
+    for (int j = 0; j < RUN; j++) {
+        if (p->mask != NO_MASK && j < keys) {
+            score[j] += bias_at(p, mask, at + j * p->of[MASK].column);
+        }
+        score[j] = j < keys ? score[j] : -(REAL)INFINITY;
+    }
+}
+
+static inline void drop_row(const attention *p, uint4 words, REAL kept, REAL weight[RUN]) {
+    weight[0] = words.x < p->limit ? (REAL)0 : weight[0] * kept;
+    weight[1] = words.y < p->limit ? (REAL)0 : weight[1] * kept;
+    weight[2] = words.z < p->limit ? (REAL)0 : weight[2] * kept;
+    weight[3] = words.w < p->limit ? (REAL)0 : weight[3] * kept;
+}
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 attention_tiles(__global const STORAGE *query, ulong query_first, __global const STORAGE *key, ulong key_first,
                 __global const STORAGE *value, ulong value_first, __global const uchar *mask, ulong mask_first,
                 __global const long *seed, ulong seed_first, __global STORAGE *output, ulong output_first,
                 __global REAL *logsumexp, ulong logsumexp_first, const attention p, REAL scale, REAL kept) {
-    __local REAL queries[DEEP][GROUP + 1], keys[KEYS][DEEP], values[KEYS][COLUMNS];
-    const int lane = get_local_id(0);
+    __local REAL queries[2][DEEP * QUERY_LINE] __attribute__((aligned(32))),
+        pieces[2][DEEP * LINE] __attribute__((aligned(32))), weights[KEYS * QUERY_LINE] __attribute__((aligned(32))),
+        shared[SIDE * QUERY_LINE] __attribute__((aligned(32)));
+    __local long query_row[QUERIES], mask_at[QUERIES], keys_of[QUERIES];
+    const int id = get_local_id(0), x = id % SIDE, y = id / SIDE;
+    const reading of_keys = reading_of(&p.of[KEY], id / DEEP, id % DEEP, ITEMS / DEEP, id % DEEP * LINE + id / DEEP,
+                                       ITEMS / DEEP),
+                  of_values = reading_of(&p.of[VALUE], id / COLUMNS, id % COLUMNS, ITEMS / COLUMNS,
+                                         id / COLUMNS * LINE + id % COLUMNS, ITEMS / COLUMNS * LINE);
     const ulong seed_0 = p.drops ? (ulong)seed[seed_first] : 0;
     const ulong seed_1 = p.drops ? (ulong)seed[(long)seed_first + p.seed_column] : 0;
-    const long first_column = get_group_id(1) * COLUMNS, columns = min((long)COLUMNS, p.value_size - first_column);
+    const long first_column = get_group_id(1) * (SPANS * COLUMNS);
     for (long unit = get_group_id(0); unit < p.units; unit += get_num_groups(0)) {
-        const long item = unit / p.blocks, row = unit % p.blocks * GROUP, rows = min((long)GROUP, p.rows - row);
-        const long own = row + min((long)lane, rows - 1), most = own % p.queries, last = permitted(&p, row, rows);
+        /* Causal blocks that use the most keys come first, so that groups end at about the same time. */
+        const long items = p.units / p.blocks;
+        const long item = unit % items, row = (p.blocks - 1 - unit / items) * QUERIES;
+        const int rows = (int)min((long)QUERIES, p.rows - row);
+        const long last = permitted(&p, row, rows);
         long at[TENSORS];
-        REAL greatest = -(REAL)INFINITY, sum = 0, result[COLUMNS];
         find_item(&p, item, at);
-        const long query_at = (long)query_first + at[QUERY], key_at = (long)key_first + at[KEY],
-                   value_at = (long)value_first + at[VALUE];
-        const long mask_at = at[MASK] + row_at(&p, &p.of[MASK], own);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; c++) {
-            result[c] = 0;
+        if (id < QUERIES) {
+            const long own = row + min(id, rows - 1);
+            query_row[id] = row_at(&p, &p.of[QUERY], own);
+            mask_at[id] = at[MASK] + row_at(&p, &p.of[MASK], own);
+            keys_of[id] = p.causal ? min(own % p.queries + 1, p.keys) : p.keys;
         }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        __global const STORAGE *own_queries = query + (long)query_first + at[QUERY];
+        __global const STORAGE *own_keys = key + (long)key_first + at[KEY];
+        __global const STORAGE *own_values =
+            value + (long)value_first + at[VALUE] + first_column * p.of[VALUE].column;
+        REAL greatest[ROWS], sum[ROWS], result[SPANS][ROWS][RUN];
+        STORAGE query_part[QUERY_PART], part[PART];
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            greatest[i] = -(REAL)INFINITY;
+            sum[i] = 0;
+        }
+#pragma unroll
+        for (int span = 0; span < SPANS; span++) {
+            clear(result[span]);
+        }
+        read_queries(own_queries, query_row, rows, 0, &p, query_part);
+        read_piece(own_keys, &of_keys, last, p.size, part);
+        int turn = 0; /* a piece is overwritten after the next barrier, when all have multiplied it */
         for (long from = 0; from < last; from += KEYS) {
-            REAL score[KEYS], best = greatest, part = 0;
+            const int keys = (int)min((long)KEYS, last - from);
+            __global const STORAGE *key_block = own_keys + from * p.of[KEY].row;
+            __global const STORAGE *value_block = own_values + from * p.of[VALUE].row;
+            REAL score[ROWS][RUN], best[ROWS];
+            clear(score);
+            long column = 0;
+            do {
+                keep_queries(query_part, scale, queries[turn]);
+                keep_piece(part, &of_keys, pieces[turn]);
+                barrier(CLK_LOCAL_MEM_FENCE);
+                column += DEEP;
+                if (column < p.size) {
+                    read_queries(own_queries, query_row, rows, column, &p, query_part);
+                    read_piece(key_block + column * p.of[KEY].column, &of_keys, keys, p.size - column, part);
+                } else {
+                    read_piece(value_block, &of_values, keys, p.value_size - first_column, part);
+                }
+                multiply_piece(queries[turn] + y * ROWS, pieces[turn] + x * RUN, score);
+                turn ^= 1;
+            } while (column < p.size);
+
+            const long own_key = from + x * RUN;
 #pragma unroll
-            for (int j = 0; j < KEYS; j++) {
-                score[j] = 0;
+            for (int i = 0; i < ROWS; i++) {
+                const int own = y * ROWS + i;
+                mask_row(&p, mask + (long)mask_first, mask_at[own] + own_key * p.of[MASK].column,
+                         (int)clamp(keys_of[own] - own_key, 0L, (long)RUN), score[i]);
+                best[i] = greatest[i];
+#pragma unroll
+                for (int j = 0; j < RUN; j++) {
+                    best[i] = score[i][j] > best[i] ? score[i][j] : best[i];
+                }
             }
+            put_rows(best, shared + x * QUERY_LINE + y * ROWS);
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int i = lane; i < KEYS * COLUMNS; i += GROUP) {
-                const int j = i / COLUMNS, c = i % COLUMNS;
-                values[j][c] = from + j < last && c < columns
-                                   ? WIDEN(value[value_at + (from + j) * p.of[VALUE].row +
-                                                 (first_column + c) * p.of[VALUE].column])
-                                   : (REAL)0;
-            }
-            for (long e0 = 0; e0 < p.size; e0 += DEEP) {
-                barrier(CLK_LOCAL_MEM_FENCE);
-                for (int i = lane; i < GROUP * DEEP; i += GROUP) {
-                    const int r = i / DEEP, e = i % DEEP;
-                    queries[e][r] = r < rows && e0 + e < p.size
-                                        ? WIDEN(query[query_at + row_at(&p, &p.of[QUERY], row + r) +
-                                                      (e0 + e) * p.of[QUERY].column]) *
-                                              scale
-                                        : (REAL)0;
-                }
-                for (int i = lane; i < KEYS * DEEP; i += GROUP) {
-                    const int j = i / DEEP, e = i % DEEP;
-                    keys[j][e] = from + j < last && e0 + e < p.size
-                                     ? WIDEN(key[key_at + (from + j) * p.of[KEY].row + (e0 + e) * p.of[KEY].column])
-                                     : (REAL)0;
-                }
-                barrier(CLK_LOCAL_MEM_FENCE);
-                for (int e = 0; e < DEEP; e++) {
-                    const REAL x = queries[e][lane];
+#pragma unroll 4
+            for (int k = 0; k < SIDE; k++) {
+                REAL other[ROWS];
+                get_rows(shared + k * QUERY_LINE + y * ROWS, other);
 #pragma unroll
-                    for (int j = 0; j < KEYS; j++) {
-                        score[j] = fma(x, keys[j][e], score[j]);
+                for (int i = 0; i < ROWS; i++) {
+                    best[i] = other[i] > best[i] ? other[i] : best[i];
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {
+                const REAL center = finite_center(best[i]), factor = exp_or_0(greatest[i] - center);
+                greatest[i] = best[i];
+                sum[i] *= factor;
+#pragma unroll
+                for (int j = 0; j < RUN; j++) {
+                    score[i][j] = exp_or_0(score[i][j] - center);
+                    sum[i] += score[i][j];
+                }
+                if (p.drops) {
+                    const ulong number = seed_1 + (ulong)(item * p.rows + row + y * ROWS + i);
+                    drop_row(&p, random_words(seed_0, number, (ulong)own_key / RUN), kept, score[i]);
+                }
+#pragma unroll
+                for (int span = 0; span < SPANS; span++) {
+#pragma unroll
+                    for (int j = 0; j < RUN; j++) {
+                        result[span][i][j] *= factor;
                     }
                 }
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-            for (int j = 0; j < KEYS; j++) {
-                const bool inside = from + j < last && (!p.causal || from + j <= most);
-                if (p.mask != NO_MASK && inside) {
-                    score[j] += bias_at(&p, mask + (long)mask_first, mask_at + (from + j) * p.of[MASK].column);
+            for (int j = 0; j < RUN; j++) {
+                REAL line[ROWS];
+#pragma unroll
+                for (int i = 0; i < ROWS; i++) {
+                    line[i] = score[i][j];
                 }
-                score[j] = inside ? score[j] : -(REAL)INFINITY;
-                best = score[j] > best ? score[j] : best;
+                put_rows(line, weights + (x * RUN + j) * QUERY_LINE + y * ROWS);
             }
-            const REAL center = finite_center(best), factor = exp_or_0(greatest - center);
+
 #pragma unroll
-            for (int j = 0; j < KEYS; j++) {
-                score[j] = exp_or_0(score[j] - center);
-                part += score[j];
-                if (p.drops) {
-                    const ulong number = seed_1 + (ulong)(item * p.rows + own);
-                    score[j] = random_word(seed_0, number, from + j) < p.limit ? (REAL)0 : score[j] * kept;
-                }
-            }
-            sum = sum * factor + part;
-            greatest = best;
-#pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                result[c] *= factor;
-            }
-            for (int j = 0; j < KEYS; j++) {
-#pragma unroll
-                for (int c = 0; c < COLUMNS; c++) {
-                    result[c] = fma(score[j], values[j][c], result[c]);
+            for (int span = 0; span < SPANS; span++) {
+                const long columns = p.value_size - first_column - span * COLUMNS;
+                for (int k = 0; k < keys; k += DEEP) {
+                    keep_piece(part, &of_values, pieces[turn]);
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    if (k + DEEP < keys) {
+                        read_piece(value_block + (k + DEEP) * p.of[VALUE].row + span * COLUMNS * p.of[VALUE].column,
+                                   &of_values, keys - k - DEEP, columns, part);
+                    } else if (span + 1 < SPANS) {
+                        read_piece(value_block + (span + 1) * COLUMNS * p.of[VALUE].column, &of_values, keys,
+                                   columns - COLUMNS, part);
+                    } else if (from + KEYS < last) {
+                        read_queries(own_queries, query_row, rows, 0, &p, query_part);
+                        read_piece(key_block + KEYS * p.of[KEY].row, &of_keys, last - from - KEYS, p.size, part);
+                    }
+                    multiply_piece(weights + k * QUERY_LINE + y * ROWS, pieces[turn] + x * RUN, result[span]);
+                    turn ^= 1;
                 }
             }
         }
-        if (lane < rows) {
-            const REAL factor = sum == 0 ? (REAL)1 : 1 / sum;
-            const long to = (long)output_first + at[OUTPUT] + row_at(&p, &p.of[OUTPUT], own);
+        put_rows(sum, shared + x * QUERY_LINE + y * ROWS);
+        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) {
-                if (c < columns) {
-                    output[to + (first_column + c) * p.of[OUTPUT].column] = NARROW(result[c] * factor);
+        for (int i = 0; i < ROWS; i++) {
+            const int own = y * ROWS + i;
+            REAL all = 0;
+            for (int k = 0; k < SIDE; k++) {
+                all += shared[k * QUERY_LINE + own];
+            }
+            const REAL factor = all == 0 ? (REAL)1 : 1 / all;
+            const long to = (long)output_first + at[OUTPUT] + row_at(&p, &p.of[OUTPUT], row + own);
+#pragma unroll
+            for (int span = 0; span < SPANS; span++) {
+#pragma unroll
+                for (int j = 0; j < RUN; j++) {
+                    const long column = first_column + span * COLUMNS + x * RUN + j;
+                    if (own < rows && column < p.value_size) {
+                        output[to + column * p.of[OUTPUT].column] = NARROW(result[span][i][j] * factor);
+                    }
                 }
             }
-            if (logsumexp && first_column == 0) {
-                logsumexp[(long)logsumexp_first + at[LOGSUMEXP] + row_at(&p, &p.of[LOGSUMEXP], own)] =
-                    logarithm(greatest, sum);
+            if (logsumexp && own < rows && x == 0 && first_column == 0) {
+                logsumexp[(long)logsumexp_first + at[LOGSUMEXP] + row_at(&p, &p.of[LOGSUMEXP], row + own)] =
+                    logarithm(greatest[i], all);
             }
         }
     }
