@@ -63,7 +63,7 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@tools/test.sh build-aarch64 ctest
 
 test-opencl: build ## run the tests of devices and of OpenCL alone, and those of Python on devices
-	@ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|opencl|opencl_ops|clblast)_'
+	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|opencl|opencl_ops|clblast)_'
 	@BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane

@@ -23,6 +23,9 @@ extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
  * The driver keeps its compiled kernels in a folder of the program's own, since its cache is not safe with several
  * processes. */
 int test_device_setup(void **state);
+/* Whether to leave out a case that differs from others in the type only: on a device that is no processor, unless
+ * TESTED_ALL is set, because compilers take long for its kernels. */
+bool test_device_leaves_out(bool alike);
 /* Lets the provider see this number of units, by which it divides work. Returns the number before. */
 uint32_t test_device_set_units(uint32_t units);
 /* Skips the test if there is no device. */

@@ -51,6 +51,10 @@ int test_device_setup(void **state) {
     return 0;
 }
 
+bool test_device_leaves_out(bool alike) {
+    return alike && test_as_gpu && !getenv("TESTED_ALL");
+}
+
 uint32_t test_device_set_units(uint32_t units) {
     bp__cl_device *device;
     bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);

@@ -170,7 +170,9 @@ static bool cut_slabs(job *j, const bp_device_info *facts, algorithm which) {
     const double most = (double)facts->largest / 4, line = (double)p->k * (double)j->number;
     const double rows = which == PANELS ? (double)(bp__cl_divide_up(p->m, cut->rows) * cut->rows) : (double)p->m;
     const double all = line * (double)p->n * (double)j->gemm.batch, tile = (double)cut->columns;
-    const double wanted = all / 64 > (double)SLAB ? all / 64 : (double)SLAB, budget = wanted < most ? wanted : most;
+    /* A device with many units needs much work at once; a processor wants the copy to stay in its caches. */
+    const double least = bp__cl_is_cpu(facts) ? (double)SLAB : (double)facts->memory / 64;
+    const double wanted = all / 64 > least ? all / 64 : least, budget = wanted < most ? wanted : most;
     if (line * rows * (double)j->end.groups > most || line * tile > most) {
         return false;
     }
