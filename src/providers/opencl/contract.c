@@ -43,9 +43,10 @@ bp_status bp__cl_contraction_steps(bp__cl_device *device, uint32_t dtype, const 
     bp__cl_walk_bytes packed;
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=%s -DSCALAR=%s -DOPERANDS=3 -DLANES=%d%s", bp__cl_type(dtype),
+    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=%s -DSCALAR=%s -DOPERANDS=3%s", bp__cl_type(dtype),
                        bp__cl_type(dtype), bp__cl_number(dtype), bp__cl_number(dtype),
-                       bp__cl_walk_lanes(&device->facts, &limits), is_complex(dtype) ? " -DCOMPLEX" : "");
+                       is_complex(dtype) ? " -DCOMPLEX" : "");
+    bp__cl_walk_options(&options, &device->facts, &limits);
     bp_status status = bp__cl_program_get(device, bp__cl_source_contract, options.text, &part.program);
     join.program = part.program;
     bp__cl_walk_pack(walk, 3, BP__CL_DIMS, &packed);

@@ -101,6 +101,7 @@ void bp__cl_spread(bp__cl_step *step, const bp_device_info *facts, int64_t total
 typedef struct bp__cl_walk {
     int64_t results, reduced, tiles, chunks, parts, part;
     int32_t ndim, kept_ndim, columns, interleaved;
+    int32_t members, reserved;
     int64_t size[BP__CL_DIMS];
     int64_t stride[3][BP__CL_DIMS];
 } bp__cl_walk;
@@ -115,15 +116,15 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 /* How a walk may be divided. */
 typedef struct bp__cl_walk_limits {
     int lanes;       /* of a tile on processors */
-    int most_parts;  /* of a result; more on devices with many units, if it is long */
-    int64_t least;   /* elements of a part, at least */
-    int64_t longest; /* elements that one part may have */
+    int most_parts;  /* of a result, on processors */
+    int64_t least;   /* elements of a part there, at least */
+    int64_t longest; /* elements that one part may have there */
 } bp__cl_walk_limits;
 
 /* Divides the work of a walk, whose dimensions are set. Returns false if products of sizes are too large. */
 bool bp__cl_walk_divide(bp__cl_walk *walk, int operands, const bp_device_info *facts, const bp__cl_walk_limits *limits);
-/* The lanes of a tile: the option LANES. */
-int bp__cl_walk_lanes(const bp_device_info *facts, const bp__cl_walk_limits *limits);
+/* Adds the options of the kernels that walk: LANES, GROUP. */
+void bp__cl_walk_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_walk_limits *limits);
 /* Sets the work items of a step: of each part, or with the parts joined. */
 void bp__cl_walk_spread(bp__cl_step *step, const bp__cl_walk *walk, const bp_device_info *facts, bool joined);
 

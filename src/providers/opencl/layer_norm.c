@@ -130,9 +130,9 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         return status;
     }
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DP=%s -DDIMS=%d -DLANES=%d", bp__cl_type(problem->dtype),
-                       bp__cl_type(problem->of.layer_norm.parameters), DIMS,
-                       bp__cl_walk_lanes(&device->facts, &limits));
+    bp__cl_options_add(&options, " -DX=%s -DP=%s -DDIMS=%d", bp__cl_type(problem->dtype),
+                       bp__cl_type(problem->of.layer_norm.parameters), DIMS);
+    bp__cl_walk_options(&options, &device->facts, &limits);
     if (walk.results > 0) {
         status = bp__cl_program_get(device, bp__cl_source_layer_norm, options.text, &program);
         for (stage s = walk.parts > 1 ? DIFFERENCES : WRITE; s < STAGES && status == BP_OK; s++) {

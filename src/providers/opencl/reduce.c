@@ -57,8 +57,9 @@ static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem
     const bool greatest = kind == BP_REDUCE_MAX || kind == BP_REDUCE_ARGMAX;
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s -DLANES=%d%s", bp__cl_type(x), bp__cl_type(y),
-                       bp__cl_type(y), bp__cl_walk_lanes(&device->facts, &limits), is_floating(x) ? "" : " -DINTEGER");
+    bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s%s", bp__cl_type(x), bp__cl_type(y), bp__cl_type(y),
+                       is_floating(x) ? "" : " -DINTEGER");
+    bp__cl_walk_options(&options, &device->facts, &limits);
     if (is_sum(problem)) {
         bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "wide" : "ulong");
     } else {
@@ -107,8 +108,9 @@ static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem,
 static bp_status softmax_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
     bp__cl_options options;
     bp__cl_options_begin(&options, device);
-    bp__cl_options_add(&options, " -DX=%s -DLANES=%d%s", bp__cl_type(problem->dtype),
-                       bp__cl_walk_lanes(&device->facts, &limits), problem->dtype == BP_F64 ? " -DCOMPUTE_F64" : "");
+    bp__cl_options_add(&options, " -DX=%s%s", bp__cl_type(problem->dtype),
+                       problem->dtype == BP_F64 ? " -DCOMPUTE_F64" : "");
+    bp__cl_walk_options(&options, &device->facts, &limits);
     return bp__cl_program_get(device, bp__cl_source_softmax, options.text, program);
 }
 

@@ -5,28 +5,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PARTS = 1024 }; /* of a result */
+enum { MOST_PARTS = 1024 }; /* of a result, on GPUs */
 
-int bp__cl_walk_lanes(const bp_device_info *facts, const bp__cl_walk_limits *limits) {
-    return bp__cl_is_cpu(facts) ? limits->lanes : 1;
+/* Lanes of a tile. On GPUs they are loads of a work item that do not wait for each other. */
+static int lanes_of(const bp_device_info *facts, const bp__cl_walk_limits *limits) {
+    return bp__cl_is_cpu(facts) ? limits->lanes : 4;
 }
 
-/* Whether the lanes of a tile should be neighbouring results: they are closer together than the elements of a row, or
- * rows are short. */
-static bool takes_columns(const bp__cl_walk *w, int operands, int lanes) {
-    const int kept = w->kept_ndim - 1, last = w->ndim - 1;
+/* The largest power of two up to `limit`, or 1. */
+static int64_t power_within(int64_t limit) {
+    int64_t power = 1;
+    while (power <= limit / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* Work items of a group. */
+static int64_t group_of(const bp_device_info *facts) {
+    const int64_t most = facts->group_items > 0 ? (int64_t)facts->group_items : 256;
+    return bp__cl_is_cpu(facts) ? 1 : power_within(bp__cl_least(most, 256));
+}
+
+void bp__cl_walk_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
+    bp__cl_options_add(options, " -DLANES=%d -DGROUP=%d", lanes_of(facts, limits), (int)group_of(facts));
+}
+
+/* Whether neighbouring results are closer together than the elements of a row. */
+static bool lies_across(const bp__cl_walk *w, int operands) {
     int64_t across = 0, along = 0;
-    if (lanes == 1 || w->kept_ndim == 0 || w->size[kept] == 1) {
-        return false;
-    }
-    if (w->ndim == w->kept_ndim || w->reduced < lanes) {
-        return true;
-    }
     for (int i = 0; i < operands - 1; i++) { /* the last operand is the output */
-        across = bp__cl_most(across, llabs(w->stride[i][kept]));
-        along = bp__cl_most(along, llabs(w->stride[i][last]));
+        across = bp__cl_most(across, llabs(w->stride[i][w->kept_ndim - 1]));
+        along = bp__cl_most(along, llabs(w->stride[i][w->ndim - 1]));
     }
     return across <= along;
+}
+
+/* Whether neighbouring lanes or work items should take neighbouring results. Those are closer together than the elements
+ * of a row, or rows have fewer elements than `few`. */
+static bool takes_columns(const bp__cl_walk *w, int operands, int few) {
+    if (w->kept_ndim == 0 || w->size[w->kept_ndim - 1] == 1) {
+        return false;
+    }
+    return w->ndim == w->kept_ndim || w->reduced < few || lies_across(w, operands);
 }
 
 void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_walk_bytes *packed) {
@@ -44,32 +65,34 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 
 static void divide_rows(bp__cl_walk *w, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
     const int64_t units = facts->units ? facts->units : 1;
-    const int64_t more = bp__cl_is_cpu(facts) ? 0 : w->reduced / 16384; /* as many roundings as the parts save */
-    const int64_t most = bp__cl_least(limits->most_parts + more, MOST_PARTS);
-    const int64_t wanted = bp__cl_is_cpu(facts) ? 4 * units : 128 * units;
-    int64_t parts = w->tiles > 0 ? bp__cl_divide_up(wanted, w->tiles) : 1;
-    parts = bp__cl_least(bp__cl_least(parts, w->reduced / limits->least), most);
+    int64_t parts = w->tiles > 0 ? bp__cl_divide_up(4 * units, w->tiles) : 1;
+    parts = bp__cl_least(bp__cl_least(parts, w->reduced / limits->least), limits->most_parts);
     if (w->reduced > limits->longest && !w->columns) {
-        parts = bp__cl_most(parts, bp__cl_least(4, most));
-    }
-    if (!bp__cl_is_cpu(facts)) { /* a power of two, for the size of groups; neighbours read rows together */
-        parts = w->interleaved ? bp__cl_most(parts, bp__cl_least(w->reduced / 8, 32)) : parts;
-        int64_t power = 1;
-        while (2 * power <= bp__cl_least(parts, most)) {
-            power *= 2;
-        }
-        parts = power;
+        parts = bp__cl_most(parts, bp__cl_least(4, limits->most_parts));
     }
     w->parts = bp__cl_most(parts, 1);
-    w->part = bp__cl_most(bp__cl_divide_up(w->reduced, w->parts), 1);
+}
+
+/* Divides the results among the groups of a GPU. Each member should have 8 elements. If neighbouring work items take
+ * neighbouring results, 32 of them do so, where there are as many. Too few groups take several parts of each result,
+ * which cost further kernels. */
+static void divide_groups(bp__cl_walk *w, const bp_device_info *facts) {
+    enum { ELEMENTS = 8, NEIGHBOURS = 32, GROUPS_OF_UNIT = 8 };
+    const int64_t units = facts->units ? facts->units : 1, group = group_of(facts);
+    int64_t most = group;
     if (!w->interleaved) {
-        w->parts = bp__cl_most(bp__cl_divide_up(w->reduced, w->part), 1);
+        most = bp__cl_most(group / power_within(bp__cl_least(2 * w->tiles - 1, NEIGHBOURS)), 1);
     }
-    w->interleaved = w->interleaved && w->parts > 1;
+    w->members = (int32_t)power_within(bp__cl_least(w->reduced / ELEMENTS, most));
+    const int64_t groups = bp__cl_divide_up(w->tiles, group / w->members);
+    int64_t parts = groups > 0 && groups < 2 * units ? GROUPS_OF_UNIT * units / groups : 1;
+    parts = bp__cl_least(parts, w->reduced / (2 * ELEMENTS * w->members));
+    w->parts = bp__cl_most(bp__cl_least(parts, MOST_PARTS), 1);
 }
 
 bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
-    const int lanes = bp__cl_walk_lanes(facts, limits);
+    const bool cpu = bp__cl_is_cpu(facts);
+    const int lanes = lanes_of(facts, limits);
     bool fits = true;
     w->results = w->reduced = 1;
     for (int d = 0; d < w->ndim; d++) {
@@ -81,27 +104,30 @@ bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *fact
         fits = bp__cl_multiply(d < w->kept_ndim ? &w->results : &w->reduced, w->size[d]) && fits;
     }
     const int64_t width = w->kept_ndim > 0 ? bp__cl_most(w->size[w->kept_ndim - 1], 1) : 1;
-    w->columns = takes_columns(w, operands, lanes);
+    const bool columns = takes_columns(w, operands, lanes);
+    w->columns = cpu && columns;
+    w->interleaved = !cpu && !columns;
     w->chunks = w->columns ? bp__cl_divide_up(width, lanes) : width;
     w->tiles = w->results / width * w->chunks;
-    w->interleaved = lanes == 1 && w->ndim > w->kept_ndim && w->kept_ndim + 1 == w->ndim &&
-                     (w->kept_ndim == 0 || llabs(w->stride[0][w->ndim - 1]) < llabs(w->stride[0][w->kept_ndim - 1]));
-    divide_rows(w, facts, limits);
+    w->members = 1;
+    if (cpu) {
+        divide_rows(w, facts, limits);
+    } else {
+        divide_groups(w, facts);
+    }
+    w->part = bp__cl_most(bp__cl_divide_up(w->reduced, w->parts), 1);
+    w->parts = bp__cl_most(bp__cl_divide_up(w->reduced, w->part), 1);
     int64_t values = 16; /* bytes of the largest one */
     return fits && bp__cl_multiply(&values, w->parts) && bp__cl_multiply(&values, w->results);
 }
 
 void bp__cl_walk_spread(bp__cl_step *step, const bp__cl_walk *w, const bp_device_info *facts, bool joined) {
-    const bool cpu = bp__cl_is_cpu(facts);
-    const int64_t parts = joined ? 1 : w->parts, group = cpu ? 1 : 64;
-    const bool swapped = w->interleaved && !joined;
-    const int64_t group_parts = swapped && !cpu ? bp__cl_least(parts, group) : 1, group_tiles = group / group_parts;
-    const int64_t units = facts->units ? facts->units : 1;
-    const int64_t most = bp__cl_least(swapped ? 60000 : 1 << 20, 256 * units); /* groups; the kernels loop */
-    const int64_t tiles = bp__cl_least(bp__cl_divide_up(w->tiles, group_tiles), most) * group_tiles;
+    const int64_t group = group_of(facts), units = facts->units ? facts->units : 1;
+    const int64_t most = bp__cl_least(1 << 20, 256 * units); /* groups; the kernels loop */
+    const int64_t groups = bp__cl_least(bp__cl_divide_up(w->tiles, group / w->members), most);
     step->dimensions = 2;
-    step->global[swapped] = (size_t)tiles;
-    step->local[swapped] = (size_t)group_tiles;
-    step->global[!swapped] = (size_t)parts;
-    step->local[!swapped] = (size_t)group_parts;
+    step->global[0] = (size_t)(groups * group);
+    step->local[0] = (size_t)group;
+    step->global[1] = (size_t)(joined ? 1 : w->parts);
+    step->local[1] = 1;
 }

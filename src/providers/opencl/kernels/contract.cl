@@ -41,6 +41,14 @@ static inline void store(const factors *f, __global Y_STORAGE *c, NUMBER sum, SC
         }                                                                                                              \
     }
 
+#define PRODUCT_STEP(l, i, place)                                                                                       \
+    {                                                                                                                  \
+        const NUMBER x = CONJUGATED(WIDEN(a[place]), f->conjugate_a);                                                  \
+        const NUMBER y = CONJUGATED(WIDEN(b[s->at[1] + (i) * s->next[1] + (l) * s->lane[1]]), f->conjugate_b);         \
+        block[l] = MULTIPLY_ADD(x, y, block[l]);                                                                       \
+    }
+#define ELEMENT_STEP(l, i, place) block[l] += WIDEN(a[place]);
+
 static inline void add_strip(const strip *s, const factors *f, __global const X_STORAGE *a,
                              __global const X_STORAGE *b, NUMBER sum[LANES]) {
     for (long from = 0; from < s->count; from += BLOCK) {
@@ -50,18 +58,12 @@ static inline void add_strip(const strip *s, const factors *f, __global const X_
             block[l] = (NUMBER)0;
         }
         if (!f->has_b) {
-            for (long i = from; i < to; i++) {
-                __global const X_STORAGE *left = a + s->at[0] + i * s->next[0];
-                if (s->lanes == LANES && s->lane[0] == 1) {
-                    _Pragma("unroll") for (int l = 0; l < LANES; l++) {
-                        block[l] += WIDEN(left[l]);
-                    }
-                } else {
-                    for (int l = 0; l < s->lanes; l++) {
-                        block[l] += WIDEN(left[l * s->lane[0]]);
-                    }
-                }
-            }
+            EACH_ELEMENT(*s, from, to, ELEMENT_STEP)
+#if GROUP > 1
+        } else {
+            EACH_ELEMENT(*s, from, to, PRODUCT_STEP)
+        }
+#else
         } else if (s->lanes == LANES && s->lane[0] == 0 && s->lane[1] == 1) {
             ADD_LANES(LANES, 0, 1)
         } else if (s->lanes == LANES && s->lane[0] == 1 && s->lane[1] == 0) {
@@ -71,32 +73,38 @@ static inline void add_strip(const strip *s, const factors *f, __global const X_
         } else {
             ADD_LANES(s->lanes, s->lane[0], s->lane[1])
         }
+#endif
         for (int l = 0; l < LANES; l++) {
             sum[l] += block[l];
         }
     }
 }
 
+#define PLUS(a, b) ((a) + (b))
+JOIN_MEMBERS(sum_of_members, NUMBER, PLUS)
+
 __kernel void contract_part(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,
                             __global Y_STORAGE *c, ulong c_first, __global NUMBER *partial, ulong partial_first,
                             const walk w, const factors f, SCALAR alpha, SCALAR beta) {
-    const long number = part_of(&w);
+    __local NUMBER values[GROUP];
+    const long number = part_of();
     NUMBER sum[LANES];
     a += (long)a_first;
     b += (long)b_first;
-    EACH_TILE(w, true, t) {
+    EACH_TILE(w, t) {
         for (int l = 0; l < LANES; l++) {
             sum[l] = (NUMBER)0;
         }
         EACH_STRIP(&w, &t, number, s) {
             add_strip(&s, &f, a, b, sum);
         }
-        if (!w.columns) {
+        if (!COLUMNS(&w)) {
             for (int l = 1; l < LANES; l++) {
                 sum[0] += sum[l];
             }
         }
-        for (int l = 0; l < t.lanes; l++) {
+        sum[0] = sum_of_members(&w, values, sum[0]);
+        EACH_RESULT(t, l) {
             if (w.parts > 1) {
                 partial[(long)partial_first + number * w.results + t.result + l] = sum[l];
             } else {
@@ -108,13 +116,18 @@ __kernel void contract_part(__global const X_STORAGE *a, ulong a_first, __global
 
 __kernel void contract_join(__global Y_STORAGE *c, ulong c_first, __global const NUMBER *partial, ulong partial_first,
                             const walk w, const factors f, SCALAR alpha, SCALAR beta) {
-    EACH_TILE(w, false, t) {
-        for (int l = 0; l < t.lanes; l++) {
-            NUMBER sum = partial[(long)partial_first + t.result + l];
-            for (long part = 1; part < w.parts; part++) {
-                sum += partial[(long)partial_first + part * w.results + t.result + l];
+    __local NUMBER values[GROUP];
+    EACH_TILE(w, t) {
+        NUMBER sum[LANES];
+        for (int l = 0; l < RESULTS; l++) {
+            sum[l] = (NUMBER)0;
+            for (long part = member_of(&w); part < w.parts && l < t.lanes; part += MEMBERS(&w)) {
+                sum[l] += partial[(long)partial_first + part * w.results + t.result + l];
             }
-            store(&f, c + (long)c_first + t.at[2] + l * t.lane[2], sum, alpha, beta);
+        }
+        sum[0] = sum_of_members(&w, values, sum[0]);
+        EACH_RESULT(t, l) {
+            store(&f, c + (long)c_first + t.at[2] + l * t.lane[2], sum[l], alpha, beta);
         }
     }
 }

@@ -28,12 +28,15 @@ enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
 #define SQUARE_STEP(l, i, at)                                                                                          \
     {                                                                                                                  \
         const precise distance = ((precise)WIDEN(x[at]) - center[l]) - mean[l];                                        \
-        block[l] = plus_number(block[l], distance * distance);                                                                          \
+        block[l] = plus_number(block[l], distance * distance);                                                         \
     }
+
+JOIN_MEMBERS(sum_of_members, wide, plus_wide)
 
 #define ADD_ALL(name, STEP)                                                                                            \
     static inline void name(__global const STORAGE *x, const walk *w, const tile *t, long number,                      \
-                            const precise center[LANES], const precise mean[LANES], wide sum[LANES]) {               \
+                            const precise center[LANES], const precise mean[LANES], __local wide *values,              \
+                            wide sum[LANES]) {                                                                         \
         for (int l = 0; l < LANES; l++) {                                                                              \
             sum[l] = WIDE_0;                                                                                           \
         }                                                                                                              \
@@ -50,10 +53,11 @@ enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
-        if (!w->columns) {                                                                                             \
+        if (!COLUMNS(w)) {                                                                                             \
             for (int l = 1; l < LANES; l++) {                                                                          \
                 sum[0] = plus_wide(sum[0], sum[l]);                                                                    \
             }                                                                                                          \
+            sum[0] = sum_of_members(w, values, sum[0]);                                                                \
             for (int l = 1; l < LANES; l++) {                                                                          \
                 sum[l] = sum[0];                                                                                       \
             }                                                                                                          \
@@ -78,7 +82,7 @@ static inline precise inverse_std_of(precise variance, const normalization *f) {
 static inline void read_centers(__global const STORAGE *x, const walk *w, const tile *t, int subtract_mean,
                                 precise center[LANES]) {
     for (int l = 0; l < LANES; l++) {
-        const long lane = w->columns ? min(l, t->lanes - 1) : 0;
+        const long lane = COLUMNS(w) ? min(l, t->lanes - 1) : 0;
         center[l] = subtract_mean ? (precise)WIDEN(x[t->at[0] + lane * t->lane[0]]) : (precise)0;
     }
 }
@@ -87,12 +91,14 @@ static inline void read_centers(__global const STORAGE *x, const walk *w, const 
 static inline long parameter_at(const walk *w, const normalization *f, int which, long row, long element) {
     long offset = 0;
     for (int d = w->ndim - 1; d >= w->kept_ndim; d--) {
-        offset += element % w->size[d] * f->parameter[which][d];
-        element /= w->size[d];
+        const long above = quotient(element, w->size[d]);
+        offset += (element - above * w->size[d]) * f->parameter[which][d];
+        element = above;
     }
     for (int d = w->kept_ndim - 1; d >= 0; d--) {
-        offset += row % w->size[d] * f->parameter[which][d];
-        row /= w->size[d];
+        const long above = quotient(row, w->size[d]);
+        offset += (row - above * w->size[d]) * f->parameter[which][d];
+        row = above;
     }
     return offset;
 }
@@ -107,6 +113,14 @@ static inline void write_statistics(const walk *w, const normalization *f, long 
     }
 }
 
+#define WRITE_STEP(l, i, place)                                                                                        \
+    {                                                                                                                  \
+        const REAL gain = weighted ? (REAL)WIDEN_P(weights[weight + (i) * w_next + (l) * w_lane]) : 1;                 \
+        const REAL shift = biased ? (REAL)WIDEN_P(biases[bias + (i) * b_next + (l) * b_lane]) : 0;                     \
+        const REAL result = ((WIDEN(x[place]) - high[l]) - low[l]) * scale[l] * gain + shift;                          \
+        y[s.at[1] + (i) * s.next[1] + (l) * s.lane[1]] = NARROW(result);                                               \
+    }
+
 /* Writes the elements of a part. The mean is a sum, so that its rounding does not change deviations. Step and lane of
  * weight and bias in a strip are those of the last dimension. */
 static inline void write_elements(__global const STORAGE *x, __global STORAGE *y, __global const P_STORAGE *weights,
@@ -119,27 +133,20 @@ static inline void write_elements(__global const STORAGE *x, __global STORAGE *y
         low[l] = (REAL)((center[l] - (precise)high[l]) + mean[l]);
         scale[l] = (REAL)inverse_std[l];
     }
-    const int last = w->columns ? w->kept_ndim - 1 : w->ndim - 1;
+    const bool weighted = f->present >> 1 & 1, biased = f->present >> 2 & 1;
+    const int last = COLUMNS(w) ? w->kept_ndim - 1 : w->ndim - 1;
     const bool inner = w->ndim > w->kept_ndim;
-    const long weight_lane = w->columns || inner ? f->parameter[WEIGHT][last] : 0;
-    const long bias_lane = w->columns || inner ? f->parameter[BIAS][last] : 0;
+    const long weight_lane = COLUMNS(w) || inner ? f->parameter[WEIGHT][last] : 0;
+    const long bias_lane = COLUMNS(w) || inner ? f->parameter[BIAS][last] : 0;
     const long weight_next = inner ? f->parameter[WEIGHT][w->ndim - 1] : 0;
     const long bias_next = inner ? f->parameter[BIAS][w->ndim - 1] : 0;
     EACH_STRIP(w, t, number, s) {
-        const long weight = parameter_at(w, f, WEIGHT, t->result, s.index);
-        const long bias = parameter_at(w, f, BIAS, t->result, s.index);
-        const long step = w->columns ? s.index_next : s.index_lane;
-        const long w_lane = weight_lane * (w->columns ? 1 : step), b_lane = bias_lane * (w->columns ? 1 : step);
+        const long weight = weighted ? parameter_at(w, f, WEIGHT, t->result, s.index) : 0;
+        const long bias = biased ? parameter_at(w, f, BIAS, t->result, s.index) : 0;
+        const long step = COLUMNS(w) ? 1 : s.index_lane;
+        const long w_lane = weight_lane * step, b_lane = bias_lane * step;
         const long w_next = weight_next * s.index_next, b_next = bias_next * s.index_next;
-        for (long i = 0; i < s.count; i++) {
-            for (int l = 0; l < s.lanes; l++) {
-                const REAL value = WIDEN(x[s.at[0] + i * s.next[0] + l * s.lane[0]]);
-                const REAL gain = f->present >> 1 & 1 ? (REAL)WIDEN_P(weights[weight + i * w_next + l * w_lane]) : 1;
-                const REAL shift = f->present >> 2 & 1 ? (REAL)WIDEN_P(biases[bias + i * b_next + l * b_lane]) : 0;
-                const REAL result = ((value - high[l]) - low[l]) * scale[l] * gain + shift;
-                y[s.at[1] + i * s.next[1] + l * s.lane[1]] = NARROW(result);
-            }
-        }
+        EACH_ELEMENT(s, 0, s.count, WRITE_STEP)
     }
 }
 
@@ -150,7 +157,8 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
                              __global P_STORAGE *inverse_stds, ulong inverse_stds_first, const walk w,
                              const normalization f) {
     x += (long)x_first;
-    EACH_TILE(w, false, t) {
+    __local wide values[GROUP];
+    EACH_TILE(w, t) {
         precise center[LANES], mean[LANES], inverse_std[LANES];
         wide sum[LANES];
         read_centers(x, &w, &t, f.subtract_mean, center);
@@ -158,16 +166,16 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
             mean[l] = 0;
         }
         if (f.subtract_mean) {
-            add_differences(x, &w, &t, 0, center, mean, sum);
+            add_differences(x, &w, &t, 0, center, mean, values, sum);
             for (int l = 0; l < LANES; l++) {
                 mean[l] = value_of(sum[l]) / (precise)w.reduced;
             }
         }
-        add_squares(x, &w, &t, 0, center, mean, sum);
+        add_squares(x, &w, &t, 0, center, mean, values, sum);
         for (int l = 0; l < LANES; l++) {
             inverse_std[l] = inverse_std_of(value_of(sum[l]) / (precise)w.reduced, &f);
         }
-        for (int l = 0; l < t.lanes; l++) {
+        EACH_RESULT(t, l) {
             write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,
                              center[l] + mean[l], inverse_std[l]);
         }
@@ -178,18 +186,23 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
 
 /* ---- Rows of several parts: the workspace has a sum of differences, and then of squares, for each part and row ---- */
 
-static inline void read_averages(__global const wide *sums, const walk *w, const tile *t, precise average[LANES]) {
+static inline void read_averages(__global const wide *sums, const walk *w, const tile *t, __local wide *values,
+                                 precise average[LANES]) {
     for (int l = 0; l < LANES; l++) {
-        wide sum = WIDE_0;
-        for (long part = 0; part < w->parts; part++) {
-            sum = plus_wide(sum, sums[part * w->results + t->result + (w->columns ? min(l, t->lanes - 1) : 0)]);
+        if (COLUMNS(w) || l == 0) {
+            wide sum = WIDE_0;
+            for (long part = member_of(w); part < w->parts; part += MEMBERS(w)) {
+                sum = plus_wide(sum, sums[part * w->results + RESULT_OF_LANE(w, t, l)]);
+            }
+            average[l] = value_of(sum_of_members(w, values, sum)) / (precise)w->reduced;
+        } else {
+            average[l] = average[0];
         }
-        average[l] = value_of(sum) / (precise)w->reduced;
     }
 }
 
 static inline void write_sums(__global wide *sums, const walk *w, const tile *t, long number, const wide sum[LANES]) {
-    for (int l = 0; l < t->lanes; l++) {
+    EACH_RESULT(*t, l) {
         sums[number * w->results + t->result + l] = sum[l];
     }
 }
@@ -197,35 +210,37 @@ static inline void write_sums(__global wide *sums, const walk *w, const tile *t,
 __kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global wide *sums, ulong sums_first,
                                    const walk w) {
     x += (long)x_first;
-    EACH_TILE(w, true, t) {
+    __local wide values[GROUP];
+    EACH_TILE(w, t) {
         precise center[LANES];
         wide sum[LANES];
         read_centers(x, &w, &t, 1, center);
-        add_differences(x, &w, &t, part_of(&w), center, center, sum);
-        write_sums(sums + (long)sums_first, &w, &t, part_of(&w), sum);
+        add_differences(x, &w, &t, part_of(), center, center, values, sum);
+        write_sums(sums + (long)sums_first, &w, &t, part_of(), sum);
     }
 }
 
 static inline void read_means(__global const STORAGE *x, __global const wide *sums, const walk *w, const tile *t,
-                              int subtract_mean, precise center[LANES], precise mean[LANES]) {
+                              int subtract_mean, __local wide *values, precise center[LANES], precise mean[LANES]) {
     read_centers(x, w, t, subtract_mean, center);
     for (int l = 0; l < LANES; l++) {
         mean[l] = 0;
     }
     if (subtract_mean) {
-        read_averages(sums, w, t, mean);
+        read_averages(sums, w, t, values, mean);
     }
 }
 
 __kernel void squares_of_parts(__global const STORAGE *x, ulong x_first, __global const wide *sums, ulong sums_first,
                                __global wide *squares, ulong squares_first, const walk w, const int subtract_mean) {
     x += (long)x_first;
-    EACH_TILE(w, true, t) {
+    __local wide values[GROUP];
+    EACH_TILE(w, t) {
         precise center[LANES], mean[LANES];
         wide sum[LANES];
-        read_means(x, sums + (long)sums_first, &w, &t, subtract_mean, center, mean);
-        add_squares(x, &w, &t, part_of(&w), center, mean, sum);
-        write_sums(squares + (long)squares_first, &w, &t, part_of(&w), sum);
+        read_means(x, sums + (long)sums_first, &w, &t, subtract_mean, values, center, mean);
+        add_squares(x, &w, &t, part_of(), center, mean, values, sum);
+        write_sums(squares + (long)squares_first, &w, &t, part_of(), sum);
     }
 }
 
@@ -235,18 +250,21 @@ __kernel void normalize_parts(__global const STORAGE *x, ulong x_first, __global
                               __global P_STORAGE *inverse_stds, ulong inverse_stds_first, __global const wide *sums,
                               ulong sums_first, __global const wide *squares, ulong squares_first, const walk w,
                               const normalization f) {
-    const long number = part_of(&w);
+    const long number = part_of();
     x += (long)x_first;
-    EACH_TILE(w, true, t) {
+    __local wide values[GROUP];
+    EACH_TILE(w, t) {
         precise center[LANES], mean[LANES], inverse_std[LANES];
-        read_means(x, sums + (long)sums_first, &w, &t, f.subtract_mean, center, mean);
-        read_averages(squares + (long)squares_first, &w, &t, inverse_std);
+        read_means(x, sums + (long)sums_first, &w, &t, f.subtract_mean, values, center, mean);
+        read_averages(squares + (long)squares_first, &w, &t, values, inverse_std);
         for (int l = 0; l < LANES; l++) {
             inverse_std[l] = inverse_std_of(inverse_std[l], &f);
         }
-        for (int l = 0; l < t.lanes && number == 0; l++) {
-            write_statistics(&w, &f, t.result + l, means + (long)means_first, inverse_stds + (long)inverse_stds_first,
-                             center[l] + mean[l], inverse_std[l]);
+        if (number == 0) {
+            EACH_RESULT(t, l) {
+                write_statistics(&w, &f, t.result + l, means + (long)means_first,
+                                 inverse_stds + (long)inverse_stds_first, center[l] + mean[l], inverse_std[l]);
+            }
         }
         write_elements(x, y + (long)y_first, weights + (long)weights_first, biases + (long)biases_first, &w, &f, &t, number,
                        center, mean, inverse_std);

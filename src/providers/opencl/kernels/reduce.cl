@@ -28,7 +28,7 @@
 #endif
 #define TIMES(a, b) ((a) * (b))
 
-#define SUMS(name, JOINED, neutral, RESULT_OF)                                                                             \
+#define SUMS(name, JOINED, neutral, RESULT_OF)                                                                         \
     static inline void name##_strip(__global const X_STORAGE *x, const strip *s, SUM sum[LANES]) {                     \
         for (long from = 0; from < s->count; from += BLOCK) {                                                          \
             const long to = min(from + BLOCK, s->count);                                                               \
@@ -42,11 +42,13 @@
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
+    JOIN_MEMBERS(name##_members, SUM, JOINED)                                                                          \
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global SUM *partial, ulong partial_first, const walk w) {                              \
-        const long number = part_of(&w);                                                                               \
+        __local SUM values[GROUP];                                                                                     \
+        const long number = part_of();                                                                                 \
         x += (long)x_first;                                                                                            \
-        EACH_TILE(w, true, t) {                                                                                        \
+        EACH_TILE(w, t) {                                                                                              \
             SUM sum[LANES];                                                                                            \
             for (int l = 0; l < LANES; l++) {                                                                          \
                 sum[l] = neutral;                                                                                      \
@@ -54,12 +56,13 @@
             EACH_STRIP(&w, &t, number, s) {                                                                            \
                 name##_strip(x, &s, sum);                                                                              \
             }                                                                                                          \
-            if (!w.columns) {                                                                                          \
+            if (!COLUMNS(&w)) {                                                                                        \
                 for (int l = 1; l < LANES; l++) {                                                                      \
                     sum[0] = JOINED(sum[0], sum[l]);                                                                   \
                 }                                                                                                      \
             }                                                                                                          \
-            for (int l = 0; l < t.lanes; l++) {                                                                        \
+            sum[0] = name##_members(&w, values, sum[0]);                                                               \
+            EACH_RESULT(t, l) {                                                                                        \
                 if (w.parts > 1) {                                                                                     \
                     partial[(long)partial_first + number * w.results + t.result + l] = sum[l];                         \
                 } else {                                                                                               \
@@ -70,13 +73,18 @@
     }                                                                                                                  \
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const SUM *partial, ulong partial_first,  \
                               const walk w) {                                                                          \
-        EACH_TILE(w, false, t) {                                                                                       \
-            for (int l = 0; l < t.lanes; l++) {                                                                        \
-                SUM sum = partial[(long)partial_first + t.result + l];                                                 \
-                for (long part = 1; part < w.parts; part++) {                                                          \
-                    sum = JOINED(sum, partial[(long)partial_first + part * w.results + t.result + l]);                 \
+        __local SUM values[GROUP];                                                                                     \
+        EACH_TILE(w, t) {                                                                                              \
+            SUM sum[LANES];                                                                                            \
+            for (int l = 0; l < RESULTS; l++) {                                                                        \
+                sum[l] = neutral;                                                                                      \
+                for (long part = member_of(&w); part < w.parts && l < t.lanes; part += MEMBERS(&w)) {                  \
+                    sum[l] = JOINED(sum[l], partial[(long)partial_first + part * w.results + t.result + l]);           \
                 }                                                                                                      \
-                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum, w.reduced);                                \
+            }                                                                                                          \
+            sum[0] = name##_members(&w, values, sum[0]);                                                               \
+            EACH_RESULT(t, l) {                                                                                        \
+                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(sum[l], w.reduced);                             \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -124,13 +132,36 @@ SUMS(prod, TIMES, (SUM)1, RESULT)
         index = other_index;                                                                                           \
     }
 
+/* As the functions that JOIN_MEMBERS defines, of values and their indices. */
+static inline void join_extremes(const walk *w, __local VALUE *values, __local long *positions, VALUE *value,
+                                 long *index) {
+#if GROUP > 1
+    const int id = (int)get_local_id(0), member = member_of(w), step = member_step(w);
+    values[id] = *value;
+    positions[id] = *index;
+    for (int distance = w->members / 2; distance > 0; distance /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (member < distance) {
+            const VALUE other = values[id + distance * step];
+            const long other_index = positions[id + distance * step];
+            TAKE_BETTER(*value, *index, other, other_index)
+            values[id] = *value;
+            positions[id] = *index;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE); /* before the next values; member 0 has the result */
+#endif
+}
+
 #define EXTREME(name, STEP, RESULT_OF)                                                                                 \
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global VALUE *partial, ulong partial_first, __global long *indices,                    \
                               ulong indices_first, const walk w) {                                                     \
-        const long number = part_of(&w);                                                                               \
+        __local VALUE values[GROUP];                                                                                   \
+        __local long positions[GROUP];                                                                                 \
+        const long number = part_of();                                                                                 \
         x += (long)x_first;                                                                                            \
-        EACH_TILE(w, true, t) {                                                                                        \
+        EACH_TILE(w, t) {                                                                                              \
             VALUE best[LANES];                                                                                         \
             long index_of[LANES];                                                                                      \
             for (int l = 0; l < LANES; l++) {                                                                          \
@@ -140,12 +171,13 @@ SUMS(prod, TIMES, (SUM)1, RESULT)
             EACH_STRIP(&w, &t, number, s) {                                                                            \
                 EACH_ELEMENT(s, 0, s.count, STEP)                                                                      \
             }                                                                                                          \
-            if (!w.columns) {                                                                                          \
+            if (!COLUMNS(&w)) {                                                                                        \
                 for (int l = 1; l < LANES; l++) {                                                                      \
                     TAKE_BETTER(best[0], index_of[0], best[l], index_of[l])                                            \
                 }                                                                                                      \
             }                                                                                                          \
-            for (int l = 0; l < t.lanes; l++) {                                                                        \
+            join_extremes(&w, values, positions, &best[0], &index_of[0]);                                              \
+            EACH_RESULT(t, l) {                                                                                        \
                 if (w.parts > 1) {                                                                                     \
                     partial[(long)partial_first + number * w.results + t.result + l] = best[l];                        \
                     indices[(long)indices_first + number * w.results + t.result + l] = index_of[l];                    \
@@ -158,17 +190,23 @@ SUMS(prod, TIMES, (SUM)1, RESULT)
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const VALUE *partial,                     \
                               ulong partial_first, __global const long *indices, ulong indices_first,                  \
                               const walk w) {                                                                          \
-        EACH_TILE(w, false, t) {                                                                                       \
-            for (int l = 0; l < t.lanes; l++) {                                                                        \
-                const long first = t.result + l;                                                                       \
-                VALUE value = partial[(long)partial_first + first];                                                    \
-                long index = indices[(long)indices_first + first];                                                     \
-                for (long part = 1; part < w.parts; part++) {                                                          \
-                    const VALUE other = partial[(long)partial_first + part * w.results + first];                       \
-                    const long other_index = indices[(long)indices_first + part * w.results + first];                  \
-                    TAKE_BETTER(value, index, other, other_index)                                                      \
+        __local VALUE values[GROUP];                                                                                   \
+        __local long positions[GROUP];                                                                                 \
+        EACH_TILE(w, t) {                                                                                              \
+            VALUE best[LANES];                                                                                         \
+            long index_of[LANES];                                                                                      \
+            for (int l = 0; l < RESULTS; l++) {                                                                        \
+                best[l] = WORST;                                                                                       \
+                index_of[l] = NOWHERE;                                                                                 \
+                for (long part = member_of(&w); part < w.parts && l < t.lanes; part += MEMBERS(&w)) {                  \
+                    const VALUE other = partial[(long)partial_first + part * w.results + t.result + l];                \
+                    const long other_index = indices[(long)indices_first + part * w.results + t.result + l];           \
+                    TAKE_BETTER(best[l], index_of[l], other, other_index)                                              \
                 }                                                                                                      \
-                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(value, index);                                  \
+            }                                                                                                          \
+            join_extremes(&w, values, positions, &best[0], &index_of[0]);                                              \
+            EACH_RESULT(t, l) {                                                                                        \
+                y[(long)y_first + t.at[1] + l * t.lane[1]] = RESULT_OF(best[l], index_of[l]);                          \
             }                                                                                                          \
         }                                                                                                              \
     }

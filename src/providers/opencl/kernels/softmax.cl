@@ -21,37 +21,42 @@ static inline REAL exp_or_0(REAL x) {
     return x < LEAST_EXPONENT * (REAL)0.69314718055994530942 ? (REAL)0 : exp_of(x);
 }
 
-static inline void join_lanes(const walk *w, REAL best[LANES], wide sum[LANES], bool sums) {
-    if (!w->columns) {
-        for (int l = 1; l < LANES; l++) {
-            best[0] = sums ? best[0] : greater(best[l], best[0]);
-            sum[0] = sums ? plus_wide(sum[0], sum[l]) : sum[0];
-        }
-        for (int l = 1; l < LANES; l++) {
-            best[l] = best[0];
-            sum[l] = sum[0];
-        }
+JOIN_MEMBERS(greatest_of_members, REAL, greater)
+JOIN_MEMBERS(sum_of_members, wide, plus_wide)
+
+/* Joins the lanes of a row, in all members of it. Each lane has the result. */
+#define JOIN_LANES(name, TYPE, JOINED, MEMBERS_JOINED)                                                                 \
+    static inline void name(const walk *w, __local TYPE *values, TYPE value[LANES]) {                                  \
+        if (!COLUMNS(w)) {                                                                                             \
+            for (int l = 1; l < LANES; l++) {                                                                          \
+                value[0] = JOINED(value[0], value[l]);                                                                 \
+            }                                                                                                          \
+            value[0] = MEMBERS_JOINED(w, values, value[0]);                                                            \
+            for (int l = 1; l < LANES; l++) {                                                                          \
+                value[l] = value[0];                                                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-}
+JOIN_LANES(greatest_of_lanes, REAL, greater, greatest_of_members)
+JOIN_LANES(sum_of_lanes, wide, plus_wide, sum_of_members)
 
 #define GREATEST_STEP(l, i, at) best[l] = greater(WIDEN(x[at]), best[l]);
 
 static inline void find_greatest(__global const STORAGE *x, const walk *w, const tile *t, long number,
-                                 REAL best[LANES]) {
-    wide unused[LANES];
+                                 __local REAL *values, REAL best[LANES]) {
     for (int l = 0; l < LANES; l++) {
         best[l] = -(REAL)INFINITY;
     }
     EACH_STRIP(w, t, number, s) {
         EACH_ELEMENT(s, 0, s.count, GREATEST_STEP)
     }
-    join_lanes(w, best, unused, false);
+    greatest_of_lanes(w, values, best);
 }
 
 #define EXP_STEP(l, i, at) block[l] = plus_number(block[l], exp_or_0(WIDEN(x[at]) - center[l]));
 
-static inline void add_exps(__global const STORAGE *x, const walk *w, const tile *t, long number, REAL center[LANES],
-                            wide sum[LANES]) {
+static inline void add_exps(__global const STORAGE *x, const walk *w, const tile *t, long number,
+                            const REAL center[LANES], __local wide *values, wide sum[LANES]) {
     for (int l = 0; l < LANES; l++) {
         sum[l] = WIDE_0;
     }
@@ -68,7 +73,7 @@ static inline void add_exps(__global const STORAGE *x, const walk *w, const tile
             }
         }
     }
-    join_lanes(w, center, sum, true);
+    sum_of_lanes(w, values, sum);
 }
 
 /* With f64 that of OpenCL, whose error is far below that of REAL; it is that of REAL for f64. */
@@ -110,11 +115,13 @@ static inline void write_results(__global const STORAGE *x, __global STORAGE *y,
 __kernel void softmax_rows(__global const STORAGE *x, ulong x_first, __global STORAGE *y, ulong y_first, const walk w,
                            const int logarithm) {
     x += (long)x_first;
-    EACH_TILE(w, false, t) {
+    __local REAL reals[GROUP];
+    __local wide wides[GROUP];
+    EACH_TILE(w, t) {
         REAL center[LANES];
         wide sum[LANES];
-        find_greatest(x, &w, &t, 0, center);
-        add_exps(x, &w, &t, 0, center, sum);
+        find_greatest(x, &w, &t, 0, reals, center);
+        add_exps(x, &w, &t, 0, center, wides, sum);
         write_results(x, y + (long)y_first, &w, &t, 0, center, sum, logarithm);
     }
 }
@@ -123,46 +130,45 @@ __kernel void softmax_rows(__global const STORAGE *x, ulong x_first, __global ST
 
 __kernel void greatest_of_parts(__global const STORAGE *x, ulong x_first, __global REAL *greatest,
                                 ulong greatest_first, const walk w) {
-    const long number = part_of(&w);
-    EACH_TILE(w, true, t) {
+    __local REAL reals[GROUP];
+    const long number = part_of();
+    EACH_TILE(w, t) {
         REAL best[LANES];
-        find_greatest(x + (long)x_first, &w, &t, number, best);
-        for (int l = 0; l < t.lanes; l++) {
+        find_greatest(x + (long)x_first, &w, &t, number, reals, best);
+        EACH_RESULT(t, l) {
             greatest[(long)greatest_first + number * w.results + t.result + l] = best[l];
         }
     }
 }
 
-/* All lanes of a row have the same number. */
-#define RESULT_OF_LANE(l) (t->result + (w->columns ? min(l, t->lanes - 1) : 0))
-
-static inline void read_greatest(__global const REAL *greatest, const walk *w, const tile *t, REAL center[LANES]) {
-    for (int l = 0; l < LANES; l++) {
-        center[l] = -(REAL)INFINITY;
-        for (long part = 0; part < w->parts; part++) {
-            center[l] = greater(greatest[part * w->results + RESULT_OF_LANE(l)], center[l]);
-        }
+/* The members of a row take its parts in turn. */
+#define READ_PARTS(name, TYPE, neutral, JOINED, JOINED_LANES)                                                          \
+    static inline void name(__global const TYPE *parts, const walk *w, const tile *t, __local TYPE *values,            \
+                            TYPE value[LANES]) {                                                                       \
+        for (int l = 0; l < LANES; l++) {                                                                              \
+            value[l] = neutral;                                                                                        \
+        }                                                                                                              \
+        for (long part = member_of(w); part < w->parts; part += MEMBERS(w)) {                                          \
+            for (int l = 0; l < (COLUMNS(w) ? LANES : 1); l++) {                                                       \
+                value[l] = JOINED(value[l], parts[part * w->results + RESULT_OF_LANE(w, t, l)]);                       \
+            }                                                                                                          \
+        }                                                                                                              \
+        JOINED_LANES(w, values, value);                                                                                \
     }
-}
-
-static inline void read_sums(__global const wide *sums, const walk *w, const tile *t, wide sum[LANES]) {
-    for (int l = 0; l < LANES; l++) {
-        sum[l] = WIDE_0;
-        for (long part = 0; part < w->parts; part++) {
-            sum[l] = plus_wide(sum[l], sums[part * w->results + RESULT_OF_LANE(l)]);
-        }
-    }
-}
+READ_PARTS(read_greatest, REAL, -(REAL)INFINITY, greater, greatest_of_lanes)
+READ_PARTS(read_sums, wide, WIDE_0, plus_wide, sum_of_lanes)
 
 __kernel void sums_of_parts(__global const STORAGE *x, ulong x_first, __global const REAL *greatest,
                             ulong greatest_first, __global wide *sums, ulong sums_first, const walk w) {
-    const long number = part_of(&w);
-    EACH_TILE(w, true, t) {
+    __local REAL reals[GROUP];
+    __local wide wides[GROUP];
+    const long number = part_of();
+    EACH_TILE(w, t) {
         REAL center[LANES];
         wide sum[LANES];
-        read_greatest(greatest + (long)greatest_first, &w, &t, center);
-        add_exps(x + (long)x_first, &w, &t, number, center, sum);
-        for (int l = 0; l < t.lanes; l++) {
+        read_greatest(greatest + (long)greatest_first, &w, &t, reals, center);
+        add_exps(x + (long)x_first, &w, &t, number, center, wides, sum);
+        EACH_RESULT(t, l) {
             sums[(long)sums_first + number * w.results + t.result + l] = sum[l];
         }
     }
@@ -171,12 +177,14 @@ __kernel void sums_of_parts(__global const STORAGE *x, ulong x_first, __global c
 __kernel void write_parts(__global const STORAGE *x, ulong x_first, __global STORAGE *y, ulong y_first,
                           __global const REAL *greatest, ulong greatest_first, __global const wide *sums,
                           ulong sums_first, const walk w, const int logarithm) {
-    const long number = part_of(&w);
-    EACH_TILE(w, true, t) {
+    __local REAL reals[GROUP];
+    __local wide wides[GROUP];
+    const long number = part_of();
+    EACH_TILE(w, t) {
         REAL center[LANES];
         wide sum[LANES];
-        read_greatest(greatest + (long)greatest_first, &w, &t, center);
-        read_sums(sums + (long)sums_first, &w, &t, sum);
+        read_greatest(greatest + (long)greatest_first, &w, &t, reals, center);
+        read_sums(sums + (long)sums_first, &w, &t, wides, sum);
         write_results(x + (long)x_first, y + (long)y_first, &w, &t, number, center, sum, logarithm);
     }
 }
