@@ -143,6 +143,40 @@ static void test_random(void **state) {
     test_queue_free(&queue);
 }
 
+/* ---- A driver that refuses rectangles ---- */
+
+static int refusals;
+
+static cl_int refuse_copy(cl_command_queue queue, cl_mem src, cl_mem dst, const size_t *src_start,
+                          const size_t *dst_start, const size_t *region, size_t src_row, size_t src_slice,
+                          size_t dst_row, size_t dst_slice, cl_uint count, const cl_event *events, cl_event *event) {
+    (void)queue, (void)src, (void)dst, (void)src_start, (void)dst_start, (void)region, (void)src_row, (void)src_slice;
+    (void)dst_row, (void)dst_slice, (void)count, (void)events, (void)event;
+    refusals++;
+    return BP__CL_INVALID_VALUE;
+}
+
+static void test_refused_rectangles(void **state) {
+    (void)state;
+    test_cl_need(1);
+    test_queue queue = test_queue_new(0, 0);
+    const bp__cl_api api = bp__cl_loaded;
+    fill();
+    bp__cl_loaded.EnqueueCopyBufferRect = refuse_copy;
+    refusals = 0;
+    for (int i = 0; i < 100;) {
+        bp_transfer transfer;
+        if (make_random(&transfer)) {
+            transfer.kind = BP_TRANSFER_DEVICE;
+            check(&queue, &transfer);
+            i++;
+        }
+    }
+    bp__cl_loaded = api;
+    assert_true(refusals > 0);
+    test_queue_free(&queue);
+}
+
 /* A device without a compiler copies everything by rectangles. */
 static void test_without_kernel(void **state) {
     (void)state;
@@ -250,10 +284,10 @@ static void test_out_of_range(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),       cmocka_unit_test(test_without_kernel),
-        cmocka_unit_test(test_transpose),    cmocka_unit_test(test_most_dimensions),
-        cmocka_unit_test(test_empty),        cmocka_unit_test(test_rectangles),
-        cmocka_unit_test(test_out_of_range),
+        cmocka_unit_test(test_random),          cmocka_unit_test(test_refused_rectangles),
+        cmocka_unit_test(test_without_kernel),  cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_most_dimensions), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_rectangles),      cmocka_unit_test(test_out_of_range),
     };
     return cmocka_run_group_tests_name("copies", tests, test_cl_setup, test_cl_teardown);
 }

@@ -88,18 +88,21 @@ static void seek(const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
     }
 }
 
-static bp_status copy_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+static cl_int enqueue_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
                                  cl_event *event) {
-    for (uint64_t i = 0; i < rectangle->pieces; i++) {
+    cl_int code = BP__CL_SUCCESS;
+    for (uint64_t i = 0; i < rectangle->pieces && code == BP__CL_SUCCESS; i++) {
         uint64_t dst, src;
         seek(layout, rectangle, i, &dst, &src);
-        cl_event *last = i == rectangle->pieces - 1 ? event : NULL;
-        cl_int code = copy_rectangle(job, layout, rectangle, dst, src, last);
-        if (code != BP__CL_SUCCESS) {
-            return fail(job, code, "copy");
-        }
+        code = copy_rectangle(job, layout, rectangle, dst, src, i == rectangle->pieces - 1 ? event : NULL);
     }
-    return BP_OK;
+    return code;
+}
+
+static bp_status copy_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+                                 cl_event *event) {
+    const cl_int code = enqueue_rectangles(job, layout, rectangle, event);
+    return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy");
 }
 
 /* ---- The kernel ---- */
@@ -267,7 +270,11 @@ static bp_status copy(const copy_job *job, const bp_transfer *transfer, cl_event
     }
     bp__cl_rectangle rectangle = bp__cl_rectangle_of(&layout);
     if (!compiles || rectangle.pieces <= (within ? PIECES_WITHIN_DEVICE : PIECES_WITH_HOST)) {
-        return copy_rectangles(job, &layout, &rectangle, event);
+        const cl_int code = enqueue_rectangles(job, &layout, &rectangle, event);
+        if (code != BP__CL_INVALID_VALUE || !compiles || rectangle.row < 0) {
+            return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy");
+        }
+        /* NVIDIA's driver refuses some rectangles at the end of a buffer. Copying a piece twice does no harm. */
     }
     return within ? copy_by_kernel(job, &layout, event) : copy_staged(job, &layout, event);
 }
