@@ -180,7 +180,7 @@ static void test_tiles(void **state) {
     test_device_set_units(units);
 }
 
-/* A row has the same bits in a product of few rows, which takes other tiles. */
+/* A row is bitwise equal in a product of few rows, which takes other tiles. */
 static void test_rows_of_tiles(void **state) {
     enum { M = 250, N = 255, K = 77, FEW = 3 };
     device_array a, b, whole, few;

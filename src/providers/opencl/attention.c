@@ -150,7 +150,7 @@ static int64_t columns_of(const tiling *t) {
     return (int64_t)t->spans * t->side * RUN;
 }
 
-static bool has_room(const tiling *t, int64_t real, const bp_device_info *facts) {
+static bool fits_in(const tiling *t, int64_t real, const bp_device_info *facts) {
     const int64_t queries = t->side * t->rows, keys = t->side * RUN;
     const int64_t lines = (2 * t->deep + keys + t->side) * (queries + PADDING) + 2 * t->deep * (keys + PADDING);
     const uint64_t bytes = (uint64_t)(lines * real + 3 * queries * (int64_t)sizeof(int64_t));
@@ -169,7 +169,7 @@ static bool choose_tiling(job *j, const bp_device_info *facts) {
         tiling t = {.side = sizes[i].side, .rows = sizes[i].rows, .deep = j->real == 8 ? 8 : 16};
         t.spans = a->value_size > t.side * RUN ? 2 : 1;
         /* A work item reads whole numbers of each piece. */
-        if (t.rows * t.deep % t.side != 0 || !has_room(&t, j->real, facts)) {
+        if (t.rows * t.deep % t.side != 0 || !fits_in(&t, j->real, facts)) {
             continue;
         }
         const int64_t rows = (int64_t)j->tiling.side * j->tiling.rows;

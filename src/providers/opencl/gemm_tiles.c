@@ -79,7 +79,7 @@ void bp__cl_tiles_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const 
     bp__cl_scalar(step, 1, scalar);
 }
 
-/* NVIDIA's compiler takes more registers for the largest tile than leave room for two groups on a multiprocessor, which
+/* NVIDIA's compiler takes more registers for the largest tile than let two groups run on a multiprocessor, which
  * has 65536. */
 static void limit_registers(bp__cl_options *options, const bp__cl_gemm_job *job, const bp_device_info *facts,
                             const bp__cl_gemm_cut *cut) {

@@ -41,8 +41,8 @@ static bool lies_across(const bp__cl_walk *w, int operands) {
     return across <= along;
 }
 
-/* Whether neighbouring lanes or work items should take neighbouring results. Those are closer together than the elements
- * of a row, or rows have fewer elements than `few`. */
+/* Whether neighbouring lanes or work items should take neighbouring results. Those are closer together than the
+ * elements of a row, or rows have fewer elements than `few`. */
 static bool takes_columns(const bp__cl_walk *w, int operands, int few) {
     if (w->kept_ndim == 0 || w->size[w->kept_ndim - 1] == 1) {
         return false;
