@@ -18,14 +18,18 @@ extern int32_t test_device;
 extern bool test_as_gpu;      /* it is no processor, or TESTED_AS_GPU is set */
 extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
 
-/* Group setup. Finds the device. With the variable TESTED_AS_GPU, work is divided as for a device that is no processor; with
- * TESTED_WITHOUT_F64, the device is also said to have no f64.
- * The driver keeps its compiled kernels in a folder of the program's own, since its cache is not safe with several
- * processes. */
+/* Group setup. Finds the device. With the variable TESTED_AS_GPU, work is divided as for a device that is no processor;
+ * with TESTED_WITHOUT_F64, the device is also said to have no f64. The driver keeps its compiled kernels in a folder of
+ * the program's own, since its cache is not safe with several processes. */
 int test_device_setup(void **state);
-/* Whether to leave out a case that differs from others in the type only: on a device that is no processor, unless
- * TESTED_ALL is set, because compilers take long for its kernels. */
+/* Whether TESTED_ALL is set. Without it, some cases are left out, because PoCL takes long to compile kernels with local
+ * memory: on processors those of the kernels for other devices, and else those that differ from others in the type
+ * only. `make test-opencl` sets it. */
+bool test_device_takes_all(void);
+/* Whether to leave out a case that differs from others in the type only. */
 bool test_device_leaves_out(bool alike);
+/* Whether to leave out a case of the kernels for devices other than processors. */
+bool test_device_leaves_tiles(void);
 /* Lets the provider see this number of units, by which it divides work. Returns the number before. */
 uint32_t test_device_set_units(uint32_t units);
 /* Skips the test if there is no device. */

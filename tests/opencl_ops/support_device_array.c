@@ -51,8 +51,16 @@ int test_device_setup(void **state) {
     return 0;
 }
 
+bool test_device_takes_all(void) {
+    return getenv("TESTED_ALL") != NULL;
+}
+
 bool test_device_leaves_out(bool alike) {
-    return alike && test_as_gpu && !getenv("TESTED_ALL");
+    return alike && test_as_gpu && !test_device_takes_all();
+}
+
+bool test_device_leaves_tiles(void) {
+    return !test_as_gpu && !test_device_takes_all();
 }
 
 uint32_t test_device_set_units(uint32_t units) {
