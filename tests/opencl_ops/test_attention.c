@@ -3,8 +3,12 @@
 #include "attention/cases.h"
 #include "device_array.h"
 
+#include "device/internal.h"
+#include "providers/opencl/objects.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const kernels[] = {"dispatch.fallback=strict, cuda.overrideable_sdp=false",
@@ -202,6 +206,59 @@ static void test_huge_scores(void **state) {
     }
 }
 
+/* Lets the provider see these limits of a group, by which it cuts tiles. */
+static void set_limits(uint32_t items, uint64_t local) {
+    bp__cl_device *device;
+    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
+    facts->group_items = device->facts.group_items = items;
+    facts->local_memory = device->facts.local_memory = local;
+    assert_ok(bp_device_plan_cache_clear(test_device));
+}
+
+/* Every size of tiles, whatever the device would choose: one row more or less than a tile, keys and columns around
+ * blocks, and values of one span, of two, and of several groups. */
+static void test_tilings(void **state) {
+    static const struct {
+        uint32_t items;
+        uint64_t local;
+        int64_t rows;
+    } limits[] = {{256, 49152, 64}, {256, 32768, 32}, {256, 49152, 16}, {64, 32768, 32}};
+    static const int64_t keys[] = {1, 63, 64, 65, 130}, sizes[] = {1, 15, 16, 17, 40}, values[] = {5, 64, 65, 129};
+    (void)state;
+    test_device_need();
+    if (!test_as_gpu || !getenv("TESTED_ALL")) { /* PoCL takes minutes to compile all of them */
+        skip();
+    }
+    const bp_device_info before = *bp__device_facts(test_device);
+    const uint32_t units = test_device_set_units(1);
+    strided_random = 15;
+    for (int i = 0; i < 4 * 4 * 20; i++) {
+        const int tile = i / 80, n = i % 20;
+        attention_case c;
+        const attention_shape shape = {.dtype = types[i / 20 % 4],
+                                       .batch_ndim = 2,
+                                       .batch = {2, 4},
+                                       .key_heads = n % 3 == 2 ? 2 : 0,
+                                       .value_heads = n % 3 == 2 ? 2 : 0,
+                                       .queries = limits[tile].rows + n % 3 - 1,
+                                       .keys = keys[n % 5],
+                                       .size = sizes[n / 2 % 5],
+                                       .value_size = values[n % 4],
+                                       .mask = n % 6 == 0 ? (attention_mask)(1 + n / 6 % 3) : ATTENTION_NO_MASK,
+                                       .causal = n % 6 == 1,
+                                       .dropout = n % 6 == 3 ? 0.3 : 0,
+                                       .compact = n % 2,
+                                       .logsumexp = n % 4 == 0};
+        set_limits(limits[tile].items, limits[tile].local);
+        attention_begin(&c, &shape);
+        run(&c, 1);
+        attention_end(&c);
+    }
+    set_limits(before.group_items, before.local_memory);
+    test_device_set_units(units);
+}
+
 static void test_empty(void **state) {
     (void)state;
     test_device_need();
@@ -277,9 +334,9 @@ static void test_gradients(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),       cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_dropout),     cmocka_unit_test(test_special_values),
-                                       cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_empty),
-                                       cmocka_unit_test(test_memory),      cmocka_unit_test(test_gradients)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),          cmocka_unit_test(test_masks),       cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_special_values), cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_tilings),
+        cmocka_unit_test(test_empty),          cmocka_unit_test(test_memory),      cmocka_unit_test(test_gradients)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

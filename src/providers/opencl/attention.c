@@ -166,7 +166,8 @@ static bool choose_tiling(job *j, const bp_device_info *facts) {
     const int64_t units = facts->units ? facts->units : 1;
     bool found = false;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        tiling t = {.side = sizes[i].side, .rows = sizes[i].rows, .deep = j->real == 8 ? 8 : 16};
+        /* A work item keeps at most 4 numbers of a piece: with 8, PoCL 3.1 computes wrong scores. */
+        tiling t = {.side = sizes[i].side, .rows = sizes[i].rows, .deep = j->real == 8 || sizes[i].side == 8 ? 8 : 16};
         t.spans = a->value_size > t.side * RUN ? 2 : 1;
         /* A work item reads whole numbers of each piece. */
         if (t.rows * t.deep % t.side != 0 || !fits_in(&t, j->real, facts)) {
