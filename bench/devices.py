@@ -18,7 +18,17 @@ import timing  # noqa: E402
 FLOATS = {"f32": "float32", "f64": "float64", "f16": "float16", "c64": "complex64"}
 
 
-class Ours:
+class Library:
+    """The functions of the cases that both have in a module `functional`."""
+
+    def __init__(self, functional):
+        self.softmax = lambda x: functional.softmax(x, -1)
+        self.layer_norm = lambda x: functional.layer_norm(x, (x.shape[-1],))
+        self.conv2d = lambda x, w: functional.conv2d(x, w, padding=1)
+        self.attention = functional.scaled_dot_product_attention
+
+
+class Ours(Library):
     """The functions of the cases in Backplane, with tensors on the device."""
 
     name = "backplane"
@@ -32,10 +42,7 @@ class Ours:
         self.module, self.device = backplane, backplane.device(device)
         self.version = backplane.__version__
         self.matmul, self.exp, self.add, self.sum = backplane.matmul, elementwise.exp, elementwise.add, reduce.sum
-        self.softmax = lambda x: functional.softmax(x, -1)
-        self.layer_norm = lambda x: functional.layer_norm(x, (x.shape[-1],))
-        self.conv2d = lambda x, w: functional.conv2d(x, w, padding=1)
-        self.attention = functional.scaled_dot_product_attention
+        super().__init__(functional)
         self.fft, self.fft2 = fft.fft, fft.fft2
 
     def send(self, array):
@@ -51,7 +58,7 @@ class Ours:
         return next(row for row in self.module.devices() if row.id == str(self.device))
 
 
-class Torch:
+class Torch(Library):
     """The same with PyTorch on CUDA."""
 
     name = "torch"
@@ -63,10 +70,7 @@ class Torch:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         self.module, self.version = torch, torch.__version__
         self.matmul, self.exp, self.add, self.sum = torch.matmul, torch.exp, torch.add, torch.sum
-        self.softmax = lambda x: functional.softmax(x, -1)
-        self.layer_norm = lambda x: functional.layer_norm(x, (x.shape[-1],))
-        self.conv2d = lambda x, w: functional.conv2d(x, w, padding=1)
-        self.attention = functional.scaled_dot_product_attention
+        super().__init__(functional)
         self.fft, self.fft2 = torch.fft.fft, torch.fft.fft2
 
     def send(self, array):

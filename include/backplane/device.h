@@ -11,8 +11,8 @@
  * operation; outputs are then unspecified.
  *
  * All functions are thread-safe unless a comment says otherwise. A child of fork() cannot use the devices of a runtime
- * that its parent had opened: every function returns BP_E_FORKED at once, releases free memory of this process only, and
- * no driver is called. It may use a runtime that the parent had only listed.
+ * that its parent had opened: every function returns BP_E_FORKED at once, releases free memory of this process only,
+ * and no driver is called. It may use a runtime that the parent had only listed.
  */
 #ifndef BACKPLANE_DEVICE_H
 #define BACKPLANE_DEVICE_H
@@ -61,9 +61,9 @@ BP_API const char *bp_device_state_name(bp_device_state state);
 /* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
 typedef struct bp_device_info {
     size_t struct_size; /* set by the caller: sizeof(bp_device_info) */
-    int32_t place; /* -1: a runtime without a device */
-    int32_t type;  /* DLPack's device type and index, as in DLTensor.device */
-    int32_t index; /* -1: a runtime without a device, with the reason */
+    int32_t place;      /* -1: a runtime without a device */
+    int32_t type;       /* DLPack's device type and index, as in DLTensor.device */
+    int32_t index;      /* -1: a runtime without a device, with the reason */
     bp_device_state state;
     const char *id;      /* "host", "opencl:0"; stable within the process */
     const char *runtime; /* "host", "opencl" */
@@ -90,8 +90,8 @@ typedef struct bp_device_info {
  * reason tell why. The first call looks for devices in a child process, under a time limit, and may take as long. */
 BP_API int bp_device_at(int index, bp_device_info *info);
 
-/* Sets *place to the device with that id ("host", "opencl:0", "opencl" for its first one) or uuid. Errors:
- * BP_E_NOT_FOUND (with the state of the runtime), BP_E_ARGUMENT. */
+/* Sets *place to the device with that id ("host", "opencl:0", "opencl" for its first one) or uuid. GPUs and
+ * accelerators come before processors. Errors: BP_E_NOT_FOUND (with the state of the runtime), BP_E_ARGUMENT. */
 BP_API bp_status bp_device_find(const char *id, int32_t *place);
 
 /* Fills *info for a place. Errors: BP_E_NOT_FOUND (no such place), BP_E_ARGUMENT. */
@@ -204,8 +204,8 @@ BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t p
 /* Copies src to dst: equal shapes and types, any strides, any devices. With a queue of one of the two devices, it
  * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
  * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy
- * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read on
- * the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as bp_tensor_copy(),
+ * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read
+ * on the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as bp_tensor_copy(),
  * BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED. A call that waits
  * also returns the failure of an earlier command of the queue. */
 BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
@@ -237,7 +237,8 @@ BP_API bp_status bp_device_memory(int32_t place, bp_device_memory_info *info);
 /* Frees unused blocks, until at most `keep` bytes are cached. */
 BP_API bp_status bp_device_trim(int32_t place, uint64_t keep);
 
-/* Limits the memory of one device in bytes; 0: no limit; BP_DEVICE_LIMIT_DEFAULT: the setting device.memory_limit. */
+/* Limits the memory of one device in bytes; 0: no limit; BP_DEVICE_LIMIT_DEFAULT: the setting device.memory_limit. The
+ * pool of a device with memory of its own (without BP_DEVICE_CAN_SHARE_HOST) never holds more than that memory. */
 #define BP_DEVICE_LIMIT_DEFAULT UINT64_MAX
 BP_API bp_status bp_device_set_memory_limit(int32_t place, uint64_t bytes);
 

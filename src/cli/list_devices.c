@@ -107,7 +107,7 @@ int list_devices_record(const char *id, const char *path) {
     } else if (!file) {
         code = cli_fail(CLI_IO, "cannot open '%s' for writing: %s", path, strerror(errno));
     } else {
-        const bool written = fprintf(file, "%s\n", text) > 0;
+        const bool written = fputs(text, file) >= 0;
         if (fclose(file) != 0 || !written) {
             code = cli_fail(CLI_IO, "cannot write '%s': %s", path, strerror(errno));
         }

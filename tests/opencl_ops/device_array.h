@@ -32,6 +32,8 @@ bool test_device_leaves_out(bool alike);
 bool test_device_leaves_tiles(void);
 /* Lets the provider see this number of units, by which it divides work. Returns the number before. */
 uint32_t test_device_set_units(uint32_t units);
+/* Lets the provider see these limits of a group: its work items, and the bytes of its local memory. */
+void test_device_set_limits(uint32_t items, uint64_t local);
 /* Skips the test if there is no device. */
 void test_device_need(void);
 

@@ -63,14 +63,30 @@ bool test_device_leaves_tiles(void) {
     return !test_as_gpu && !test_device_takes_all();
 }
 
-uint32_t test_device_set_units(uint32_t units) {
+/* The facts that the provider reads at its two places, for a change. No plan made with the old ones is used again. */
+static void facts_for_change(bp_device_info *facts[2]) {
     bp__cl_device *device;
-    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
     assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
-    const uint32_t before = facts->units;
-    facts->units = device->facts.units = units;
+    facts[0] = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    facts[1] = &device->facts;
     assert_ok(bp_device_plan_cache_clear(test_device));
+}
+
+uint32_t test_device_set_units(uint32_t units) {
+    bp_device_info *facts[2];
+    facts_for_change(facts);
+    const uint32_t before = facts[0]->units;
+    facts[0]->units = facts[1]->units = units;
     return before;
+}
+
+void test_device_set_limits(uint32_t items, uint64_t local) {
+    bp_device_info *facts[2];
+    facts_for_change(facts);
+    for (int i = 0; i < 2; i++) {
+        facts[i]->group_items = items;
+        facts[i]->local_memory = local;
+    }
 }
 
 void test_device_need(void) {

@@ -4,7 +4,6 @@
 #include "device_array.h"
 
 #include "device/internal.h"
-#include "providers/opencl/objects.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -206,16 +205,6 @@ static void test_huge_scores(void **state) {
     }
 }
 
-/* Lets the provider see these limits of a group, by which it cuts tiles. */
-static void set_limits(uint32_t items, uint64_t local) {
-    bp__cl_device *device;
-    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
-    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
-    facts->group_items = device->facts.group_items = items;
-    facts->local_memory = device->facts.local_memory = local;
-    assert_ok(bp_device_plan_cache_clear(test_device));
-}
-
 /* Every size of tiles, whatever the device would choose: one row more or less than a tile, keys and columns around
  * blocks, and values of one span, of two, and of several groups. */
 static void test_tilings(void **state) {
@@ -250,12 +239,12 @@ static void test_tilings(void **state) {
                                        .dropout = n % 6 == 3 ? 0.3 : 0,
                                        .compact = n % 2,
                                        .logsumexp = n % 4 == 0};
-        set_limits(limits[tile].items, limits[tile].local);
+        test_device_set_limits(limits[tile].items, limits[tile].local);
         attention_begin(&c, &shape);
         run(&c, 1);
         attention_end(&c);
     }
-    set_limits(before.group_items, before.local_memory);
+    test_device_set_limits(before.group_items, before.local_memory);
     test_device_set_units(units);
 }
 

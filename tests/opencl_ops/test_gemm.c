@@ -95,7 +95,10 @@ static void run(const call *c) {
                           &t[2].tensor));
     device_array_fetch(&t[2], text);
     if (c->size.batch * c->size.m * c->size.n > 0) {
+        bp_plan_info info = {.struct_size = sizeof info};
         assert_on_device(text);
+        assert_ok(bp_last_plan(&info));
+        assert_int_equal((info.properties & BP_PROPERTY_ROW_INVARIANT) != 0, strcmp(c->algorithm, "direct") != 0);
     }
     compare(text, c, t, before);
     for (int i = 0; i < 3; i++) {

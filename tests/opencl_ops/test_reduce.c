@@ -1,6 +1,8 @@
 /* test_reduce.c - reductions and softmax on an OpenCL device, against definitions in long double. */
 #include "device_array.h"
 
+#include "device/internal.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -319,8 +321,29 @@ static void test_softmax(void **state) {
     }
 }
 
+/* Groups of fewer work items than the kernels take if they can. */
+static void test_small_groups(void **state) {
+    static const bp_reduce_kind kinds[] = {BP_REDUCE_SUM, BP_REDUCE_ARGMAX};
+    (void)state;
+    test_device_need();
+    if (!test_as_gpu || test_device_leaves_out(test_without_f64)) {
+        skip();
+    }
+    const bp_device_info before = *bp__device_facts(test_device);
+    test_device_set_limits(48, 16384); /* no power of two */
+    for (int i = 0; i < SHAPES; i++) {
+        for (int k = 0; k < 2; k++) {
+            check_reduction(kinds[k], BP_F32, k ? BP_I64 : BP_F32, &some_shapes[i], 2 * i + k);
+        }
+        if (some_shapes[i].axes == 8 && some_shapes[i].size[0] > 0) {
+            check_softmax(BP_SOFTMAX, BP_F32, &some_shapes[i], i);
+        }
+    }
+    test_device_set_limits(before.group_items, before.local_memory);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reductions), cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_softmax)};
+                                       cmocka_unit_test(test_softmax), cmocka_unit_test(test_small_groups)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

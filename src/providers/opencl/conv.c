@@ -2,6 +2,7 @@
 #include "elementwise.h"
 #include "gemm.h"
 
+#include <math.h>
 #include <string.h>
 
 BP__CL_SOURCE(conv);
@@ -145,8 +146,14 @@ static bool begin(job *j, const bp_problem *problem) {
     }
     j->gemm.real = j->gemm.number = j->gemm.is_double ? 8 : 4;
     j->gemm.real_name = j->gemm.number_name = j->gemm.is_double ? "double" : "float";
-    j->gemm.product = (bp__cl_product){
-        .m = c->out_channels, .k = depth, .c_row = c->y_channel, .alpha = BP_FACTOR_ONE, .beta = BP_FACTOR_ZERO};
+    /* The copies of W and X have neighbouring rows and columns next to each other. */
+    j->gemm.product = (bp__cl_product){.m = c->out_channels,
+                                       .k = depth,
+                                       .a_row = 1,
+                                       .b_column = 1,
+                                       .c_row = c->y_channel,
+                                       .alpha = BP_FACTOR_ONE,
+                                       .beta = BP_FACTOR_ZERO};
     set_columns(j);
     add_dimension(j, p->batch, c->y_batch);
     for (int d = 0; d < 3 - c->column_dims; d++) {
@@ -171,7 +178,7 @@ static bool cut_slabs(job *j, const bp_device_info *facts, algorithm which) {
     const double rows = which == PANELS ? (double)(bp__cl_divide_up(p->m, cut->rows) * cut->rows) : (double)p->m;
     const double all = line * (double)p->n * (double)j->gemm.batch, tile = (double)cut->columns;
     /* A device with many units needs much work at once; a processor wants the copy to stay in its caches. */
-    const double least = bp__cl_is_cpu(facts) ? (double)SLAB : (double)facts->memory / 64;
+    const double least = fmax((double)SLAB, bp__cl_is_cpu(facts) ? 0 : (double)facts->memory / 64);
     const double wanted = all / 64 > least ? all / 64 : least, budget = wanted < most ? wanted : most;
     if (line * rows * (double)j->end.groups > most || line * tile > most) {
         return false;
@@ -289,7 +296,6 @@ static bp_status add_multiply(const planner *s, int64_t items) {
     if (s->which == PANELS) {
         bp__cl_panels_multiply(&step, &j->gemm, &j->cut, &s->device->facts, &slab, items, Y, &flags);
     } else {
-        slab.a_row = slab.b_column = 1;
         slab.a_column = slab.m;
         slab.b_row = slab.columns;
         end.a_item = slab.m * slab.k;

@@ -88,20 +88,48 @@ static void seek(const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
     }
 }
 
+/* Whether the driver refused a rectangle that the standard permits, as NVIDIA's does at the end of some buffers. */
+static bool is_refused(cl_int code, const bp__cl_rectangle *rectangle) {
+    return code == BP__CL_INVALID_VALUE && rectangle->row >= 0;
+}
+
+/* Copies the runs of a rectangle one by one. */
+static cl_int copy_runs(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+                        uint64_t dst, uint64_t src, cl_event *event) {
+    const int row = rectangle->row, slice = rectangle->slice;
+    const uint64_t rows = layout->size[row], all = rows * (slice < 0 ? 1 : layout->size[slice]);
+    cl_int code = BP__CL_SUCCESS;
+    for (uint64_t i = 0; i < all && code == BP__CL_SUCCESS; i++) {
+        uint64_t to = dst + i % rows * (uint64_t)layout->dst_stride[row];
+        uint64_t from = src + i % rows * (uint64_t)layout->src_stride[row];
+        if (slice >= 0) {
+            to += i / rows * (uint64_t)layout->dst_stride[slice];
+            from += i / rows * (uint64_t)layout->src_stride[slice];
+        }
+        code = copy_run(job, to, from, layout->run, i == all - 1 ? event : NULL);
+    }
+    return code;
+}
+
+/* With `always`, a rectangle that the driver refuses is copied by its runs. */
 static cl_int enqueue_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
-                                 cl_event *event) {
+                                 bool always, cl_event *event) {
     cl_int code = BP__CL_SUCCESS;
     for (uint64_t i = 0; i < rectangle->pieces && code == BP__CL_SUCCESS; i++) {
         uint64_t dst, src;
+        cl_event *const last = i == rectangle->pieces - 1 ? event : NULL;
         seek(layout, rectangle, i, &dst, &src);
-        code = copy_rectangle(job, layout, rectangle, dst, src, i == rectangle->pieces - 1 ? event : NULL);
+        code = copy_rectangle(job, layout, rectangle, dst, src, last);
+        if (always && is_refused(code, rectangle)) {
+            code = copy_runs(job, layout, rectangle, dst, src, last);
+        }
     }
     return code;
 }
 
 static bp_status copy_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
                                  cl_event *event) {
-    const cl_int code = enqueue_rectangles(job, layout, rectangle, event);
+    const cl_int code = enqueue_rectangles(job, layout, rectangle, true, event);
     return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy");
 }
 
@@ -270,11 +298,10 @@ static bp_status copy(const copy_job *job, const bp_transfer *transfer, cl_event
     }
     bp__cl_rectangle rectangle = bp__cl_rectangle_of(&layout);
     if (!compiles || rectangle.pieces <= (within ? PIECES_WITHIN_DEVICE : PIECES_WITH_HOST)) {
-        const cl_int code = enqueue_rectangles(job, &layout, &rectangle, event);
-        if (code != BP__CL_INVALID_VALUE || !compiles || rectangle.row < 0) {
+        const cl_int code = enqueue_rectangles(job, &layout, &rectangle, !compiles, event);
+        if (!compiles || !is_refused(code, &rectangle)) {
             return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy");
-        }
-        /* NVIDIA's driver refuses some rectangles at the end of a buffer. Copying a piece twice does no harm. */
+        } /* the kernel is faster than many runs, and copies what is copied already again */
     }
     return within ? copy_by_kernel(job, &layout, event) : copy_staged(job, &layout, event);
 }

@@ -18,6 +18,12 @@ typedef struct layout {
 #define X_STORAGE JOIN(storage, X)
 #define Y_STORAGE JOIN(storage, Y)
 
+#define UNARY_PARAMETERS                                                                                               \
+    __global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first, const layout l
+#define BINARY_PARAMETERS                                                                                              \
+    __global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first, __global Y_STORAGE *y,     \
+        ulong y_first, const layout l
+
 #ifdef INDEX
 /* ---- Other devices: tiles ---- */
 
@@ -73,8 +79,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 #define EXISTS(l, k) (first + (k) * (INDEX)get_local_size(0) < (INDEX)(l).total)
 
 #define UNARY(name, function)                                                                                          \
-    __kernel void name(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,               \
-                       const layout l) {                                                                               \
+    __kernel void name(UNARY_PARAMETERS) {                                                                             \
         x += (long)x_first;                                                                                            \
         y += (long)y_first;                                                                                            \
         EACH_TILE(l) {                                                                                                 \
@@ -91,8 +96,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
     }
 
 #define BINARY(name, function)                                                                                         \
-    __kernel void name(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,         \
-                       __global Y_STORAGE *y, ulong y_first, const layout l) {                                         \
+    __kernel void name(BINARY_PARAMETERS) {                                                                            \
         a += (long)a_first;                                                                                            \
         b += (long)b_first;                                                                                            \
         y += (long)y_first;                                                                                            \
@@ -139,8 +143,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
              at < end && (n = min(end - at, l.size[l.ndim - 1] - find(&l, at, offset)), true); at += n)
 
 #define UNARY(name, function)                                                                                          \
-    __kernel void name(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,               \
-                       const layout l) {                                                                               \
+    __kernel void name(UNARY_PARAMETERS) {                                                                             \
         EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *from = x + (long)x_first + offset[0];                                            \
             __global Y_STORAGE *to = y + (long)y_first + offset[1];                                                    \
@@ -159,8 +162,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
     }
 
 #define BINARY(name, function)                                                                                         \
-    __kernel void name(__global const X_STORAGE *a, ulong a_first, __global const X_STORAGE *b, ulong b_first,         \
-                       __global Y_STORAGE *y, ulong y_first, const layout l) {                                         \
+    __kernel void name(BINARY_PARAMETERS) {                                                                            \
         EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *left = a + (long)a_first + offset[0];                                            \
             __global const X_STORAGE *right = b + (long)b_first + offset[1];                                           \
