@@ -201,6 +201,12 @@ BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
 BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
                                     const int64_t *shape, const int64_t *strides);
 
+/* Notes that others than this library use the memory of a tensor: a consumer of DLPack, or commands that the program
+ * enqueues on queues of its own. When the tensor is freed, its memory then goes back to the driver, which keeps it
+ * until all commands that use it have ended, and is not reused by the pool, which knows only the library's own
+ * commands. Does nothing for memory of the host or of another library. Errors: BP_E_ARGUMENT (NULL). */
+BP_API bp_status bp_tensor_export(DLManagedTensorVersioned *tensor);
+
 /* Copies src to dst: equal shapes and types, any strides, any devices. With a queue of one of the two devices, it
  * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
  * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy

@@ -237,6 +237,7 @@ static export *make_export(const tensor *self) {
         return NULL;
     }
     made->held = hold(self->storage);
+    (void)bp_tensor_export(self->storage->memory); /* the consumer may use it on queues of its own */
     core_tensor_describe(&made->layout, self);
     return made;
 }

@@ -63,6 +63,9 @@ void bp__queue_give(bp_queue *queue, const bp_operand *block);
 bp_status bp__queue_read(bp_queue *queue, void *to, const bp_operand *from, size_t size);
 bp_status bp__queue_write(bp_queue *queue, const bp_operand *to, const void *from, size_t size);
 
+/* Waits for all commands so far and takes the failure. */
+bp_status bp__queue_finish(bp_queue *queue);
+
 /* Sets *size to the bytes of the block of memory that `base` is, ours or the program's. Errors: BP_E_DEVICE. */
 bp_status bp__device_block_size(int32_t place, void *base, size_t *size);
 

@@ -257,6 +257,14 @@ void bp__pool_give(bp__device *device, bp__block *block, const bp_queue *queue) 
     pthread_mutex_unlock(&device->mutex);
 }
 
+void bp__pool_drop(bp__device *device, bp__block *block) {
+    pthread_mutex_lock(&device->mutex);
+    device->pool.used -= block->size;
+    pthread_mutex_unlock(&device->mutex);
+    block->next = NULL;
+    release_all(device, block);
+}
+
 void bp__pool_close(bp__device *device) {
     for (int class = 0; class < BP__POOL_CLASSES; class ++) {
         release_all(device, device->pool.first[class]);

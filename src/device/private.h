@@ -203,8 +203,6 @@ void bp__queue_hold(bp_queue *queue);
 void bp__queue_drop(bp_queue *queue); /* one user less */
 /* Checks a queue of the program: not NULL, its device usable. */
 bp_status bp__queue_usable(const bp_queue *queue);
-/* Waits for all commands so far and takes the failure. */
-bp_status bp__queue_finish(bp_queue *queue);
 /* Waits for the commands that all queues of the device have. Failures stay with the queues. */
 bp_status bp__device_quiesce(bp__device *device);
 /* Closes queues that are held no more and whose work has ended. The caller holds the device's mutex. */
@@ -244,6 +242,7 @@ struct bp__block {
 /* Takes a block for commands of the queue; NULL: of any queue. */
 bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size, bp__block **block);
 void bp__pool_give(bp__device *device, bp__block *block, const bp_queue *queue);
+void bp__pool_drop(bp__device *device, bp__block *block); /* gives a block back to the driver, not to the pool */
 void bp__pool_close(bp__device *device);
 
 /* ---- Tensors (tensor.c) ---- */

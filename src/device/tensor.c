@@ -11,8 +11,9 @@
 typedef struct owned_tensor {
     DLManagedTensorVersioned managed;
     bp__device *device;
-    bp__block *block; /* NULL: no elements */
-    int64_t dims[];   /* shape, then strides */
+    bp__block *block;     /* NULL: no elements */
+    atomic_bool exported; /* others than this library use the memory */
+    int64_t dims[];       /* shape, then strides */
 } owned_tensor;
 
 /* In a child of fork the block belongs to the parent's driver; what is freed is memory of this process. */
@@ -22,7 +23,9 @@ static void delete_tensor(DLManagedTensorVersioned *managed) {
     }
     owned_tensor *owned = managed->manager_ctx;
     if (!bp__device_is(owned->device, BP_DEVICE_FORKED)) {
-        if (owned->block) {
+        if (owned->block && atomic_load_explicit(&owned->exported, memory_order_acquire)) {
+            bp__pool_drop(owned->device, owned->block);
+        } else if (owned->block) {
             bp__pool_give(owned->device, owned->block, NULL);
         }
         atomic_fetch_sub_explicit(&bp__device_objects, 1, memory_order_relaxed);
@@ -86,6 +89,16 @@ bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, b
     made->strides = owned->dims + dims;
     atomic_fetch_add_explicit(&bp__device_objects, 1, memory_order_relaxed);
     *tensor = &owned->managed;
+    return BP_OK;
+}
+
+bp_status bp_tensor_export(DLManagedTensorVersioned *tensor) {
+    if (!tensor) {
+        return bp__fail(BP_E_ARGUMENT, "bp_tensor_export: argument 'tensor' is NULL");
+    }
+    if (tensor->deleter == delete_tensor) {
+        atomic_store_explicit(&((owned_tensor *)tensor->manager_ctx)->exported, true, memory_order_release);
+    }
     return BP_OK;
 }
 

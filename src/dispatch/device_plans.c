@@ -2,7 +2,8 @@
  *
  * A provider's plan enqueues commands. Around it, a queue is found and locked for the calling thread, events that the
  * caller names are waited for on the device, and the workspace comes from the pool of the device. If no provider
- * accepts a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands.
+ * accepts a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands
+ * (transfer.c).
  */
 #include "dispatch/tune.h"
 
@@ -137,119 +138,4 @@ void bp__transfer_describe(bp__choice *choice, int32_t place, double copies_ns, 
     }
     bp__text_addf(&choice->decision, "; the host runs it on copies (dispatch.transfer=allow), because on %s %s",
                   bp__device_facts(place)->id, why);
-}
-
-typedef struct transferred {
-    bp_prepared base; /* must be first: the interface of dispatch */
-    bp_prepared *inner;
-    int32_t place;
-    int inputs, count;
-    int first; /* operands before this one are in host memory already */
-} transferred;
-
-/* A block of device memory that holds operands, and its copy. */
-typedef struct staged {
-    void *block;
-    char *copy;
-    size_t size;
-    bool written;
-} staged;
-
-static staged *find(staged *list, int count, const void *block) {
-    int at = 0;
-    while (at < count && list[at].block != block) {
-        at++;
-    }
-    return at < count ? &list[at] : NULL;
-}
-
-/* Copies the whole blocks of all operands to the host: the problem has strides, and operands may share a block. */
-static bp_status read_blocks(const transferred *t, bp_queue *queue, const bp_operand *operands, staged *list,
-                             int *count) {
-    for (int i = t->first; i < t->count; i++) {
-        staged *s = operands[i].base ? find(list, *count, operands[i].base) : NULL;
-        if (!operands[i].base || s) {
-            if (s) {
-                s->written |= i >= t->inputs;
-            }
-            continue;
-        }
-        s = &list[*count];
-        *s = (staged){.block = operands[i].base, .written = i >= t->inputs};
-        BP__TRY(bp__device_block_size(t->place, s->block, &s->size));
-        s->copy = bp__alloc_aligned(s->size);
-        if (!s->copy) {
-            return bp__fail_memory(s->size, "the copy of an operand (dispatch.transfer=allow)");
-        }
-        (*count)++;
-        BP__TRY(bp__queue_read(queue, s->copy, &(bp_operand){s->block, 0}, s->size));
-    }
-    return BP_OK;
-}
-
-static bp_status run_on_copies(const transferred *t, bp_queue *queue, const bp_operand *operands, const bp_exec *exec,
-                               staged *list, int *count) {
-    bp_operand local[BP__MOST_OPERANDS] = {{0}};
-    BP__TRY(read_blocks(t, queue, operands, list, count));
-    for (int i = 0; i < t->count; i++) {
-        const staged *s = i >= t->first && operands[i].base ? find(list, *count, operands[i].base) : NULL;
-        local[i] = i < t->first ? operands[i] : s ? (bp_operand){s->copy, operands[i].offset} : (bp_operand){0};
-    }
-    bp_exec host = {.struct_size = sizeof host, .scalars = exec->scalars, .workspace_size = t->inner->workspace};
-    if (host.workspace_size > 0) {
-        host.workspace.base = bp__workspace_take(host.workspace_size);
-        if (!host.workspace.base) {
-            return bp__fail_memory(host.workspace_size, "the workspace of a plan");
-        }
-    }
-    bp_status status = t->inner->enqueue(t->inner, local, &host);
-    if (host.workspace.base) {
-        bp__workspace_give(host.workspace.base);
-    }
-    for (int i = 0; i < *count && status == BP_OK; i++) {
-        if (list[i].written) {
-            status = bp__queue_write(queue, &(bp_operand){list[i].block, 0}, list[i].copy, list[i].size);
-        }
-    }
-    return status;
-}
-
-static bp_status enqueue_transferred(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
-    staged list[BP__MOST_OPERANDS];
-    int count = 0;
-    bp_status status = run_on_copies((const transferred *)self, exec->queue, operands, exec, list, &count);
-    for (int i = 0; i < count; i++) {
-        bp__free_aligned(list[i].copy);
-    }
-    return status;
-}
-
-static void destroy_transferred(bp_prepared *self) {
-    transferred *t = (transferred *)self;
-    t->inner->destroy(t->inner);
-    bp__free(t);
-}
-
-static int inputs_of(bp_op op) {
-    int count = 1;
-    for (const char *at = bp_op_inputs(op); *at; at++) {
-        count += *at == ',';
-    }
-    return count;
-}
-
-bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared) {
-    transferred *t = bp__alloc_zero(1, sizeof *t);
-    if (!t) {
-        return bp__fail_memory(sizeof *t, "a plan");
-    }
-    t->base = (bp_prepared){
-        .struct_size = sizeof(bp_prepared), .enqueue = enqueue_transferred, .destroy = destroy_transferred};
-    t->inner = inner;
-    t->place = problem->place;
-    t->inputs = inputs_of((bp_op)problem->op);
-    t->count = bp__operand_count((bp_op)problem->op);
-    t->first = problem->op == BP_OP_RANDOM; /* the seed */
-    *prepared = &t->base;
-    return BP_OK;
 }

@@ -10,6 +10,7 @@
 #include "backplane/dispatch.h"
 #include "base/base.h"
 #include "calibration/calibration.h"
+#include "dispatch/elements.h"
 #include "settings/internal.h"
 
 #include <pthread.h>
@@ -129,6 +130,9 @@ typedef struct bp__family {
     /* Writes type, shape and strides of an input. Returns false if there is no such input. NULL: inputs cannot be
      * packed. */
     bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
+    /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false if
+     * it is absent. NULL: tuning/layouts.c describes the operands of this family. */
+    bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
     const bp__adapter *adapter; /* NULL: none */
     const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
 } bp__family;
@@ -151,6 +155,7 @@ BP__FAMILY_MAP(X)
 
 const bp__family *bp__family_at(int index);
 const bp__family *bp__family_of(const bp_problem *problem);
+int bp__input_count(bp_op op);
 int bp__operand_count(bp_op op); /* inputs and outputs in BP_OP_MAP; of einsum, each plan has its own */
 size_t bp__problem_size(const bp_problem *problem); /* bytes in use: the union may be larger */
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);

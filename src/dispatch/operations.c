@@ -54,6 +54,10 @@ static int names_in(const char *list) {
     return count;
 }
 
+int bp__input_count(bp_op op) {
+    return names_in(ops[op].inputs);
+}
+
 int bp__operand_count(bp_op op) {
     return names_in(ops[op].inputs) + names_in(ops[op].outputs);
 }

@@ -84,6 +84,29 @@ static void test_reuse_waits_for_pending_commands(void **state) {
     bp_queue_release(second);
 }
 
+/* The pool does not know when the commands of a consumer end, so it never gives out memory that was exported. */
+static void test_exported_memory_goes_back_to_the_driver(void **state) {
+    (void)state;
+    assert_ok(bp_device_trim(place_of("fake"), 0));
+    DLManagedTensorVersioned *tensor = new_bytes("fake", 5000), *host;
+    const bp_device_memory_info before = memory_of("fake");
+    assert_ok(bp_tensor_export(tensor));
+    free_tensor(tensor);
+    bp_device_memory_info after = memory_of("fake");
+    assert_int_equal(after.cached, 0);
+    assert_true(after.used < before.used);
+    tensor = new_bytes("fake", 5000);
+    after = memory_of("fake");
+    assert_int_equal(after.reuses, before.reuses);
+    assert_int_equal(after.used, before.used);
+    free_tensor(tensor);
+    assert_true(memory_of("fake").cached > 0); /* that one was not exported */
+    assert_ok(bp_tensor_empty_on(&host, 0, BP_F32, 1, (int64_t[]){3}, NULL));
+    assert_ok(bp_tensor_export(host));
+    free_tensor(host);
+    assert_fails(bp_tensor_export(NULL), BP_E_ARGUMENT, "tensor");
+}
+
 /* Workspace goes round on its own queue at once, and to another queue only after the work. */
 static void test_workspace_is_in_queue_order(void **state) {
     (void)state;
@@ -345,6 +368,7 @@ int main(void) {
         TEST(test_statistics),
         TEST(test_sizes),
         TEST(test_reuse_waits_for_pending_commands),
+        TEST(test_exported_memory_goes_back_to_the_driver),
         TEST(test_workspace_is_in_queue_order),
         TEST(test_workspace_of_a_failed_run),
         TEST(test_reuse_across_queues),

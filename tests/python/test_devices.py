@@ -237,6 +237,16 @@ def test_dlpack(place):
 # ---- Control and errors ----
 
 
+def test_exported_memory_is_not_reused(place):  # its consumer may use it on a queue of its own
+    tensor = backplane.zeros(5000, device=place)
+    before = backplane.memory_info(place)
+    capsule = tensor.__dlpack__()
+    del tensor, capsule
+    assert backplane.memory_info(place).cached == before.cached
+    assert backplane.memory_info(place).used < before.used
+
+
+
 def test_memory_and_plans(place):
     before = backplane.memory_info(place)
     x = backplane.empty(1 << 18, device=place)

@@ -67,4 +67,6 @@ typedef struct bp__attention_request {
 
 bp_status bp__attention_make(bp_problem *problem, const void *request);
 
+bool bp__attention_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

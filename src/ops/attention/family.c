@@ -53,5 +53,6 @@ const bp__family bp__family_attention = {
     .benchmark = BP__NO_SETTING,
     .make = bp__attention_make,
     .describe = describe,
+    .elements = bp__attention_elements,
     .kernels = &kernels,
 };

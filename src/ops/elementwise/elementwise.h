@@ -30,4 +30,6 @@ bp_status bp__elementwise_axis(const char *name, int axis, int ndim, int *from_f
 /* Runs a request under the settings of the calling thread. */
 bp_status bp__elementwise_run(const bp__elementwise_request *request);
 
+bool bp__elementwise_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -51,4 +51,5 @@ const bp__family bp__family_elementwise = {
     .benchmark = BP__NO_SETTING,
     .make = bp__elementwise_make,
     .describe = describe,
+    .elements = bp__elementwise_elements,
 };

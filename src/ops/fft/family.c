@@ -34,5 +34,6 @@ const bp__family bp__family_fft = {
     .cache = BP__CACHE_TRANSFORMS,
     .make = bp__fft_make,
     .describe = describe,
+    .elements = bp__fft_elements,
     .adapter = &bp__fft_adapter,
 };

@@ -43,4 +43,6 @@ extern const bp__adapter bp__fft_adapter; /* adapt.c: padding, conjugation, full
  */
 bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTensor *in, const DLTensor *out);
 
+bool bp__fft_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -55,5 +55,6 @@ const bp__family bp__family_linalg = {
     .benchmark = BP_SET_linalg_benchmark,
     .make = bp__linalg_make,
     .describe = describe,
+    .elements = bp__linalg_elements,
     .is_trivial = is_empty,
 };

@@ -114,4 +114,6 @@ bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
 /* Runs one call. `ignore_item_errors`: returns BP_OK even if an item fails and the call has no info output. */
 bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors);
 
+bool bp__linalg_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

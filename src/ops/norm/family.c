@@ -28,4 +28,5 @@ const bp__family bp__family_norm = {
     .benchmark = BP__NO_SETTING,
     .make = bp__norm_make,
     .describe = describe,
+    .elements = bp__norm_elements,
 };

@@ -45,6 +45,7 @@ const bp__family bp__family_layer_norm = {
     .benchmark = BP__NO_SETTING,
     .make = make,
     .describe = text,
+    .elements = bp__layer_norm_elements,
 };
 
 /* Describes the call for the cache of this thread. A call with tensors that its pass does not have is refused, and its

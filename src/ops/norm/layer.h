@@ -32,4 +32,6 @@ typedef struct bp__layer_request {
     bool data_optional;
 } bp__layer_request;
 
+bool bp__layer_norm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

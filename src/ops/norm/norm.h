@@ -38,4 +38,6 @@ typedef struct bp__norm_request {
 
 bp_status bp__norm_make(bp_problem *problem, const void *request);
 
+bool bp__norm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -59,4 +59,5 @@ const bp__family bp__family_pool = {
     .benchmark = BP__NO_SETTING,
     .make = bp__pool_make,
     .describe = describe,
+    .elements = bp__pool_elements,
 };

@@ -41,4 +41,6 @@ typedef struct bp__pool_request {
 
 bp_status bp__pool_make(bp_problem *problem, const void *request);
 
+bool bp__pool_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

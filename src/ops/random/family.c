@@ -27,4 +27,5 @@ const bp__family bp__family_random = {
     .benchmark = BP__NO_SETTING,
     .make = bp__random_make,
     .describe = describe,
+    .elements = bp__random_elements,
 };

@@ -13,4 +13,6 @@ typedef struct bp__random_request {
 
 bp_status bp__random_make(bp_problem *problem, const void *request);
 
+bool bp__random_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -38,4 +38,5 @@ const bp__family bp__family_reduce = {
     .benchmark = BP__NO_SETTING,
     .make = bp__reduce_make,
     .describe = describe,
+    .elements = bp__reduce_elements,
 };

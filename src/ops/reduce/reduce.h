@@ -37,4 +37,6 @@ void bp__reduce_lower(bp_problem *problem, const bp__reduce_request *request, ui
 
 bp_status bp__reduce_make(bp_problem *problem, const void *request);
 
+bool bp__reduce_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -92,7 +92,6 @@ static bp_status check_sizes(const bp__rnn *rnn) {
 }
 
 bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optional) {
-    static const int64_t gates[] = {1, 1, 4, 3}, reserves[] = {0, 0, 5, 4};
     memset(rnn, 0, sizeof *rnn);
     BP__TRY(check_parameters(call));
     BP__TRY(bp__tensor_check(call->input, "input", data_optional));
@@ -101,8 +100,7 @@ bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optio
     rnn->call = call;
     rnn->dtype = bp_dtype_from_dlpack(call->input->dtype);
     rnn->directions = call->directions == 2 ? 2 : 1;
-    rnn->gates = gates[call->mode];
-    rnn->reserve_size = reserves[call->mode];
+    bp__rnn_set_mode(rnn, call->mode);
     if (rnn->dtype != BP_F32 && rnn->dtype != BP_F64) {
         return bp__fail(BP_E_DTYPE, "rnn: input is %s; it must be f32 or f64", bp_dtype_name(rnn->dtype));
     }

@@ -52,5 +52,6 @@ const bp__family bp__family_rnn = {
     .benchmark = BP__NO_SETTING,
     .make = bp__rnn_make,
     .describe = describe,
+    .elements = bp__rnn_elements,
     .input_layout = input_layout,
 };

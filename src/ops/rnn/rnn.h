@@ -25,6 +25,8 @@ const bp_rnn_tensor *bp__rnn_operands(bp_rnn_pass pass, int *inputs);
 /* Returns a bit for each tensor that the call has, but its pass does not. */
 uint32_t bp__rnn_surplus(const bp_rnn_call *call);
 
+void bp__rnn_set_mode(bp__rnn *rnn, bp_rnn_mode mode); /* sets the fields that depend on it */
+
 /* Checks the parameters and the tensors that have the sizes, and computes these. */
 bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optional);
 
@@ -47,5 +49,7 @@ typedef struct bp__rnn_request {
 } bp__rnn_request;
 
 bp_status bp__rnn_make(bp_problem *problem, const void *request);
+
+bool bp__rnn_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 
 #endif

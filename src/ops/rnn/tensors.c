@@ -94,6 +94,12 @@ bp_dtype bp__rnn_dtype(const bp__rnn *rnn, bp_rnn_tensor which) {
     return which == BP_RNN_LENGTHS ? BP_I64 : rnn->dtype;
 }
 
+void bp__rnn_set_mode(bp__rnn *rnn, bp_rnn_mode mode) {
+    static const int64_t gates[] = {1, 1, 4, 3}, reserves[] = {0, 0, 5, 4};
+    rnn->gates = gates[mode];
+    rnn->reserve_size = reserves[mode];
+}
+
 int bp__rnn_shape(const bp__rnn *rnn, bp_rnn_tensor which, int64_t *shape) {
     const int64_t rows = rnn->gates * rnn->hidden_size;
     int ndim = 0;

@@ -1,0 +1,28 @@
+/* elements.h - describes the elements of an operand that an operation reads or writes: sizes and strides. */
+#ifndef BP_DISPATCH_ELEMENTS_H
+#define BP_DISPATCH_ELEMENTS_H
+
+#include "backplane/tensor.h"
+
+typedef struct bp__elements {
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM]; /* strides in elements */
+} bp__elements;
+
+/* Adds a dimension, unless all of its indices are the same element. */
+static inline void bp__elements_add(bp__elements *elements, int64_t size, int64_t stride) {
+    if (size != 1 && stride != 0) {
+        elements->shape[elements->ndim] = size;
+        elements->strides[elements->ndim++] = stride;
+    }
+}
+
+static inline void bp__elements_add_all(bp__elements *elements, int ndim, const int64_t *sizes,
+                                        const int64_t *strides) {
+    for (int d = 0; d < ndim; d++) {
+        bp__elements_add(elements, sizes[d], strides[d]);
+    }
+}
+
+#endif
