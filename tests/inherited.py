@@ -1,5 +1,5 @@
 """Resets what the tests inherit from whoever started them, as tests/support/inherited.c does for C programs: ignored and blocked signals, the
-umask, limits, the language, the folder, and variables that would change results."""
+umask, limits, the language, the folder, and variables that would change results. Also chooses how kernels are compiled."""
 
 import os
 import pathlib
@@ -28,6 +28,17 @@ def reset_limits():
         if soft < usual:
             wanted = min(usual, most)
             resource.setrlimit(name, [resource.RLIM_INFINITY if limit == UNLIMITED else int(limit) for limit in (wanted, most)])
+
+
+def choose_kernels(build, name):
+    """Chooses how PoCL compiles kernels and where it keeps them, as tests/support/kernels.c does. Returns the library's cache directory."""
+    every = "TESTED_ALL" in os.environ
+    folder = build / "test-kernels" / ("optimized" if every else "") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("POCL_CACHE_DIR", str(folder))
+    if not every:
+        os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+    return build / ("test-cache-optimized" if every else "test-cache")
 
 
 def reset():

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import inherited  # noqa: E402
 
 inherited.reset()
+inherited.choose_kernels(BUILD, "command")  # every session has a cache directory of its own
 
 # The leak checker of gcc 12 crashes on the threads of BLIS's OpenMP build.
 NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0"}

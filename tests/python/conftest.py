@@ -22,7 +22,7 @@ inherited.reset()
 scratch = tempfile.TemporaryDirectory()
 os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # the libraries of .venv are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name
-os.environ["BACKPLANE_CACHE_DIR"] = str(BUILD / "test-cache")
+os.environ["BACKPLANE_CACHE_DIR"] = str(inherited.choose_kernels(BUILD, "python"))
 os.environ["BACKPLANE_CALIBRATION"] = "off"  # choices must not depend on measurements
 os.environ["PYTHONPATH"] = str(PACKAGES)
 sys.path.insert(0, str(PACKAGES))
