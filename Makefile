@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-opencl bench bench-choice install uninstall fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
+.PHONY: programs build run test test-all test-opencl bench bench-choice install uninstall fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -19,9 +19,13 @@ run: bootstrap ## install requirements, build, list the libraries, multiply the 
 	@cmake --build build -j $(JOBS) --target runtime demo
 	@tools/run.sh
 
-test: bootstrap ## install requirements, build, and run all tests
+test: bootstrap ## install requirements, build, and run all tests; takes about 20 minutes on two cores
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build
+
+test-all: bootstrap ## as test, without leaving anything out: every case, and kernels of OpenCL as users get them
+	@$(MAKE) --no-print-directory build
+	@TESTED_ALL=1 tools/test.sh build
 
 bench: programs ## build and run the benchmarks of bench/
 	@cmake --build build -j $(JOBS) --target bench
@@ -64,7 +68,7 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 
 test-opencl: build ## run the tests of devices and of OpenCL alone, and those of Python on devices
 	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|opencl|opencl_ops|clblast)_'
-	@BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
+	@TESTED_ALL=1 BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py

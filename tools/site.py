@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 import c_api
+import site_files
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE, SITE = ROOT / "build/site-source", ROOT / "build/site"
-COPIED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "docs", "include", "examples"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 CONFIG = """project = "Backplane"
 extensions = ["myst_parser"]
@@ -85,7 +85,7 @@ def navigation():
     """The tables of contents: the groups of docs/index.md, the headers, and the pages about the project."""
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for group, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", index, re.S | re.M):
-        yield contents(group, [f"{title} <docs/{target}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
+        yield contents(group, [f"{title} <{os.path.normpath('docs/' + target)}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
     yield contents("C headers", [f"{path.name} <{page_of_header(path)}>" for _, known in c_api.headers() for path, _ in known])
     yield contents("Project", ["All pages <docs/index.md>", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
                                "Example data <examples/data/README.md>", "Example provider <examples/provider/README.md>"])
@@ -94,7 +94,8 @@ def navigation():
 def stage():
     shutil.rmtree(SOURCE, ignore_errors=True)
     SOURCE.mkdir(parents=True)
-    for name in COPIED:
+    for name in site_files.COPIED:
+        (SOURCE / name).parent.mkdir(exist_ok=True)
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, SOURCE / name)
     (SOURCE / "docs/reference/c").mkdir()
     for _, known in c_api.headers():

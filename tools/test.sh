@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs every test of a build folder (default build): ctest, then pytest for the command and for the Python package. Runs all of
-# them, and fails if one fails. The last lines are the counts, which are also written to FOLDER/test-counts.
-# Usage: tools/test.sh [FOLDER [ctest]]; with ctest, pytest is skipped.
+# Runs every test of a build folder (default build): ctest, then pytest for the command and for the Python package, both at once. Runs all
+# of them, and fails if one fails. The last lines are the counts, which are also written to FOLDER/test-counts.
+# Usage: tools/test.sh [FOLDER [ctest]]; with ctest, pytest is skipped. With TESTED_ALL=1 tests leave nothing out (`make test-all`).
 set -u
 cd "$(dirname "$0")/.."
 folder=${1:-build}
@@ -9,34 +9,50 @@ only=${2:-}
 failed=0
 counts=$folder/test-counts
 : >"$counts"
-# These variables limit num_threads and would change the results of tests.
-unset OMP_NUM_THREADS OMP_THREAD_LIMIT OPENBLAS_NUM_THREADS GOTO_NUM_THREADS MKL_NUM_THREADS BLIS_NUM_THREADS
+# These variables would change the results of tests. The tests themselves reset the rest of what they inherit.
+for variable in $(env | sed -n 's/^\(\(BACKPLANE\|OMP\|OPENBLAS\|GOTO\|MKL\|BLIS\|KMP\)_[A-Z0-9_]*\)=.*/\1/p'); do
+    unset "$variable"
+done
 
 count() { echo "$folder: $1: $2" >>"$counts"; }
 
-# Runs a command, shows its output, and uses its last line that matches as the count. Usage: run NAME PATTERN COMMAND...
-run() {
-    name=$1 pattern=$2
-    shift 2
-    { "$@" 2>&1; echo $? >"$folder/test-status"; } | tee "$folder/test-log"
-    [ "$(cat "$folder/test-status")" = 0 ] || failed=1
-    count "$name" "$(grep -E "$pattern" "$folder/test-log" | tail -n 1 | sed 's/^=* *//; s/ *=*$//')"
+# Runs a command, and keeps its output and exit status. Usage: keep NAME COMMAND...
+keep() {
+    log=$folder/test-log-$1
+    shift
+    { "$@" 2>&1; echo $? >"$log.status"; } | tee "$log"
 }
 
-run ctest 'tests? passed' ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2
+# Uses the last line of a command's output that matches as its count. Usage: finish NAME PATTERN
+finish() {
+    [ "$(cat "$folder/test-log-$1.status")" = 0 ] || failed=1
+    count "$1" "$(grep -E "$2" "$folder/test-log-$1" | tail -n 1 | sed 's/^=* *//; s/ *=*$//')"
+}
+
+keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2
+finish ctest 'tests? passed'
 if [ "$only" = ctest ]; then
     :
 elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
     export TSAN_OPTIONS="die_after_fork=0:ignore_noninstrumented_modules=1:suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
     export BACKPLANE_BUILD="$PWD/$folder"
-    run command ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/cli
+    package=
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
         count Python "SKIPPED, because its extension was not built in $folder (see the output of cmake)"
     elif ! .venv/bin/python -c 'import hypothesis' 2>/dev/null; then
         count Python "SKIPPED, because .venv has no hypothesis (see make bootstrap)"
     else
-        run Python ' in [0-9.]+s' .venv/bin/python -m pytest -q tests/python
+        keep Python .venv/bin/python -m pytest -q tests/python >/dev/null &
+        package=$!
+        trap 'kill $package; exit 130' INT TERM
+    fi
+    keep command .venv/bin/python -m pytest -q tests/cli
+    finish command ' in [0-9.]+s'
+    if [ -n "$package" ]; then
+        wait "$package"
+        cat "$folder/test-log-Python"
+        finish Python ' in [0-9.]+s'
     fi
 else
     count command "SKIPPED, because .venv has no NumPy and pytest (see make bootstrap)"

@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import tempfile
 
 import common
 
@@ -25,9 +26,10 @@ def facts(header, names):
         lines += [f'printf("{struct}.{field} %zu\\n", offsetof({struct}, {field}));' for field in FIELDS[struct]]
     lines += [f'printf("{code} %d\\n", (int){code});' for code in names_of_codes(header)]
     program = f'#include <stdio.h>\n#include <stddef.h>\n#include "{header}"\nint main(void) {{ {" ".join(lines)} }}\n'
-    out = common.build_folder() / "dlpack_layout"
-    subprocess.run(["cc", "-xc", "-I", common.ROOT / "include", "-o", out, "-"], input=program, text=True, check=True)
-    return common.run(out).splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "dlpack_layout"
+        subprocess.run(["cc", "-xc", "-I", common.ROOT / "include", "-o", out, "-"], input=program, text=True, check=True)
+        return common.run(out).splitlines()
 
 
 def names_of_codes(_):

@@ -1,9 +1,15 @@
-"""Checks that relative links and anchors in Markdown files lead to a file and a heading, that files which pages name exist, that pages of
-docs/ which sources name exist, and that docs/index.md names every page below docs/."""
+"""Checks that relative links and anchors in Markdown files lead to a file and a heading, that links of the site's pages lead to files that
+tools/site.py copies into it, that files which pages name exist, that pages of docs/ which sources name exist, and that docs/index.md names
+every page below docs/."""
 
+import os
 import re
+import sys
 
 import common
+
+sys.path.insert(0, str(common.ROOT / "tools"))
+import site_files
 
 CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.S | re.M)
 LINK = re.compile(r"\]\(([^)\s]*)\)")
@@ -12,7 +18,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 FILE = re.compile(r"`((?:src|include|tests|tools|bench|cmake|python|examples|docs)/[\w./-]+\.(?:c|h|py|sh|md|txt|cmake|npy))`")
 PAGE = re.compile(r"(?<![\w/.])docs/[\w./-]+\.(?:md|svg|txt|1)\b")
 SOURCES = ("cmake", "completions", "include", "python", "src", "tests", "bench", "tools", "examples")
-FOLDERS = ("docs", "examples", "tests", "bench", "tools")
+FOLDERS = ("docs", "data", "examples", "tests", "bench", "tools")
 
 
 def pages():
@@ -41,6 +47,8 @@ def fault(page, target):
     file = (common.ROOT / page.parent / path).resolve() if path else common.ROOT / page
     if not file.exists():
         return f"{page}: links to {target}, which does not exist"
+    if site_files.has(page) and not (file.is_file() and site_files.has(os.path.relpath(file, common.ROOT))):
+        return f"{page}: links to {target}, which is no file of the site; tools/site_files.py lists what is copied"
     if anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
         return f"{page}: links to {target}, but {path or page} has no such heading"
     return None

@@ -7,30 +7,21 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build")).resolve()
 COMMAND = BUILD / "backplane"
 HOOKS_BUILT = (BUILD / "backplane-launch/libbackplane-hooks.so").exists()
 needs_hooks = pytest.mark.skipif(not HOOKS_BUILT, reason="the hooks library is not built for this processor or with sanitizers")
 
-# Variables that would change the results.
-FOREIGN = (
-    "BACKPLANE_",
-    "OPENBLAS_",
-    "GOTO_",
-    "BLIS_",
-    "MKL_",
-    "OMP_",
-    "KMP_",
-    "ATEN_",
-    "XDG_CONFIG",
-    "NO_COLOR",
-    "COLUMNS",
-    "LD_LIBRARY_PATH",
-)
+sys.path.insert(0, str(ROOT / "tests"))
+import inherited  # noqa: E402
+
+inherited.reset()
+inherited.choose_kernels(BUILD, "command")  # every session has a cache directory of its own
 
 # The leak checker of gcc 12 crashes on the threads of BLIS's OpenMP build.
 NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0"}
@@ -60,8 +51,7 @@ def probe_cache(tmp_path_factory):
 
 @pytest.fixture
 def environment(tmp_path, probe_cache):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    kept.update(XDG_CONFIG_HOME=str(tmp_path / "config"), BACKPLANE_CACHE_DIR=str(probe_cache), BACKPLANE_CALIBRATION="off")
+    kept = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "BACKPLANE_CACHE_DIR": str(probe_cache), "BACKPLANE_CALIBRATION": "off"}
     kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # its libraries are tested like the system's
     return kept
 

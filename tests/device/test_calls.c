@@ -4,6 +4,7 @@
 #include "device/support_device.h"
 
 #include "backplane/runtime.h"
+#include "support/kernels.h"
 
 #include <math.h>
 #include <sys/wait.h>
@@ -14,7 +15,7 @@ static int32_t first, second; /* places; `second` is 0 if there is one device on
 static int start(void **state) {
     (void)state;
     setenv("POCL_DEVICES", "pthread pthread", 1);
-    setenv("POCL_CACHE_DIR", BP_TEST_BUILD_DIR "/pocl-cache", 1);
+    test_kernels_setup();
     if (bp_device_find("opencl:0", &first) != BP_OK) {
         printf("SKIPPED: %s\n", bp_last_error());
         exit(77);

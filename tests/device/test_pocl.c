@@ -3,6 +3,7 @@
  * User events of OpenCL are gates: nothing behind one runs before it is opened, and one that fails makes the commands
  * behind it fail. Without two devices the tests are skipped. */
 #include "device/support_layouts.h"
+#include "support/kernels.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,7 +33,7 @@ static int start(void **state) {
     (void)state;
     int32_t place;
     setenv("POCL_DEVICES", "pthread pthread", 0);
-    setenv("POCL_CACHE_DIR", BP_TEST_BUILD_DIR "/tests/pocl-device", 0);
+    test_kernels_setup();
     setenv("BACKPLANE_DEVICE_EXCLUDE", "fake,other", 1);
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
     there = bp_device_find("opencl:1", &place) == BP_OK;

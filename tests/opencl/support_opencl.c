@@ -6,11 +6,10 @@
 #include "registry/internal.h"
 #include "settings/internal.h"
 #include "settings/private.h"
+#include "support/kernels.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,18 +86,9 @@ static void ask_for_two_devices(void) {
     }
 }
 
-static void use_own_folder(void) {
-    static char folder[256];
-    snprintf(folder, sizeof folder, "%s/test-opencl", BP_TEST_BUILD_DIR);
-    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
-    snprintf(folder, sizeof folder, "%s/test-opencl/%s", BP_TEST_BUILD_DIR, program_invocation_short_name);
-    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
-    setenv("POCL_CACHE_DIR", folder, 0);
-}
-
 int test_cl_setup(void **state) {
     (void)state;
-    use_own_folder(); /* PoCL's processes must not write to one folder at once */
+    test_kernels_setup();
     test_cl_host = *bp__host();
     test_cl_host.fail = keep_failure;
     test_cl_host.queue = queue_of;

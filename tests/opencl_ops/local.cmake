@@ -1,16 +1,16 @@
 # The references of functions of single elements are those of the tests of the native provider.
 if(TARGET test_opencl_ops_elementwise)
-    target_sources(test_opencl_ops_elementwise PRIVATE elementwise/support_elements.c)
+    target_link_libraries(test_opencl_ops_elementwise PRIVATE support_elementwise)
 endif()
 # So are the cases and references of attention, convolutions and transforms.
 if(TARGET test_opencl_ops_attention)
-    target_sources(test_opencl_ops_attention PRIVATE attention/support_cases.c attention/support_reference.c)
+    target_link_libraries(test_opencl_ops_attention PRIVATE support_attention)
 endif()
 if(TARGET test_opencl_ops_conv)
-    target_sources(test_opencl_ops_conv PRIVATE conv/support_cases.c conv/support_bounds.c)
+    target_link_libraries(test_opencl_ops_conv PRIVATE support_conv)
 endif()
 if(TARGET test_opencl_ops_fft)
-    target_sources(test_opencl_ops_fft PRIVATE ops/support_reference.c ops/support_transforms.c)
+    target_link_libraries(test_opencl_ops_fft PRIVATE support_ops)
 endif()
 
 # Each program also runs as if the device were no processor, because work is divided otherwise then.

@@ -3,13 +3,12 @@
 
 #include "device/internal.h"
 #include "providers/opencl/objects.h"
+#include "support/kernels.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 int32_t test_device;
 bool test_as_gpu, test_without_f64;
@@ -29,13 +28,8 @@ static void pretend_gpu(void) {
 }
 
 int test_device_setup(void **state) {
-    char folder[4096];
-    const char *cache = getenv("BACKPLANE_CACHE_DIR");
     (void)state;
-    snprintf(folder, sizeof folder, "%s/pocl-%s", cache ? cache : "/tmp", program_invocation_short_name);
-    mkdir(cache ? cache : "/tmp", 0700);
-    mkdir(folder, 0700);
-    setenv("POCL_CACHE_DIR", folder, 0);
+    test_kernels_setup();
     if (bp_device_find("opencl", &test_device) != BP_OK) {
         printf("no OpenCL device: %s\n", bp_last_error());
         test_device = 0;

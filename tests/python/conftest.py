@@ -5,7 +5,6 @@ BACKPLANE_BUILD is the build folder (default: build). After each test the proces
 
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -16,18 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build")).resolve()
 PACKAGES = BUILD / "python"
 
-# Environment variables that would change results and are not part of a test.
-FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "TORCH_", "CUBLAS_", "XDG_CONFIG", "LD_LIBRARY_PATH")
+sys.path.insert(0, str(ROOT / "tests"))
+import inherited  # noqa: E402
 
-for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
-    del os.environ[variable]
-for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):  # shells and nohup start programs with these ignored, and programs inherit that
-    if signal.getsignal(number) is signal.SIG_IGN:
-        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+inherited.reset()
 scratch = tempfile.TemporaryDirectory()
 os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # the libraries of .venv are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name
-os.environ["BACKPLANE_CACHE_DIR"] = str(BUILD / "test-cache")
+os.environ["BACKPLANE_CACHE_DIR"] = str(inherited.choose_kernels(BUILD, "python"))
 os.environ["BACKPLANE_CALIBRATION"] = "off"  # choices must not depend on measurements
 os.environ["PYTHONPATH"] = str(PACKAGES)
 sys.path.insert(0, str(PACKAGES))

@@ -10,7 +10,6 @@ import pytest
 import backplane
 
 os.environ.setdefault("POCL_DEVICES", "pthread pthread")  # two devices, if the driver is PoCL
-os.environ.setdefault("POCL_CACHE_DIR", os.environ["BACKPLANE_CACHE_DIR"] + "/pocl")
 
 
 def ready():

@@ -7,7 +7,7 @@ set_target_properties(tuning_rivals PROPERTIES PREFIX "" OUTPUT_NAME rivals
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tuning-rivals)
 foreach(program budget choice layouts neighbours safety)
     if(TARGET test_tuning_${program})
-        target_sources(test_tuning_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/base/support_base.c)
+        target_link_libraries(test_tuning_${program} PRIVATE support_base)
         target_link_options(test_tuning_${program} PRIVATE -Wl,--wrap=bp__now_ns)
         add_dependencies(test_tuning_${program} tuning_rivals)
     endif()

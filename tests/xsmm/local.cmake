@@ -5,7 +5,6 @@ foreach(source ${programs})
     get_filename_component(program ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "test_xsmm_" target ${program})
     if(TARGET ${target})
-        target_sources(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/blas/support_host.c
-            ${CMAKE_CURRENT_SOURCE_DIR}/blas/support_libraries.c ${CMAKE_CURRENT_SOURCE_DIR}/blas/support_product.c)
+        target_link_libraries(${target} PRIVATE support_blas)
     endif()
 endforeach()

@@ -1,0 +1,51 @@
+"""Resets what the tests inherit from whoever started them, as tests/support/inherited.c does for C programs: ignored and blocked signals, the
+umask, limits, the language, the folder, and variables that would change results. Also chooses how kernels are compiled."""
+
+import os
+import pathlib
+import resource
+import signal
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+UNLIMITED = float("inf")
+LIMITS = {resource.RLIMIT_AS: UNLIMITED, resource.RLIMIT_DATA: UNLIMITED, resource.RLIMIT_FSIZE: UNLIMITED, resource.RLIMIT_CPU: UNLIMITED,
+          resource.RLIMIT_NPROC: UNLIMITED, resource.RLIMIT_NOFILE: 1024, resource.RLIMIT_STACK: 8 << 20}
+FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "TORCH_", "CUBLAS_", "XDG_CONFIG", "NO_COLOR", "COLUMNS",
+           "LD_LIBRARY_PATH", "LC_", "LANG")
+
+
+def reset_signals():
+    for number in signal.valid_signals():
+        if signal.getsignal(number) is signal.SIG_IGN and number not in (signal.SIGPIPE, signal.SIGXFSZ):  # Python itself ignores these
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def reset_limits():
+    """Raises limits below the usual ones to those, as far as the process may. Higher ones stay."""
+    for name, usual in LIMITS.items():
+        soft, most = (UNLIMITED if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(name))
+        if soft < usual:
+            wanted = min(usual, most)
+            resource.setrlimit(name, [resource.RLIM_INFINITY if limit == UNLIMITED else int(limit) for limit in (wanted, most)])
+
+
+def choose_kernels(build, name):
+    """Chooses how PoCL compiles kernels and where it keeps them, as tests/support/kernels.c does. Returns the library's cache directory."""
+    every = "TESTED_ALL" in os.environ
+    folder = build / "test-kernels" / ("optimized" if every else "") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("POCL_CACHE_DIR", str(folder))
+    if not every:
+        os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+    return build / ("test-cache-optimized" if every else "test-cache")
+
+
+def reset():
+    reset_signals()
+    reset_limits()
+    os.umask(0o022)
+    os.chdir(ROOT)
+    for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
+        del os.environ[variable]
+    os.environ["LANG"] = "C.UTF-8"
