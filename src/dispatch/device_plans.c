@@ -5,6 +5,7 @@
  * accepts a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands.
  */
 #include "dispatch/tune.h"
+#include "base/uncancelled.h"
 
 #include "device/internal.h"
 #include "machine/internal.h"
@@ -75,6 +76,7 @@ static bp_status enqueue_locked(const on_device *o, bp_queue *queue, const bp_op
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    BP__UNCANCELLED;
     const on_device *o = (const on_device *)self;
     bp_queue *queue;
     BP__TRY(bp__queue_for(o->place, exec->queue, &queue));
@@ -215,6 +217,7 @@ static bp_status run_on_copies(const transferred *t, bp_queue *queue, const bp_o
 }
 
 static bp_status enqueue_transferred(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    BP__UNCANCELLED;
     staged list[BP__MOST_OPERANDS];
     int count = 0;
     bp_status status = run_on_copies((const transferred *)self, exec->queue, operands, exec, list, &count);

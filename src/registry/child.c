@@ -6,6 +6,7 @@
  * to its end only after this file holds a handle (pidfd) of it.
  */
 #include "registry/child.h"
+#include "base/uncancelled.h"
 
 #include "base/sanitizer.h"
 #include "machine/internal.h"
@@ -333,6 +334,7 @@ bp_status bp__probe(bp__file *const *files, int count) {
 }
 
 bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, char **report) {
+    BP__UNCANCELLED;
     enum { MOST_ARGUMENTS = 64 };
     child slot = {0};
     char buffer[PATH_MAX], text[128];
