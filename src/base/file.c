@@ -1,6 +1,7 @@
 /* file.c - reads and replaces whole files, so that a reader never finds one half written. */
 #define _GNU_SOURCE
 #include "base/base.h"
+#include "base/uncancelled.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,6 +62,7 @@ static bp_status read_all(int file, const char *path, size_t limit, size_t hint,
 }
 
 bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *size) {
+    BP__UNCANCELLED;
     *bytes = NULL;
     *size = 0;
     if (limit > SIZE_MAX - 2) {
@@ -128,6 +130,7 @@ size_t bp__file_make_shared_folder(const char *path) {
 }
 
 bool bp__read_text(const char *path, char *buffer, size_t size) {
+    BP__UNCANCELLED;
     size_t length = 0;
     buffer[0] = '\0';
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -151,6 +154,7 @@ bool bp__read_text(const char *path, char *buffer, size_t size) {
 /* Blocks SIGXFSZ during the write, because the signal goes to the writing thread alone. A signal that was pending
  * before stays pending, because it belongs to the host program. */
 ssize_t bp__file_write(int file, const void *bytes, size_t size) {
+    BP__UNCANCELLED;
     const struct timespec now = {0};
     sigset_t limit, before, pending;
     sigemptyset(&limit);
@@ -297,6 +301,7 @@ static bp_status write_and_rename(const char *path, const void *bytes, size_t si
 }
 
 bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size) {
+    BP__UNCANCELLED;
     char real[PATH_MAX];
     /* A symbolic link stays; the file that it points to is replaced. */
     if (!realpath(path, real)) {

@@ -1,5 +1,6 @@
 /* interrupt.c - calls the thread's check that may stop a long call. See interrupt.h. */
 #include "base/base.h"
+#include "base/uncancelled.h"
 
 #include "backplane/interrupt.h"
 
@@ -26,6 +27,7 @@ bool bp__interrupted(void) {
     if (BP__LIKELY(!interrupt.check) || interrupt.running) {
         return false;
     }
+    BP__UNCANCELLED;
     interrupt.running = true;
     bool stop = interrupt.check(interrupt.user) != 0;
     interrupt.running = false;

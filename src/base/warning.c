@@ -1,6 +1,7 @@
 /* warning.c - reports warnings: facts that a user should know and that are not errors. Each text is reported once.
  * Without a handler the last ones are kept. */
 #include "backplane/settings.h"
+#include "base/uncancelled.h"
 #include "base/base.h"
 #include "base/locks.h"
 
@@ -100,6 +101,7 @@ void bp__warn(const char *format, ...) {
     }
     pthread_mutex_unlock(&bp__warning_mutex);
     if (fresh && call) {
+        BP__UNCANCELLED;  /* callers may hold locks */
         call(user, text); /* outside the mutex: a handler may wait for a lock that a caller of the library holds */
     }
 }

@@ -1,5 +1,6 @@
 /* calibration.c - loads and measures the times of candidates. */
 #include "calibration/internal.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 #include "store/place.h"
@@ -231,6 +232,7 @@ static bp_status measure_all(work *w, const bp__calibrated *candidates, int coun
 
 bp_status bp__calibration_measure(bp__calibrated *candidates, int count, const bp__calibration_request *request,
                                   bool *changed) {
+    BP__UNCANCELLED;
     work *w = bp__alloc_zero(1, sizeof *w);
     *changed = false;
     if (!w) {

@@ -5,6 +5,7 @@
  * the host that are spread in short runs are gathered first, or spread at the end, where the call waits anyway.
  */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "tensor/internal.h"
 
@@ -290,6 +291,7 @@ static bp_status copy_now(const copy *c, bp_queue *queue) {
 }
 
 bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue) {
+    BP__UNCANCELLED;
     copy c = {.dst = dst, .src = src};
     bp_queue *to, *from;
     BP__TRY(check(&c));

@@ -1,6 +1,7 @@
 /* depends.c - computes the key under which the devices of a runtime are kept between processes: everything that can
  * change them, as far as the runtime names it (bp_runtime.depends). */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "registry/probe_cache_key.h"
 #include "registry/scan.h"
@@ -28,6 +29,7 @@ static bool add_file(bp__text *text, const char *path) {
 
 /* Adds the files of a folder, in whatever order: their hashes are added up. */
 static void add_folder(bp__text *text, const char *path) {
+    BP__UNCANCELLED;
     uint64_t sum = 0;
     DIR *folder = opendir(path);
     const struct dirent *each;

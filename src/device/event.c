@@ -1,5 +1,6 @@
 /* event.c - records events, waits for them on devices and in threads, and reads their times. */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include <stdio.h>
 
@@ -40,6 +41,7 @@ static bp_status check_event(const bp_event *event) {
 }
 
 bp_status bp_event_record(bp_queue *queue, bp_event **event) {
+    BP__UNCANCELLED;
     bp__command *command;
     BP__TRY(check_out(event, "bp_event_record"));
     BP__TRY(bp__queue_usable(queue));
@@ -50,6 +52,7 @@ bp_status bp_event_record(bp_queue *queue, bp_event **event) {
 }
 
 bp_status bp_event_wrap(int32_t place, void *native, bp_event **event) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(event, "bp_event_wrap"));
     if (!native) {
@@ -98,6 +101,7 @@ static bp_event_state state_of(bp_event *event, bp__failure *failure) {
 }
 
 bp_status bp_event_sync(bp_event *event, int64_t timeout_ns) {
+    BP__UNCANCELLED;
     char what[96];
     bp__failure failure;
     BP__TRY(check_event(event));
@@ -164,6 +168,7 @@ bp_status bp__queue_after(bp_queue *queue, bp_event *const *events, size_t count
 }
 
 bp_status bp_event_wait(bp_queue *queue, bp_event *event) {
+    BP__UNCANCELLED;
     BP__TRY(bp__queue_usable(queue));
     return bp__queue_after(queue, &event, 1);
 }
@@ -171,6 +176,7 @@ bp_status bp_event_wait(bp_queue *queue, bp_event *event) {
 /* ---- Times ---- */
 
 bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns) {
+    BP__UNCANCELLED;
     int64_t start, begin, end;
     bp__failure failure;
     bp_event *const both[] = {from, to};
@@ -213,6 +219,7 @@ bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns) {
 }
 
 void bp_event_release(bp_event *event) {
+    BP__UNCANCELLED;
     if (!event) {
         return;
     }

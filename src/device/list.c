@@ -5,6 +5,7 @@
  * driver in this process, and a child of fork may use a runtime that its parent has only listed.
  */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -408,6 +409,7 @@ static void write_info(const bp__device *device, bp_device_info *info) {
 }
 
 int bp_device_at(int index, bp_device_info *info) {
+    BP__UNCANCELLED;
     if (index < 0 || !bp__struct_usable(info)) {
         return 0;
     }
@@ -427,6 +429,7 @@ int bp_device_at(int index, bp_device_info *info) {
 }
 
 bp_status bp_device_describe(int32_t place, bp_device_info *info) {
+    BP__UNCANCELLED;
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     const bp__device *device = bp__device_at_place(place);
     if (!device) {
@@ -491,6 +494,7 @@ static const bp__device *find(const list *all, const char *id, int rank) {
 }
 
 bp_status bp_device_find(const char *id, int32_t *place) {
+    BP__UNCANCELLED;
     if (!id || !place) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_find: argument '%s' is NULL", id ? "place" : "id");
     }

@@ -1,5 +1,6 @@
 /* map.c - maps memory of a device into the address space of the host. */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "tensor/internal.h"
 
@@ -29,6 +30,7 @@ static size_t before_first(const DLTensor *tensor, const bp_operand *start) {
 }
 
 bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_view *view) {
+    BP__UNCANCELLED;
     bp__device *device;
     bp_operand start;
     size_t size;
@@ -51,6 +53,7 @@ bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_vie
 }
 
 bp_status bp_unmap(const DLTensor *tensor, bp_queue *queue, bp_view *view) {
+    BP__UNCANCELLED;
     bp__device *device;
     bp_operand start;
     size_t size;

@@ -1,5 +1,6 @@
 /* open.c - opens runtimes and devices when they are first used, and marks lost devices. */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static bp_status open_device(bp__device *device, void *context) {
 /* ---- For all ---- */
 
 bp_status bp__device_handle(bp__device *device, void **handle) {
+    BP__UNCANCELLED;
     bp_status status = bp__device_usable(device);
     *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
     if (BP__LIKELY(*handle && status == BP_OK)) {
@@ -132,6 +134,7 @@ bp_status bp__device_block_size(int32_t place, void *base, size_t *size) {
 }
 
 bp_status bp_device_context(int32_t place, void **context) {
+    BP__UNCANCELLED;
     bp__device *device;
     if (!context) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_context: argument 'context' is NULL");
@@ -143,6 +146,7 @@ bp_status bp_device_context(int32_t place, void **context) {
 }
 
 bp_status bp_device_use_context(int32_t place, void *context) {
+    BP__UNCANCELLED;
     bp__device *device;
     if (!context) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_use_context: argument 'context' is NULL");

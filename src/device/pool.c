@@ -6,6 +6,7 @@
  * each power of two, so at most an eighth of a block is not used.
  */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "settings/internal.h"
 
@@ -288,6 +289,7 @@ static bp_status pool_of(int32_t place, bp__device **device) {
 }
 
 bp_status bp_device_memory(int32_t place, bp_device_memory_info *info) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     BP__TRY(pool_of(place, &device));
@@ -308,6 +310,7 @@ bp_status bp_device_memory(int32_t place, bp_device_memory_info *info) {
 }
 
 bp_status bp_device_trim(int32_t place, uint64_t keep) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(pool_of(place, &device));
     if (atomic_load_explicit(&device->handle, memory_order_acquire)) {
@@ -317,6 +320,7 @@ bp_status bp_device_trim(int32_t place, uint64_t keep) {
 }
 
 bp_status bp_device_set_memory_limit(int32_t place, uint64_t bytes) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(pool_of(place, &device));
     atomic_store_explicit(&device->limit, bytes, memory_order_relaxed);

@@ -1,5 +1,6 @@
 /* queue.c - opens, wraps, shares and closes queues, and waits for them. */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -181,6 +182,7 @@ bp_status bp__queue_finish(bp_queue *queue) {
 }
 
 bp_status bp_queue_wait(bp_queue *queue) {
+    BP__UNCANCELLED;
     if (!queue || bp__device_is(queue->device, BP_DEVICE_FORKED)) {
         return bp__queue_usable(queue);
     }
@@ -189,6 +191,7 @@ bp_status bp_queue_wait(bp_queue *queue) {
 }
 
 bp_status bp_queue_error(bp_queue *queue) {
+    BP__UNCANCELLED;
     if (!queue || bp__device_is(queue->device, BP_DEVICE_FORKED)) {
         return bp__queue_usable(queue);
     }
@@ -236,6 +239,7 @@ bp_status bp__device_quiesce(bp__device *device) {
 }
 
 bp_status bp_device_wait(int32_t place) {
+    BP__UNCANCELLED;
     bp__device *device;
     if (place == 0) {
         return BP_OK; /* operations on the host have ended when they return */
@@ -269,6 +273,7 @@ static void lend(void) {
 }
 
 bp_status bp_queue_new(int32_t place, uint32_t flags, bp_queue **queue) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_new"));
     if (flags & ~BP_QUEUE_TIMED) {
@@ -296,6 +301,7 @@ static bp_queue *find_wrapped(bp__device *device, const void *native) {
 }
 
 bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_wrap"));
     if (!native) {
@@ -313,6 +319,7 @@ bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue) {
 }
 
 bp_status bp_queue_current(int32_t place, bp_queue **queue) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_current"));
     BP__TRY(bp__device_ready(place, &device));
@@ -323,6 +330,7 @@ bp_status bp_queue_current(int32_t place, bp_queue **queue) {
 }
 
 void *bp_queue_native(bp_queue *queue) {
+    BP__UNCANCELLED;
     if (!queue || bp__device_is(queue->device, BP_DEVICE_FORKED)) {
         return NULL;
     }
@@ -334,6 +342,7 @@ int32_t bp_queue_place(const bp_queue *queue) {
 }
 
 void bp_queue_release(bp_queue *queue) {
+    BP__UNCANCELLED;
     if (queue) {
         if (!bp__device_is(queue->device, BP_DEVICE_FORKED)) {
             atomic_fetch_sub_explicit(&bp__device_objects, 1, memory_order_relaxed);

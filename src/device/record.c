@@ -4,6 +4,7 @@
  * Members that a version does not know are skipped, so that descriptions can be exchanged between versions.
  */
 #include "device/json_read.h"
+#include "base/uncancelled.h"
 #include "device/private.h"
 
 #include "registry/internal.h"
@@ -60,6 +61,7 @@ static void describe(bp__text *text, const bp_device_info *info) {
 }
 
 bp_status bp_device_record(int32_t place, char *buffer, size_t size, size_t *length) {
+    BP__UNCANCELLED;
     if (!buffer && size > 0) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_record: argument 'buffer' is NULL, but 'size' is %zu", size);
     }
@@ -214,6 +216,7 @@ static bool read_object(loading *l) {
 }
 
 bp_status bp_device_load(const char *json, int32_t *place) {
+    BP__UNCANCELLED;
     if (!json || !place) {
         return bp__fail(BP_E_ARGUMENT, "bp_device_load: argument '%s' is NULL", json ? "place" : "json");
     }

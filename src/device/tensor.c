@@ -1,5 +1,6 @@
 /* tensor.c - allocates tensors on devices, and checks tensors that may be on one. */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 #include "tensor/internal.h"
 
@@ -53,6 +54,7 @@ static bp_status measure(const bp_view *view, uint64_t *size) {
 
 bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
                              const int64_t *shape, const int64_t *strides) {
+    BP__UNCANCELLED;
     bp__device *device;
     bp_view view;
     uint64_t size = 0;

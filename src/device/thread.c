@@ -4,6 +4,7 @@
  * changes a record, otherwise under the mutex.
  */
 #include "device/private.h"
+#include "base/uncancelled.h"
 
 typedef struct entry {
     const bp__device *device;
@@ -134,6 +135,7 @@ bp_status bp__thread_queue(bp__device *device, bp_queue **queue) {
 }
 
 bp_status bp_queue_use(int32_t place, bp_queue *queue) {
+    BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(bp__device_ready(place, &device));
     if (queue && queue->device != device) {

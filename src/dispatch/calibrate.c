@@ -1,5 +1,6 @@
 /* calibrate.c - gives candidates their measured times: stored ones, or new ones from the helper program. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "backplane/calibrate.h"
 #include "backplane/fft.h"
@@ -178,6 +179,7 @@ static bool on_progress(void *user, const bp__calibrated *candidate, const char 
 }
 
 bp_status bp_calibrate(double seconds, bp_calibrate_progress progress, void *user) {
+    BP__UNCANCELLED;
     enum { BUDGET_MS = 1000 };
     if (!(seconds >= 0)) {
         return bp__fail(BP_E_ARGUMENT, "bp_calibrate: seconds must be 0 or more");

@@ -4,6 +4,7 @@
  * search of the machine. Libraries are searched for when a choice first needs them. A candidate lives until bp_reset,
  * because plans refer to it. If the library list is rebuilt, entries of unchanged files keep their candidate. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -192,6 +193,7 @@ static bp_status rebuild(bool with_libraries, const bp_library_info **entries, i
 }
 
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
+    BP__UNCANCELLED;
     const bp__module *modules = NULL;
     const bp_library_info **entries = NULL;
     int module_count = 0;
@@ -278,6 +280,7 @@ static bp_status no_driver(const char *id) {
 }
 
 bp_status bp_library_threads(const char *id, int *count) {
+    BP__UNCANCELLED;
     if (!id || !count) {
         return bp__fail(BP_E_ARGUMENT, "bp_library_threads: id and count must not be NULL");
     }

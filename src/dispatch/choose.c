@@ -2,6 +2,7 @@
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
 #include "dispatch/tune.h"
+#include "base/uncancelled.h"
 #include "device/internal.h"
 #include "registry/internal.h"
 
@@ -557,6 +558,7 @@ static void describe_measurement(bp__choice *choice) {
 }
 
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all) {
+    BP__UNCANCELLED;
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
     const char *adapted = bp__adapted(problem);

@@ -6,6 +6,7 @@
  * (transfer.c).
  */
 #include "dispatch/tune.h"
+#include "base/uncancelled.h"
 
 #include "device/internal.h"
 #include "machine/internal.h"
@@ -76,6 +77,7 @@ static bp_status enqueue_locked(const on_device *o, bp_queue *queue, const bp_op
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    BP__UNCANCELLED;
     const on_device *o = (const on_device *)self;
     bp_queue *queue;
     BP__TRY(bp__queue_for(o->place, exec->queue, &queue));

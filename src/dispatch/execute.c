@@ -1,5 +1,6 @@
 /* execute.c - runs plans that the program holds, and the parts of composed plans. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 
@@ -108,6 +109,15 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     return status;
 }
 
+/* In the first call of a plan the library may open files or start threads, where a thread could be cancelled. */
+__attribute__((noinline)) static bp_status execute_first(const bp_plan *plan, const bp_operand *operands,
+                                                         const bp_exec *exec) {
+    BP__UNCANCELLED;
+    bp_status status = execute(plan, operands, exec);
+    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, true, memory_order_relaxed);
+    return status;
+}
+
 bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     if (BP__UNLIKELY(!plan || !operands)) {
         return bp__fail(BP_E_ARGUMENT, "bp_execute: %s must not be NULL", plan ? "operands" : "plan");
@@ -117,6 +127,9 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
         bp__thread_refresh(epoch);
     }
     bp__thread.last_serial = plan->serial;
+    if (BP__UNLIKELY(!atomic_load_explicit(&plan->warm, memory_order_relaxed))) {
+        return execute_first(plan, operands, exec);
+    }
     if (BP__LIKELY(!exec && plan->plain && !bp__thread.observed)) {
         return plan->prepared->enqueue(plan->prepared, operands, &plain);
     }

@@ -331,11 +331,12 @@ typedef struct bp__plan_key {
 } bp__plan_key;
 
 struct bp_plan {
-    bp_prepared *prepared; /* the fast path reads this and the next three */
+    bp_prepared *prepared; /* the fast path reads this and the next five */
     uint64_t serial;
     bool plain;         /* needs neither scalars nor a workspace */
     bool needs_scalars; /* alpha or beta is neither 0 nor 1 */
     bool composed;
+    atomic_bool warm; /* has run in bp_execute() */
     atomic_int references;
     atomic_uint_least64_t runs;
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */

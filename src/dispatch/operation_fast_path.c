@@ -3,6 +3,7 @@
  * The key of the operation's parameters and tensors is looked up in the thread cache. Products have their own fast path
  * (product_fast_path.c), because a small product takes less time than making a key. */
 #include "dispatch/thread_cache.h"
+#include "base/uncancelled.h"
 
 static bool make_key(bp__operation *o) {
     uint64_t *w = o->key.words;
@@ -140,6 +141,7 @@ bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem
 }
 
 bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp_operand *operands) {
+    BP__UNCANCELLED;
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
@@ -166,6 +168,7 @@ bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const 
 }
 
 bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request) {
+    BP__UNCANCELLED;
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "plan must not be NULL");
     }
@@ -187,6 +190,7 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__fami
 
 bp_status bp__explain_for(bp_explanation **explanation, const bp_options *options, const bp__family *family,
                           const void *request) {
+    BP__UNCANCELLED;
     if (!explanation) {
         return bp__fail(BP_E_ARGUMENT, "explanation must not be NULL");
     }

@@ -4,6 +4,7 @@
  * the operand is copied unchanged, and the copy replaces the operand in the call. Programs therefore need not know
  * which library was chosen. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "tensor/internal.h"
 
@@ -87,6 +88,7 @@ static bool can_pack(const bp_plan *plan, int operand) {
 }
 
 bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
+    BP__UNCANCELLED;
     if (!plan || !source || !packed) {
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: plan, source and packed must not be NULL");
     }
@@ -124,6 +126,7 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
 }
 
 void bp_packed_release(bp_packed *packed) {
+    BP__UNCANCELLED;
     if (packed) {
         const bp_plan *plan = packed->plan;
         packed->destroy(packed);

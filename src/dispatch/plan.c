@@ -3,6 +3,7 @@
  * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
  * serial number of its last plan; a search of the list finds whether that plan still exists. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "device/internal.h"
 
@@ -58,6 +59,7 @@ void bp__plan_release(bp_plan *plan) {
     if (!plan || atomic_fetch_sub_explicit(&plan->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    BP__UNCANCELLED;
     unlink_plan(plan);
     plan->prepared->destroy(plan->prepared);
     bp__free(plan);

@@ -5,6 +5,7 @@
  * call that misses its thread cache looks here. Plans are made outside the lock, because that may load a library. If
  * two threads make the same plan at the same time, the second plan is discarded. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include "backplane/fft.h"
 #include "registry/internal.h"
@@ -247,6 +248,7 @@ static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uin
 
 static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
                      const void *context, bool *fresh) {
+    BP__UNCANCELLED;
     uint64_t hash = bp__hash(key->bytes, key->size);
     int64_t most = limit_of(cache);
     uint64_t begun = bp__plan_epoch();

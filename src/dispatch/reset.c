@@ -1,5 +1,6 @@
 /* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
 #include "device/internal.h"
+#include "base/uncancelled.h"
 #include "dispatch/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
@@ -33,6 +34,7 @@ static bp_status check_nothing_held(void) {
 }
 
 bp_status bp_reset(void) {
+    BP__UNCANCELLED;
     BP__TRY(check_nothing_held());
     bp__thread_cache_reset();
     bp__einsum_reset();

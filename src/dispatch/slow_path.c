@@ -3,6 +3,7 @@
  * It gets or makes the plan, runs it, and tries the next candidate if the library fails. Products and all other
  * operations use it. */
 #include "dispatch/thread_cache.h"
+#include "base/uncancelled.h"
 
 /* A library without scratch memory or unusable after fork is replaced by the next candidate. Its output is untouched
  * then. */
@@ -47,6 +48,7 @@ static bp_status run_another(const bp_problem *problem, bp__runner run, const vo
 }
 
 bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
+    BP__UNCANCELLED;
     bp_plan *plan;
     bool fresh;
     *ran = NULL;

@@ -3,6 +3,7 @@
  * The library writes nothing else. These two settings are the user's explicit request, for standard error and for the
  * named file. Each line is one write, so that lines of several threads do not mix. */
 #include "dispatch/internal.h"
+#include "base/uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,6 +147,7 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
 }
 
 void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
+    BP__UNCANCELLED;
     if (bp__setting_int(BP_SET_verbose) > 0) {
         char line[768];
         int n = snprintf(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us%s\n",
@@ -161,6 +163,7 @@ void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t e
 }
 
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem) {
+    BP__UNCANCELLED;
     if (bp__setting_int(BP_SET_verbose) < 2) {
         return;
     }

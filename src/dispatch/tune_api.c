@@ -1,5 +1,6 @@
 /* tune_api.c - the public functions for records of measured times. */
 #include "backplane/tune.h"
+#include "base/uncancelled.h"
 
 #include "dispatch/tune.h"
 #include "store/store.h"
@@ -28,6 +29,7 @@ const char *bp_tuning_path(char *buffer, size_t size) {
 }
 
 bp_status bp_tuning_visit(int (*visit)(void *user, const bp_tuning_record *record), void *user) {
+    BP__UNCANCELLED;
     char path[PATH_MAX];
     bp__store *file;
     if (!visit) {
@@ -103,6 +105,7 @@ static void start_over(void) {
 }
 
 bp_status bp_tuning_clear(void) {
+    BP__UNCANCELLED;
     char path[PATH_MAX];
     bp__store *file;
     BP__TRY(own_file("bp_tuning_clear", path, sizeof path));
@@ -128,6 +131,7 @@ static bp_status make_absolute(const char *function, const char *given, char *pa
 }
 
 bp_status bp_tuning_export(const char *given) {
+    BP__UNCANCELLED;
     char path[PATH_MAX], from[PATH_MAX];
     bp__store *file;
     BP__TRY(make_absolute("bp_tuning_export", given, path, sizeof path));
@@ -155,6 +159,7 @@ static bp_status open_given(bp__store **file, const char *path) {
 }
 
 bp_status bp_tuning_import(const char *given) {
+    BP__UNCANCELLED;
     char path[PATH_MAX], to[PATH_MAX];
     bp__store *file, *own;
     BP__TRY(make_absolute("bp_tuning_import", given, path, sizeof path));

@@ -4,6 +4,7 @@
  * at most one part in WORTH of the time of all counted calls. The time of a call is taken at few of its runs, so that
  * counting costs nothing else. */
 #include "dispatch/thread_cache.h"
+#include "base/uncancelled.h"
 #include "dispatch/tune.h"
 
 #include "machine/internal.h"
@@ -67,6 +68,7 @@ static bp__tune_result measure(const bp_plan *plan, const bp_operand *operands) 
 }
 
 void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
+    BP__UNCANCELLED;
     bp_plan *plan = (bp_plan *)given; /* the counters do not belong to the plan's value */
     if (atomic_load_explicit(&plan->replaced, memory_order_acquire)) {
         bp__thread_cache_forget(plan);

@@ -3,6 +3,7 @@
  * Neither library has a callback; both write to the C library's standard output. While a scope with a handler is open,
  * that stream is redirected to a file in memory. Output of other code is written to the original stream afterwards. */
 #include "backplane/verbose.h"
+#include "base/uncancelled.h"
 
 #include "base/base.h"
 #include "dispatch/internal.h"
@@ -198,6 +199,7 @@ static bp_status open_scope(bp_verbose_scope *scope) {
 
 bp_status bp_verbose_enter(bp_verbose_scope **scope, const char *backend, int level, bp_verbose_handler handler,
                            void *user) {
+    BP__UNCANCELLED;
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope is NULL; it must be the address of a pointer");
     }
@@ -242,6 +244,7 @@ static bool remove_scope(bp_verbose_scope *scope) {
 }
 
 bp_status bp_verbose_leave(bp_verbose_scope **scope) {
+    BP__UNCANCELLED;
     if (!scope) {
         return bp__fail(BP_E_ARGUMENT, "scope is NULL; it must be the address of the pointer from bp_verbose_enter()");
     }

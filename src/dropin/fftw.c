@@ -6,6 +6,7 @@
  * and is stored as wisdom, which no other library's plan does.
  */
 #define _GNU_SOURCE
+#include "base/sanitizer.h"
 #include "dropin/fftw.h"
 #include "dropin/library.h"
 
@@ -66,7 +67,7 @@ static bool is_single(const char *name) {
  * one that is needed, and it has no such names. Then FFTW's names are made visible to the whole process, where the
  * loader looks after it has searched what the library needs. */
 static void *open_threads(const char *file, bool single) {
-    enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+    const int flags = RTLD_NOW | RTLD_LOCAL | (bp__sanitizer_runs() ? 0 : RTLD_DEEPBIND);
     char path[PATH_MAX];
     const char *slash = strrchr(file, '/');
     int length = snprintf(path, sizeof path, "%.*s/libfftw3%s_threads.so.3", slash ? (int)(slash - file) : 0, file,
@@ -74,9 +75,9 @@ static void *open_threads(const char *file, bool single) {
     if (!slash || length < 0 || (size_t)length >= sizeof path || access(path, R_OK) != 0) {
         return NULL;
     }
-    void *handle = dlopen(path, FLAGS);
+    void *handle = dlopen(path, flags);
     if (!handle && dlopen(file, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL)) {
-        handle = dlopen(path, FLAGS);
+        handle = dlopen(path, flags);
     }
     return handle;
 }

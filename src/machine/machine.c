@@ -1,5 +1,6 @@
 /* machine.c - collects the facts about this machine once (bp_machine). */
 #include "machine/cpu.h"
+#include "base/uncancelled.h"
 #include "machine/topology.h"
 
 #include <pthread.h>
@@ -49,6 +50,7 @@ static void gather(void) {
 }
 
 static void gather_once(void) {
+    BP__UNCANCELLED;
     pthread_mutex_lock(&mutex);
     if (!atomic_load_explicit(&gathered, memory_order_relaxed)) {
         bp__foreign_enter(); /* plugins of hwloc may start programs */

@@ -6,6 +6,7 @@
  * ones. A thread that finds the pool busy, also in a nested call, runs its tasks alone, so nothing can deadlock.
  */
 #include "machine/pool.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 #include "machine/affinity.h"
@@ -196,6 +197,7 @@ static void retire(int helpers) {
             return;
         }
     } while (spin_on(&until));
+    BP__UNCANCELLED; /* pthread_cond_wait() is a cancellation point */
     pthread_mutex_lock(&mutex);
     atomic_exchange(&pool.owner_sleeps, true); /* see publish() */
     while (atomic_load(&pool.finished) != taken) {
@@ -305,6 +307,7 @@ bp_status bp__pool_set_executor(executor_function *parallel, void *user) {
 }
 
 void bp__pool_stop(void) {
+    BP__UNCANCELLED;
     while (atomic_exchange(&pool.busy, true)) {
         sched_yield();
     }

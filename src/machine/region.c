@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "machine/internal.h"
+#include "base/uncancelled.h"
 #include "settings/internal.h"
 
 #include <dlfcn.h>
@@ -100,6 +101,7 @@ static bool add_object(const char *path) {
 }
 
 static bool find_runtimes(void) {
+    BP__UNCANCELLED;
     uint64_t changes = 0;
     bp__text paths = {0};
     pthread_mutex_lock(&walking);
@@ -122,6 +124,7 @@ static bool find_runtimes(void) {
 /* Finds runtimes that have started. LLVM's runtime publishes its address when it starts, so that another copy can
  * detect it. */
 static bool find_started(void) {
+    BP__UNCANCELLED;
     char path[128], text[128];
     snprintf(path, sizeof path, "/dev/shm/__KMP_REGISTERED_LIB_%d_%d", (int)getpid(), (int)getuid());
     if (!bp__read_text(path, text, sizeof text)) {

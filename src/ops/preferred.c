@@ -3,6 +3,7 @@
  * The library must exist on this machine and offer the operations of the setting. Settings themselves are stored
  * unchecked, because files and variables may be shared by machines with different libraries. */
 #include "backplane/backends.h"
+#include "base/uncancelled.h"
 
 #include "ops/conv/conv.h"
 #include "ops/fft/fft.h"
@@ -169,6 +170,7 @@ static const struct family *family_of(const char *setting) {
 }
 
 bp_status bp_preferred_check(const char *setting, const char *library) {
+    BP__UNCANCELLED;
     if (!setting || !library) {
         return bp__fail(BP_E_ARGUMENT, "%s is NULL; it must be %s", setting ? "library" : "setting",
                         setting ? "the name of a library" : NAMES);

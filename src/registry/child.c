@@ -6,7 +6,9 @@
  * to its end only after this file holds a handle (pidfd) of it.
  */
 #include "registry/child.h"
+#include "base/uncancelled.h"
 
+#include "base/sanitizer.h"
 #include "machine/internal.h"
 #include "settings/internal.h"
 
@@ -50,30 +52,14 @@ typedef struct child {
     char *report; /* REPORT_BYTES bytes */
 } child;
 
-/* Sanitizers do not work with RTLD_DEEPBIND, and map far more memory than the machine has. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const bool under_sanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-static const bool under_sanitizer = true;
-#else
-static const bool under_sanitizer = false;
-#endif
-#else
-static const bool under_sanitizer = false;
-#endif
-
 bool bp__deepbind(void) {
     enum { AUTO, ON, OFF };
     int64_t word = bp__setting_int(BP_SET_registry_deepbind);
-    return word == ON || (word == AUTO && !under_sanitizer);
+    return word == ON || (word == AUTO && !bp__sanitizer_runs());
 }
 
 int64_t bp__probe_memory(void) {
     int64_t given = bp__setting_int(BP_SET_registry_probe_memory);
-    if (under_sanitizer) {
-        return 0;
-    }
     return given > 0 ? given : BASE_MEMORY + CPU_MEMORY * (int64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
@@ -348,6 +334,7 @@ bp_status bp__probe(bp__file *const *files, int count) {
 }
 
 bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, char **report) {
+    BP__UNCANCELLED;
     enum { MOST_ARGUMENTS = 64 };
     child slot = {0};
     char buffer[PATH_MAX], text[128];

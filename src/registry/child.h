@@ -17,15 +17,15 @@ bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, cha
 /* Returns the helper's path, or NULL if it is missing. */
 const char *bp__probe_helper(char *buffer, size_t size);
 
-/* Returns whether libraries are opened with RTLD_DEEPBIND, which depends on the setting and on how this library was
- * compiled. */
+/* Returns whether libraries are opened with RTLD_DEEPBIND, which depends on the setting and on whether this process has
+ * the run-time library of a sanitizer. */
 bool bp__deepbind(void);
 
 /* Copies the lines of a complete or truncated report into the facts. `otherwise` tells how the child ended ("hung",
  * "ended early") if the report does not. The bytes may be hostile. Returns false if out of memory. */
 bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise);
 
-/* Returns the mebibytes of memory that a probe may use, from the setting; 0 for no limit, which sanitizers need. */
+/* Returns the mebibytes of memory that a probe may use, from the setting. */
 int64_t bp__probe_memory(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* elf.c - reads facts from ELF files and checks every offset; see elf.h. */
 #include "registry/elf.h"
+#include "base/uncancelled.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -260,6 +261,7 @@ bool bp__elf_read(bp__elf *elf, const void *bytes, size_t size, const char **why
 }
 
 bool bp__elf_open(bp__elf *elf, const char *path, const char **why) {
+    BP__UNCANCELLED;
     struct stat facts;
     memset(elf, 0, sizeof *elf);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

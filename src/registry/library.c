@@ -1,11 +1,13 @@
 /* library.c - public API of the library list: built on first use, rebuilt by refresh, freed by reset. */
 #include "registry/build_list.h"
+#include "base/uncancelled.h"
 #include "registry/modules.h"
 
 #include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int cancel_before; /* of the thread that holds the mutex */
 static bp__library_list *newest;
 static atomic_uint_least32_t lists; /* changes of the list since the first one */
 
@@ -13,12 +15,17 @@ uint32_t bp__library_lists(void) {
     return atomic_load_explicit(&lists, memory_order_acquire);
 }
 
+/* A thread is not cancelled while it holds the lock. */
 void bp__registry_lock(void) {
+    const int before = bp__cancel_off();
     pthread_mutex_lock(&mutex);
+    cancel_before = before;
 }
 
 void bp__registry_unlock(void) {
+    const int before = cancel_before;
     pthread_mutex_unlock(&mutex);
+    bp__cancel_as_before(&before);
 }
 
 static bp_status make(bool probe_all) {

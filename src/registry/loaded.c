@@ -5,6 +5,7 @@
  * because reading a large file takes milliseconds.
  */
 #include "registry/facts.h"
+#include "base/uncancelled.h"
 #include "registry/modules.h"
 
 #include "machine/internal.h"
@@ -101,6 +102,7 @@ static void refresh(void) {
 }
 
 int bp_loaded_object_at(int index, bp_loaded_object *object) {
+    BP__UNCANCELLED;
     bp_loaded_object own = {0}; /* the bytes after the texts too */
     if (index < 0 || !bp__struct_usable(object)) {
         return 0;

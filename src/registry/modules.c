@@ -5,6 +5,7 @@
  * runs code in this process as soon as it is opened, so everything that can be checked is checked before.
  */
 #include "registry/modules.h"
+#include "base/uncancelled.h"
 
 #include "settings/internal.h"
 
@@ -430,6 +431,7 @@ static bp_status load_all(void) {
 bp_status bp__modules(const bp__module **modules, int *count) {
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        BP__UNCANCELLED;
         pthread_mutex_lock(&bp__modules_mutex);
         if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
             status = load_all();
@@ -451,6 +453,7 @@ bp_status bp__module_runtimes(const bp__module_runtime **list, int *count) {
 }
 
 void bp__modules_reset(void) {
+    BP__UNCANCELLED;
     pthread_mutex_lock(&bp__modules_mutex);
     atomic_store_explicit(&ready, false, memory_order_relaxed);
     forget();

@@ -1,4 +1,5 @@
 /* named.c - opens a library that is not listed, such as the driver of a device, by the name of its file. */
+#include "base/uncancelled.h"
 #include "registry/child.h"
 #include "registry/internal.h"
 #include "registry/local_dependencies.h"
@@ -7,6 +8,7 @@
 #include <dlfcn.h>
 
 bp_status bp__library_open_named(const char *name, void **handle) {
+    BP__UNCANCELLED;
     char path[PATH_MAX], error[1024];
     *handle = NULL;
     if (!bp__search_named(name, path)) {

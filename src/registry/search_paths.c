@@ -1,6 +1,7 @@
 /* search_paths.c - lists the search locations, most specific first: paths named by the user, objects loaded by the
  * process, the environment, the loader's cache, system directories, and vendor directories. */
 #include "registry/scan.h"
+#include "base/uncancelled.h"
 
 #include "machine/internal.h"
 #include "registry/ldcache.h"
@@ -299,6 +300,7 @@ static bool in_system(const char *name, char path[PATH_MAX]) {
 }
 
 bool bp__search_named(const char *name, char path[PATH_MAX]) {
+    BP__UNCANCELLED;
     if (in_list(bp__setting_text(BP_SET_registry_library_path), name, path)) {
         return true;
     }

@@ -5,6 +5,7 @@
  * values.
  */
 #include "settings/private.h"
+#include "base/uncancelled.h"
 
 #include <string.h>
 
@@ -103,6 +104,7 @@ bp_status bp__settings_ready(void) {
     if (BP__LIKELY(atomic_load_explicit(&ready, memory_order_acquire))) {
         return BP_OK;
     }
+    BP__UNCANCELLED;
     bp_status status = BP_OK;
     pthread_mutex_lock(&bp__settings_mutex);
     if (!atomic_load_explicit(&ready, memory_order_relaxed)) {

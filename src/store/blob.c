@@ -4,6 +4,7 @@
  * a whole file or none. No lock is needed: writers of one key write the same. */
 #define _GNU_SOURCE
 #include "store/blob.h"
+#include "base/uncancelled.h"
 
 #include "settings/internal.h"
 #include "store/place.h"
@@ -167,6 +168,7 @@ static void write_file(uint64_t most, const char *path, size_t given, const char
 
 void bp__blob_remember_within(uint64_t most, const char *kind, const void *key, size_t key_size, const void *bytes,
                               size_t size) {
+    BP__UNCANCELLED;
     char path[PATH_MAX];
     size_t given, length;
     bp__held_error held;

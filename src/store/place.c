@@ -1,6 +1,7 @@
 /* place.c - finds and locks the files that the library keeps in the user's cache directory. */
 #define _GNU_SOURCE
 #include "store/place.h"
+#include "base/uncancelled.h"
 
 #include "settings/internal.h"
 
@@ -48,6 +49,7 @@ static int open_locked(const char *path) {
 }
 
 bp_status bp__file_lock(const char *path, size_t given, int wait_ms, int *lock) {
+    BP__UNCANCELLED;
     enum { PAUSE_MS = 2 };
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     char name[PATH_MAX], reason[128];
@@ -79,6 +81,7 @@ bp_status bp__file_lock(const char *path, size_t given, int wait_ms, int *lock) 
 }
 
 void bp__file_unlock(int lock) {
+    BP__UNCANCELLED;
     close(lock);
     pthread_mutex_unlock(&mutex);
 }

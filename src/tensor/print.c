@@ -4,6 +4,7 @@
  * writes. Floating numbers are shown with the fewest digits that identify them in their type, up to `precision` behind
  * the point; all of a tensor have an exponent if one of them is long without. print_number.c writes single numbers. */
 #include "tensor/print.h"
+#include "base/uncancelled.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -269,6 +270,7 @@ bp_status bp_tensor_format(char *buffer, size_t size, size_t *length, const DLTe
 }
 
 bp_status bp_tensor_print(FILE *file, const DLTensor *tensor, const bp_print_options *options) {
+    BP__UNCANCELLED;
     if (!file) {
         return bp__fail(BP_E_ARGUMENT, "bp_tensor_print: file is NULL");
     }

@@ -36,6 +36,8 @@ PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/on
 # The command is compiled with the library's files for text, suggestions and JSON.
 # It reads the file of calls that the hooks library writes.
 SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
+# The drop-in objects open libraries themselves, and must not use RTLD_DEEPBIND in a process with a sanitizer either.
+SHARED_WITH_DROPIN = ("base/sanitizer.h",)
 SYSTEM = re.compile(
     r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|getopt|glob|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
     r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
@@ -72,6 +74,8 @@ def wrong(path, quoted, name):
     if module not in MAY_INCLUDE:
         own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
         if module == "cli" and name in SHARED_WITH_COMMAND:
+            return None
+        if module == "dropin" and name in SHARED_WITH_DROPIN:
             return None
         if PEERS.get(folder) == name:
             return None

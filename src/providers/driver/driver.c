@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 #define CLOCK_GHZ 3.0 /* assumed: costs only rank candidates */
 
@@ -22,7 +21,7 @@ static void lock(atomic_uint *word, const bp_host *host) {
         if (tries < 100) {
             sched_yield();
         } else {
-            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+            bp__driver_sleep(20000);
         }
     }
 }

@@ -76,8 +76,15 @@ static atomic_uint forks;                /* started in this process */
 static atomic_uint under_way;            /* forks in progress */
 static _Thread_local unsigned this_fork; /* number of the fork that this thread is in, from 1; 0: none */
 
+void bp__driver_sleep(long nanoseconds) {
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
+    pthread_setcancelstate(before, NULL);
+}
+
 static void pause_briefly(void) {
-    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    bp__driver_sleep(50000);
 }
 
 /* Limit of the wait for a fork. A fork may take long, and a handler of the program may wait for the very thread that

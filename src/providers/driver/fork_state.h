@@ -36,6 +36,9 @@ bp__fork_state *bp__fork_state_of(const char *name);
  * which may stop its threads before the fork, run after ours. Returns false if there is no memory. */
 bool bp__driver_watch(bp__fork_state *state, bool waits);
 
+/* Sleeps that long. The thread is not cancelled meanwhile: its call holds memory and locks. */
+void bp__driver_sleep(long nanoseconds);
+
 /* Begin and end calls that may start or use the library's threads: two atomic additions. Never nest them, and never
  * call them with the lock of a driver held: a thread inside may wait for that lock, and a fork waits for the thread
  * inside. */

@@ -9,6 +9,7 @@
 #include "registry/probe/probe.h"
 
 #include "base/base.h"
+#include "base/sanitizer.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -48,12 +49,13 @@ bool may_report(void) {
 /* ---- In the child; its own children inherit these settings ---- */
 
 /* Sets RLIMIT_DATA, which counts private writable memory. RLIMIT_AS would also count reserved addresses, of which some
- * libraries take far more than they use. If memory runs out nevertheless, the kernel ends this process first. */
+ * libraries take far more than they use. A sanitizer in this process needs more than any limit. If memory runs out
+ * nevertheless, the kernel ends this process first. */
 static void limit_memory(int64_t mebibytes) {
     static const char first_to_go[] = "1000";
     const rlim_t bytes = (rlim_t)mebibytes << 20;
     struct rlimit most;
-    if (mebibytes > 0 && getrlimit(RLIMIT_DATA, &most) == 0 && bytes < most.rlim_max) {
+    if (mebibytes > 0 && !bp__sanitizer_runs() && getrlimit(RLIMIT_DATA, &most) == 0 && bytes < most.rlim_max) {
         most.rlim_cur = most.rlim_cur < bytes ? most.rlim_cur : bytes;
         most.rlim_max = bytes;
         setrlimit(RLIMIT_DATA, &most);
