@@ -39,8 +39,9 @@ typedef struct bp_plan bp_plan;
  * non-overlap. This function checks none of them, to stay fast, except for the number if bp_exec.operand_count has it.
  *
  * `exec` may be NULL: the plan then runs in the calling thread, with a workspace of the library, and for a gemm with
- * alpha 1 and beta 0. Alpha and beta must be in the class of the plan (0, 1, other). A plan for another alpha or beta
- * needs them (BP_E_ARGUMENT). Imaginary parts are used for complex types only.
+ * alpha 1 and beta 0. Alpha and beta must be in the class of the plan (0, 1, other), because a kernel serves one class:
+ * those of another class are refused, also alpha 1 and beta 0 of a missing bp_exec.scalars (BP_E_ARGUMENT). So are an
+ * imaginary part for real matrices, and scalars other than 1 and 0 for another operation than a gemm.
  *
  * A workspace from the caller may be used by one run at a time. With it, a run allocates no memory of Backplane; a math
  * library may still allocate its own. BP_E_ARGUMENT if it is smaller than bp_plan_info.workspace or not aligned to

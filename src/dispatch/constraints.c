@@ -25,9 +25,9 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
                            "does not guarantee bitwise identical results with any number of threads");
     } else if (problem->op == BP_OP_GEMM && problem->of.gemm.folded &&
                !(verdict->properties & BP_PROPERTY_ROW_INVARIANT)) {
-        bp__verdict_refuse(
-            verdict, BP_REASON_DETERMINISM,
-            "does not guarantee bitwise identical results in all rows and columns, which are items of the batch here");
+        bp__verdict_refuse(verdict, BP_REASON_DETERMINISM,
+                           "does not guarantee bitwise identical results in all rows and columns, which may be items "
+                           "of the batch here");
     } else if (policy->deterministic == 1 &&
                !(verdict->properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT))) {
         bp__verdict_refuse(verdict, BP_REASON_DETERMINISM,

@@ -72,6 +72,26 @@ static bp_status check_queue(const bp_plan *plan, const bp_exec *exec) {
     return BP_OK;
 }
 
+static bool is_plain(const bp_scalar *scalars) {
+    return scalars[0].re == 1.0 && scalars[0].im == 0.0 && scalars[1].re == 0.0 && scalars[1].im == 0.0;
+}
+
+/* Kernels are chosen by the class of alpha and beta, so that another class would give a wrong result. */
+static bp_status check_scalars(const bp_plan *plan, const bp_scalar **scalars) {
+    const bp__family *family = bp__family_of(&plan->problem);
+    if (!*scalars && plan->needs_scalars) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: scalars are missing, which means alpha 1 and beta 0, but the plan "
+                                       "was made for another alpha or beta");
+    }
+    *scalars = *scalars ? *scalars : bp__plain_scalars;
+    if (family->check_scalars) {
+        return family->check_scalars(&plan->problem, *scalars);
+    }
+    return is_plain(*scalars) ? BP_OK
+                              : bp__fail(BP_E_ARGUMENT, "bp_execute: %s has no alpha and beta; scalars must be NULL",
+                                         bp_op_name((bp_op)plan->problem.op));
+}
+
 /* Completes the caller's exec, which may be of an earlier version or lack members. */
 static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *exec) {
     const bp_exec *given = exec ? bp__struct_read(whole, sizeof *whole, exec, "exec") : &plain;
@@ -84,13 +104,8 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
         return bp__fail(BP_E_ARGUMENT, "bp_execute: after is NULL, but after_count is %zu", whole->after_count);
     }
     BP__TRY(check_queue(plan, whole));
-    if (!whole->scalars || !exec) {
-        if (plan->needs_scalars) {
-            return bp__fail(BP_E_ARGUMENT,
-                            "bp_execute: scalars are missing, but the plan has an alpha or beta other than 0 and 1");
-        }
-        whole->scalars = bp__plain_scalars;
-    }
+    whole->scalars = exec ? whole->scalars : NULL;
+    BP__TRY(check_scalars(plan, &whole->scalars));
     if (whole->packed) {
         BP__TRY(bp__packed_check(plan, whole->packed));
     }

@@ -126,7 +126,11 @@ typedef struct bp__family {
     /* Returns whether the problem needs no library, so that a preference does not apply. NULL: no problem is trivial.
      */
     bool (*is_trivial)(const bp_problem *problem);
-    bool (*needs_scalars)(const bp_problem *problem); /* NULL: never */
+    /* Returns whether a run with alpha 1 and beta 0 is not one of this problem. NULL: never. */
+    bool (*needs_scalars)(const bp_problem *problem);
+    /* Refuses an alpha or beta that is not of the problem's class. NULL: the operation has neither, so that only 1 and
+     * 0 are taken. */
+    bp_status (*check_scalars)(const bp_problem *problem, const bp_scalar *scalars);
     /* Writes type, shape and strides of an input. Returns false if there is no such input. NULL: inputs cannot be
      * packed. */
     bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
@@ -334,7 +338,7 @@ struct bp_plan {
     bp_prepared *prepared; /* the fast path reads this and the next five */
     uint64_t serial;
     bool plain;         /* needs neither scalars nor a workspace */
-    bool needs_scalars; /* alpha or beta is neither 0 nor 1 */
+    bool needs_scalars; /* alpha is not 1, or beta is not 0 */
     bool composed;
     atomic_bool warm; /* has run in bp_execute() */
     atomic_int references;

@@ -89,6 +89,125 @@ static void factors_are_those_of_the_call(void **state) {
     bp_plan_release(plan);
 }
 
+static int class_of(double factor) {
+    return factor == 0 ? 0 : factor == 1 ? 1 : 2;
+}
+
+/* Runs the plan, made for two factors, with two others: in the same classes the result is that of the one-shot call,
+ * and in others nothing is written. */
+static void run_with_factors(const bp_plan *plan, const bp_scalar made[2], const bp_scalar given[2]) {
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    const bp_exec exec = {.struct_size = sizeof exec, .scalars = given};
+    const bool same = class_of(made[0].re) == class_of(given[0].re) && class_of(made[1].re) == class_of(given[1].re);
+    bp_view v[3];
+    fill();
+    assert_int_equal(bp_execute(plan, operands, &exec), same ? BP_OK : BP_E_ARGUMENT);
+    if (!same) {
+        assert_non_null(strstr(bp_last_error(), "make another plan"));
+        assert_memory_equal(c, expected, sizeof c);
+        return;
+    }
+    views(v);
+    v[2].tensor.data = expected;
+    assert_int_equal(bp_gemm(BP_AS_IS, BP_AS_IS, &given[0], &v[0].tensor, &v[1].tensor, &given[1], &v[2].tensor),
+                     BP_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        assert_true(fabs(c[i] - expected[i]) < 1e-9);
+    }
+}
+
+/* A plan holds the kernel for its class of alpha and beta, so that those of another class must not run. */
+static void factors_of_another_class_are_refused(void **state) {
+    (void)state;
+    static const char *const ways[] = {"blas.preferred=native", "blas.preferred=openblas", ""};
+    static const double values[] = {0, 1, 2, 0.5};
+    for (int at = 0; at < 3 * 16; at++) {
+        const bp_scalar made[2] = {{values[at / 4 % 4], 0}, {values[at % 4], 0}};
+        bp_plan *plan = product_plan(ways[at / 16], &made[0], &made[1]);
+        for (int i = 0; i < 16; i++) {
+            run_with_factors(plan, made, (bp_scalar[2]){{values[i / 4], 0}, {values[i % 4], 0}});
+        }
+        bp_plan_release(plan);
+    }
+}
+
+/* Without scalars a run has alpha 1 and beta 0, which is refused by a plan of another class. */
+static void missing_factors_are_one_and_zero(void **state) {
+    (void)state;
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
+    const bp_exec exec = {.struct_size = sizeof exec};
+    for (int at = 0; at < 4; at++) {
+        const bp_scalar made[2] = {{at / 2, 0}, {at % 2, 0}};
+        bp_plan *plan = product_plan("blas.preferred=native", &made[0], &made[1]);
+        const bp_status right = at == 2 ? BP_OK : BP_E_ARGUMENT;
+        fill();
+        assert_int_equal(bp_execute(plan, operands, NULL), right);
+        assert_int_equal(bp_execute(plan, operands, &exec), right);
+        assert_true(at == 2 || memcmp(c, expected, sizeof c) == 0);
+        bp_plan_release(plan);
+    }
+}
+
+static void imaginary_factors_need_complex_matrices(void **state) {
+    (void)state;
+    static double x[2], y[2], z[2];
+    const bp_scalar two = {2, 0}, zero = {0, 0}, with[2] = {{2, 1}, {0, 0}}, i_and_beta[2] = {{0, 1}, {0, 1}};
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}}, complex[] = {{x, 0}, {y, 0}, {z, 0}};
+    bp_exec exec = {.struct_size = sizeof exec, .scalars = with};
+    bp_plan *plan = product_plan("blas.preferred=native", &two, NULL);
+    fill();
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "imaginary"));
+    assert_memory_equal(c, expected, sizeof c);
+    bp_plan_release(plan);
+    bp_view v[3];
+    double *const data[] = {x, y, z};
+    for (int i = 0; i < 3; i++) {
+        bp_view_matrix(&v[i], data[i], BP_C128, 1, 1);
+    }
+    assert_int_equal(
+        bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_AS_IS, &two, &v[0].tensor, &v[1].tensor, &zero, &v[2].tensor), BP_OK);
+    x[0] = y[1] = 3;
+    assert_int_equal(bp_execute(plan, complex, &exec), BP_OK); /* (2 + i) * 3 * 3i */
+    assert_true(z[0] == -9 && z[1] == 18);
+    exec.scalars = i_and_beta;
+    assert_int_equal(bp_execute(plan, complex, &exec), BP_E_ARGUMENT);
+    assert_true(z[0] == -9 && z[1] == 18);
+    bp_plan_release(plan);
+}
+
+/* Operations without factors take none, so that a mistake is not ignored. */
+static void only_products_take_factors(void **state) {
+    (void)state;
+    static double spectrum[2 * ELEMENTS];
+    const bp_scalar none[2] = {{1, 0}, {0, 0}}, some[][2] = {{{2, 0}, {0, 0}}, {{1, 0}, {1, 0}}, {{1, 1}, {0, 0}}};
+    const int64_t shape[] = {SIDE, SIDE};
+    bp_view v[3], w;
+    bp_plan *plans[3];
+    fill();
+    views(v);
+    bp_view_init(&w, spectrum, BP_C128, 2, shape, NULL);
+    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&v[0].tensor, &v[2].tensor}};
+    const DLTensor *tensors[] = {&v[0].tensor, &v[1].tensor};
+    bp_einsum_call sum = {.struct_size = sizeof sum, .expression = "ij,jk->ik", .count = 2, .operands = tensors};
+    assert_int_equal(bp_fft_plan(&plans[0], NULL, &transform, &v[0].tensor, &w.tensor), BP_OK);
+    assert_int_equal(bp_linalg_plan(&plans[1], NULL, &inverse), BP_OK);
+    assert_int_equal(bp_einsum_plan(&plans[2], NULL, &sum, &v[2].tensor), BP_OK);
+    const bp_operand operands[][BP_LINALG_OPERANDS] = {
+        {{a, 0}, {spectrum, 0}}, {{a, 0}, {c, 0}}, {{a, 0}, {b, 0}, {c, 0}}};
+    for (int i = 0; i < 3; i++) {
+        bp_exec exec = {.struct_size = sizeof exec, .scalars = none};
+        assert_int_not_equal(bp_execute(plans[i], operands[i], &exec), BP_E_ARGUMENT);
+        for (int k = 0; k < 3; k++) {
+            exec.scalars = some[k];
+            assert_int_equal(bp_execute(plans[i], operands[i], &exec), BP_E_ARGUMENT);
+            assert_non_null(strstr(bp_last_error(), "no alpha and beta"));
+        }
+        bp_plan_release(plans[i]);
+    }
+}
+
 /* Base and offset are added to one address. */
 static void base_and_offset_are_added(void **state) {
     (void)state;
@@ -363,6 +482,10 @@ static int reset(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_are_those_of_the_call),
+        cmocka_unit_test(factors_of_another_class_are_refused),
+        cmocka_unit_test(missing_factors_are_one_and_zero),
+        cmocka_unit_test(imaginary_factors_need_complex_matrices),
+        cmocka_unit_test(only_products_take_factors),
         cmocka_unit_test(base_and_offset_are_added),
         cmocka_unit_test(products_run_in_a_given_workspace),
         cmocka_unit_test(simulated_products_run_in_a_given_workspace),

@@ -1,6 +1,6 @@
 /* test_batch_position.c - with deterministic=threads, all items of a batch of products are bitwise equal, on every
  * candidate that the setting admits. All items have the same values. Shapes are such that dispatch merges the batch
- * into the rows or into the columns of one product, or cannot merge it. */
+ * into the rows or into the columns of one product, or cannot merge it; so does einsum. */
 #include "backplane.h"
 
 #include <setjmp.h>
@@ -176,8 +176,103 @@ static void the_refusal_names_the_rows(void **state) {
     tear_down(&w);
 }
 
+/* ---- einsum: the batch is label b, the first of the operands that have it, and of the output ---- */
+
+typedef struct contraction {
+    const char *expression;
+    int64_t size[5]; /* of b, i, j, k, l */
+} contraction;
+
+static int64_t size_of(const contraction *c, char label) {
+    return c->size[label == 'b' ? 0 : label - 'i' + 1];
+}
+
+/* Makes a tensor of the labels up to `end`, whose items are equal. Returns the end. */
+static const char *tensor_of(const work *w, const contraction *c, bp_view *view, void **data, const char *labels) {
+    int64_t shape[4], elements = 1, items = 1;
+    int ndim = 0;
+    for (; *labels && *labels != ',' && *labels != '-'; labels++) {
+        shape[ndim] = size_of(c, *labels);
+        elements *= shape[ndim++];
+        items *= *labels == 'b' ? size_of(c, 'b') : 1;
+    }
+    *data = malloc((size_t)elements * bytes_of(w->dtype));
+    assert_non_null(*data);
+    fill(w, *data, elements, elements / items);
+    assert_int_equal(bp_view_init(view, *data, w->dtype, ndim, shape, NULL), BP_OK);
+    return labels;
+}
+
+static void check_contraction(const work *w, const contraction *c, const char *library) {
+    bp_view views[4];
+    void *data[4];
+    const DLTensor *operands[3];
+    int count = 0;
+    char settings[256];
+    bp_options *options;
+    const char *at = c->expression;
+    for (; *at != '-'; at += *at == ',') {
+        at = tensor_of(w, c, &views[count], &data[count], at);
+        operands[count] = &views[count].tensor;
+        count++;
+    }
+    tensor_of(w, c, &views[count], &data[count], at + 2);
+    snprintf(settings, sizeof settings, "deterministic=threads,dispatch.fallback=allow,blas.preferred=%s", library);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = c->expression, .count = count, .operands = operands};
+    assert_int_equal(bp_einsum_run(options, &call, &views[count].tensor), BP_OK);
+    int64_t bytes = (int64_t)bytes_of(w->dtype);
+    for (int d = 1; d < views[count].tensor.ndim; d++) {
+        bytes *= views[count].tensor.shape[d];
+    }
+    for (int64_t item = 1; item < c->size[0]; item++) {
+        if (memcmp((char *)data[count] + item * bytes, data[count], (size_t)bytes) != 0) {
+            fail_msg("%s, %s %s: item %d differs from item 0", settings, c->expression, bp_dtype_name(w->dtype),
+                     (int)item);
+        }
+    }
+    bp_options_release(options);
+    for (int i = 0; i <= count; i++) {
+        free(data[i]);
+    }
+}
+
+/* On each library, if the setting admits it, otherwise on another one. */
+static void items_of_einsum_get_the_same_bits(void **state) {
+    (void)state;
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_C64, BP_C128};
+    static const contraction all[] = {
+        {"bij,j->bi", {3, 2, 8}},
+        {"bij,j->bi", {17, 5, 31}},
+        {"bij,j->bi", {9, 1, 37}}, /* a label of size 1 is dropped, so that b is the only one */
+        {"bij,jk->bik", {5, 3, 29, 1}},
+        {"bij,jk->bik", {9, 1, 70, 7}},
+        {"bij,jk->bik", {17, 5, 12, 3}},
+        {"ij,bjk->bik", {17, 4, 8, 1}},
+        {"ij,bjk->bik", {5, 6, 33, 3}},
+        {"bj,j->b", {17, 1, 23}},
+        {"bij,ij->b", {9, 4, 11}},
+        {"bijk,jkl->bil", {17, 1, 24, 33, 3}},
+        {"bij,jk,kl->bil", {5, 3, 13, 9, 6}},
+        {"bij,bjk->bik", {5, 3, 13, 9}},
+    };
+    const char *libraries[] = {"native", "openblas", "openblas-openmp", "mkl", "blis", "netlib", "onednn", "libxsmm"};
+    for (size_t l = 0; l < sizeof libraries / sizeof *libraries; l++) {
+        bp_library_info info = {.struct_size = sizeof info};
+        if (strcmp(libraries[l], "native") != 0 && bp_library_find(libraries[l], &info) != BP_OK) {
+            continue;
+        }
+        for (size_t i = 0; i < sizeof all / sizeof *all * 4; i++) {
+            const work w = {.dtype = dtypes[i % 4]};
+            check_contraction(&w, &all[i / 4], libraries[l]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_item_gets_the_same_bits),
-                                       cmocka_unit_test(the_refusal_names_the_rows)};
+                                       cmocka_unit_test(the_refusal_names_the_rows),
+                                       cmocka_unit_test(items_of_einsum_get_the_same_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

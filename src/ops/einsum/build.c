@@ -89,6 +89,7 @@ static bp_status begin(bp__builder *b, const bp__einsum *e, int steps, const DLT
     BP__TRY(output_term(&b->out, e, out));
     count_uses(b, &b->out);
     b->free = !out;
+    b->drops_kept = b->out.count < e->output_ndim;
     b->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
     b->element = bp_dtype_size(b->dtype);
     return BP_OK;

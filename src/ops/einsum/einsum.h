@@ -89,7 +89,8 @@ typedef struct bp__builder {
     int32_t *uses;   /* of each label: the number of remaining terms with it, plus the output */
     bp__term *terms; /* operands, then the results of steps */
     bp__term out;
-    bool free; /* the layout of the output may be chosen */
+    bool free;       /* the layout of the output may be chosen */
+    bool drops_kept; /* the output has a dimension of size 1, which no term has */
     bp__part *parts;
     int part_count, part_capacity;
     bp__arena arena;

@@ -192,6 +192,14 @@ static bp_status add_batch(bp__matrix m[BP__OPERANDS], const bp__axis *axes, con
     return BP_OK;
 }
 
+/* Returns whether a label of the rows or columns may count the items of a batch: one of several labels, also of size 1,
+ * or the only one of a product with a vector, which is a batch of scalar products. Two matrices without a further label
+ * are rows and columns, as in bp_matmul(). */
+static bool has_items(const bp__builder *b, const bp__axis *axes, const bp__product *p) {
+    return p->left.count > 1 || p->right.count > 1 || b->drops_kept || size_of(axes, &p->left) == 1 ||
+           size_of(axes, &p->right) == 1;
+}
+
 bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
     bp_problem problem;
     begin(&problem, b, BP_OP_GEMM, &b->policies->products);
@@ -202,5 +210,6 @@ bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis 
                                   matrix_of(axes, BP__C, &p->left, &p->right)};
     BP__TRY(add_batch(m, axes, &p->batch));
     BP__TRY(bp__gemm_lower(&problem, &m[BP__A], &m[BP__B], &m[BP__C]));
+    problem.of.gemm.folded |= problem.policy.deterministic == 2 && has_items(b, axes, p);
     return plan_for(plan, b, &problem);
 }

@@ -39,7 +39,28 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 }
 
 static bool needs_scalars(const bp_problem *problem) {
-    return problem->of.gemm.alpha == BP_FACTOR_ANY || problem->of.gemm.beta == BP_FACTOR_ANY;
+    return problem->of.gemm.alpha != BP_FACTOR_ONE || problem->of.gemm.beta != BP_FACTOR_ZERO;
+}
+
+static bp_status check_scalar(const bp_problem *problem, const char *name, uint8_t class, const bp_scalar *scalar) {
+    static const char *const classes[] = {"0", "1", "other than 0 and 1"};
+    const bool complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
+    if (!complex && scalar->im != 0.0) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "bp_execute: %s is %g%+gi, but the plan's matrices are real: the imaginary part must be 0",
+                        name, scalar->re, scalar->im);
+    }
+    if ((uint8_t)bp__factor(scalar, 1.0, complex) != class) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "bp_execute: %s is %g%+gi, but the plan was made for %s %s; make another plan for this %s",
+                        name, scalar->re, scalar->im, name, classes[class], name);
+    }
+    return BP_OK;
+}
+
+static bp_status check_scalars(const bp_problem *problem, const bp_scalar *scalars) {
+    BP__TRY(check_scalar(problem, "alpha", problem->of.gemm.alpha, &scalars[0]));
+    return check_scalar(problem, "beta", problem->of.gemm.beta, &scalars[1]);
 }
 
 static bool input_layout(const bp_problem *problem, int operand, bp__layout *layout) {
@@ -74,6 +95,7 @@ const bp__family bp__family_gemm = {
     .make = bp__gemm_make,
     .describe = describe,
     .needs_scalars = needs_scalars,
+    .check_scalars = check_scalars,
     .input_layout = input_layout,
     .adapter = &bp__gemm_simulate,
 };
