@@ -166,6 +166,20 @@ void bp__error_return(const bp__held_error *held) {
     pthread_mutex_unlock(&bp__error_mutex);
 }
 
+bp_status bp__error_settle(const bp__held_error *held, bp_status status) {
+    if (status == BP_OK) {
+        bp__error_return(held);
+        return status;
+    }
+    error_state old;
+    memcpy(&old, held, sizeof old);
+    pthread_mutex_lock(&bp__error_mutex);
+    drop_kept(&old);
+    pthread_mutex_unlock(&bp__error_mutex);
+    /* a provider may return a status without a message */
+    return state.status == BP_OK ? bp__fail(status, "%s", bp_status_text(status)) : status;
+}
+
 void bp__error_reset(void) {
     pthread_mutex_lock(&bp__error_mutex);
     while (messages) {

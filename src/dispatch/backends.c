@@ -143,6 +143,9 @@ static bp_status describe(const backend *b, bp_backend_info *info) {
     bool found = false;
     const char *provider_reason = NULL;
     bp__text reason = {0};
+    const bp__module *modules;
+    int module_count;
+    BP__TRY(bp__modules(&modules, &module_count)); /* else a lack of memory looks like an absent provider */
     if (b->family) {
         BP__TRY(find_library(b->family, &entry, &found));
     }
@@ -236,7 +239,10 @@ int bp_setting_has_effect(const char *name, const char **why) {
     } else if (entry && (is_switch(name) || !(entry->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
         const backend *b = backend_of(name);
         bp_backend_info info = {.struct_size = sizeof info};
+        bp__held_error held;
+        bp__error_hold(&held);
         bool lacking = b && describe(b, &info) == BP_OK && !info.available;
+        bp__error_return(&held);
         reason = lacking && info.reason ? info.reason : is_read(entry) ? "" : "no operation of this version reads it";
     }
     if (why) {

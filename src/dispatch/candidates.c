@@ -192,7 +192,7 @@ static bp_status rebuild(bool with_libraries, const bp_library_info **entries, i
     return status;
 }
 
-bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
+static bp_status candidates(bool need_libraries, bp__candidate ***list, int *count) {
     BP__UNCANCELLED;
     const bp__module *modules = NULL;
     const bp_library_info **entries = NULL;
@@ -220,6 +220,13 @@ bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count)
         status = status == BP_OK ? measured : status;
     }
     return status;
+}
+
+/* A candidate that cannot be opened is refused later; that is no error of the call. */
+bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    return bp__error_settle(&held, candidates(need_libraries, list, count));
 }
 
 bp_status bp__candidates_measure(const bp__calibration_request *request) {

@@ -268,7 +268,7 @@ static void describe_device(bp_explanation *e, int32_t place) {
     }
 }
 
-bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
+static bp_status explain(bp_explanation **explanation, const bp_problem *problem) {
     bp_explanation *e = bp__alloc_zero(1, sizeof *e);
     if (!e) {
         return bp__fail_memory(sizeof *e, "an explanation");
@@ -286,6 +286,12 @@ bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     make_text(e, &text);
     make_json(e, &json);
     return finish(explanation, e, &text, &json);
+}
+
+bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    return bp__error_settle(&held, explain(explanation, problem));
 }
 
 /* ---- Composed plans ---- */

@@ -20,6 +20,7 @@ bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidat
     }
     failures->list = grown;
     failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
+    failures->short_of_memory |= status == BP_E_NO_MEMORY;
     bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
     return BP_OK;
 }

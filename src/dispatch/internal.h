@@ -290,7 +290,8 @@ typedef struct bp__failed {
 typedef struct bp__failures {
     bp__failed *list;
     int count;
-    bp__text text; /* "; 'openblas' failed: ...", appended to the reason of the choice */
+    bool short_of_memory; /* at least one failed for lack of memory */
+    bp__text text;        /* "; 'openblas' failed: ...", appended to the reason of the choice */
 } bp__failures;
 
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,

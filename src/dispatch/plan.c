@@ -256,13 +256,19 @@ static bp_status handle_failure(const bp__choice *choice, const bp_problem *prob
     return status;
 }
 
+/* Returns the status of a choice that found no candidate. Without the failures for lack of memory there would be one.
+ */
+static bp_status status_of(const bp__choice *choice, const bp__failures *failures) {
+    return choice->status == BP_E_NO_CANDIDATE && failures->short_of_memory ? BP_E_NO_MEMORY : choice->status;
+}
+
 /* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may
  * follow. */
 static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {
     bp__choice choice;
     *again = false;
     BP__TRY(bp__choose(&choice, problem, failures, false));
-    bp_status status = choice.status;
+    bp_status status = status_of(&choice, failures);
     if (status != BP_OK) {
         bp__fail(status, "%s", bp__text_get(&choice.decision));
         bp__choice_free(&choice);

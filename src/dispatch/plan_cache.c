@@ -257,11 +257,13 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
     if (*plan) {
         return BP_OK;
     }
-    BP__TRY(make(plan, key, context));
-    if (most > 0) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    bp_status status = make(plan, key, context);
+    if (status == BP_OK && most > 0) {
         keep(cache, plan, key, hash, most, begun);
     }
-    return BP_OK;
+    return bp__error_settle(&held, status);
 }
 
 static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {

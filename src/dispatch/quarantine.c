@@ -26,6 +26,8 @@ void bp__quarantine_refresh(void) {
     char path[PATH_MAX];
     char *text = NULL;
     size_t given, size;
+    bp__held_error held;
+    bp__error_hold(&held);
     if (bp__cache_path(FILE_NAME, path, &given)) {
         bp_status status = bp__file_trusted(path);
         status = status == BP_OK ? bp__file_read(path, MOST_BYTES, &text, &size) : status;
@@ -40,6 +42,7 @@ void bp__quarantine_refresh(void) {
     atomic_store(&state.loaded, true);
     pthread_mutex_unlock(&bp__tune_mutex);
     bp__free(old);
+    bp__error_return(&held);
 }
 
 /* Copies the next word of a line; returns the position after it and its spaces. */

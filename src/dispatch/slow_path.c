@@ -47,7 +47,7 @@ static bp_status run_another(const bp_problem *problem, bp__runner run, const vo
     return status;
 }
 
-bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
+static bp_status plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
     BP__UNCANCELLED;
     bp_plan *plan;
     bool fresh;
@@ -63,4 +63,11 @@ bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void
     }
     *ran = plan;
     return status;
+}
+
+/* If another candidate runs, the failure of the first one is no error of the call. */
+bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
+    bp__held_error held;
+    bp__error_hold(&held);
+    return bp__error_settle(&held, plan_and_run(problem, run, call, ran));
 }

@@ -51,7 +51,9 @@ static void find_file(char path[PATH_MAX]) {
 static void load(void) {
     enum { OFF };
     bp__store *fresh = NULL;
+    bp__held_error held;
     char path[PATH_MAX] = "";
+    bp__error_hold(&held);
     if (bp__setting_int(BP_SET_tuning_store) != OFF) {
         find_file(path);
     }
@@ -66,6 +68,7 @@ static void load(void) {
     atomic_store(&state.loaded, true);
     pthread_mutex_unlock(&bp__tune_mutex);
     bp__store_close(old);
+    bp__error_return(&held);
 }
 
 static void load_once(void) {

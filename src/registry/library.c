@@ -28,9 +28,12 @@ void bp__registry_unlock(void) {
     bp__cancel_as_before(&before);
 }
 
+/* What is wrong with a file, or with a folder, is in the list; it is no error of the call. */
 static bp_status make(bool probe_all) {
     bp__library_list *made;
-    BP__TRY(bp__library_list_new(&made, probe_all));
+    bp__held_error held;
+    bp__error_hold(&held);
+    BP__TRY(bp__error_settle(&held, bp__library_list_new(&made, probe_all)));
     if (newest) {
         if (newest->kept != made->kept) {
             atomic_fetch_add_explicit(&lists, 1, memory_order_release);

@@ -89,6 +89,27 @@ static void errors_can_be_saved_and_restored(void **state) {
     assert_all_freed();
 }
 
+static void recovered_failures_leave_no_error(void **state) {
+    (void)state;
+    bp__held_error held;
+    for (int length = 50; length <= 500; length += 450) {
+        bp__fail(BP_E_SHAPE, "%0*d", length, 1);
+        bp__error_hold(&held);
+        bp__fail(BP_E_IO, "%0*d", length, 2);
+        assert_int_equal(bp__error_settle(&held, BP_OK), BP_OK);
+        assert_int_equal(bp_last_status(), BP_E_SHAPE);
+        bp__error_hold(&held);
+        bp__fail(BP_E_IO, "%0*d", length, 3);
+        assert_int_equal(bp__error_settle(&held, BP_E_IO), BP_E_IO);
+        assert_int_equal(bp_last_status(), BP_E_IO);
+        assert_int_equal(bp_last_error()[length - 1], '3');
+        bp__error_hold(&held);
+        assert_int_equal(bp__error_settle(&held, BP_E_FORKED), BP_E_FORKED); /* without a message */
+        assert_string_equal(bp_last_error(), bp_status_text(BP_E_FORKED));
+    }
+    assert_all_freed();
+}
+
 static pthread_barrier_t barrier;
 
 static void *fail_at_length(void *user) {
@@ -130,9 +151,10 @@ static void threads_have_their_own_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses_have_names_and_texts),    cmocka_unit_test(messages_are_kept),
-        cmocka_unit_test(messages_of_every_length),         cmocka_unit_test(status_survives_lack_of_memory),
-        cmocka_unit_test(errors_can_be_saved_and_restored), cmocka_unit_test(threads_have_their_own_errors),
+        cmocka_unit_test(statuses_have_names_and_texts),     cmocka_unit_test(messages_are_kept),
+        cmocka_unit_test(messages_of_every_length),          cmocka_unit_test(status_survives_lack_of_memory),
+        cmocka_unit_test(recovered_failures_leave_no_error), cmocka_unit_test(errors_can_be_saved_and_restored),
+        cmocka_unit_test(threads_have_their_own_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

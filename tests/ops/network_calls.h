@@ -25,13 +25,19 @@ bp_status call_attention_math(void);
 /* All passes of an LSTM: one-shot, planned with packed weights, and explained. */
 bp_status call_rnn(void);
 
-/* A function of one element and taking by indices: one-shot, planned and explained; concatenation. */
+/* A function of one element, one-shot, planned and explained; functions of two elements; taking by indices. */
 bp_status call_elementwise(void);
+
+/* Concatenates tensors. Returns BP_E_INTERNAL if the output is wrong, or changed by a call that failed. */
+bp_status call_concat(void);
+
+/* Random numbers: one-shot and planned. */
+bp_status call_random(void);
 
 /* Both passes of layer normalization. */
 bp_status call_layer_norm(void);
 
-/* A sum and a softmax of one part, and of several. */
+/* A sum, and both passes of a softmax, of one part, and of several. */
 bp_status call_reductions(void);
 
 #endif

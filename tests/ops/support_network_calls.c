@@ -322,14 +322,61 @@ static bp_status call_take(void) {
     return status == BP_OK ? bp_take_run(NULL, &t.x.tensor, &indices.tensor, 0, &t.y.tensor) : status;
 }
 
+static bp_status call_gather(void) {
+    static const int64_t indices[ITEMS * CHANNELS * SIDE * SIDE];
+    tensors t;
+    bp_view chosen;
+    bp_status status = open_tensors(&t);
+    status =
+        status == BP_OK ? bp_view_init(&chosen, (void *)(uintptr_t)indices, BP_I64, 4, t.x.tensor.shape, NULL) : status;
+    return status == BP_OK ? bp_gather_run(NULL, &t.x.tensor, &chosen.tensor, -1, &t.y.tensor) : status;
+}
+
+/* Three parts that need a plan each. A call that fails leaves the output as it was. */
+bp_status call_concat(void) {
+    enum { COUNT = 3, LENGTH = 11 };
+    static float part[COUNT][10];
+    static const int64_t lengths[COUNT] = {1, 2, 8}, steps[COUNT] = {1, 3, 1}, whole = LENGTH;
+    bp_view views[COUNT], result;
+    const DLTensor *parts[COUNT];
+    float joined[LENGTH];
+    bp_status status = bp_view_init(&result, joined, BP_F32, 1, &whole, NULL);
+    for (int i = 0; i < COUNT && status == BP_OK; i++) {
+        status = bp_view_init(&views[i], part[i], BP_F32, 1, &lengths[i], &steps[i]);
+        parts[i] = &views[i].tensor;
+    }
+    for (int i = 0; i < LENGTH; i++) {
+        joined[i] = 7;
+    }
+    status = status == BP_OK ? bp_concat_run(NULL, parts, COUNT, 0, &result.tensor) : status;
+    for (int i = 0; i < LENGTH; i++) {
+        if (joined[i] != (status == BP_OK ? 0.0F : 7.0F)) {
+            return BP_E_INTERNAL;
+        }
+    }
+    return status;
+}
+
 bp_status call_elementwise(void) {
     tensors t;
     bp_status status = call_function_of_one();
     status = status == BP_OK ? call_take() : status;
+    status = status == BP_OK ? call_gather() : status;
     status = status == BP_OK ? open_tensors(&t) : status;
-    const DLTensor *const parts[] = {&t.x.tensor};
-    status = status == BP_OK ? bp_binary_run(NULL, BP_BINARY_ADD, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;
-    return status == BP_OK ? bp_concat_run(NULL, parts, 1, 0, &t.y.tensor) : status;
+    return status == BP_OK ? bp_binary_run(NULL, BP_BINARY_ADD, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;
+}
+
+bp_status call_random(void) {
+    tensors t;
+    bp_plan *plan;
+    bp_status status = open_tensors(&t);
+    const bp_random_call call = {.struct_size = sizeof call, .kind = BP_RANDOM_NORMAL, .output = &t.y.tensor};
+    status = status == BP_OK ? bp_random_run(NULL, &call) : status;
+    status = status == BP_OK ? bp_random_plan(&plan, NULL, &call) : status;
+    if (status == BP_OK) {
+        bp_plan_release(plan);
+    }
+    return status;
 }
 
 /* ---- Layer normalization ---- */
@@ -385,6 +432,7 @@ bp_status call_reductions(void) {
                      ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y), &explanation)
                      : status;
         status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
+        status = status == BP_OK ? bp_softmax_backward_run(NULL, BP_SOFTMAX, x, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_plan(&plan, NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
         if (status == BP_OK) {
             status = bp_execute(plan, (bp_operand[]){{row, 0}, {result, 0}}, NULL);

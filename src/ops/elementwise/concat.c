@@ -79,9 +79,57 @@ static bp_status check(const DLTensor *const *tensors, int count, int axis, cons
     return BP_OK;
 }
 
+/* Describes the part of the output that begins at `from` along the axis, with the shape of a tensor. */
+static DLTensor part_of(const DLTensor *output, int64_t *strides, const DLTensor *tensor, int along, int64_t from) {
+    const int64_t element = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(output->dtype));
+    const int64_t ahead = from * strides[along] * element;
+    DLTensor part = *output;
+    part.shape = tensor->shape;
+    part.strides = strides;
+    if (bp__tensor_has_address(output)) { /* it may be negative, which byte_offset cannot be */
+        part.data = (void *)((uintptr_t)part.data + (uintptr_t)ahead);
+    } else {
+        part.byte_offset += (uint64_t)ahead;
+    }
+    return part;
+}
+
+/* Prepares the copies, or runs those that are prepared; plans[i] is NULL for a tensor without elements. */
+static bp_status copy_all(const DLTensor *const *tensors, int count, int along, const DLTensor *output, bp_plan **plans,
+                          bool runs) {
+    int64_t strides[BP_MAX_NDIM], from = 0;
+    bp__tensor_strides(output, strides);
+    for (int i = 0; i < count; i++) {
+        if (bp__tensor_elements(tensors[i]) == 0) { /* the stride may be any then */
+            continue;
+        }
+        const DLTensor part = part_of(output, strides, tensors[i], along, from);
+        const bp__elementwise_request r = {BP_OP_UNARY, BP_UNARY_COPY, 0, 2, {tensors[i], &part}, false};
+        BP__TRY(runs ? bp__elementwise_run_prepared(&r, plans[i]) : bp__elementwise_prepare(&r, &plans[i]));
+        from += tensors[i]->shape[along];
+    }
+    return BP_OK;
+}
+
+/* All plans are made before the first copy, so that a failure leaves the output as it was. */
+static bp_status copy_prepared(const DLTensor *const *tensors, int count, int along, const DLTensor *output) {
+    bp_plan *few[16] = {NULL};
+    const bool heap = count > BP__COUNT(few);
+    bp_plan **plans = heap ? bp__alloc_zero((size_t)count, sizeof *plans) : few;
+    if (!plans) {
+        return bp__fail_memory((size_t)count * sizeof *plans, "the copies of concat");
+    }
+    bp_status status = copy_all(tensors, count, along, output, plans, false);
+    status = status == BP_OK ? copy_all(tensors, count, along, output, plans, true) : status;
+    for (int i = 0; i < count; i++) {
+        bp__plan_release(plans[i]);
+    }
+    bp__free(heap ? plans : NULL);
+    return status;
+}
+
 bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
                         const DLTensor *output) {
-    int64_t strides[BP_MAX_NDIM], from = 0;
     int along = 0;
     bp__devices_noted noted;
     bp__devices_note(&noted);
@@ -90,27 +138,9 @@ bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensor
     if (status != BP_OK) {
         return status;
     }
-    const int64_t element = (int64_t)bp_dtype_size(bp_dtype_from_dlpack(output->dtype));
-    bp__tensor_strides(output, strides);
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    for (int i = 0; i < count && status == BP_OK; i++) {
-        if (bp__tensor_elements(tensors[i]) == 0) { /* the stride may be any then */
-            continue;
-        }
-        DLTensor part = *output;
-        part.shape = tensors[i]->shape;
-        part.strides = strides;
-        const int64_t ahead = from * strides[along] * element;
-        if (bp__tensor_has_address(output)) { /* it may be negative, which byte_offset cannot be */
-            part.data = (void *)((uintptr_t)part.data + (uintptr_t)ahead);
-        } else {
-            part.byte_offset += (uint64_t)ahead;
-        }
-        from += tensors[i]->shape[along];
-        const bp__elementwise_request r = {BP_OP_UNARY, BP_UNARY_COPY, 0, 2, {tensors[i], &part}, false};
-        status = bp__elementwise_run(&r);
-    }
+    status = copy_prepared(tensors, count, along, output);
     bp__call_leave(&scope);
     return status;
 }

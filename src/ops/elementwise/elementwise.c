@@ -24,7 +24,8 @@ static void describe(bp__operation *o, const bp__elementwise_request *r) {
     o->tag = bp__tag(r->op, (uint64_t)o->in_place | (uint64_t)(r->kind < UINT8_MAX ? r->kind : UINT8_MAX) << 8);
 }
 
-bp_status bp__elementwise_run(const bp__elementwise_request *r) {
+/* Runs a request under the settings of the calling thread. */
+static bp_status run_request(const bp__elementwise_request *r) {
     bp__operation operation;
     bp_problem problem;
     describe(&operation, r);
@@ -40,10 +41,32 @@ bp_status bp__elementwise_run(const bp__elementwise_request *r) {
     return bp__operation_plan_and_run(&operation, &problem);
 }
 
+bp_status bp__elementwise_prepare(const bp__elementwise_request *r, bp_plan **plan) {
+    bp__operation operation;
+    bp_problem problem;
+    bool fresh;
+    describe(&operation, r);
+    *plan = (bp_plan *)(uintptr_t)bp__operation_find(&operation);
+    if (BP__LIKELY(*plan != NULL)) {
+        bp__plan_retain(*plan);
+        return BP_OK;
+    }
+    BP__TRY(bp__problem_make(&problem, &bp__family_elementwise, r));
+    BP__TRY(bp__cache_get(plan, &problem, &fresh));
+    bp__operation_remember(&operation, *plan);
+    return BP_OK;
+}
+
+bp_status bp__elementwise_run_prepared(const bp__elementwise_request *r, const bp_plan *plan) {
+    bp__operation operation;
+    describe(&operation, r);
+    return bp__operation_run(&operation, plan);
+}
+
 static bp_status run(const bp_options *options, const bp__elementwise_request *r) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = bp__elementwise_run(r);
+    bp_status status = run_request(r);
     bp__call_leave(&scope);
     return status;
 }

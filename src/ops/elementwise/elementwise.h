@@ -27,8 +27,11 @@ bool bp__elementwise_same(const DLTensor *a, const DLTensor *b);
 /* Converts an axis that may count from the last dimension. */
 bp_status bp__elementwise_axis(const char *name, int axis, int ndim, int *from_first);
 
-/* Runs a request under the settings of the calling thread. */
-bp_status bp__elementwise_run(const bp__elementwise_request *request);
+/* Returns the plan of a call whose output is not empty, with a reference, under the settings of the calling thread. */
+bp_status bp__elementwise_prepare(const bp__elementwise_request *request, bp_plan **plan);
+
+/* Runs a request with its plan. */
+bp_status bp__elementwise_run_prepared(const bp__elementwise_request *request, const bp_plan *plan);
 
 bool bp__elementwise_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 
