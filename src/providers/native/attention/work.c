@@ -11,15 +11,33 @@ static bool sums(const bp_attention_layout *gradient, int dimension) {
     return gradient->dtype && gradient->batch[dimension] == 0;
 }
 
-/* Whether the last dimension of the batch consists of heads that share a key and a value, but not a gradient by the
- * query or the mask. One that is summed over rows must not be summed over those of all heads. */
+/* Whether all items along a dimension of the batch have one key and one value. */
+static bool shares_keys(const bp_attention_problem *p, int dimension) {
+    static const bp_attention_tensor of_keys[] = {BP_ATTENTION_KEY, BP_ATTENTION_VALUE, BP_ATTENTION_PAGES,
+                                                  BP_ATTENTION_LENGTHS};
+    bool shares = true;
+    for (size_t i = 0; i < sizeof of_keys / sizeof of_keys[0]; i++) {
+        shares = shares && p->tensor[of_keys[i]].batch[dimension] == 0;
+    }
+    return shares;
+}
+
+/* Whether each item along a dimension has a gradient of its own. So it is with gradients by a key or a value that is
+ * repeated, by a stride of 0, and not broadcast. */
+static bool parts(const bp_attention_layout *gradient, int dimension) {
+    return gradient->dtype && gradient->batch[dimension] != 0;
+}
+
+/* Whether the last dimension of the batch consists of heads that share a key, a value and the gradients by them, but
+ * not a gradient by the query or the mask. One that is summed over rows must not be summed over those of all heads. */
 static bool has_group(const bp_attention_problem *p) {
     const int last = p->batch_ndim - 1;
     const bp_attention_layout *by_mask = &p->tensor[BP_ATTENTION_MASK_GRADIENT];
-    return last >= 0 && p->batch_shape[last] > 0 && p->tensor[BP_ATTENTION_KEY].batch[last] == 0 &&
-           p->tensor[BP_ATTENTION_VALUE].batch[last] == 0 && p->tensor[BP_ATTENTION_PAGES].batch[last] == 0 &&
-           p->tensor[BP_ATTENTION_LENGTHS].batch[last] == 0 && !sums(&p->tensor[BP_ATTENTION_QUERY_GRADIENT], last) &&
-           !sums(by_mask, last) && !(by_mask->dtype && by_mask->row == 0);
+    return last >= 0 && p->batch_shape[last] > 0 && shares_keys(p, last) &&
+           !parts(&p->tensor[BP_ATTENTION_KEY_GRADIENT], last) &&
+           !parts(&p->tensor[BP_ATTENTION_VALUE_GRADIENT], last) &&
+           !sums(&p->tensor[BP_ATTENTION_QUERY_GRADIENT], last) && !sums(by_mask, last) &&
+           !(by_mask->dtype && by_mask->row == 0);
 }
 
 void bp__attention_begin(bp__attention_work *plan, const bp_host *host, const bp_problem *problem,
