@@ -12,6 +12,7 @@ LIMITS = {resource.RLIMIT_AS: UNLIMITED, resource.RLIMIT_DATA: UNLIMITED, resour
           resource.RLIMIT_NPROC: UNLIMITED, resource.RLIMIT_NOFILE: 1024, resource.RLIMIT_STACK: 8 << 20}
 FOREIGN = ("BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "TORCH_", "CUBLAS_", "XDG_CONFIG", "NO_COLOR", "COLUMNS",
            "LD_LIBRARY_PATH", "LC_", "LANG")
+KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # a machine sets them if the kernels that an older OpenBLAS chooses there are wrong
 
 
 def reset_signals():
@@ -46,6 +47,6 @@ def reset():
     reset_limits()
     os.umask(0o022)
     os.chdir(ROOT)
-    for variable in [name for name in os.environ if name.startswith(FOREIGN)]:
+    for variable in [name for name in os.environ if name.startswith(FOREIGN) and name not in KEPT]:
         del os.environ[variable]
     os.environ["LANG"] = "C.UTF-8"

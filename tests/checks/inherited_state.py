@@ -10,7 +10,7 @@ import sys
 import common
 
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD)
-VARIABLES = {"LC_ALL": "de_DE.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "Prescott", "BACKPLANE_NUM_THREADS": "1"}
+VARIABLES = {"LC_ALL": "de_DE.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "BACKPLANE_NUM_THREADS": "1"}
 LOOK = f"""
 import os, resource, signal, subprocess, sys
 sys.path.insert(0, {str(common.ROOT / "tests")!r})

@@ -43,9 +43,14 @@ static void reset_limits(void) {
     }
 }
 
+/* A machine sets these variables if the kernels that an older OpenBLAS chooses there are wrong. */
+static int is_kept(const char *variable) {
+    return strncmp(variable, "OPENBLAS_CORETYPE=", 18) == 0 || strncmp(variable, "OPENBLAS_L2_SIZE=", 17) == 0;
+}
+
 static int is_foreign(const char *variable) {
     static const char *const foreign[] = {"OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "KMP_", "ATEN_", "LC_"};
-    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0] && !is_kept(variable); i++) {
         if (strncmp(variable, foreign[i], strlen(foreign[i])) == 0) {
             return 1;
         }
