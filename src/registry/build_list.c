@@ -19,7 +19,11 @@ static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool p
     if (!probe_all) {
         BP__TRY(bp__probe_cache_get(cache, file));
     }
-    if (file->stored || !bp__elf_open(&elf, file->path, &why)) {
+    if (file->stored) {
+        return BP_OK;
+    }
+    if (!bp__elf_open(&elf, file->path, &why)) {
+        file->facts.momentary = elf.unread;
         return BP_OK;
     }
     bp_status status = bp__identify(&elf, file->path, &file->facts);

@@ -32,6 +32,7 @@ enum {
     REPORT_FILE = 3,
     FIRST_FREE_FILE = 10,
     OVERTIME = 2000,    /* milliseconds beyond its limit that a helper may take to end */
+    MOST_PERIODS = 7,   /* limits of time that a helper may take if it reports meanwhile (probe/circumstances.c) */
     BASE_MEMORY = 2048, /* mebibytes */
     CPU_MEMORY = 256,   /* additional mebibytes for each processor: OpenBLAS has 128 MiB of buffers for each thread */
     BY_HANDLE = 3       /* P_PIDFD, which older C libraries lack */
@@ -48,6 +49,7 @@ typedef struct child {
     int socket;
     int64_t started;
     int64_t deadline;
+    int64_t period; /* from a report to the next deadline, in nanoseconds */
     size_t length;
     char *report; /* REPORT_BYTES bytes */
 } child;
@@ -184,7 +186,8 @@ static int start(child *slot, const char *helper, const char *const *words, int6
     slot->socket = ends[0];
     slot->length = 0;
     slot->started = bp__now_ns();
-    slot->deadline = slot->started + (milliseconds + OVERTIME) * 1000000;
+    slot->period = (milliseconds + OVERTIME) * 1000000;
+    slot->deadline = slot->started + slot->period;
     let_begin(slot);
     return 0;
 }
@@ -264,13 +267,20 @@ static bool finish_probe(child *slot, bool stuck) {
     return done;
 }
 
+/* A library that waits for a processor may go on. Its supervisor tells so. */
+static void extend(child *slot) {
+    const int64_t next = bp__now_ns() + slot->period, last = slot->started + MOST_PERIODS * slot->period;
+    slot->deadline = next < last ? next : last;
+}
+
 /* Reads the available bytes. Returns true when the child has closed its end. */
 static bool drain(child *slot) {
     char spare[512];
     size_t space = REPORT_BYTES - 1 - slot->length;
     ssize_t got = read(slot->socket, space ? slot->report + slot->length : spare, space ? space : sizeof spare);
-    if (got > 0 && space) {
-        slot->length += (size_t)got;
+    if (got > 0) {
+        slot->length += space ? (size_t)got : 0;
+        extend(slot);
     }
     return got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
 }

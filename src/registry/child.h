@@ -22,7 +22,8 @@ const char *bp__probe_helper(char *buffer, size_t size);
 bool bp__deepbind(void);
 
 /* Copies the lines of a complete or truncated report into the facts. `otherwise` tells how the child ended ("hung",
- * "ended early") if the report does not. The bytes may be hostile. Returns false if out of memory. */
+ * "ended early") if the report does not. The bytes may be hostile. Sets facts->momentary if
+ * circumstances of the moment may explain the verdict. Returns false if out of memory. */
 bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise);
 
 /* Returns the mebibytes of memory that a probe may use, from the setting. */

@@ -267,6 +267,7 @@ bool bp__elf_open(bp__elf *elf, const char *path, const char **why) {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0) {
         *why = "cannot be read";
+        elf->unread = true;
         return false;
     }
     if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size <= 0) {
@@ -279,6 +280,7 @@ bool bp__elf_open(bp__elf *elf, const char *path, const char **why) {
     close(file);
     if (bytes == MAP_FAILED) {
         *why = "cannot be mapped";
+        elf->unread = true;
         return false;
     }
     if (!bp__elf_read(elf, bytes, size, why)) {

@@ -24,6 +24,7 @@ typedef struct bp__elf {
     bool wide;   /* ELF64 */
     bool big;    /* big endian */
     bool usable; /* class, byte order and machine are those of the running program */
+    bool unread; /* bp__elf_open could not open or map the file */
     bp__elf_segment load[BP__ELF_MAX_SEGMENTS];
     int load_count;
     uint64_t strings; /* file offset and size of the dynamic string table */

@@ -59,6 +59,7 @@ typedef struct bp__facts {
     BP__FACT_MAP(X)
 #undef X
     double probe_ms; /* 0 unless the probe ran in this process */
+    bool momentary;  /* circumstances of the moment may explain that it is not usable: never stored */
 } bp__facts;
 
 /* Sets every text to "" and every number to 0. */

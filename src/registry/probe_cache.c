@@ -265,13 +265,16 @@ static void add_file(bp__text *text, const bp__probe_cache *cache, const bp__fil
 }
 
 static bool worth_storing(const bp__file *file) {
-    return file->trust == BP_OK && !file->same_as && file->facts.outcome != BP__OUTCOME_NO_PROBE;
+    return file->trust == BP_OK && !file->same_as && file->facts.outcome != BP__OUTCOME_NO_PROBE &&
+           !file->facts.momentary;
 }
 
+/* A result of an unchanged file stays until there is another one that is worth storing. */
 static bool replaced_by(const bp__search *search, const struct bp__probe_cache_entry *entry, uint64_t context) {
     for (int i = 0; i < search->file_count; i++) {
         if (strcmp(search->files[i].path, entry->path) == 0) {
-            return entry->context == context || !bp__file_key_equal(&entry->key, &search->files[i].key);
+            return !bp__file_key_equal(&entry->key, &search->files[i].key) ||
+                   (entry->context == context && worth_storing(&search->files[i]));
         }
     }
     return false;

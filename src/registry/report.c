@@ -1,6 +1,7 @@
 /* report.c - parses the lines that a probe wrote into facts and a message about what is wrong with the library. */
 #include "registry/child.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@ typedef struct summary {
     const char *unusable;  /* why it cannot be used, found by calls that are not wrong */
     const char *end;       /* how the process ended, reported by its supervisor */
     const char *unstarted; /* why the process was not started */
+    const char *limited;   /* the resource that was limited */
+    bool moment;           /* time, memory or a signal from outside ended a process */
     bool done;
     uint64_t due, passed; /* BP_CHECK_BIT and BP_PRIMITIVE_BIT masks */
     bp__text faults;      /* the lines as received */
@@ -45,6 +48,10 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         all->end = value;
     } else if (strcmp(name, "unstarted") == 0) {
         all->unstarted = value;
+    } else if (strcmp(name, "limited") == 0) {
+        all->limited = value;
+    } else if (strcmp(name, "moment") == 0) {
+        all->moment = true;
     } else if (strcmp(name, "done") == 0) {
         all->done = true;
     } else if (strcmp(name, "due") == 0) {
@@ -122,10 +129,39 @@ static bool take_lines(bp__facts *facts, summary *all, char *report) {
     return true;
 }
 
+/* Returns whether the loader's message tells of a shortage. */
+static bool tells_of_shortage(const char *error) {
+    static const int shortages[] = {ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, ESTALE, EINTR};
+    char text[128];
+    for (int i = 0; error && i < BP__COUNT(shortages); i++) {
+        if (strstr(error, strerror_r(shortages[i], text, sizeof text))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tells a verdict about the library from one about the moment. A supervisor that has not reported the end was ended
+ * from outside. */
+static bool conclude_moment(bp__facts *facts, const summary *all) {
+    if (facts->outcome == BP__OUTCOME_OK && !*facts->faults) {
+        return true;
+    }
+    facts->momentary = all->moment || all->limited || !all->end || tells_of_shortage(all->error);
+    if (!all->limited || !*facts->reason) {
+        return true;
+    }
+    bp__text text = {0};
+    bp__text_addf(&text, "%s; this process has a limit of %s", facts->reason, all->limited);
+    bool enough = !text.failed && bp__facts_set(&facts->reason, bp__text_get(&text));
+    bp__text_free(&text);
+    return enough;
+}
+
 bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
     summary all = {.step = "before it was loaded"};
-    bool enough =
-        take_lines(facts, &all, report) && conclude(facts, &all, otherwise) && conclude_checks(facts, &all, otherwise);
+    bool enough = take_lines(facts, &all, report) && conclude(facts, &all, otherwise) &&
+                  conclude_checks(facts, &all, otherwise) && conclude_moment(facts, &all);
     bp__text_free(&all.faults);
     return enough;
 }

@@ -307,6 +307,121 @@ static void test_broken_is_stored(void **state) {
     }
 }
 
+/* ---- What a moment caused is not stored ---- */
+
+/* Lists the library again, in this process or in a child with a limit, and returns its entry's state. `reason` must be
+ * a part of the entry's reason. */
+static int state_after_probe(const char *reason, bool probed) {
+    restart(library, cache);
+    bp_library_info row = only_row();
+    assert_int_equal(row.probe_ms > 0, probed);
+    if (!strstr(row.reason, reason)) {
+        fail_msg("the reason is '%s' without '%s'", row.reason, reason);
+    }
+    return row.state;
+}
+
+static void use_fake(const char *name) {
+    char from[4352];
+    snprintf(from, sizeof from, FAKES "/%s/lib%s.so", name, name);
+    copy_file(from, library);
+}
+
+static void test_a_sleeping_library_is_not_stored(void **state) {
+    (void)state;
+    use_fake("hang");
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
+    assert_int_equal(state_after_probe("hung in probe, ", true), BP_LIBRARY_BROKEN);
+    assert_int_equal(state_after_probe("hung in probe, ", true), BP_LIBRARY_BROKEN);
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+}
+
+static void test_a_spinning_library_is_stored(void **state) {
+    (void)state;
+    use_fake("spin");
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
+    assert_int_equal(state_after_probe("hung in probe, while it was loaded", true), BP_LIBRARY_BROKEN);
+    assert_int_equal(state_after_probe("hung in probe, while it was loaded", false), BP_LIBRARY_BROKEN);
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+}
+
+/* It takes longer by the clock than the limit, and less processor time. */
+static void test_a_library_on_a_busy_machine_is_good(void **state) {
+    (void)state;
+    use_fake("work_with_pauses");
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1000", 1);
+    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+    assert_int_equal(state_after_probe("", false), BP_LIBRARY_OK);
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+}
+
+static void test_a_signal_from_outside_is_not_stored(void **state) {
+    (void)state;
+    use_fake("be_terminated");
+    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+    setenv("FAKE_NOTES", "/dev/null", 1);
+    restart(library, cache);
+    assert_int_equal(bp_libraries_refresh(1), BP_OK); /* does not replace the good result either */
+    assert_string_equal(only_row().reason, "SIGTERM in probe, while it was loaded");
+    unsetenv("FAKE_NOTES");
+    assert_int_equal(state_after_probe("", false), BP_LIBRARY_OK);
+}
+
+/* Lists the library in a child with a limit. Returns the state of its entry, or -1 if there is none. */
+static int state_under(int resource, rlim_t soft, rlim_t hard) {
+    int status;
+    restart(library, cache);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bp_library_info row = {.struct_size = sizeof row};
+        setrlimit(resource, &(struct rlimit){soft, hard});
+        _exit(bp_library_at(0, &row) != BP_OK ? 99 : *row.path ? (int)row.state : 98);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_a_limit_of_the_user_is_not_stored(void **state) {
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip(); /* these need more memory than the limit */
+    }
+    const rlim_t most = (rlim_t)700 << 20;
+    use_fake("need_memory");
+    assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_BROKEN);
+    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+    assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_OK); /* stored */
+}
+
+static void test_soft_limits_are_raised(void **state) {
+    (void)state;
+    const rlim_t mib = 1 << 20;
+    struct rlimit limit;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip();
+    }
+    use_fake("need_stack");
+    getrlimit(RLIMIT_STACK, &limit);
+    assert_int_equal(state_under(RLIMIT_STACK, mib, limit.rlim_max), BP_LIBRARY_OK);
+    use_fake("need_memory");
+    getrlimit(RLIMIT_AS, &limit);
+    assert_int_equal(state_under(RLIMIT_AS, 700 * mib, limit.rlim_max), BP_LIBRARY_OK);
+}
+
+/* A file that cannot be mapped is examined again by the next process. */
+static void test_a_file_that_could_not_be_read_is_not_stored(void **state) {
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip();
+    }
+    assert_int_equal(truncate(library, (off_t)1 << 40), 0); /* more than there is address space */
+    assert_int_equal(state_under(RLIMIT_AS, (rlim_t)8 << 30, (rlim_t)8 << 30), 98);
+    restart(library, cache);
+    assert_int_equal(only_row().state, BP_LIBRARY_OK);
+}
+
 static void test_other_entries_stay(void **state) {
     (void)state;
     assert_int_equal(was_probed(), 1);
@@ -354,6 +469,13 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_missing_home_is_not_made, make, forget),
         cmocka_unit_test_setup_teardown(test_a_size_limit_is_a_warning, make, forget),
         cmocka_unit_test_setup_teardown(test_broken_is_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_sleeping_library_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_spinning_library_is_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_library_on_a_busy_machine_is_good, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_signal_from_outside_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_limit_of_the_user_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_soft_limits_are_raised, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_file_that_could_not_be_read_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),
         cmocka_unit_test_setup_teardown(test_hostile_text, make, forget),
     };

@@ -46,11 +46,16 @@ static void report_end(const subject *library, const progress *state, int status
     char how[64];
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
         snprintf(how, sizeof how, "did not end within %d ms", state->limit_ms);
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) {
+        snprintf(how, sizeof how, "did not end within %d ms of processor time", state->limit_ms);
     } else if (WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));
         snprintf(how, sizeof how, "ended the probe with SIG%s", name ? name : "?");
     } else {
         snprintf(how, sizeof how, "ended the probe");
+    }
+    if (WIFSIGNALED(status) && !is_own_fault(WTERMSIG(status))) {
+        report("moment", "1");
     }
     report_unfinished(library, state, how);
 }

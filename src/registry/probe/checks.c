@@ -4,10 +4,8 @@
 #include "backplane/tensor.h"
 #include "registry/facts.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
 
 static const char *c2c(trial *t) {
     return check_transforms(t, COMPLEX_TO_COMPLEX);
@@ -101,24 +99,12 @@ static void run_check(const subject *library, progress *state, int check, int ty
 
 /* ---- All of them ---- */
 
-/* Sets the time limit of a check. SIGALRM ends the process if it is exceeded; the library may have changed the handling
- * of that signal. */
-static void set_limit(int milliseconds) {
-    const struct itimerval limit = {.it_value = {milliseconds / 1000, milliseconds % 1000 * 1000}};
-    sigset_t alarm;
-    signal(SIGALRM, SIG_DFL);
-    sigemptyset(&alarm);
-    sigaddset(&alarm, SIGALRM);
-    sigprocmask(SIG_UNBLOCK, &alarm, NULL);
-    setitimer(ITIMER_REAL, &limit, NULL);
-}
-
 void run_checks(const subject *library, progress *state) {
     uint64_t due = checks_due(library);
     stay_on_one_thread(library);
     state->check += state->check < 0;
     for (; state->check < CHECKS; state->check++) {
-        set_limit(state->limit_ms);
+        limit_check(state->limit_ms);
         for (state->type = 0; state->type < TYPES; state->type++) {
             if (due & bit_of(state->check, state->type)) {
                 state->routine[0] = 0;
@@ -126,7 +112,7 @@ void run_checks(const subject *library, progress *state) {
             }
         }
     }
-    set_limit(0);
+    limit_check(0);
 }
 
 /* Reports the rest of the current check. The types that passed before the child ended have been reported. */

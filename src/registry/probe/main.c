@@ -235,6 +235,7 @@ int main(int count, char **words) {
         .deepbind = strcmp(words[7], "1") == 0,
     };
     close_files_of_host();
+    raise_limits();
     start_supervised(strtoll(words[8], NULL, 10), strtoll(words[9], NULL, 10));
     library.output = isolate();
     work_in_children(&library, (int)(strtol(words[8], NULL, 10) / 4), work);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { REPORT_FILE = 3 }; /* a socket to the host program */
 
@@ -50,6 +51,32 @@ void report(const char *name, const char *format, ...) BP_PRINTF(2, 3);
 /* Forks. Returns in the child, which has these limits of time and memory (0: none). In the parent, ends the process
  * when the child has ended. */
 void start_supervised(int64_t milliseconds, int64_t mebibytes);
+
+/* ---- Circumstances of the moment (circumstances.c) ---- */
+
+enum { MOST_PERIODS = 6 }; /* a library that waits for a processor gets so many times its limit by the clock */
+
+typedef enum session_state {
+    SESSION_USED_UP, /* one thread has used the limit of processor time */
+    SESSION_AWAKE,
+    SESSION_SLEEPS
+} session_state;
+
+/* Returns the state of all threads of a session. */
+session_state state_of_session(pid_t session, int64_t limit_ms);
+
+/* Limits one check: SIGPROF ends this process when it has used that much processor time, and SIGALRM when it has slept
+ * that long. 0: no limit. */
+void limit_check(int milliseconds);
+
+/* Returns whether a process that a signal ended is itself to blame. */
+bool is_own_fault(int number);
+
+/* Raises the soft limits of resources to the hard ones, as far as a library may need. */
+void raise_limits(void);
+
+/* Returns what is limited so far that a library may fail, or NULL. */
+const char *limit_in_force(void);
 
 /* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. Returns the
  * file that receives the output, or -1. */

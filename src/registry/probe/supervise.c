@@ -34,7 +34,8 @@ enum {
     NANOSECONDS_PER_MS = 1000000
 };
 
-typedef enum outcome { ENDED, HUNG, ABANDONED } outcome;
+/* HUNG: it has used the time of a processor. STUCK: it has slept that long, or never got that much. */
+typedef enum outcome { ENDED, HUNG, STUCK, ABANDONED } outcome;
 
 static pid_t reporter;
 
@@ -97,9 +98,28 @@ static void watch_children(sigset_t *before) {
     sigprocmask(SIG_BLOCK, &child_ends, before);
 }
 
+/* Decides about a child whose time by the clock is over. If it goes on, the host program, which has a limit of its own,
+ * is told. */
+static outcome judge(pid_t child, int64_t milliseconds, bool last) {
+    switch (state_of_session(child, milliseconds)) {
+    case SESSION_USED_UP:
+        return HUNG;
+    case SESSION_AWAKE:
+        if (!last && write(REPORT_FILE, "\n", 1) == 1) {
+            return ENDED;
+        }
+        break;
+    case SESSION_SLEEPS:
+        break;
+    }
+    return STUCK;
+}
+
 /* Waits until the child has ended, without collecting it; or until its time is over; or until the host program has
  * closed its end, which sends nothing after its first byte. */
-static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waiting) {
+static outcome watch(pid_t child, int64_t milliseconds, const sigset_t *while_waiting) {
+    const int64_t period = milliseconds * NANOSECONDS_PER_MS, last = bp__now_ns() + MOST_PERIODS * period;
+    int64_t deadline = bp__now_ns() + period;
     for (;;) {
         siginfo_t end = {0};
         int64_t left = deadline - bp__now_ns();
@@ -107,7 +127,12 @@ static outcome watch(pid_t child, int64_t deadline, const sigset_t *while_waitin
             return ENDED;
         }
         if (left <= 0) {
-            return HUNG;
+            const outcome how = judge(child, milliseconds, bp__now_ns() >= last);
+            if (how != ENDED) {
+                return how;
+            }
+            deadline = bp__now_ns() + period / 4;
+            continue;
         }
         const struct timespec most = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
         struct pollfd host = {.fd = REPORT_FILE, .events = POLLIN};
@@ -164,13 +189,14 @@ static void end_child(pid_t child, int *status, struct rusage *usage) {
 }
 
 /* Ends the report. Writes an empty line first, because the child may have been ended in the middle of a line. */
-static void say_end(outcome how, int status, const struct rusage *usage, int64_t mebibytes) {
+static void say_end(outcome how, int status, const struct rusage *usage, int64_t mebibytes, const char *limited) {
     char signalled[32] = "";
     const char *end = "ended early";
     const char *at_limit = mebibytes > 0 && usage->ru_maxrss / 1024 >= mebibytes / 4 * 3
                                ? " at its limit of memory (registry.probe_memory)"
                                : "";
-    if (how == HUNG) {
+    const bool outside = how == STUCK || (WIFSIGNALED(status) && !is_own_fault(WTERMSIG(status)));
+    if (how == HUNG || how == STUCK) {
         end = "hung";
     } else if (WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));
@@ -179,6 +205,12 @@ static void say_end(outcome how, int status, const struct rusage *usage, int64_t
     }
     if (write(REPORT_FILE, "\n", 1) == 1) {
         report("end", "%s%s", end, at_limit);
+        if (how != HUNG && (outside || *at_limit)) {
+            report("moment", "1");
+        }
+        if (limited) {
+            report("limited", "%s", limited);
+        }
     }
 }
 
@@ -201,7 +233,7 @@ void start_supervised(int64_t milliseconds, int64_t mebibytes) {
     if (got != 1) {
         _exit(0); /* the host program has ended */
     }
-    int64_t deadline = bp__now_ns() + milliseconds * NANOSECONDS_PER_MS;
+    const char *limited = limit_in_force();
     pid_t self = getpid();
     become_reporter();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -214,10 +246,10 @@ void start_supervised(int64_t milliseconds, int64_t mebibytes) {
     if (child < 0) {
         report("unstarted", "%s", strerror(errno));
     } else {
-        outcome how = watch(child, deadline, &before);
+        outcome how = watch(child, milliseconds, &before);
         end_child(child, &status, &usage);
         end_children();
-        say_end(how, status, &usage, mebibytes);
+        say_end(how, status, &usage, mebibytes, limited);
     }
     wait_for_host();
     _exit(0);

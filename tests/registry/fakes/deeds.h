@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEED __attribute__((unused)) static void
@@ -97,6 +98,50 @@ DEED hang_noted(void) {
 DEED hang_with_daemon(void) {
     start_daemon();
     hang_noted();
+}
+
+DEED spin(void) {
+    for (volatile unsigned turn = 0;; turn++) {
+    }
+}
+
+static long used_ms(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+/* Uses 600 ms of a processor in 1.2 s, as on a busy machine, unless FAKE_QUICK is set. */
+DEED work_with_pauses(void) {
+    const struct timespec pause = {.tv_nsec = 2000000};
+    for (long used = used_ms(); !getenv("FAKE_QUICK") && used < 600; nanosleep(&pause, NULL)) {
+        for (long start = used; used < start + 2;) {
+            used = used_ms();
+        }
+    }
+}
+
+DEED be_terminated(void) {
+    if (getenv("FAKE_NOTES")) {
+        raise(SIGTERM);
+    }
+}
+
+/* Crashes if the address space is limited. */
+DEED need_memory(void) {
+    void *block = malloc((size_t)1 << 30);
+    if (!block) {
+        raise(SIGSEGV);
+    }
+    free(block);
+}
+
+/* Uses 4 MiB of the stack. */
+DEED need_stack(void) {
+    volatile char block[4 << 20];
+    for (size_t i = sizeof block; i > 0; i -= 4096) {
+        block[i - 1] = 1;
+    }
 }
 
 /* Stops the supervising process: the parent of the leader of the session. */
