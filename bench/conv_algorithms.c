@@ -150,7 +150,7 @@ static bool is_measured(const layer *l, int algorithm) {
 static void measure(const settings *s, int number, const layer *l) {
     int64_t shape[5], strides[5], taps = (int64_t)l->groups * l->in_channels * l->out_channels;
     float *memory[3];
-    job jobs[ALGORITHMS] = {{NULL}}, best;
+    job jobs[ALGORITHMS] = {{.plan = NULL}}, best = {.plan = NULL};
     candidate list[ALGORITHMS];
     bp_plan_info info = {.struct_size = sizeof info}, chosen = {.struct_size = sizeof chosen};
     double us[ALGORITHMS], others = INFINITY, least = INFINITY, ours = NAN;

@@ -66,7 +66,7 @@ static void make_operand(job *j, int which, int64_t rows, int64_t columns, int t
 
 static bp_plan *plan_of(job *j, const char *settings) {
     bp_options *options;
-    bp_plan *plan;
+    bp_plan *plan = NULL;
     if (bp_options_new(&options, settings) != BP_OK ||
         bp_matmul_plan(&plan, options, &j->view[0].tensor, &j->view[1].tensor, &j->view[2].tensor) != BP_OK) {
         die(settings);

@@ -150,7 +150,7 @@ static void measure(const options *o, const layer *l, double sums[VARIANTS]) {
 }
 
 static void read_options(options *o, int argc, char **argv) {
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i += 2) {
         const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         char *end;
         int *number = strcmp(word, "--batch") == 0     ? &o->batch
@@ -170,7 +170,6 @@ static void read_options(options *o, int argc, char **argv) {
         if (text) {
             *text = value;
         }
-        i++;
     }
 }
 

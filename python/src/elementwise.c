@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+enum { UNARY, BINARY, TAKE, GATHER, CONCAT };
+
 /* One call, from its arguments to its result. */
 typedef struct elements {
     core_call call; /* must be first */
-    enum { UNARY, BINARY, TAKE, GATHER, CONCAT } op;
+    int op;         /* UNARY, ... */
     int number;     /* UNARY, BINARY: the kind; otherwise the axis */
     bp_dtype dtype; /* of the result */
 } elements;

@@ -170,7 +170,8 @@ static void set_one(const numbers *in, int kind, bp_dtype dtype, reference_value
     set_real(value, function_of_one(kind, x), allowed_error(distances_of(kind, x, dtype == BP_F64), dtype));
 }
 
-void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind kind, reference_value *value) {
+void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind activation, reference_value *value) {
+    const int kind = (int)activation;
     if (kind == BP_UNARY_COPY) {
         return;
     }

@@ -25,7 +25,7 @@ typedef struct report {
     int count;
 } report;
 
-/* Begins a section. report_cell() adds to the last one. (report_sections.c) */
+/* Begins a section. report_cell() adds to the last one; "%.0d" of 0 is an empty cell. (report_sections.c) */
 void report_begin(report *r, const char *id, const char *title, const char *columns, const char *none);
 void report_cell(report *r, const char *format, ...) BP_PRINTF(2, 3);
 /* Adds a name and a value to a list; nothing if the value is "". */

@@ -32,7 +32,7 @@ static void add_candidates(report *r, const char *problem, const bp_explanation 
         report_cell(r, "%s", info.provider);
         report_cell(r, "%s", info.algorithm);
         report_cell(r, "%s", info.chosen ? "chosen" : info.accepted ? "accepted" : "refused");
-        report_cell(r, info.accepted ? "%d" : "", info.threads);
+        report_cell(r, "%.0d", info.accepted ? info.threads : 0);
         report_cell(r, "%s", info.accepted ? bp__duration(info.cost_ns, time, sizeof time) : "");
         report_cell(r, "%s", info.accepted ? bp_time_source_name(info.time_source) : "");
         report_cell(r, "%s", info.text);

@@ -65,9 +65,9 @@ static void add_processor(report *r, const bp_machine_info *machine) {
     report_value(r, "instruction set", "%s", bp_cpu_hardware_capability());
     report_value(r, "instruction set of native kernels", "%s", bp_cpu_capability());
     report_value(r, "logical processors", "%d, of which %d are usable", machine->logical_cpus, machine->usable_cpus);
-    report_value(r, "cores", machine->physical_cores ? "%d" : "", machine->physical_cores);
-    report_value(r, "sockets", machine->packages ? "%d" : "", machine->packages);
-    report_value(r, "NUMA nodes", machine->numa_nodes ? "%d" : "", machine->numa_nodes);
+    report_value(r, "cores", "%.0d", machine->physical_cores);
+    report_value(r, "sockets", "%.0d", machine->packages);
+    report_value(r, "NUMA nodes", "%.0d", machine->numa_nodes);
     add_size(r, "L1 data cache", machine->l1d_bytes);
     add_size(r, "L2 cache", machine->l2_bytes);
     add_size(r, "L3 cache", machine->l3_bytes);
@@ -89,7 +89,7 @@ static void add_library(report *r, const bp_library_info *row) {
     report_cell(r, "%s", row->id);
     report_cell(r, "%s", row->version);
     report_cell(r, "%s", offers);
-    report_cell(r, row->int_bits ? "%d" : "", row->int_bits);
+    report_cell(r, "%.0d", row->int_bits);
     report_cell(r, "%s", row->threading);
     report_cell(r, "%s", row->kernels);
     report_cell(r, "%s", bp_library_state_name(row->state));
@@ -116,7 +116,7 @@ static void add_devices(report *r) {
     for (int i = 0; bp_device_at(i, &device); i++) {
         report_cell(r, "%s", device.id);
         report_cell(r, "%s", bp_device_state_name(device.state));
-        report_cell(r, device.units ? "%u" : "", device.units);
+        report_cell(r, "%.0u", device.units);
         report_cell(r, "%s", device.name);
         report_cell(r, "%s", device.platform);
         report_cell(r, "%s", device.driver);

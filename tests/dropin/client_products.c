@@ -11,6 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef CMPLX /* glibc defines this for gcc only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 typedef CLIENT_INT integer;
 extern int fake_calls;
 extern void (*fake_hook)(void);

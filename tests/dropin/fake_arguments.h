@@ -3,6 +3,12 @@
 #define FAKE_ARGUMENTS_H
 
 #include <complex.h>
+
+#ifndef CMPLX /* glibc defines these for gcc only */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
