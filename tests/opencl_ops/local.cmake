@@ -4,7 +4,8 @@ if(TARGET test_opencl_ops_elementwise)
 endif()
 # So are the cases and references of attention, convolutions and transforms.
 if(TARGET test_opencl_ops_attention)
-    target_sources(test_opencl_ops_attention PRIVATE attention/support_cases.c attention/support_reference.c)
+    target_sources(test_opencl_ops_attention PRIVATE attention/support_cases.c attention/support_large.c
+        attention/support_reference.c)
 endif()
 if(TARGET test_opencl_ops_conv)
     target_sources(test_opencl_ops_conv PRIVATE conv/support_cases.c conv/support_bounds.c)
