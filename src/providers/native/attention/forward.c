@@ -363,12 +363,13 @@ static void cut(prepared *plan) {
     const bp__attention_work *work = &plan->work;
     const int64_t lanes = work->set.numbers->lanes, keys = parameters(plan)->keys;
     plan->few = !plan->whole && !work->set.pairs && work->rows <= FEW;
-    const int64_t panels = plan->few ? 1 : (work->rows + lanes - 1) / lanes;
+    const int64_t rows = work->rows > 0 ? work->rows : 1; /* without rows there are no blocks, but blocks have a size */
+    const int64_t panels = plan->few ? 1 : (rows + lanes - 1) / lanes;
     int64_t most = bp__attention_least(PANELS, panels);
     while (most > 1 && work->items * ((panels + most - 1) / most) < 4 * work->threads) {
         most /= 2;
     }
-    plan->block = plan->few ? work->rows : most * lanes;
+    plan->block = plan->few ? rows : most * lanes;
     plan->blocks = (work->rows + plan->block - 1) / plan->block;
     const bool parted = !plan->whole && panels <= MOST_PARTED && keys >= 2 * PART;
     plan->part = parted ? PART : keys;
