@@ -50,6 +50,26 @@ void attention_compare_threads(attention_case *c, const char *settings);
 void attention_compare_output(const attention_case *c);
 void attention_compare_gradients(const attention_case *c);
 
+/* Scores that are large and finite. */
+typedef enum attention_large {
+    ATTENTION_PADDED,      /* the mask is the type's lowest number for all keys of all rows */
+    ATTENTION_PADDED_ROWS, /* of every second row, and for some keys of the others */
+    ATTENTION_PADDED_F32,  /* the same, by a mask of f32 */
+    ATTENTION_HIGH,        /* equal scores, above the greatest number divided by log2(e) */
+    ATTENTION_LOW,         /* the same, negative */
+    ATTENTION_MIXED,       /* of either sign, and different */
+    ATTENTION_SCALED,      /* equal ones; the products of queries and keys exceed the greatest number before scaling */
+    ATTENTION_LARGE_KINDS
+} attention_large;
+
+/* Makes a forward call with such scores; turns it into one for the gradients after it ran. */
+void attention_begin_large(attention_case *c, attention_large kind, bp_dtype dtype, int64_t queries, int64_t keys);
+void attention_turn_large(attention_case *c);
+
+/* Compare with softmax of these scores, in long double, with bounds that do not grow with them. */
+void attention_compare_large(const attention_case *c);
+void attention_compare_large_gradients(const attention_case *c);
+
 /* Writes the output of the reference, in compact order. */
 void attention_reference(const attention_case *c, double *output);
 

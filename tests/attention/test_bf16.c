@@ -155,6 +155,22 @@ static void special_values_reach_the_output(void **state) {
     }
 }
 
+/* Masks of the lowest number, and products near the greatest one. */
+static void large_scores_are_weighed(void **state) {
+    static const int64_t queries[] = {1, 3, 35}, keys[] = {12, 131, 1030, 1};
+    (void)state;
+    strided_random = 30;
+    for (int i = 0; i < ATTENTION_LARGE_KINDS * 4 * 2; i++) {
+        const int size = i / ATTENTION_LARGE_KINDS % 4;
+        attention_case c;
+        attention_begin_large(&c, (attention_large)(i % ATTENTION_LARGE_KINDS), dtypes[i / 4 / ATTENTION_LARGE_KINDS],
+                              queries[size % 3], keys[size]);
+        run(&c);
+        attention_compare_large(&c);
+        attention_end(&c);
+    }
+}
+
 /* A row whose mask excludes all keys is 0, and its logarithm -infinity; its neighbours are as usual. */
 static void excluded_rows_are_zero(void **state) {
     enum { QUERIES = 70, KEYS = 131, COLUMNS = 7, ROW = 33 };
@@ -481,6 +497,7 @@ int main(void) {
         cmocka_unit_test(each_mask),
         cmocka_unit_test(long_keys_are_merged),
         cmocka_unit_test(special_values_reach_the_output),
+        cmocka_unit_test(large_scores_are_weighed),
         cmocka_unit_test(excluded_rows_are_zero),
         cmocka_unit_test(denormal_numbers_are_zero),
         cmocka_unit_test(other_kernels_drop_the_same_weights),

@@ -70,7 +70,7 @@ static bool is_empty(const attention_case *c) {
     return strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
 }
 
-static void run(attention_case *c, int kernel) {
+static void run_only(attention_case *c, int kernel) {
     mirror m;
     bp_options *options;
     kernel = test_as_gpu || test_device_leaves_tiles() ? 0 : kernel; /* the first one, named flash */
@@ -88,6 +88,10 @@ static void run(attention_case *c, int kernel) {
         assert_ok(bp_last_plan(&info));
         assert_string_equal(info.algorithm, names[kernel]);
     }
+}
+
+static void run(attention_case *c, int kernel) {
+    run_only(c, kernel);
     attention_compare_output(c);
 }
 
@@ -201,6 +205,21 @@ static void test_huge_scores(void **state) {
                                        .logsumexp = true};
         attention_begin(&c, &shape);
         run(&c, i % KERNELS);
+        attention_end(&c);
+    }
+}
+
+/* Masks of the lowest number, and products near the greatest one, in every type. */
+static void test_large_scores(void **state) {
+    (void)state;
+    test_device_need();
+    strided_random = 16;
+    for (int i = 0; i < ATTENTION_LARGE_KINDS * 4 * KERNELS; i++) {
+        attention_case c;
+        attention_begin_large(&c, (attention_large)(i % ATTENTION_LARGE_KINDS), types[i / ATTENTION_LARGE_KINDS % 4],
+                              i % 2 ? 3 : 33, i % 3 ? 70 : 12);
+        run_only(&c, i / ATTENTION_LARGE_KINDS / 4);
+        attention_compare_large(&c);
         attention_end(&c);
     }
 }
@@ -323,9 +342,10 @@ static void test_gradients(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),          cmocka_unit_test(test_masks),       cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_special_values), cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_tilings),
-        cmocka_unit_test(test_empty),          cmocka_unit_test(test_memory),      cmocka_unit_test(test_gradients)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_dropout),     cmocka_unit_test(test_special_values),
+                                       cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_large_scores),
+                                       cmocka_unit_test(test_tilings),     cmocka_unit_test(test_empty),
+                                       cmocka_unit_test(test_memory),      cmocka_unit_test(test_gradients)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

@@ -182,8 +182,10 @@ bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_cal
     BP__TRY(bp__tensor_check(call->query, "query", data_optional));
     attention->dtype = bp_dtype_from_dlpack(call->query->dtype);
     BP__TRY(check_matrix(call->query, "query", attention->dtype, data_optional));
-    BP__TRY(check_matrix(call->key, "key", attention->dtype, data_optional));
-    BP__TRY(check_matrix(call->value, "value", attention->dtype, data_optional));
+    /* An empty pool has no address, though its view has rows: bp__attention_view_pages() has checked the pools. */
+    const bool checked = data_optional || call->pages;
+    BP__TRY(check_matrix(call->key, "key", attention->dtype, checked));
+    BP__TRY(check_matrix(call->value, "value", attention->dtype, checked));
     const int64_t *query = &call->query->shape[call->query->ndim - 2], *key = &call->key->shape[call->key->ndim - 2],
                   *value = &call->value->shape[call->value->ndim - 2];
     if (query[1] != key[1]) {
@@ -321,7 +323,7 @@ bp_status bp__attention_check(const bp__attention *attention, bool data_optional
     for (int i = 0; i < attention->count; i++) {
         const bp__attention_operand *operand = &attention->operand[i];
         if (operand->tensor || operand->required) {
-            BP__TRY(bp__tensor_check(operand->tensor, operand->name, data_optional));
+            BP__TRY(bp__tensor_check(attention->given[i], operand->name, data_optional));
             BP__TRY(check_tensor(attention, operand));
         }
     }

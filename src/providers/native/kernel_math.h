@@ -1,6 +1,6 @@
-/* kernel_math.h - defines elementary functions of vectors, for kernels of f32 (vector_f32) and f64 (vector_f64): power,
- * exp, log, tanh, sigmoid, silu, gelu and root. kernel_math_type.h has their descriptions and errors. They have no
- * branches, and no lane depends on another one. Without fused multiply-add they keep their error bounds, but results
+/* kernel_math.h - defines elementary functions of vectors, for kernels of f32 (vector_f32) and f64 (vector_f64):
+ * weight, exp, log, tanh, sigmoid, silu, gelu and root. kernel_math_type.h has their descriptions and errors. They have
+ * no branches, and no lane depends on another one. Without fused multiply-add they keep their error bounds, but results
  * differ in the last bits.
  *
  * An ulp is the distance of the two numbers of the type next to the result, at least that of denormal numbers. The
@@ -73,7 +73,7 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #define MATH_(name, type) MATH__(name, type)
 #define MATH(name) MATH_(name, MATH_TYPE)
 
-/* Polynomials: POWER_TERMS of (2^r - 1) / r, EXP_TERMS of (e^r - 1 - r) / r^2 and LOG_TERMS of
+/* Polynomials: WEIGHT_TERMS of (e^r - 1) / r, EXP_TERMS of (e^r - 1 - r) / r^2 and LOG_TERMS of
  * (2 artanh(s) / s - 2) / s^2 in s^2, by Chebyshev interpolation. RATIO_ABOVE and RATIO_BELOW: numerator and
  * denominator of (1 - normal(a)) exp(a^2 / 2), where normal() is the distribution function, by iterated least squares
  * of relative errors up to a = FARTHEST; no coefficient is negative, so that none cancel. All have errors below a
@@ -94,9 +94,9 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #define FARTHEST 14.7f
 #define LN2_HIGH 0x1.62ep-1f
 #define LN2_LOW 3.19461849453e-5f
-#define POWER_TERMS                                                                                                    \
-    0.693147188026228781f, 0.240226507605681269f, 0.0555035711421907782f, 0.00961808255727785149f,                     \
-        0.00133908633646712344f, 0.000154531629451206902f
+#define WEIGHT_TERMS                                                                                                   \
+    1.00000001077157014f, 0.500000001345772714f, 0.166665052604081235f, 0.0416664650060400488f,                        \
+        0.00836914849085634660f, 0.00139336410319867012f
 #define EXP_TERMS 0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f
 #define LOG_TERMS 0.6666666655f, 0.4000012263f, 0.2855073084f, 0.233329128f
 #define RATIO_ABOVE 0.5f, 0.5067855751f, 0.2498857267f, 0.07101152888f, 0.0115744764f, 0.0008820736199f
@@ -118,7 +118,7 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #undef FARTHEST
 #undef LN2_HIGH
 #undef LN2_LOW
-#undef POWER_TERMS
+#undef WEIGHT_TERMS
 #undef EXP_TERMS
 #undef LOG_TERMS
 #undef RATIO_ABOVE
@@ -140,10 +140,10 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #define FARTHEST 38.8
 #define LN2_HIGH 0x1.62e42fefa2p-1
 #define LN2_LOW 7.3710025651677989e-13
-#define POWER_TERMS                                                                                                    \
-    0.693147180559945309, 0.240226506959100982, 0.0555041086648215943, 0.00961812910760688853, 0.00133335581464169353, \
-        0.000154035304417360502, 0.0000152527338298361184, 1.32154425879216897e-6, 1.01780624458457735e-7,             \
-        7.0725859692492237e-9, 4.45496059818651839e-10
+#define WEIGHT_TERMS                                                                                                   \
+    0.999999999999999999, 0.500000000000000561, 0.166666666666666710, 0.0416666666665731426, 0.00833333333332614088,   \
+        0.00138888889324885982, 0.000198412698748004920, 0.0000248015043469976873, 0.00000275572554257464342,          \
+        2.76263573194914660e-7, 2.51052063739570111e-8
 #define EXP_TERMS                                                                                                      \
     0.5, 0.16666666666666671, 0.0416666666666666698, 0.00833333333332611986, 0.00138888888888837374,                   \
         0.000198412698748739751, 0.0000248015873255858389, 2.75572553325544091e-6, 2.75572735947994132e-7,             \
@@ -176,7 +176,7 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #undef FARTHEST
 #undef LN2_HIGH
 #undef LN2_LOW
-#undef POWER_TERMS
+#undef WEIGHT_TERMS
 #undef EXP_TERMS
 #undef LOG_TERMS
 #undef RATIO_ABOVE

@@ -40,13 +40,16 @@ INLINE V MATH(exponent)(V shifted) {
     return (V)(((BITS)shifted + BIAS) << MANTISSA);
 }
 
-/* 2 to the power of x, with an error below 1 ulp, or 1.2 without fused multiply-add. The power is split into an
- * integer, which becomes the exponent of the result, and a rest from -0.5 to 0.5. Results are 0 from LEAST_EXPONENT -
- * 0.5 down, because the exponent's bits are 0 there; x must not exceed the type's greatest exponent. NaN stays NaN. */
-INLINE V MATH(power)(V x) {
-    static const MATH_REAL term[] = {POWER_TERMS};
-    const V limited = MATH(maximum)(ALL(LEAST_EXPONENT - 1), x);
-    const V shifted = limited + BIASED_MAGIC, rest = limited - (shifted - BIASED_MAGIC);
+/* e^x of x that is at most a few rounding errors above 0, for weights of softmax: with an error below 1 ulp, to which
+ * the rounding of ln 2 adds |x| times its relative error, and without fused multiply-add that of a product. x is split
+ * into n ln 2 and a rest from -0.35 to 0.35; n becomes the exponent of the result. Results are 0 where n is below
+ * LEAST_EXPONENT, because the exponent's bits are 0 there. NaN stays NaN. */
+INLINE V MATH(weight)(V x) {
+    static const MATH_REAL term[] = {WEIGHT_TERMS};
+    const double ln2 = 0.69314718055994530942;
+    const V limited = MATH(maximum)(ALL((LEAST_EXPONENT - 1) * ln2), x);
+    const V shifted = MATH(madd)(limited, ALL(1 / ln2), BIASED_MAGIC);
+    const V rest = MATH(madd)(shifted - BIASED_MAGIC, ALL(-ln2), limited);
     return MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * (V)((BITS)shifted << MANTISSA);
 }
 

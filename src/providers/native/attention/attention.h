@@ -17,7 +17,8 @@
  *                  the weights has them before that, so that LOGSUMEXP is that of the other kernels. Inputs of f32 are
  *                  rounded to bf16 when they are copied to pairs, if fp32_precision permits it.
  *
- * Weights are powers of 2, because the factor log2(e) can be applied to the queries. */
+ * The factor log2(e) of exponentials is applied to the difference of a score and the greatest one: with it, scores near
+ * the greatest number would overflow. */
 #ifndef BP_NATIVE_ATTENTION_H
 #define BP_NATIVE_ATTENTION_H
 
@@ -31,7 +32,7 @@ typedef struct bp__attention_numbers {
      * (NULL) c is not read. */
     void (*product)(int64_t rows, int64_t inner, const void *a, int64_t a_row, int64_t a_inner, const void *b, void *c,
                     const void *factor);
-    /* Replaces scores by weights 2^(score - greatest), updates greatest and sum, and writes the factor for earlier
+    /* Replaces scores by weights e^(score - greatest), updates greatest and sum, and writes the factor for earlier
      * sums. `bias` (NULL: none) is added first. Keys from `limits` (NULL: none) on have weight 0. */
     void (*softmax)(int64_t keys, void *scores, const void *bias, const void *limits, void *greatest, void *sum,
                     void *factor);
@@ -40,8 +41,9 @@ typedef struct bp__attention_numbers {
     void (*softmax_row)(int64_t keys, void *scores, const void *bias, void *greatest, void *sum, void *factor);
     void (*combine)(int64_t keys, int64_t size, const void *weights, const void *value, int64_t value_row, void *sum,
                     const void *factor);
-    /* Replaces scores by weights 2^(score - logarithm), where `logarithms` are those of the rows' sums to base 2. */
-    void (*weigh)(int64_t keys, void *scores, const void *bias, const void *limits, const void *logarithms);
+    /* Replaces scores by weights e^(score - center - logarithm), of each lane. `sums` has a line of centers, and one of
+     * logarithms. */
+    void (*weigh)(int64_t keys, void *scores, const void *bias, const void *limits, const void *sums);
     /* slopes[k] = weights[k] * (slopes[k] - shares), of each lane. */
     void (*slope)(int64_t keys, void *slopes, const void *weights, const void *shares);
     /* c[i][lane] = c[i][lane] * a[lane] + more[i][lane] * b[lane] */
@@ -51,8 +53,8 @@ typedef struct bp__attention_numbers {
     void (*slope_row)(int64_t keys, void *slopes, const void *weights);
     /* to[k * lanes] = from[k * stride] != 0 ? 0 : -infinity, for masks of type BOOL. */
     void (*permit)(int64_t keys, const void *from, int64_t stride, void *to, int64_t lanes);
-    /* to[k * lanes] = from[k * stride] * factor, for masks of type F32. */
-    void (*bias)(int64_t keys, const float *from, int64_t stride, double factor, void *to, int64_t lanes);
+    /* to[k * lanes] = from[k * stride], for masks of type F32. */
+    void (*bias)(int64_t keys, const float *from, int64_t stride, void *to, int64_t lanes);
     /* Copies lane 0 of a panel to the others. */
     void (*spread)(int64_t keys, void *panel);
     /* Sets weights to 0 where the random number is below `limit`, and multiplies the others by `factor`. */

@@ -4,10 +4,11 @@
  *     d = g V'                   s = w (d - sum of g o)
  *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q      mask_gradient = s
  *
- * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. One sweep computes the
- * gradient by the query, another those by key and value, a third that by the mask, so that each unit of work has a
- * gradient of its own. Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash
- * works on several panels of queries for each block of keys, mem_efficient on one, with less memory. */
+ * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. If it has too few
+ * digits, the greatest score and the sum of a row are computed again first. One sweep computes the gradient by the
+ * query, another those by key and value, a third that by the mask, so that each unit of work has a gradient of its own.
+ * Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels
+ * of queries for each block of keys, mem_efficient on one, with less memory. */
 #include "work.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct prepared {
     size_t queries, gradients, query_rows, gradient_rows, weights, dropped, slopes, bias, limits, ones, keys, values;
     size_t sums, more_sums; /* of the gradients of a unit */
     size_t mask_sums;       /* two panels, if there is a gradient by the mask */
-    size_t rows;            /* of the workspace: logarithm and share of each row */
+    size_t rows;            /* of the workspace: what is known of each row */
     int64_t panels;         /* of a block of rows */
 } prepared;
 
@@ -69,31 +70,106 @@ static int64_t greater(int64_t a, int64_t b) {
 
 /* ---- Rows ---- */
 
-static char *row_number(const unit *u, const call *c, int64_t row, bool share) {
+/* What is known of a row. Its weights are e^(score - center - logarithm). */
+typedef enum row_number { CENTER, LOGARITHM, SHARE, ROW_NUMBERS } row_number;
+
+static char *number_of_row(const unit *u, const call *c, int64_t row, row_number which) {
     const bp__attention_work *work = &u->plan->work;
-    const int64_t at = u->item.index * work->rows + row + (share ? work->items * work->rows : 0);
+    const int64_t at = (which * work->items + u->item.index) * work->rows + row;
     return c->base.workspace + u->plan->rows + (size_t)at * work->set.numbers->number;
 }
 
-/* Writes the logarithm and the share of each row of an item. */
-static void prepare_item(bp__attention_call *base, int64_t index, char *memory) {
+static int64_t rows_of_block(const prepared *plan) {
+    return plan->panels * plan->work.set.numbers->lanes;
+}
+
+static int64_t blocks_of(const prepared *plan) {
+    return (plan->work.rows + rows_of_block(plan) - 1) / rows_of_block(plan);
+}
+
+/* Copies a row of a tensor as numbers. */
+static void load_row(const unit *u, bp_attention_tensor which, int64_t row, int64_t columns, double factor, char *to) {
+    const bp_attention_layout *layout = &u->item.problem->tensor[which];
+    bp__attention_elements_of(&u->plan->work, layout->dtype)
+        ->widen(1, columns, bp__attention_row(&u->item, which, row), 0, layout->column, factor, to, 0);
+}
+
+static void set_share(const unit *u, const call *c, int64_t row) {
+    const int64_t columns = u->item.problem->value_size;
+    load_row(u, BP_ATTENTION_OUTPUT, row, columns, 1, u->gradients);
+    load_row(u, BP_ATTENTION_OUTPUT_GRADIENT, row, columns, 1, u->gradient_rows);
+    numbers_of(u)->dots(1, columns, u->gradients, u->gradient_rows, 0, number_of_row(u, c, row, SHARE));
+}
+
+static double logsumexp_of(const unit *u, int64_t row) {
+    return numbers_of(u)->load(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, row));
+}
+
+/* Whether LOGSUMEXP has too few digits for the sum of a row: that of equal scores of -1e30 is -1e30, and their number
+ * is lost. The limit leaves an error of 2^-15 in f32. */
+static bool lacks_digits(double logsumexp) {
+    return fabs(logsumexp) > 1024 && isfinite(logsumexp);
+}
+
+/* Adds a block of keys to the greatest score and the sum of a row. */
+static void add_scores(const unit *u, const call *c, int64_t row, int64_t from, int64_t keys) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
+    load_row(u, BP_ATTENTION_QUERY, row, p->size, p->scale, u->query_rows);
+    numbers->dots(keys, p->size, u->query_rows, u->key, u->key_row, u->weights);
+    if (bias) {
+        bp__attention_bias(&u->item, row, from, keys, u->bias, 1);
+    }
+    numbers->softmax_row(keys, u->weights, bias, number_of_row(u, c, row, CENTER), number_of_row(u, c, row, LOGARITHM),
+                         u->limits);
+}
+
+/* Computes the sums of the rows that lack digits; LOGARITHM is the sum meanwhile. */
+static void sum_rows(unit *u, const call *c, int64_t row, int64_t rows) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const int64_t all = u->item.problem->keys;
+    for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
+        const int64_t block = bp__attention_least(BP__ATTENTION_KEYS, all - from);
+        u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &u->key_row);
+        for (int64_t i = row; i < row + rows; i++) {
+            const int64_t keys = bp__attention_least(block, bp__attention_permitted(&u->item, i) - from);
+            if (keys > 0 && lacks_digits(logsumexp_of(u, i))) {
+                add_scores(u, c, i, from, keys);
+            }
+        }
+    }
+    for (int64_t i = row; i < row + rows; i++) {
+        if (lacks_digits(logsumexp_of(u, i))) {
+            char *sum = number_of_row(u, c, i, LOGARITHM);
+            numbers->set(sum, 1, log(numbers->load(sum)));
+        }
+    }
+}
+
+/* Writes the numbers of each row of a block. */
+static void prepare_rows(bp__attention_call *base, int64_t index, char *memory) {
     const call *c = (const call *)base;
     unit u = unit_of(c, memory);
     const bp__attention_numbers *numbers = numbers_of(&u);
-    u.item = bp__attention_item_of(base, index);
-    const bp_attention_problem *p = u.item.problem;
-    for (int64_t row = 0; row < u.plan->work.rows; row++) {
-        static const bp_attention_tensor which[] = {BP_ATTENTION_OUTPUT, BP_ATTENTION_OUTPUT_GRADIENT};
-        char *const to[] = {u.gradients, u.gradient_rows};
-        for (int i = 0; i < 2; i++) {
-            const bp_attention_layout *layout = &p->tensor[which[i]];
-            bp__attention_elements_of(&u.plan->work, layout->dtype)
-                ->widen(1, p->value_size, bp__attention_row(&u.item, which[i], row), 0, layout->column, 1, to[i], 0);
-        }
-        numbers->dots(1, p->value_size, u.gradients, u.gradient_rows, 0, row_number(&u, c, row, true));
-        const double logarithm = numbers->load(bp__attention_row(&u.item, BP_ATTENTION_LOGSUMEXP, row));
+    const int64_t block = rows_of_block(u.plan), row = index % blocks_of(u.plan) * block;
+    const int64_t rows = bp__attention_least(block, u.plan->work.rows - row);
+    bool lacks = false;
+    u.item = bp__attention_item_of(base, index / blocks_of(u.plan));
+    for (int64_t i = row; i < row + rows; i++) {
+        const double logsumexp = logsumexp_of(&u, i);
+        const bool again = lacks_digits(logsumexp);
+        set_share(&u, c, i);
         /* Rows without keys have no weights. */
-        numbers->set(row_number(&u, c, row, false), 1, logarithm == -INFINITY ? INFINITY : logarithm * BP__LOG2_E);
+        numbers->set(number_of_row(&u, c, i, CENTER), 1,
+                     again                    ? -INFINITY
+                     : logsumexp == -INFINITY ? INFINITY
+                                              : logsumexp);
+        numbers->set(number_of_row(&u, c, i, LOGARITHM), 1, 0);
+        lacks = lacks || again;
+    }
+    if (lacks) {
+        sum_rows(&u, c, row, rows);
     }
 }
 
@@ -116,20 +192,20 @@ static void pack_rows(const unit *u, bp_attention_tensor which, int64_t row, int
     }
 }
 
-/* Reads what the panel's rows need: queries, gradients, logarithms and shares in lanes. */
+/* Reads what the panel's rows need: queries, gradients, and a line of each number of rows. */
 static void load_panel(unit *u, const call *c, int64_t row, int64_t rows, char *queries, char *gradients, char *lines) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
-    bp__attention_pack(&u->item, BP_ATTENTION_QUERY, row, rows, p->size, p->scale * BP__LOG2_E, queries);
+    bp__attention_pack(&u->item, BP_ATTENTION_QUERY, row, rows, p->size, p->scale, queries);
     bp__attention_pack(&u->item, BP_ATTENTION_OUTPUT_GRADIENT, row, rows, p->value_size, 1, gradients);
-    numbers->set(lines, numbers->lanes, INFINITY);
-    numbers->set(lines + (size_t)numbers->lanes * numbers->number, numbers->lanes, 0);
-    memcpy(lines, row_number(u, c, row, false), (size_t)rows * numbers->number);
-    memcpy(lines + (size_t)numbers->lanes * numbers->number, row_number(u, c, row, true),
-           (size_t)rows * numbers->number);
+    for (int i = 0; i < ROW_NUMBERS; i++) {
+        char *line = lines + (size_t)(i * numbers->lanes) * numbers->number;
+        numbers->set(line, numbers->lanes, i == CENTER ? INFINITY : 0);
+        memcpy(line, number_of_row(u, c, row, (row_number)i), (size_t)rows * numbers->number);
+    }
 }
 
-/* Computes weights, weights after dropout, and slopes of a panel. `lines` has logarithms and shares. Returns the
+/* Computes weights, weights after dropout, and slopes of a panel. `lines` has the numbers of its rows. Returns the
  * weights after dropout. */
 static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys, const char *queries,
                             const char *gradients, const char *lines) {
@@ -148,7 +224,7 @@ static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t fr
         bp__attention_drop(&u->item, row, rows, numbers->lanes, from, keys, u->slopes);
         weights = u->dropped;
     }
-    numbers->slope(keys, u->slopes, u->weights, lines + (size_t)numbers->lanes * numbers->number);
+    numbers->slope(keys, u->slopes, u->weights, lines + (size_t)(SHARE * numbers->lanes) * numbers->number);
     return weights;
 }
 
@@ -176,7 +252,7 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
         for (int64_t j = 0; j < panels; j++) {
             load_panel(&u, c, row + j * lanes, bp__attention_least(lanes, rows - j * lanes),
                        u.queries + (size_t)(j * p->size) * line, u.gradients + (size_t)(j * p->value_size) * line,
-                       u.more_sums + (size_t)(2 * j) * line);
+                       u.more_sums + (size_t)(ROW_NUMBERS * j) * line);
         }
         for (int64_t from = 0; from < p->keys; from += BP__ATTENTION_KEYS) {
             const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, p->keys - from);
@@ -186,7 +262,7 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
                 if (bp__attention_most_permitted(&u.item, first, count) > from) {
                     compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
                                    u.gradients + (size_t)(j * p->value_size) * line,
-                                   u.more_sums + (size_t)(2 * j) * line);
+                                   u.more_sums + (size_t)(ROW_NUMBERS * j) * line);
                     numbers->product(p->size, keys, u.key, 1, u.key_row, u.slopes,
                                      u.sums + (size_t)(j * p->size) * line, u.ones);
                 }
@@ -390,7 +466,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     for (int i = 0; i < work->threads; i++) {
         numbers->set(c.base.workspace + (size_t)i * work->memory + plan->ones, lines_of_ones(work) * numbers->lanes, 1);
     }
-    bp__attention_stage(&c.base, prepare_item, work->items);
+    bp__attention_stage(&c.base, prepare_rows, work->items * blocks_of(plan));
     bp__attention_sweep sweeps[BP__ATTENTION_SWEEPS];
     const int count = bp__attention_sweeps(work, sweeps);
     for (int i = 0; i < count; i++) {
@@ -413,7 +489,7 @@ static void lay_out(prepared *plan) {
     size_t end = 0;
     plan->queries = bp__attention_reserve(&end, number, plan->panels * p->size, lanes);
     plan->gradients = bp__attention_reserve(&end, number, plan->panels * value_size, lanes);
-    plan->query_rows = bp__attention_reserve(&end, number, greater(size, 2), lanes);
+    plan->query_rows = bp__attention_reserve(&end, number, greater(size, ROW_NUMBERS), lanes);
     plan->gradient_rows = bp__attention_reserve(&end, number, value_size, lanes);
     plan->weights = bp__attention_reserve(&end, number, keys, lanes);
     plan->dropped = bp__attention_reserve(&end, number, p->dropout > 0 ? keys : 0, lanes);
@@ -424,12 +500,13 @@ static void lay_out(prepared *plan) {
     plan->keys = bp__attention_reserve(&end, number, keys, p->size);
     plan->values = bp__attention_reserve(&end, number, keys, p->value_size);
     plan->sums = bp__attention_reserve(&end, number, greater(plan->panels * p->size, keys * size / lanes), lanes);
-    plan->more_sums = bp__attention_reserve(&end, number, greater(2 * plan->panels, keys * value_size / lanes), lanes);
+    plan->more_sums =
+        bp__attention_reserve(&end, number, greater(ROW_NUMBERS * plan->panels, keys * value_size / lanes), lanes);
     plan->mask_sums =
         bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK_GRADIENT].dtype ? 2 * keys : 0, lanes);
     plan->work.memory = end;
     plan->rows = bp__attention_times((size_t)plan->work.threads, end);
-    plan->work.base.workspace = plan->rows + 2 * (size_t)(plan->work.items * plan->work.rows) * number;
+    plan->work.base.workspace = plan->rows + ROW_NUMBERS * (size_t)(plan->work.items * plan->work.rows) * number;
 }
 
 bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,

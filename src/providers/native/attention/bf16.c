@@ -14,11 +14,24 @@ const bp__attention_pairs *bp__attention_pairs_for(const bp_host *host, const bp
 }
 #endif
 
+/* Multiplies a number by 2 to the power of an exponent, which is not above 0. Results below the normal numbers are 0.
+ */
+static uint16_t scaled(uint16_t number, int exponent) {
+    enum { FRACTION = 7, MOST = 0xff };
+    const int own = number >> FRACTION & MOST;
+    if (own == 0 || own == MOST) { /* 0, or denormal, which counts as 0; infinity and NaN */
+        return number;
+    }
+    return own + exponent > 0 ? (uint16_t)(number + exponent * (1 << FRACTION)) : (uint16_t)(number & 0x8000u);
+}
+
 void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to) {
     const int64_t lanes = item->plan->set.numbers->lanes, size = item->problem->size;
     const bp_attention_layout *query = &item->problem->tensor[BP_ATTENTION_QUERY];
     const int64_t column = query->dtype == BP_F32 ? 1 : query->column;
     uint16_t *panel = (uint16_t *)(void *)to;
+    double rest;
+    const int exponent = bp__attention_split_scale(item->problem->scale, &rest);
     if (rows < lanes || size % 2) {
         memset(to, 0, (size_t)((size + 1) / 2 * lanes) * 4);
     }
@@ -30,7 +43,7 @@ void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64
         }
         const uint16_t *from = at;
         for (int64_t d = 0; d < size; d++) {
-            panel[(d / 2 * lanes + lane) * 2 + d % 2] = from[d * column];
+            panel[(d / 2 * lanes + lane) * 2 + d % 2] = scaled(from[d * column], exponent);
         }
     }
 }

@@ -77,7 +77,9 @@ static void score(const unit *u, const char *queries, block_rows key, int64_t ke
     const bp__attention_set *set = &u->plan->work.set;
     const bp_attention_problem *p = u->item.problem;
     if (set->pairs) {
-        set->pairs->multiply_keys(keys, (p->size + 1) / 2, key.at, key.row, queries, scores, p->scale * BP__LOG2_E);
+        double rest; /* of the scale; the queries have the other factor */
+        bp__attention_split_scale(p->scale, &rest);
+        set->pairs->multiply_keys(keys, (p->size + 1) / 2, key.at, key.row, queries, scores, rest);
     } else {
         set->numbers->product(keys, p->size, key.at, key.row, 1, queries, scores, NULL);
     }
@@ -209,7 +211,7 @@ static void write_logarithms(const unit *u) {
         const row_sums from = sums_of_row(u, row);
         const double sum = numbers->load(from.sum);
         numbers->set(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, u->row + row), 1,
-                     sum == 0 ? -INFINITY : numbers->load(from.greatest) * BP__LN_2 + log(sum));
+                     sum == 0 ? -INFINITY : numbers->load(from.greatest) + log(sum));
     }
 }
 
@@ -273,11 +275,10 @@ static unit unit_of(const bp__attention_call *call, int64_t index, char *memory)
 
 static void pack_queries(const unit *u, int64_t panels) {
     const bp_attention_problem *p = u->item.problem;
-    const double factor = p->scale * BP__LOG2_E;
     const bp_attention_layout *query = &p->tensor[BP_ATTENTION_QUERY];
     for (int64_t i = 0; i < u->rows && u->plan->few; i++) {
         bp__attention_elements_of(&u->plan->work, query->dtype)
-            ->widen(1, p->size, bp__attention_row(&u->item, BP_ATTENTION_QUERY, u->row + i), 0, query->column, factor,
+            ->widen(1, p->size, bp__attention_row(&u->item, BP_ATTENTION_QUERY, u->row + i), 0, query->column, p->scale,
                     u->queries + (size_t)(i * p->size) * number_size(u->plan), 0);
     }
     for (int64_t i = 0; i < panels && !u->plan->few; i++) {
@@ -285,7 +286,7 @@ static void pack_queries(const unit *u, int64_t panels) {
         if (u->plan->work.set.pairs) {
             bp__attention_pack_pairs(&u->item, at.row, at.rows, u->keys, at.queries);
         } else {
-            bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, factor, at.queries);
+            bp__attention_pack(&u->item, BP_ATTENTION_QUERY, at.row, at.rows, p->size, p->scale, at.queries);
         }
     }
 }
@@ -316,7 +317,7 @@ static void merge_rows(const unit *first, const unit *more, int64_t row) {
     for (int64_t lane = 0; lane < lanes; lane++) {
         const row_sums to = sums_of_row(first, row + lane), from = sums_of_row(more, row + lane);
         const double a = numbers->load(to.greatest), b = numbers->load(from.greatest), top = b > a ? b : a;
-        const double center = top == -INFINITY ? 0 : top, scale_a = exp2(a - center), scale_b = exp2(b - center);
+        const double center = top == -INFINITY ? 0 : top, scale_a = exp(a - center), scale_b = exp(b - center);
         numbers->set(to.greatest, 1, top);
         numbers->set(to.sum, 1, numbers->load(to.sum) * scale_a + numbers->load(from.sum) * scale_b);
         numbers->set(first->factor + (size_t)lane * numbers->number, 1, scale_a);
@@ -362,12 +363,13 @@ static void cut(prepared *plan) {
     const bp__attention_work *work = &plan->work;
     const int64_t lanes = work->set.numbers->lanes, keys = parameters(plan)->keys;
     plan->few = !plan->whole && !work->set.pairs && work->rows <= FEW;
-    const int64_t panels = plan->few ? 1 : (work->rows + lanes - 1) / lanes;
+    const int64_t rows = work->rows > 0 ? work->rows : 1; /* without rows there are no blocks, but blocks have a size */
+    const int64_t panels = plan->few ? 1 : (rows + lanes - 1) / lanes;
     int64_t most = bp__attention_least(PANELS, panels);
     while (most > 1 && work->items * ((panels + most - 1) / most) < 4 * work->threads) {
         most /= 2;
     }
-    plan->block = plan->few ? work->rows : most * lanes;
+    plan->block = plan->few ? rows : most * lanes;
     plan->blocks = (work->rows + plan->block - 1) / plan->block;
     const bool parted = !plan->whole && panels <= MOST_PARTED && keys >= 2 * PART;
     plan->part = parted ? PART : keys;

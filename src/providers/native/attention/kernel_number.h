@@ -156,7 +156,7 @@ static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const
         UNROLL
         for (int v = 0; v < 2; v++) {
             NAME(number) *at = scores + k * NAME(WIDTH) + v * NAME(LANES);
-            const VECTOR weight = NAME(power)(NAME(load)(at) - center[v]);
+            const VECTOR weight = NAME(weight)(NAME(load)(at) - center[v]);
             NAME(store)(at, weight);
             total[v] += weight;
         }
@@ -164,7 +164,7 @@ static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const
     UNROLL
     for (int v = 0; v < 2; v++) {
         const int at = v * NAME(LANES);
-        const VECTOR change = NAME(power)(before[v] - center[v]);
+        const VECTOR change = NAME(weight)(before[v] - center[v]);
         NAME(store)(factor + at, change);
         NAME(store)(sum + at, MADD(NAME(load)(sum + at), change, total[v]));
     }
@@ -172,9 +172,11 @@ static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const
 
 /* ---- Gradients of a panel ---- */
 
-static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const void *limits, const void *logarithms) {
+static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const void *limits, const void *of_sums) {
     NAME(number) *scores = of_scores;
-    const VECTOR center[2] = {NAME(load)(logarithms), NAME(load)((const NAME(number) *)logarithms + NAME(LANES))};
+    const NAME(number) *centers = of_sums, *logarithms = centers + NAME(WIDTH);
+    const VECTOR center[2] = {NAME(load)(centers), NAME(load)(centers + NAME(LANES))};
+    const VECTOR logarithm[2] = {NAME(load)(logarithms), NAME(load)(logarithms + NAME(LANES))};
     VECTOR unused[2] = {center[0], center[1]};
     if (bias || limits) {
         NAME(prepare)(keys, scores, bias, limits, unused);
@@ -183,7 +185,7 @@ static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const v
         UNROLL
         for (int v = 0; v < 2; v++) {
             NAME(number) *at = scores + k * NAME(WIDTH) + v * NAME(LANES);
-            NAME(store)(at, NAME(power)(NAME(load)(at) - center[v]));
+            NAME(store)(at, NAME(weight)(NAME(load)(at) - center[v] - logarithm[v]));
         }
     }
 }
@@ -278,7 +280,7 @@ static void NAME(softmax_row)(int64_t keys, void *of_scores, const void *of_bias
     VECTOR total = SPLAT(0);
     int64_t k = 0;
     for (; k + NAME(LANES) <= keys; k += NAME(LANES)) {
-        const VECTOR weight = NAME(power)(NAME(load)(scores + k) - centers);
+        const VECTOR weight = NAME(weight)(NAME(load)(scores + k) - centers);
         NAME(store)(scores + k, weight);
         total += weight;
     }
@@ -286,7 +288,7 @@ static void NAME(softmax_row)(int64_t keys, void *of_scores, const void *of_bias
     NAME(store)(lane, total);
     if (k < keys) {
         REAL part[NAME(LANES)];
-        NAME(store)(part, NAME(power)(LOAD_PART(scores + k, (int)(keys - k)) - centers));
+        NAME(store)(part, NAME(weight)(LOAD_PART(scores + k, (int)(keys - k)) - centers));
         for (int i = 0; k + i < keys; i++) {
             scores[k + i] = part[i];
             rest += part[i];
@@ -295,7 +297,7 @@ static void NAME(softmax_row)(int64_t keys, void *of_scores, const void *of_bias
     for (int i = 0; i < NAME(LANES); i++) {
         rest += lane[i];
     }
-    NAME(store)(lane, NAME(power)(SPLAT(before) - centers));
+    NAME(store)(lane, NAME(weight)(SPLAT(before) - centers));
     *factor = lane[0];
     *sum = *sum * *factor + rest;
 }
@@ -388,10 +390,10 @@ static void NAME(permit)(int64_t keys, const void *of_from, int64_t stride, void
     }
 }
 
-static void NAME(bias)(int64_t keys, const float *from, int64_t stride, double factor, void *of_to, int64_t lanes) {
+static void NAME(bias)(int64_t keys, const float *from, int64_t stride, void *of_to, int64_t lanes) {
     NAME(number) *to = of_to;
     for (int64_t k = 0; k < keys; k++) {
-        to[k * lanes] = (REAL)from[k * stride] * (REAL)factor;
+        to[k * lanes] = (REAL)from[k * stride];
     }
 }
 

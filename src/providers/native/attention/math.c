@@ -119,12 +119,11 @@ static double weigh(const unit *u, int64_t row) {
     }
     numbers->set(greatest, 1, -INFINITY);
     numbers->set(sum, 1, 0);
-    numbers->scale(keys, scores, BP__LOG2_E);
     numbers->softmax_row(keys, scores, bias, greatest, sum, factor);
     const double total = numbers->load(sum);
     numbers->scale(keys, scores, total == 0 ? 1 : 1 / total);
     numbers->set(scores + (size_t)keys * numbers->number, p->keys - keys, 0);
-    return total == 0 ? -INFINITY : numbers->load(greatest) * BP__LN_2 + log(total);
+    return total == 0 ? -INFINITY : numbers->load(greatest) + log(total);
 }
 
 /* ---- The output ---- */

@@ -287,9 +287,9 @@ void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t fro
     if (mask->dtype == BP_BOOL) {
         numbers->permit(keys, at, mask->column, to, lanes);
     } else if (mask->dtype == BP_F32) {
-        numbers->bias(keys, (const float *)(const void *)at, mask->column, BP__LOG2_E, to, lanes);
+        numbers->bias(keys, (const float *)(const void *)at, mask->column, to, lanes);
     } else {
-        bp__attention_elements_of(item->plan, mask->dtype)->widen(keys, 1, at, mask->column, 0, BP__LOG2_E, to, lanes);
+        bp__attention_elements_of(item->plan, mask->dtype)->widen(keys, 1, at, mask->column, 0, 1, to, lanes);
     }
 }
 

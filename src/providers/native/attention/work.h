@@ -8,9 +8,6 @@
 
 #include <math.h>
 
-#define BP__LOG2_E 1.44269504088896340736
-#define BP__LN_2 0.69314718055994530942
-
 enum { BP__ATTENTION_KEYS = 128 }; /* of a block */
 
 /* What each plan begins with. */
@@ -118,8 +115,16 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
 void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         int64_t columns, double factor, char *to);
 
-/* Copies rows of queries to the lanes of a panel of pairs; lanes without a row are 0. Queries of f32 are rounded;
- * `memory` holds one of them. */
+/* Splits the scale of scores into a power of 2, of which it returns the exponent, and *rest. Queries of bf16 are
+ * multiplied by the power, which is exact and at most 1, so that products overflow no earlier than scores. */
+static inline int bp__attention_split_scale(double scale, double *rest) {
+    const int exponent = scale == 0 ? 0 : ilogb(scale);
+    *rest = scalbn(scale, exponent < 0 ? -exponent : 0);
+    return exponent < 0 ? exponent : 0;
+}
+
+/* Copies rows of queries to the lanes of a panel of pairs, times a power of 2; lanes without a row are 0. Queries of
+ * f32 are rounded; `memory` holds one of them. */
 void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to);
 /* Returns `keys` rows of KEY from key `from` on as rows of pairs, `*row` bf16 numbers apart. They are copied into
  * `memory` unless they are such rows already; those of f32 are rounded. */
