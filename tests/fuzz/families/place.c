@@ -179,6 +179,8 @@ static double next_value(source *s, const operand *o, const int64_t *index, int 
         return (double)(bits % 256) / 256 + 0.5;
     case INDICES:
         return s->wild && bits >> 32 & 1 && bits % 8 == 0 ? -1 : o->limit > 0 ? (double)(bits % (uint64_t)o->limit) : 0;
+    case PIVOTS:
+        return s->wild && bits >> 32 & 1 && bits % 8 == 0 ? 0 : 1 + (double)(bits % (uint64_t)o->limit);
     case DOMINANT: /* of an order below 16 */
         return diagonal ? (part == 0 ? 16 + (double)(bits % 16) : 0) : (double)(bits % 16) / 8 - 1;
     default:

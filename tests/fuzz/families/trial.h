@@ -34,7 +34,7 @@ int64_t draw_wild(source *s, int64_t value); /* the value, or in a wild trial so
 
 /* ---- Operands ---- */
 
-typedef enum content { INTEGERS, FRACTIONS, POSITIVE, ANYTHING, INDICES, DOMINANT } content;
+typedef enum content { INTEGERS, FRACTIONS, POSITIVE, ANYTHING, INDICES, PIVOTS, DOMINANT } content;
 
 typedef struct operand {
     const char *name;
@@ -42,7 +42,7 @@ typedef struct operand {
     DLTensor tensor, compact;
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
     content content;
-    int64_t limit;      /* of INDICES */
+    int64_t limit;      /* of INDICES: below it; PIVOTS: up to it */
     double tolerance;   /* units of rounding of the largest number; 0: equal; negative: the result is not unique */
     bool written, kept; /* kept: a call reads it too, or may leave it */
     bool packed;        /* must be compact */
