@@ -23,12 +23,10 @@ typedef struct progress {
 static void one_seed(const family *f, progress *p, bool empty) {
     int sizes = 0;
     if (!empty || p->zero_at < 0) {
-        p->findings += run_trial(f, NULL, 0, p->seed, -1, &sizes);
-        p->calls++;
+        p->findings += run_trial(f, NULL, 0, p->seed, -1, &sizes, &p->calls);
     }
     for (p->zero_at++; empty && p->zero_at < OPERANDS; p->zero_at++) {
-        p->findings += run_trial(f, NULL, 0, p->seed, p->zero_at, &sizes);
-        p->calls++;
+        p->findings += run_trial(f, NULL, 0, p->seed, p->zero_at, &sizes, &p->calls);
         if (p->zero_at + 1 >= sizes) {
             break;
         }
@@ -113,11 +111,13 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static bool ready;
+    int sizes;
+    unsigned long long calls = 0;
     if (!ready) {
         set_up();
         ready = true;
     }
-    if (size > 0 && run_trial(families[data[0] % family_count()], data + 1, size - 1, size, -1, NULL) > 0) {
+    if (size > 0 && run_trial(families[data[0] % family_count()], data + 1, size - 1, size, -1, &sizes, &calls) > 0) {
         abort();
     }
     return 0;

@@ -58,7 +58,7 @@ static bool draw_strides(source *s, operand *o) {
         const int d = order[i];
         o->strides[d] = kind >= 6 && chance(s, 3) ? -step : step;
         step *= (o->shape[d] > 1 ? o->shape[d] : 1) + (kind == 2 || kind >= 5 ? draw(s, 3) : 0);
-        if (kind == 7 && chance(s, o->written ? 24 : 3)) {
+        if (kind == 7 && o->content != DOMINANT && chance(s, o->written ? 24 : 3)) {
             o->strides[d] = 0;
         } else if (o->shape[d] <= 1 && chance(s, 4)) { /* a stride that nothing uses */
             o->strides[d] = draw(s, 2) ? -7 : INT64_C(1) << draw(s, 40);

@@ -54,7 +54,7 @@ void set_up(void) {
 static bool failed_late(const trial *t, bp_status status) {
     return (t->item_errors && (status == BP_E_SINGULAR || status == BP_E_NOT_POSITIVE_DEFINITE ||
                                status == BP_E_NOT_CONVERGED || status == BP_E_NON_FINITE)) ||
-           (t->partial && status == BP_E_NO_MEMORY);
+           (t->late != BP_OK && status == t->late);
 }
 
 static void keep_results(trial *t) {
@@ -249,11 +249,11 @@ static void check_call(trial *t) {
     run_compact(t, status);
     if (status == BP_OK && !once) {
         run_again(t, set);
-        if (ways < 4) {
+        if (ways < 4 || t->source.zero_at >= 0) {
             run_plan(t, set);
         }
     }
-    if (ways == 4) {
+    if (ways == 4 || t->source.zero_at >= 0) {
         explain(t, set, status);
     }
 }
@@ -264,7 +264,8 @@ void print_trial(void) {
     print_call(&present);
 }
 
-int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes) {
+int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
+              unsigned long long *calls) {
     trial *t = &present;
     memset(t, 0, sizeof *t);
     t->family = f;
@@ -272,10 +273,9 @@ int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed,
     t->source = (source){bytes, size, seed * 0x2545f4914f6cdd1du + 1, zero_at, 0, false};
     t->source.wild = chance(&t->source, 16);
     f->make(t);
-    if (sizes) {
-        *sizes = t->source.drawn;
-    }
+    *sizes = t->source.drawn;
     if (!t->invalid) {
+        ++*calls;
         place_all(t);
         check_call(t);
         release_all(t);

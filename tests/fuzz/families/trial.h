@@ -73,7 +73,7 @@ struct trial {
     const DLTensor *tensor[OPERANDS]; /* those of the call at present; NULL: absent */
     int order[OPERANDS], order_count; /* operands of a plan, by number; -1: absent. Empty: all in their order */
     bool item_errors;                 /* the call may fail after it has written */
-    bool partial;                     /* a lack of memory may leave a part of the result */
+    bp_status late;                   /* this failure may leave a part of the result; BP_OK: none may */
     bool invalid;                     /* the shapes do not fit: there is no call */
     char text[256];
     int findings;
@@ -139,7 +139,9 @@ void set_up(void);
 /* Prints the present call. For a handler of a signal that ends the process. */
 void print_trial(void);
 
-/* Runs the trial of these bytes, and then of this seed. Returns the number of findings. */
-int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes);
+/* Runs the trial of these bytes, and then of this seed. Sets the number of sizes that were drawn; adds 1 to `calls` if
+ * the shapes fit. Returns the number of findings. */
+int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
+              unsigned long long *calls);
 
 #endif
