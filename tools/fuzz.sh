@@ -1,9 +1,11 @@
 #!/bin/sh
-# Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds. Writes new inputs and findings to
-# build-fuzz/corpus and build-fuzz/findings, never to the source tree. Fails if a target fails. The last line has the counts.
+# Runs each fuzz target of build-fuzz for FUZZ_SECONDS (default 60) from its seeds, then FUZZ_CALLS (default 20000) random
+# calls of each family from the seed FUZZ_SEED (default 1). Writes new inputs and findings to build-fuzz/corpus and
+# build-fuzz/findings, never to the source tree. Fails if a target fails. The last line has the counts.
 set -u
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
+calls=${FUZZ_CALLS:-20000}
 failed=
 ran=0
 inputs=0
@@ -21,6 +23,11 @@ for target in build-fuzz/fuzz_*; do
     executed=$(sed -n 's/^stat::number_of_executed_units: *\([0-9]*\)$/\1/p' "build-fuzz/$name.log")
     inputs=$((inputs + ${executed:-0}))
     [ $status = 0 ] || failed="$failed fuzz_$name"
+done
+for family in gemm linalg fft einsum conv pool batch_norm layer_norm attention rnn linear elementwise reduce random; do
+    build-fuzz/fuzz_families $family "$calls" "${FUZZ_SEED:-1}" 2>"build-fuzz/$family.log" || failed="$failed $family"
+    build-fuzz/fuzz_families $family $((calls / 10)) "${FUZZ_SEED:-1}" empty 2>"build-fuzz/$family-empty.log" ||
+        failed="$failed $family-empty"
 done
 echo
 if [ -n "$failed" ]; then

@@ -6,6 +6,7 @@
 #define BP_FUZZ_ARRAYS_H
 
 #include "backplane.h"
+#include "elements.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -80,41 +81,6 @@ static inline uint64_t next_random(void) {
 
 /* ---- Elements ---- */
 
-static inline double half_to_double(uint16_t bits) {
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    const double size = exponent == 31 ? (fraction ? NAN : INFINITY)
-                        : exponent     ? ldexp(1024 + fraction, exponent - 25)
-                                       : ldexp(fraction, -24);
-    return bits >> 15 ? -size : size;
-}
-
-static inline double value_of(bp_dtype dtype, const char *at) {
-    union {
-        uint16_t half;
-        uint32_t bits;
-        float f32;
-        double f64;
-        int32_t i32;
-        int64_t i64;
-    } x;
-    memcpy(&x, at, bp_dtype_size(dtype));
-    switch (dtype) {
-    case BP_F16:
-        return half_to_double(x.half);
-    case BP_BF16:
-        x.bits = (uint32_t)x.half << 16;
-        return (double)x.f32;
-    case BP_F32:
-        return (double)x.f32;
-    case BP_F64:
-        return x.f64;
-    case BP_I32:
-        return x.i32;
-    default:
-        return (double)x.i64;
-    }
-}
-
 static inline int64_t offset_of(const array *a, const int64_t *index) {
     int64_t offset = 0;
     for (int d = 0; d < a->tensor.ndim; d++) {
@@ -151,14 +117,6 @@ static inline int64_t count_of(const array *a) {
         count *= a->shape[d];
     }
     return count;
-}
-
-static inline bool is_float(bp_dtype dtype) {
-    return dtype >= BP_F16 && dtype <= BP_F64;
-}
-
-static inline double unit_of(bp_dtype dtype) {
-    return dtype == BP_F16 ? 0x1p-11 : dtype == BP_BF16 ? 0x1p-8 : dtype == BP_F32 ? 0x1p-24 : 0x1p-53;
 }
 
 /* ---- Tensors ---- */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv); /* few targets have it */
 
 static int run_file(const char *path) {
     FILE *file = fopen(path, "rb");
@@ -51,6 +52,9 @@ static int run_folder(const char *path) {
 
 int main(int argc, char **argv) {
     int ran = 0;
+    if (LLVMFuzzerInitialize) {
+        LLVMFuzzerInitialize(&argc, &argv);
+    }
     for (int i = 1; i < argc; i++) {
         struct stat facts;
         ran += stat(argv[i], &facts) == 0 && S_ISDIR(facts.st_mode) ? run_folder(argv[i]) : run_file(argv[i]);

@@ -75,7 +75,8 @@ static bool reads_once(const bp_pool_problem *p, const bp__pool_kernels *kernels
  * choice between it and vectors of positions depends on the problem only. */
 bp__pool_rows bp__pool_choose_rows(const bp_pool_problem *p, const bp__pool_kernels *kernels) {
     enum { SHORT = 4 };
-    if (p->in[0] * p->in[1] * p->in[LAST] >= INT32_MAX) {
+    const bool reaches_out = !p->adaptive && p->kernel[LAST] > p->in[LAST] + 2 * p->padding[LAST];
+    if (p->in[0] * p->in[1] * p->in[LAST] >= INT32_MAX || reaches_out) { /* the others need memory for each tap */
         return BP__POOL_ANY;
     }
     if (bp__pool_by_channels(p) && p->channels >= kernels->lanes) {
@@ -117,7 +118,8 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
         bp__pool_plan_positions(plan);
     }
     const double results = (double)p->out[LAST] * (double)(plan->by_channels ? p->channels : 1);
-    const double window = p->adaptive ? (double)p->in[LAST] : (double)(p->kernel[0] * p->kernel[1] * p->kernel[2]);
+    const double window =
+        p->adaptive ? (double)p->in[LAST] : (double)p->kernel[0] * (double)p->kernel[1] * (double)p->kernel[2];
     const double rows = plan->rows == BP__POOL_POSITIONS ? (double)plan->block : 1;
     plan->chunk = bp__stop_chunk(results * window * rows, plan->units / (8 * threads) + 1);
     *result = &plan->base;

@@ -1,0 +1,127 @@
+/* elementwise.c - random functions of elements, and taking by indices and concatenation. */
+#include "trial.h"
+
+enum { UNARY, BINARY, TAKE, GATHER, CONCAT, PARTS = 5 };
+
+static struct { int op, kind, axis, parts; } p;
+
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64};
+
+static int draw_shape(source *s, int least, int64_t *shape) {
+    const int ndim = least + draw(s, 5 - least);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = draw_size(s, d == ndim - 1 ? 40 : 7);
+    }
+    return ndim;
+}
+
+static void draw_unary(trial *t, bp_dtype type) {
+    int64_t shape[BP_MAX_NDIM];
+    const int ndim = draw_shape(&t->source, 0, shape);
+    const bp_dtype to = p.kind == BP_UNARY_COPY ? draw_type(&t->source, 8, types) : type;
+    add(t, "input", type, ndim, shape)->content = FRACTIONS;
+    add_output(t, "output", to, ndim, shape, p.kind == BP_UNARY_COPY ? 0 : 4);
+}
+
+static void draw_binary(trial *t, bp_dtype type) {
+    source *s = &t->source;
+    int64_t whole[BP_MAX_NDIM], part[BP_MAX_NDIM], shape[BP_MAX_NDIM];
+    int ndim = draw_shape(s, 0, whole);
+    DLTensor x[2];
+    for (int i = 0; i < 2; i++) {
+        const int less = ndim > 0 && chance(s, 4) ? draw(s, ndim + 1) : 0;
+        for (int d = less; d < ndim; d++) {
+            part[d - less] = chance(s, 4) ? 1 : whole[d];
+        }
+        operand *o = add(t, i == 0 ? "a" : "b", type, ndim - less, part);
+        o->content = draw(s, 2) ? INTEGERS : POSITIVE;
+        x[i] = o->tensor;
+        x[i].shape = o->shape;
+    }
+    if (bp_binary_shape(&x[0], &x[1], &ndim, shape) != BP_OK) {
+        t->invalid = true;
+        return;
+    }
+    add_output(t, "output", type, ndim, shape, is_float(type) ? 2 : 0);
+}
+
+static void draw_indexed(trial *t, bp_dtype type) {
+    source *s = &t->source;
+    int64_t shape[BP_MAX_NDIM], at[BP_MAX_NDIM], out[BP_MAX_NDIM];
+    const int ndim = draw_shape(s, 1, shape);
+    const int axis = draw(s, ndim);
+    int at_ndim = ndim, out_ndim = ndim;
+    p.axis = draw(s, 2) ? axis : axis - ndim;
+    add(t, "input", type, ndim, shape);
+    for (int d = 0; d < ndim; d++) {
+        at[d] = d == axis ? draw_size(s, 12) : shape[d] - (shape[d] > 1 && chance(s, 3));
+    }
+    if (p.op == TAKE) {
+        at_ndim = draw(s, 3);
+    }
+    operand *o = add(t, "indices", draw(s, 2) ? BP_I32 : BP_I64, at_ndim, at);
+    o->content = INDICES;
+    o->limit = shape[axis];
+    memcpy(out, at, sizeof out);
+    if (p.op == TAKE) {
+        DLTensor x[2] = {t->operand[0].tensor, o->tensor};
+        x[0].shape = t->operand[0].shape;
+        x[1].shape = o->shape;
+        t->invalid |= bp_take_shape(&x[0], &x[1], p.axis, &out_ndim, out) != BP_OK;
+    }
+    add_output(t, "output", type, out_ndim, out, 0);
+}
+
+static void draw_concat(trial *t, bp_dtype type) {
+    static const char *const names[PARTS] = {"part 0", "part 1", "part 2", "part 3", "part 4"};
+    source *s = &t->source;
+    int64_t shape[BP_MAX_NDIM], length = 0;
+    const int ndim = draw_shape(s, 1, shape), axis = draw(s, ndim);
+    p.axis = draw(s, 2) ? axis : axis - ndim;
+    p.parts = 1 + draw(s, PARTS);
+    for (int i = 0; i < p.parts; i++) {
+        shape[axis] = draw_size(s, 9);
+        length += shape[axis];
+        add(t, names[i], type, ndim, shape);
+    }
+    shape[axis] = length;
+    add_output(t, "output", type, ndim, shape, 0);
+}
+
+static void make(trial *t) {
+    static void (*const draws[])(trial * t, bp_dtype type) = {draw_unary, draw_binary, draw_indexed, draw_indexed,
+                                                              draw_concat};
+    source *s = &t->source;
+    p.op = draw(s, 5);
+    p.kind = (int)draw_wild(s, p.op == UNARY ? draw(s, BP_UNARY_KINDS) : draw(s, BP_BINARY_KINDS));
+    draws[p.op](t, draw_type(s, 8, types));
+    p.axis = (int)draw_wild(s, p.axis);
+    describe(t, "%s kind %d axis %d", ((const char *const[]){"unary", "binary", "take", "gather", "concat"})[p.op],
+             p.kind, p.axis);
+}
+
+static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
+    const DLTensor *const *x = t->tensor;
+    switch (p.op) {
+    case UNARY:
+        return what == RUN    ? bp_unary_run(set, (bp_unary_kind)p.kind, x[0], x[1])
+               : what == PLAN ? bp_unary_plan(made, set, (bp_unary_kind)p.kind, x[0], x[1])
+                              : bp_unary_explain(made, set, (bp_unary_kind)p.kind, x[0], x[1]);
+    case BINARY:
+        return what == RUN    ? bp_binary_run(set, (bp_binary_kind)p.kind, x[0], x[1], x[2])
+               : what == PLAN ? bp_binary_plan(made, set, (bp_binary_kind)p.kind, x[0], x[1], x[2])
+                              : bp_binary_explain(made, set, (bp_binary_kind)p.kind, x[0], x[1], x[2]);
+    case TAKE:
+        return what == RUN    ? bp_take_run(set, x[0], x[1], p.axis, x[2])
+               : what == PLAN ? bp_take_plan(made, set, x[0], x[1], p.axis, x[2])
+                              : bp_take_explain(made, set, x[0], x[1], p.axis, x[2]);
+    case GATHER:
+        return what == RUN    ? bp_gather_run(set, x[0], x[1], p.axis, x[2])
+               : what == PLAN ? bp_gather_plan(made, set, x[0], x[1], p.axis, x[2])
+                              : bp_gather_explain(made, set, x[0], x[1], p.axis, x[2]);
+    default:
+        return what == RUN ? bp_concat_run(set, x, p.parts, p.axis, x[p.parts]) : BP_E_UNSUPPORTED;
+    }
+}
+
+const family family_elementwise = {"elementwise", NULL, make, call};

@@ -1,0 +1,124 @@
+/* main.c - fuzz_families FAMILY COUNT SEED [empty]: COUNT random calls of a family, each with its own seed, from SEED
+ * on. With `empty`, each size of each call is 0 once. A child process runs the calls, so that one that ends it is
+ * reported, and the next ones run. */
+#include "trial.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+enum { MOST_FINDINGS = 50, MOST_SECONDS = 120 };
+
+typedef struct progress {
+    unsigned long long seed, end, calls;
+    int zero_at, findings;
+} progress;
+
+static void one_seed(const family *f, progress *p, bool empty) {
+    int sizes = 0;
+    if (!empty || p->zero_at < 0) {
+        p->findings += run_trial(f, NULL, 0, p->seed, -1, &sizes, &p->calls);
+    }
+    for (p->zero_at++; empty && p->zero_at < OPERANDS; p->zero_at++) {
+        p->findings += run_trial(f, NULL, 0, p->seed, p->zero_at, &sizes, &p->calls);
+        if (p->zero_at + 1 >= sizes) {
+            break;
+        }
+    }
+    p->zero_at = -1;
+}
+
+static void at_signal(int number) {
+    print_trial();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void child(const family *f, progress *p, bool empty) {
+    set_up();
+    signal(SIGSEGV, at_signal);
+    signal(SIGFPE, at_signal);
+    signal(SIGALRM, at_signal);
+    for (; p->seed < p->end && p->findings < MOST_FINDINGS; p->seed++) {
+        alarm(MOST_SECONDS);
+        one_seed(f, p, empty);
+    }
+    _exit(0);
+}
+
+/* Returns whether the child did all. Otherwise the next one begins behind the call that ended this one. */
+static bool run_child(const family *f, progress *p, bool empty) {
+    int status = 0;
+    fflush(NULL);
+    const pid_t id = fork();
+    if (id == 0) {
+        child(f, p, empty);
+    }
+    if (id < 0 || waitpid(id, &status, 0) < 0) {
+        perror("fuzz_families");
+        exit(1);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return true;
+    }
+    fprintf(stderr, "finding: fuzz_families %s 1 %llu%s: ended by %s %d (size number %d is 0)\n", f->name, p->seed,
+            empty ? " empty" : "", WIFSIGNALED(status) ? "signal" : "exit",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), p->zero_at);
+    p->findings++;
+    if (!empty || p->zero_at < 0) {
+        p->seed++;
+    }
+    return false;
+}
+
+static int run_family(const family *f, unsigned long long count, unsigned long long seed, bool empty) {
+    progress *p = mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) {
+        perror("fuzz_families");
+        return 1;
+    }
+    *p = (progress){.seed = seed, .end = seed + count, .zero_at = -1};
+    while (!run_child(f, p, empty) && p->findings < MOST_FINDINGS) {
+    }
+    printf("%s: %llu calls, %d findings\n", f->name, p->calls, p->findings);
+    return p->findings > 0;
+}
+
+static const family *family_named(const char *name) {
+    for (int i = 0; i < family_count(); i++) {
+        if (strcmp(families[i]->name, name) == 0) {
+            return families[i];
+        }
+    }
+    return NULL;
+}
+
+/* Runs the counted form, if the arguments have it, and ends the process. libFuzzer calls it before its own work. */
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    const family *f = *argc >= 4 ? family_named((*argv)[1]) : NULL;
+    if (f) {
+        exit(run_family(f, strtoull((*argv)[2], NULL, 10), strtoull((*argv)[3], NULL, 10),
+                        *argc > 4 && strcmp((*argv)[4], "empty") == 0));
+    }
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static bool ready;
+    int sizes;
+    unsigned long long calls = 0;
+    if (!ready) {
+        set_up();
+        ready = true;
+    }
+    if (size > 0 && run_trial(families[data[0] % family_count()], data + 1, size - 1, size, -1, &sizes, &calls) > 0) {
+        abort();
+    }
+    return 0;
+}

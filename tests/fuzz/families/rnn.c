@@ -1,0 +1,165 @@
+/* rnn.c - random recurrent layers and their gradients. The content of `reserve` is private to the provider that wrote
+ * it, so TRAINING and BACKWARD run on `native`. */
+#include "trial.h"
+
+#include <stdlib.h>
+
+static bp_rnn_call rnn;
+static bp_options *native_only;
+
+static const char *const names[] = {"input",
+                                    "weight_ih",
+                                    "weight_hh",
+                                    "weight_hr",
+                                    "bias_ih",
+                                    "bias_hh",
+                                    "initial_hidden",
+                                    "initial_cell",
+                                    "lengths",
+                                    "output",
+                                    "final_hidden",
+                                    "final_cell",
+                                    "reserve",
+                                    "output_gradient",
+                                    "final_hidden_gradient",
+                                    "final_cell_gradient",
+                                    "input_gradient",
+                                    "initial_hidden_gradient",
+                                    "initial_cell_gradient",
+                                    "weight_ih_gradient",
+                                    "weight_hh_gradient",
+                                    "weight_hr_gradient",
+                                    "bias_ih_gradient",
+                                    "bias_hh_gradient"};
+
+/* The operands of a plan of BACKWARD, by bp_rnn_tensor. */
+static const int backward_order[] = {BP_RNN_OUTPUT_GRADIENT,
+                                     BP_RNN_FINAL_HIDDEN_GRADIENT,
+                                     BP_RNN_FINAL_CELL_GRADIENT,
+                                     BP_RNN_INPUT,
+                                     BP_RNN_WEIGHT_IH,
+                                     BP_RNN_WEIGHT_HH,
+                                     BP_RNN_WEIGHT_HR,
+                                     BP_RNN_INITIAL_HIDDEN,
+                                     BP_RNN_INITIAL_CELL,
+                                     BP_RNN_LENGTHS,
+                                     BP_RNN_OUTPUT,
+                                     BP_RNN_RESERVE,
+                                     BP_RNN_INPUT_GRADIENT,
+                                     BP_RNN_INITIAL_HIDDEN_GRADIENT,
+                                     BP_RNN_INITIAL_CELL_GRADIENT,
+                                     BP_RNN_WEIGHT_IH_GRADIENT,
+                                     BP_RNN_WEIGHT_HH_GRADIENT,
+                                     BP_RNN_WEIGHT_HR_GRADIENT,
+                                     BP_RNN_BIAS_IH_GRADIENT,
+                                     BP_RNN_BIAS_HH_GRADIENT};
+
+/* Returns whether the call has a tensor; `optional` is drawn. */
+static bool has(int which, bool projects, bool optional) {
+    const bool backward = rnn.pass == BP_RNN_BACKWARD, lstm = rnn.mode == BP_RNN_LSTM;
+    switch (which) {
+    case BP_RNN_INPUT:
+    case BP_RNN_WEIGHT_IH:
+    case BP_RNN_WEIGHT_HH:
+    case BP_RNN_OUTPUT:
+        return true;
+    case BP_RNN_WEIGHT_HR:
+        return projects;
+    case BP_RNN_RESERVE:
+        return rnn.pass != BP_RNN_INFERENCE && (lstm || rnn.mode == BP_RNN_GRU);
+    case BP_RNN_WEIGHT_HR_GRADIENT:
+        return backward && projects && optional;
+    case BP_RNN_INITIAL_CELL:
+        return lstm && optional;
+    case BP_RNN_FINAL_CELL:
+        return lstm && !backward && optional;
+    case BP_RNN_FINAL_CELL_GRADIENT:
+    case BP_RNN_INITIAL_CELL_GRADIENT:
+        return lstm && backward && optional;
+    case BP_RNN_BIAS_IH:
+    case BP_RNN_BIAS_HH:
+    case BP_RNN_FINAL_HIDDEN:
+        return !backward && optional;
+    default:
+        return (backward || which < BP_RNN_OUTPUT_GRADIENT) && optional;
+    }
+}
+
+static bool is_written(int which) {
+    return rnn.pass == BP_RNN_BACKWARD ? which >= BP_RNN_INPUT_GRADIENT
+                                       : which >= BP_RNN_OUTPUT && which <= BP_RNN_RESERVE;
+}
+
+static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t steps) {
+    bp_dtype type;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    if (bp_rnn_shape(shapes, (bp_rnn_tensor)which, &type, &ndim, shape) != BP_OK) {
+        t->invalid = true;
+        return;
+    }
+    operand *o = add(t, names[which], type, ndim, shape);
+    o->content = which == BP_RNN_LENGTHS ? INDICES : FRACTIONS;
+    o->limit = steps + 1;
+    o->written = is_written(which);
+    o->tolerance = 4096;
+    if (which == BP_RNN_RESERVE) {
+        o->packed = true;
+        o->kept = o->written;
+        o->tolerance = -1;
+    }
+}
+
+static void make(trial *t) {
+    source *s = &t->source;
+    const bp_dtype type = draw(s, 2) ? BP_F32 : BP_F64;
+    rnn = (bp_rnn_call){.struct_size = sizeof rnn, .pass = (bp_rnn_pass)draw(s, 3), .mode = (bp_rnn_mode)draw(s, 4)};
+    const int directions = 1 + draw(s, 2);
+    rnn.directions = directions;
+    rnn.reverse = (int)draw_wild(s, directions == 1 && draw(s, 2));
+    const bool lstm = rnn.mode == BP_RNN_LSTM, projects = lstm && draw(s, 2);
+    const int64_t steps = draw_size(s, 6), items = draw_size(s, 6), columns = draw_size(s, 20),
+                  hidden = draw_size(s, 24), output = projects ? draw_size(s, 16) : hidden,
+                  gates = lstm                     ? 4
+                          : rnn.mode == BP_RNN_GRU ? 3
+                                                   : 1;
+    const int64_t sizes[][3] = {{steps, items, columns},
+                                {directions, gates * hidden, columns},
+                                {directions, gates * hidden, output},
+                                {directions, output, hidden}};
+    bp_view views[4];
+    bp_rnn_call shapes = rnn;
+    for (int i = 0; i < 4; i++) {
+        t->invalid |= bp_view_init(&views[i], NULL, type, 3, sizes[i], NULL) != BP_OK;
+    }
+    shapes.input = &views[0].tensor, shapes.weight_ih = &views[1].tensor, shapes.weight_hh = &views[2].tensor;
+    shapes.weight_hr = projects ? &views[3].tensor : NULL;
+    for (int i = 0; i < BP_RNN_TENSORS && !t->invalid; i++) {
+        if (has(i, projects, draw(s, 2))) {
+            add_tensor(t, &shapes, i, steps);
+        } else {
+            add_absent(t);
+        }
+    }
+    if (rnn.pass == BP_RNN_BACKWARD) {
+        order_of_plan(t, BP__COUNT(backward_order), backward_order);
+    } else {
+        order_of_plan(t, 13, (const int[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    }
+    describe(t, "rnn pass %d mode %d directions %d reverse %d", (int)rnn.pass, (int)rnn.mode, rnn.directions,
+             rnn.reverse);
+}
+
+static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
+    bp_rnn_call c = rnn;
+    if (!native_only && bp_options_new(&native_only, "dispatch.exclude=onednn") != BP_OK) {
+        abort();
+    }
+    memcpy(&c.input, t->tensor, BP_RNN_TENSORS * sizeof *t->tensor);
+    const bp_options *own = c.pass == BP_RNN_INFERENCE ? set : native_only;
+    return what == RUN    ? bp_rnn_run(own, &c)
+           : what == PLAN ? bp_rnn_plan(made, own, &c)
+                          : bp_rnn_explain(made, own, &c);
+}
+
+const family family_rnn = {"rnn", NULL, make, call};
