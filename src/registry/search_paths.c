@@ -3,12 +3,12 @@
 #include "registry/scan.h"
 #include "base/uncancelled.h"
 
+#include "base/folders.h"
 #include "machine/internal.h"
 #include "registry/ldcache.h"
 #include "registry/modules.h"
 #include "settings/internal.h"
 
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,20 +78,30 @@ static const char *const environment_patterns[] = {
 
 enum { MOST_CACHE_BYTES = 16 << 20 };
 
-static void search_pattern(bp__search *search, const char *pattern) {
-    glob_t found;
+/* The folders that match a pattern. */
+typedef struct matching {
+    bp__search *search;
+    const char *problem;
+} matching;
+
+static bool search_matching(void *user, const char *folder) {
+    matching *all = user;
+    if (!*bp__scan_folder(all->search, folder, false, true)) {
+        all->problem = "";
+    } else if (*all->problem) {
+        all->problem = "searched already";
+    }
+    return !all->search->no_memory;
+}
+
+/* The first `plain` characters of the pattern have no special meaning. */
+static void search_pattern(bp__search *search, const char *pattern, size_t plain) {
+    matching all = {search, "no such directory"};
     bp__place_begin(search, pattern);
-    if (glob(pattern, 0, NULL, &found) != 0) {
-        bp__place_problem(search, "no such directory");
-        return;
+    if (!bp__match_paths(pattern, plain, search_matching, &all)) {
+        search->no_memory = true;
     }
-    const char *problem = "searched already";
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        const char *outcome = bp__scan_folder(search, found.gl_pathv[i], false, true);
-        problem = *outcome ? problem : "";
-    }
-    globfree(&found);
-    bp__place_problem(search, problem);
+    bp__place_problem(search, all.problem);
 }
 
 static void search_folder(bp__search *search, const char *folder, bool asked_for) {
@@ -122,13 +132,13 @@ static void search_list(bp__search *search, const char *list, bool asked_for) {
 
 static void search_environment(bp__search *search, const char *root) {
     char pattern[PATH_MAX];
-    if (!root || root[0] != '/' || strpbrk(root, "*?[\\")) {
+    if (!root || root[0] != '/') {
         return;
     }
     for (int i = 0; i < BP__COUNT(environment_patterns); i++) {
         int length = snprintf(pattern, sizeof pattern, "%s/%s", root, environment_patterns[i]);
         if (length > 0 && (size_t)length < sizeof pattern) {
-            search_pattern(search, pattern);
+            search_pattern(search, pattern, strlen(root));
         }
     }
 }
@@ -223,7 +233,7 @@ void bp__search_paths(bp__search *search) {
         search_folder(search, system_folders[i], false);
     }
     for (int i = 0; i < BP__COUNT(vendor_patterns); i++) {
-        search_pattern(search, vendor_patterns[i]);
+        search_pattern(search, vendor_patterns[i], 0);
     }
 }
 

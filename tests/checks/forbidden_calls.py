@@ -23,6 +23,8 @@ RULES = [
     (call("malloc|calloc|realloc|free|strdup|strndup|aligned_alloc|posix_memalign|asprintf|vasprintf|getline"),
      "memory comes from base/memory.c or the host, so that allocators and failure tests reach it; drop-in libraries are objects of their own",
      ["src/base/memory.c", "src/dropin/backplane.c", "src/dropin/keep.c", "src/dropin/factor.c", "src/dropin/library.c"]),
+    (call("glob|scandir|scandirat|ftw|nftw|wordexp"), "it allocates past base/memory.c, and may crash without memory: use "
+     "base/folders.h", []),
     (call("sprintf|vsprintf|strcpy|strcat|gets|atoi|atol|atof|strtok|tmpnam|mktemp|system|popen"),
      "use a bounded or checked function", []),
 ]
