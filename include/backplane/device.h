@@ -39,9 +39,9 @@ extern "C" {
 /* clang-format on */
 
 typedef enum bp_device_state {
-#define X(number, name, text) BP_DEVICE_##name = number,
-    BP_DEVICE_STATE_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_DEVICE_##name = number,
+    BP_DEVICE_STATE_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_device_state;
 
 /* Returns "ready", "no-library", ...; "" for an invalid value. Static storage. */

@@ -46,9 +46,9 @@ extern "C" {
     X(11, GIVEN, "given", "the caller's path")
 
 typedef enum bp_path_strategy {
-#define X(number, name, text, help) BP_PATH_##name = number,
-    BP_PATH_STRATEGY_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text, help) BP_PATH_##name = number,
+    BP_PATH_STRATEGY_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_path_strategy;
 
 /* The list of cost functions of a path: number, NAME, text, help. Costs are summed over the steps; size is a maximum.
@@ -61,9 +61,9 @@ typedef enum bp_path_strategy {
     X(4, LIMIT, "limit", "the larger of operations and factor * elements written")
 
 typedef enum bp_path_objective {
-#define X(number, name, text, help) BP_MINIMIZE_##name = number,
-    BP_PATH_OBJECTIVE_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text, help) BP_MINIMIZE_##name = number,
+    BP_PATH_OBJECTIVE_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_path_objective;
 
 #define BP_PATH_LARGEST_OPERAND (-1) /* memory_limit: the number of elements of the largest operand or the output */

@@ -43,9 +43,9 @@ extern "C" {
     X(5, IHFFT, "ihfft", "ihfftn")
 
 typedef enum bp_fft_transform {
-#define X(number, name, text, many) BP_##name = number,
-    BP_FFT_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text, many) BP_##name = number,
+    BP_FFT_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_fft_transform;
 
 typedef enum bp_fft_norm { BP_FFT_BACKWARD, BP_FFT_ORTHO, BP_FFT_FORWARD } bp_fft_norm;

@@ -57,13 +57,13 @@ BP_API const char *bp_library_state_name(bp_library_state state);
 /* clang-format on */
 
 typedef enum bp_check {
-#define X(number, name, text) BP_CHECK_##name = number,
-    BP_CHECK_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_CHECK_##name = number,
+    BP_CHECK_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_check;
 
 /* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (the complex type for transforms). */
-#define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (unsigned)(check) + (unsigned)(dtype)-3u))
+#define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << 4 * (check) << (dtype) >> 3)
 
 /* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small
  * integers; those of integer products are the extreme values of their types. */
@@ -83,13 +83,13 @@ typedef enum bp_check {
 /* clang-format on */
 
 typedef enum bp_primitive {
-#define X(number, name, text) BP_PRIMITIVE_##name = number,
-    BP_PRIMITIVE_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_PRIMITIVE_##name = number,
+    BP_PRIMITIVE_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_primitive;
 
 /* The bit of a primitive, after those of the checks. */
-#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << (44 + (unsigned)(primitive)))
+#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
 
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {
@@ -128,7 +128,7 @@ static inline const char *bp_library_fault_of_bit(const bp_library_info *library
     const char *line = library->faults;
     *length = 0;
     if (!(library->faulty & bit)) {
-        return NULL;
+        return BP__NULL;
     }
     for (uint64_t lower = library->faulty & (bit - 1); lower; lower &= lower - 1) {
         while (*line && *line++ != '\n') {

@@ -260,16 +260,16 @@ typedef struct bp_rnn_problem {
 /* clang-format on */
 
 typedef enum bp_unary_kind {
-#define X(number, name, text) BP_UNARY_##name = number,
-    BP_UNARY_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_UNARY_##name = number,
+    BP_UNARY_MAP(BP__ENTRY)
+#undef BP__ENTRY
         BP_UNARY_KINDS
 } bp_unary_kind;
 
 typedef enum bp_binary_kind {
-#define X(number, name, text) BP_BINARY_##name = number,
-    BP_BINARY_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_BINARY_##name = number,
+    BP_BINARY_MAP(BP__ENTRY)
+#undef BP__ENTRY
         BP_BINARY_KINDS
 } bp_binary_kind;
 

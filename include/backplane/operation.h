@@ -66,9 +66,9 @@ extern "C" {
 /* clang-format on */
 
 typedef enum bp_op {
-#define X(number, name, text, inputs, outputs, family) BP_OP_##name = number,
-    BP_OP_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text, inputs, outputs, family) BP_OP_##name = number,
+    BP_OP_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_op;
 
 /* Returns "gemm", "svd", ...; "" for an invalid number. Static storage. */
@@ -100,9 +100,9 @@ BP_API const char *bp_op_outputs(bp_op op);
 /* clang-format on */
 
 typedef enum bp_reason {
-#define X(number, name, text) BP_REASON_##name = number,
-    BP_REASON_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_REASON_##name = number,
+    BP_REASON_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_reason;
 
 BP_API const char *bp_reason_name(bp_reason reason); /* "DTYPE"; static storage */

@@ -248,7 +248,7 @@ typedef struct bp_problem {
 
 /* Returns the type of B or of C of a product, of which `type` is b_type or c_type. */
 static inline bp_dtype bp_gemm_type(const bp_problem *problem, uint8_t type) {
-    return (bp_dtype)(type ? type : problem->dtype);
+    return BP__CAST(bp_dtype, type ? type : problem->dtype);
 }
 
 /* Numerical properties that a candidate guarantees. An absent bit means "unknown", and a call that requires the
@@ -301,7 +301,7 @@ typedef struct bp_operand {
 
 /* Returns base + offset. Computed with integers, because an operand without elements may have base NULL. */
 static inline void *bp_operand_address(const bp_operand *operand) {
-    return (void *)((uintptr_t)operand->base + (uintptr_t)operand->offset);
+    return BP__ADDRESS_CAST(void *, BP__ADDRESS_CAST(uintptr_t, operand->base) + operand->offset);
 }
 
 /* Sets `addresses` to the addresses of a linear-algebra problem's operands, NULL for absent ones. `operands` may end
@@ -309,7 +309,7 @@ static inline void *bp_operand_address(const bp_operand *operand) {
 static inline void bp_linalg_addresses(const bp_linalg_problem *problem, const bp_operand *operands,
                                        void *addresses[BP_LINALG_OPERANDS]) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        addresses[i] = problem->operand[i].dtype ? bp_operand_address(&operands[i]) : 0;
+        addresses[i] = problem->operand[i].dtype ? bp_operand_address(&operands[i]) : BP__NULL;
     }
 }
 

@@ -51,12 +51,12 @@ BP_API const char *bp_layer_name(bp_layer layer);
  * different number of settings: end a loop over all of them when bp_setting_listed_at() returns NULL. BP_SETTING_COUNT
  * is the number that the program was compiled with, for the size of its own arrays. */
 typedef enum bp_setting_id {
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id = (number),
-    BP_SETTINGS_MAP(X)
-#undef X
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help) +1
-        BP_SETTING_COUNT = 0 BP_SETTINGS_MAP(X)
-#undef X
+#define BP__ENTRY(id, number, name, type, default_text, allowed, alias, flags, affects, help) BP_SET_##id = (number),
+    BP_SETTINGS_MAP(BP__ENTRY)
+#undef BP__ENTRY
+#define BP__ENTRY(id, number, name, type, default_text, allowed, alias, flags, affects, help) +1
+        BP_SETTING_COUNT = 0 BP_SETTINGS_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_setting_id;
 
 #define BP_SETTING_READ_ONLY 1u /* cannot be set */
@@ -118,11 +118,11 @@ BP_API bp_status bp_unset(const char *name);
 #define BP__C_INT int64_t
 #define BP__C_ENUM const char *
 #define BP__C_TEXT const char *
-#define X(id, number, name, type, default_text, allowed, alias, flags, affects, help)                                  \
+#define BP__ENTRY(id, number, name, type, default_text, allowed, alias, flags, affects, help)                          \
     BP_API BP__C_##type bp_get_##id(void);                                                                             \
     BP_API bp_status bp_set_##id(BP__C_##type value);
-BP_SETTINGS_MAP(X)
-#undef X
+BP_SETTINGS_MAP(BP__ENTRY)
+#undef BP__ENTRY
 
 /* A checked list of settings for single calls: "num_threads=1, blas.preferred=openblas". Separators are commas or
  * newlines. A value with a comma is in double quotes (a backslash escapes a quote or a backslash). Options are

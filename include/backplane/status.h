@@ -66,9 +66,9 @@ extern "C" {
 /* clang-format on */
 
 typedef enum bp_status {
-#define X(number, name, text) BP_##name = number,
-    BP_STATUS_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text) BP_##name = number,
+    BP_STATUS_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_status;
 
 /* Returns the constant's name without its prefix ("E_SHAPE"), or "E_?" if the number is not a status. Never NULL. */

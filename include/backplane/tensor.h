@@ -40,9 +40,9 @@ extern "C" {
 
 typedef enum bp_dtype {
     BP_DTYPE_NONE = 0, /* not a supported type */
-#define X(number, name, text, code, bits) BP_##name = number,
-    BP_DTYPE_MAP(X)
-#undef X
+#define BP__ENTRY(number, name, text, code, bits) BP_##name = number,
+    BP_DTYPE_MAP(BP__ENTRY)
+#undef BP__ENTRY
 } bp_dtype;
 
 /* Returns "f32", "c128", ..., or "?" if the number is not a bp_dtype. */

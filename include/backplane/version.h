@@ -18,6 +18,18 @@
 #define BP_PRINTF(text, first)
 #endif
 
+/* For functions and macros of the headers, which programs compile with their own warnings: without old-style casts and
+ * zeros as null pointers in C++. */
+#ifdef __cplusplus
+#define BP__NULL nullptr
+#define BP__CAST(type, value) static_cast<type>(value)
+#define BP__ADDRESS_CAST(type, value) reinterpret_cast<type>(value)
+#else
+#define BP__NULL NULL
+#define BP__CAST(type, value) ((type)(value))
+#define BP__ADDRESS_CAST(type, value) ((type)(value))
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -25,7 +25,7 @@ static void in_own_process(void (*check)(void *instance, const bp_library_info *
         assert_true(child >= 0);
         if (child == 0) {
             void *instance;
-            alarm(120);
+            alarm(240);
             assert_int_equal(test_open(rows[i], &instance), BP_OK);
             check(instance, rows[i]);
             bp_provider_blas.close(instance);

@@ -367,7 +367,7 @@ static void test_gate(void **state) {
                                  {test_cl_memory(&queue, b, all), START * sizeof(float)},
                                  {test_cl_memory(&queue, c_before, all), START * sizeof(float)}};
         void *waited, *written, *gate = bp__cl_loaded.CreateUserEvent(test_cl_devices[0]->context, &code);
-        alarm(60); /* a run that waits would wait for ever */
+        alarm(240); /* a run that waits would wait for ever */
         assert_int_equal(bp_runtime_opencl.wait(queue.queue, 1, &gate, &waited), BP_OK);
         bp_transfer transfer = {.kind = BP_TRANSFER_WRITE, .dst = {operands[0].base, 0}, .src = {a, 0}, .run = all};
         assert_int_equal(bp_runtime_opencl.copy(queue.queue, &transfer, &written), BP_OK);

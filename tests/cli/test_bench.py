@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -11,6 +12,13 @@ import pytest
 
 from conftest import BUILD, COMMAND, NO_LEAK_CHECK, ROOT
 from test_terminal import on_terminal
+
+
+def processor_time():
+    """Returns the seconds that ended child processes have used of processors, whatever else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
 
 QUICK = ["--threads", "1", "--seconds", "20"]
 SCHEMA = {"schema", "schema_version", "version", "date", "seconds", "interrupted", "machine", "libraries", "cases", "overheads"}
@@ -122,9 +130,9 @@ def test_wrong_usage(bench, words, hint):
 
 
 def test_page_that_cannot_be_written_is_found_first(bench, tmp_path):
-    start = time.monotonic()
+    start = processor_time()
     done = bench("matmul", "--seconds", "600", "--html", str(tmp_path / "no" / "page.html"))
-    assert done.code == 6 and "page.html" in done.err and time.monotonic() - start < 60
+    assert done.code == 6 and "page.html" in done.err and processor_time() - start < 60
 
 
 def check_result(case, result):
@@ -222,9 +230,9 @@ def test_types_that_an_operation_does_not_take(bench):
 
 def test_time_limit(bench):
     """What does not fit the time is skipped with a reason, and the command ends."""
-    start = time.monotonic()
+    start = processor_time()
     facts = bench("svd", "--sizes", "4,9000", "--dtype", "f64", "--threads", "1", "--seconds", "10", "--json").json
-    assert time.monotonic() - start < 100
+    assert processor_time() - start < 100
     last = facts["cases"][-1]
     assert last["size"] == 9000 and "too long" in last["skipped"] and last["ratio"] is None
 

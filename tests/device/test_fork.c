@@ -11,7 +11,7 @@ static void in_child(int (*child)(void *user), void *user) {
     const pid_t process = fork();
     assert_true(process >= 0);
     if (process == 0) {
-        alarm(120);
+        alarm(240);
         const int wrong = child(user);
         _exit(wrong == 0 ? 0 : 1 + wrong % 250);
     }

@@ -252,7 +252,7 @@ static void test_fork(void **state) {
     static uint8_t byte;
     const pid_t process = fork();
     if (process == 0) {
-        alarm(20);
+        alarm(240);
         bool right = bp_queue_wait(queue) == BP_E_FORKED;
         right = right && bp__queue_read(queue, &byte, &(bp_operand){tensor->dl_tensor.data, 0}, 1) == BP_E_FORKED;
         right = right && bp_device_wait(place) == BP_E_FORKED;

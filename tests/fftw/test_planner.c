@@ -87,7 +87,7 @@ static int in_child(int (*task)(void *), void *context) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(240);
         _exit(task(context));
     }
     int status;

@@ -239,7 +239,7 @@ static void check_fork(void *instance, const bp_library_info *row) {
     if (test_run(instance, &call, &verdict) == BP_OK && verdict.threads == THREADS) {
         const pid_t child = fork();
         if (child == 0) {
-            alarm(60);
+            alarm(240);
             _exit(test_run(instance, &call, NULL) == BP_OK ? 0 : 1);
         }
         int status = 0;

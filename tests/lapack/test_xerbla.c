@@ -40,7 +40,7 @@ static void in_child(const bp_library_info *row, const char *says, void (*check)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(60);
+        alarm(240);
         dup2(ends[1], 1);
         dup2(ends[1], 2);
         void *instance = test_open(row);

@@ -15,7 +15,7 @@ enum { WORKED, REFUSED, WRONG };
 
 static int try_in_child(bp_prepared *reused) {
     test_operands o;
-    alarm(30);
+    alarm(240);
     test_make(&o, &wide);
     void *operands[] = {o.in.first, o.out.first};
     bp_status status = test_enqueue(reused, operands, 2, NULL);

@@ -68,7 +68,7 @@ static int count_with(const char *pocl_devices) {
     if (child == 0) {
         void *state;
         setenv("POCL_DEVICES", pocl_devices, 1);
-        alarm(60);
+        alarm(240);
         _exit(bp_runtime_opencl.open(&test_cl_host, &state) == BP_OK ? bp_runtime_opencl.count(state) : 0);
     }
     int status = 0;

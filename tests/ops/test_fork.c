@@ -41,7 +41,7 @@ static int in_own_process(int (*test)(int which, int number), int which, int num
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm(240);
         _exit(test(which, number));
     }
     return exit_code(child);
@@ -111,7 +111,7 @@ static int fork_into_first_call(int which, int number) {
     }
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(240);
         _exit(calls[which]() != BP_OK || multiply() != BP_OK);
     }
     int code = exit_code(child);
@@ -162,7 +162,7 @@ static void *no_reallocate(void *user, void *old, size_t size) {
 static int fork_while_gathering(int unused, int unused_too) {
     static const bp_allocator forking = {forking_allocate, no_reallocate, release, NULL};
     (void)unused, (void)unused_too;
-    alarm(20);
+    alarm(240);
     return bp_set_allocator(&forking) != BP_OK || ask_machine() != BP_OK || helpers_started == 0;
 }
 
@@ -193,7 +193,7 @@ static void a_child_of_fork_can_reset(void **state) {
     assert_int_equal(bp_reset(), BP_E_BUSY);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(240);
         _exit(bp_reset() != BP_OK);
     }
     assert_int_equal(exit_code(child), 0);

@@ -530,7 +530,7 @@ typedef struct { int major, minor, patch; const char *hash; unsigned cpu, gpu; }
 static version mine = {2, 7, 3, "", 0, 0}; /* version 3 would need all functions of the provider */
 const version *dnnl_version(void) { return &mine; }
 int dnnl_sgemm(void) { return 0; }
-int dnnl_set_verbose(int level) { usleep(400000); return printf("onednn_verbose,switch,%d\\n", level) < 0; }
+int dnnl_set_verbose(int level) { usleep(1000000); return printf("onednn_verbose,switch,%d\\n", level) < 0; }
 """
 OTHERS_GO_ON = """
 import threading, time, backplane

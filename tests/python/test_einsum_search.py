@@ -54,12 +54,12 @@ def test_a_limit_that_the_path_already_satisfies_costs_nothing(strategy):
 
 def test_an_impossible_limit_is_refused_soon():
     terms, sizes = network()
-    began = time.monotonic()
+    began = time.process_time()
     for strategy in "auto", "random-greedy", "greedy", "branch-1":
         with pytest.raises(bp.Error) as refused:
             search(terms, sizes, optimize=strategy, memory_limit=100)
         assert refused.value.status == "E_CONSTRAINT"
-    assert time.monotonic() - began < 60  # all orders of 60 operands would take years
+    assert time.process_time() - began < 60  # all orders of 60 operands would take years
 
 
 # log10 of the operations of the path of opt_einsum 3.4.0's greedy.

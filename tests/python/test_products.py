@@ -212,8 +212,8 @@ def test_another_thread_runs_during_a_product(call):
     thread = threading.Thread(target=tick)
     thread.start()
     try:
-        begin = time.perf_counter()
-        while time.perf_counter() - begin < 0.2:  # until one call takes long enough
+        begin = time.process_time()
+        while time.process_time() - begin < 5:  # until one call takes long enough
             start = time.perf_counter()
             call(a, settings={"blas.preferred": "native", "num_threads": 1})
             end = time.perf_counter()

@@ -126,8 +126,8 @@ static void test_exiting_constructor(void **state) {
 
 static void test_hanging_constructor(void **state) {
     (void)state;
-    /* Longer than the probe needs to open the library, which takes a second under emulation. */
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", getenv("TESTED_EMULATED") ? "10000" : "300", 1);
+    /* Longer than the probe needs to open the library, which takes a second under emulation or on a busy machine. */
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", getenv("TESTED_EMULATED") ? "10000" : "3000", 1);
     bp_library_info row = probe("hang");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
     assert_int_equal(row.state, BP_LIBRARY_BROKEN);
@@ -245,10 +245,10 @@ static void test_stopping_lapack(void **state) {
 
 static void test_hanging_lapack(void **state) {
     (void)state;
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "2000", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "8000", 1);
     bp_library_info row = probe_good("lapack-hang");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
-    assert_non_null(strstr(row.faults, "cholesky f32: not tested: spotrf did not end within 500 ms\n"));
+    assert_non_null(strstr(row.faults, "cholesky f32: not tested: spotrf did not end within 2000 ms\n"));
     assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F32) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_F64) |
                                BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C64) | BP_CHECK_BIT(BP_CHECK_CHOLESKY, BP_C128)));
 }
@@ -257,7 +257,7 @@ static void test_hanging_lapack(void **state) {
  * count. */
 static void test_stuck_lapack(void **state) {
     (void)state;
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1500", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "6000", 1);
     bp_library_info row = probe_good("lapack-stuck");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
     assert_null(strstr(row.faults, "lu f32"));
@@ -305,7 +305,6 @@ static void test_each_wrong_routine(void **state) {
         print_message("no LAPACK on this machine: wrong routines of a real one were not tried\n");
         skip();
     }
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1); /* a busy machine is no fault of the library */
     setenv("FAKE_REAL", path, 1);
     setenv("FAKE_WRONG", "", 1);
     assert_string_equal(probe_good("forwarding").faults, "");
@@ -319,7 +318,6 @@ static void test_each_wrong_routine(void **state) {
     }
     unsetenv("FAKE_REAL");
     unsetenv("FAKE_WRONG");
-    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }
 
 static void test_wrong_transforms(void **state) {

@@ -101,7 +101,7 @@ static int in_child(int (*work)(void *instance, bp_prepared *prepared), void *in
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(60);
+        alarm(240);
         _exit(work(instance, prepared));
     }
     assert_int_equal(waitpid(child, &status, 0), child);
