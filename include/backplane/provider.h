@@ -461,7 +461,8 @@ typedef struct bp_provider {
     /* Adds a candidate for each algorithm that can run the problem, or one refusal. Required. */
     void (*accept)(void *instance, const bp_problem *problem, bp_offers *offers);
     /* Prepares an offered candidate; may load the library. `found` is the data that was added with the offer. Problem,
-     * verdict and `found` are valid during the call only. Required. */
+     * verdict and `found` are valid during the call only. BP_E_UNSUPPORTED is a late refusal, for what only the loaded
+     * library can tell: another candidate is chosen, without a warning. Required. */
     bp_status (*plan)(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **prepared);
     /* Sets the library's thread count if `want` > 0, and sets *got to the current count (0: unknown). Optional: NULL

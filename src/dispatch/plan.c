@@ -241,14 +241,15 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
  * `warn`. */
 static bp_status handle_failure(const bp__choice *choice, const bp_problem *problem, bp_status status,
                                 bp__failures *failures, bool *again) {
-    if (!another_may_succeed(status) || problem->policy.fallback == 0) {
+    const bool refused = status == BP_E_UNSUPPORTED; /* as accept() would have done, had it known */
+    if (!another_may_succeed(status) || (problem->policy.fallback == 0 && !refused)) {
         return status;
     }
     const bp__offer *offer = &choice->offers[choice->chosen];
     char sentence[512];
     bp__copy_text(sentence, sizeof sentence, bp_last_status() == status ? bp_last_error() : bp_status_text(status));
     BP__TRY(bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status, sentence));
-    if (problem->policy.fallback == 1) {
+    if (problem->policy.fallback == 1 && !refused) {
         bp__warn("'%s' was chosen but failed (%s); another candidate runs instead", bp__candidate_id(offer->candidate),
                  sentence);
     }

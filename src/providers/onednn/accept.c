@@ -130,6 +130,8 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
         const char *why = of->describe(call, problem);
         if (why) {
             bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
+        } else if (bp__onednn_has_reference(driver, call)) {
+            bp__driver_refuse(verdict, BP_REASON_OTHER, "it has only reference loops for this problem");
         } else {
             check_primitive(driver, problem, call, verdict);
         }

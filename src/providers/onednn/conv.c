@@ -10,10 +10,12 @@
  */
 #define TEAM_NS 50000
 
-/* Positions that some operand has: the leading ones may all be 1. */
+/* Positions that matter: leading ones may have size 1 in all operands. With padding, the one element of such a position
+ * is read from outside of the image. */
 static int positions_of(const bp_conv_problem *c) {
     int first = 0;
-    while (first < BP_MAX_CONV_NDIM - 1 && c->in[first] == 1 && c->out[first] == 1 && c->kernel[first] == 1) {
+    while (first < BP_MAX_CONV_NDIM - 1 && c->in[first] == 1 && c->out[first] == 1 && c->kernel[first] == 1 &&
+           c->padding[first] == 0) {
         first++;
     }
     return BP_MAX_CONV_NDIM - first;

@@ -100,6 +100,15 @@ double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, c
 double bp__onednn_recurrent_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                                int threads);
 
+/* ---- Reference loops (reference.c) ---- */
+
+/* Returns whether the library has nothing but reference loops for a described primitive. */
+struct bp__onednn_plan;
+bool bp__onednn_is_reference(const struct bp__onednn_plan *plan);
+/* Notes that, and returns whether it was noted for an equal call. */
+void bp__onednn_note_reference(const bp__driver *driver, const bp__onednn_call *call);
+bool bp__onednn_has_reference(const bp__driver *driver, const bp__onednn_call *call);
+
 /* ---- Tensors (tensors.c) ---- */
 
 /* The type of the library; 0 if it has none. */

@@ -163,15 +163,6 @@ static void lay_out(bp__onednn_plan *plan) {
     plan->scratchpad = reserve(plan, bytes);
 }
 
-/* The reference loops round sums of integers to f32, and are hundreds of times slower than kernels for halves. Whether
- * they would run is only known once the primitive is described. */
-static bool is_reference(const bp__onednn_plan *plan) {
-    const char *name = "";
-    return plan->call.kind == BP__ONEDNN_MULTIPLY && plan->call.operand[BP__ONEDNN_SOURCE].type != BP__ONEDNN_F32 &&
-           plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) == BP__ONEDNN_OK &&
-           strncmp(name, "ref", 3) == 0;
-}
-
 static bp_status prepare(bp__onednn_plan *plan) {
     bp__driver *driver = plan->driver;
     bp_status status = bp__driver_ready(driver);
@@ -190,9 +181,12 @@ static bp_status prepare(bp__onednn_plan *plan) {
     if (!error) {
         lay_out(plan);
     }
-    const bool slow = !error && is_reference(plan);
+    const bool slow = !error && bp__onednn_is_reference(plan);
     bp__driver_end(driver, &plan->call.setup, before);
-    return slow ? driver->host->fail(BP_E_UNSUPPORTED, "library '%s' has only reference loops for this product",
+    if (slow) {
+        bp__onednn_note_reference(driver, &plan->call);
+    }
+    return slow ? driver->host->fail(BP_E_UNSUPPORTED, "library '%s' has only reference loops for it",
                                      driver->library->id)
                 : bp__onednn_status(plan, error, "making a primitive");
 }

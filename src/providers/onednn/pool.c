@@ -9,7 +9,8 @@
 /* Positions that some operand has: the leading ones may all be 1. */
 static int positions_of(const bp_pool_problem *p) {
     int first = 0;
-    while (first < BP_MAX_CONV_NDIM - 1 && p->in[first] == 1 && p->out[first] == 1 && p->kernel[first] == 1) {
+    while (first < BP_MAX_CONV_NDIM - 1 && p->in[first] == 1 && p->out[first] == 1 && p->kernel[first] == 1 &&
+           p->padding[first] == 0) {
         first++;
     }
     return BP_MAX_CONV_NDIM - first;

@@ -357,7 +357,7 @@ static void compute_states(void *context, int64_t unit, int task) {
     const int64_t number = (int64_t)bp__rnn_number(&plan->work), slots = p->mode == BP_RNN_GRU ? 4 : panels->gates;
     const part s = part_of(c, unit, panels);
     const int64_t block = s.direction * panels->blocks + s.block;
-    const bool stores = !projects && p->tensor[BP_RNN_OUTPUT].stride[2] <= 1; /* 0: a single column */
+    const bool stores = !projects && (p->tensor[BP_RNN_OUTPUT].stride[2] == 1 || p->directions * p->output_size == 1);
     if (!projects && plan->work.threads > 1 && s.active > s.from) {
         plan->work.kernels->claim(s.active - s.from, plan->columns * number, s.count * number,
                                   state_at(c, s.direction, 1, s.from, s.first));
@@ -564,8 +564,7 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
     plan->columns = spread(plan, output->blocks * output->width);
     plan->cells = spread(plan, plan->hidden.blocks * plan->hidden.width);
     plan->gate_row = spread(plan, plan->work.rows);
-    plan->copies =
-        !plan->work.is_one_item || p->tensor[BP_RNN_INPUT].stride[2] > 1 || p->tensor[BP_RNN_INPUT].stride[2] < 0;
+    plan->copies = !plan->work.is_one_item || (p->tensor[BP_RNN_INPUT].stride[2] != 1 && p->input_size > 1);
     plan->parts = (p->batch + BP__RNN_ROWS - 1) / BP__RNN_ROWS;
     bp_status status = prepare_input(plan);
     status = status == BP_OK ? prepare_states(plan) : status;

@@ -1,0 +1,65 @@
+/* reference.c - remembers the calls for which the library has nothing but reference loops.
+ *
+ * These loops are hundreds of times slower than kernels, and they round sums of integers to f32. Which implementation
+ * the library takes is known only when a plan asks it, so the plan fails, another candidate is chosen, and later calls
+ * are refused. The table has one place for each hash: a call that loses its place is found again by its next plan. */
+#include "providers/onednn/onednn.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { PLACES = 1024 };
+static atomic_uint_least64_t places[PLACES];
+
+static uint64_t add(uint64_t hash, const void *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static uint64_t add_operand(uint64_t hash, const bp__onednn_operand *o) {
+    const bp__onednn_tensor *t = &o->tensor;
+    hash = add(hash, &o->argument, sizeof o->argument);
+    hash = add(hash, &o->type, sizeof o->type);
+    hash = add(hash, &t->ndim, sizeof t->ndim);
+    hash = add(hash, t->size, (size_t)t->ndim * sizeof *t->size);
+    return add(hash, t->stride, (size_t)t->ndim * sizeof *t->stride);
+}
+
+/* Returns a hash of what the library is asked for, which does not depend on the threads. */
+static uint64_t hash_of(const bp__driver *driver, const bp__onednn_call *call) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(uintptr_t)driver;
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS; i++) {
+        hash = call->operand[i].argument ? add_operand(hash, &call->operand[i]) : hash;
+    }
+    hash = add(hash, &call->kind, sizeof call->kind);
+    hash = add(hash, &call->fpmath, sizeof call->fpmath);
+    hash = add(hash, call->kernel, sizeof call->kernel);
+    hash = add(hash, call->stride, sizeof call->stride);
+    hash = add(hash, call->dilation, sizeof call->dilation);
+    hash = add(hash, call->begin, sizeof call->begin);
+    hash = add(hash, call->end, sizeof call->end);
+    hash = add(hash, &call->algorithm, sizeof call->algorithm);
+    hash = add(hash, &call->flags, sizeof call->flags);
+    hash = add(hash, &call->relu, sizeof call->relu);
+    return add(hash, &call->adds, sizeof call->adds);
+}
+
+void bp__onednn_note_reference(const bp__driver *driver, const bp__onednn_call *call) {
+    const uint64_t hash = hash_of(driver, call);
+    atomic_store_explicit(&places[hash % PLACES], hash, memory_order_relaxed);
+}
+
+bool bp__onednn_has_reference(const bp__driver *driver, const bp__onednn_call *call) {
+    const uint64_t hash = hash_of(driver, call);
+    return atomic_load_explicit(&places[hash % PLACES], memory_order_relaxed) == hash;
+}
+
+/* The library's own name of its recurrent layers on kernels of products begins in the same way. */
+bool bp__onednn_is_reference(const bp__onednn_plan *plan) {
+    const char *name = "";
+    return plan->call.kind != BP__ONEDNN_RECUR &&
+           plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) == BP__ONEDNN_OK &&
+           (strncmp(name, "ref", 3) == 0 || strstr(name, "+ref"));
+}
