@@ -178,7 +178,8 @@ typedef struct bp_einsum_call {
     const char *expression; /* NULL: sublist form */
     int count;              /* number of operands */
     const DLTensor *const *operands;
-    const int32_t *const *labels; /* sublist form: labels of each operand, as in bp_einsum_operand */
+    const int32_t *const *labels; /* sublist form, as all of the next four: labels of each operand, as in
+                                   * bp_einsum_operand. With an expression they are NULL and 0 */
     const int *label_counts;
     int output_count; /* number of labels in `output`, or BP_EINSUM_IMPLICIT */
     const int32_t *output;
