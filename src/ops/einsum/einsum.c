@@ -49,8 +49,9 @@ static bp_status check_call(const bp_einsum_call *call) {
                                              : "output_count");
     }
     if (!call->expression && call->output_count == BP_EINSUM_IMPLICIT && call->output) {
-        return bp__fail(BP_E_ARGUMENT, "einsum: output is given, but output_count is BP_EINSUM_IMPLICIT; it must be the "
-                                       "number of labels in output");
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: output is given, but output_count is BP_EINSUM_IMPLICIT; it must be the "
+                        "number of labels in output");
     }
     if (!call->expression && (!call->labels || !call->label_counts)) {
         return bp__fail(BP_E_ARGUMENT,
@@ -349,7 +350,8 @@ static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
  */
 static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTensor *out) {
     const size_t most = sizeof o->parameters;
-    if (!call->expression || has_lists(call) || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands) {
+    if (!call->expression || has_lists(call) || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS ||
+        !call->operands) {
         return false;
     }
     size_t length = strnlen(call->expression, most);
