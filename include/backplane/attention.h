@@ -54,7 +54,7 @@
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL; a mask with is_causal; dropout outside 0 to 1, or without a seed; a
- * scale that is not finite; a tensor that the pass does not have; mask_gradient without a mask; pages without lengths,
+ * scale that is not finite, or is given without has_scale; a tensor that the pass does not have; mask_gradient without a mask; pages without lengths,
  * with BACKWARD, or out of range), BP_E_SHAPE,
  * BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
  * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
@@ -83,7 +83,7 @@ typedef struct bp_attention_call {
     bp_attention_pass pass;
     int is_causal, enable_gqa;
     int has_scale;
-    double scale;   /* only with has_scale */
+    double scale;   /* 0 unless has_scale */
     double dropout; /* probability of a weight to become 0 */
     const DLTensor *query, *key, *value, *mask, *seed;
     const DLTensor *output, *logsumexp;

@@ -73,7 +73,7 @@ typedef struct bp_einsum_search {
     size_t struct_size; /* sizeof(bp_einsum_search) */
     bp_path_strategy strategy;
     bp_path_objective objective;
-    double factor;        /* of combo and limit; 0: 64 */
+    double factor;        /* of combo and limit; 0: 64. Of the others 0 */
     int64_t memory_limit; /* largest allowed intermediate result in elements (the output is exempt); 0: none */
     int64_t trials;       /* trials of random-greedy and the automatic strategies; 0: chosen by the library */
     double seconds;       /* time limit: no trial begins, and exact strategies stop, after it; 0: none. Replaces the
@@ -81,7 +81,7 @@ typedef struct bp_einsum_search {
                              of the machine; without a time limit they depend on the arguments and `seed` only */
     uint64_t seed;
     bp_dtype dtype;             /* element type, for sizes in bytes; 0: BP_F64 */
-    const int32_t *path;        /* for BP_PATH_GIVEN: the positions of all steps, concatenated */
+    const int32_t *path;        /* for BP_PATH_GIVEN, as the next two: the positions of all steps, concatenated */
     const int32_t *path_counts; /* number of positions of each step; NULL: two, or one for a single operand. A step with
                                    more than two operands is contracted in pairs, from the left */
     int path_steps;
@@ -178,7 +178,8 @@ typedef struct bp_einsum_call {
     const char *expression; /* NULL: sublist form */
     int count;              /* number of operands */
     const DLTensor *const *operands;
-    const int32_t *const *labels; /* sublist form: labels of each operand, as in bp_einsum_operand */
+    const int32_t *const *labels; /* sublist form, as all of the next four: labels of each operand, as in
+                                   * bp_einsum_operand. With an expression they are NULL and 0 */
     const int *label_counts;
     int output_count; /* number of labels in `output`, or BP_EINSUM_IMPLICIT */
     const int32_t *output;

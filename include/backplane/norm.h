@@ -95,7 +95,7 @@ typedef struct bp_batch_norm_call {
     bp_batch_norm_pass pass;
     int relu;        /* INFERENCE: negative elements of the output become 0 (NaN stays NaN) */
     double eps;      /* added to variances; 0: nothing */
-    double momentum; /* TRAINING: share of the new statistics */
+    double momentum; /* TRAINING: share of the new statistics in the running ones; 0 without these */
     const DLTensor *input, *weight, *bias, *output;
     const DLTensor *running_mean, *running_var;
     const DLTensor *mean, *inverse_std;

@@ -74,7 +74,7 @@ typedef struct bp_pool_call {
     const int64_t *padding;  /* on both sides; NULL: 0 */
     int ceil_mode;
     int exclude_padding;                      /* average */
-    int64_t divisor;                          /* average; 0: the number of elements */
+    int64_t divisor;                          /* average; 0: the number of elements. Not with exclude_padding */
     const DLTensor *input, *output, *indices; /* the tensors, or the gradients by them */
 } bp_pool_call;
 

@@ -80,7 +80,7 @@ static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
         }
         at += a->list_counts[i];
     }
-    a->output = a->labels + at;
+    a->output = output == Py_None ? NULL : a->labels + at;
     return a->labels && a->lists && a->list_counts &&
            (output == Py_None || read_tuple(a, output, "label", a->labels + at));
 }

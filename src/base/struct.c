@@ -1,8 +1,9 @@
 /* struct.c - reads and writes public structs of programs that were compiled with another version.
  *
- * Such a struct begins with its size, as the program knows it, and grows at its end only. Members that a smaller one
- * lacks have their defaults. A larger one belongs to a later version: its unknown members must be zero, which is their
- * default there.
+ * Such a struct begins with its size, as the program knows it, and grows at its end only. The size is a multiple of
+ * that of its first member, as sizeof() of each such struct is: another one would end inside a pointer, of which a part
+ * would be read. Members that a smaller one lacks have their defaults. A larger one belongs to a later version: its
+ * unknown members must be zero, which is their default there.
  */
 #include "base/base.h"
 
@@ -19,7 +20,7 @@ static size_t size_of(const void *given) {
 
 bool bp__struct_usable(const void *given) {
     size_t size = given ? size_of(given) : 0;
-    return size > sizeof size && size <= LARGEST && size % 4 == 0;
+    return size > sizeof size && size <= LARGEST && size % sizeof size == 0;
 }
 
 bp_status bp__struct_check(const void *given, size_t size, const char *name) {

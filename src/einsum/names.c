@@ -107,6 +107,23 @@ static bp_status strategy_of_settings(bp_einsum_search *s) {
     return BP_OK;
 }
 
+/* Refuses what the strategy or the objective does not use. */
+static bp_status check_used(const bp_einsum_search *s) {
+    if (s->strategy != BP_PATH_GIVEN && (s->path || s->path_counts || s->path_steps != 0)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: %s is set, and strategy is \"%s\"; a path needs BP_PATH_GIVEN",
+                        s->path          ? "path"
+                        : s->path_counts ? "path_counts"
+                                         : "path_steps",
+                        bp_path_strategy_name(s->strategy));
+    }
+    if (s->factor != 0 && s->objective != BP_MINIMIZE_COMBO && s->objective != BP_MINIMIZE_LIMIT) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: factor is %g, and objective is \"%s\"; it is for \"combo\" and \"limit\"", s->factor,
+                        bp_path_objective_name(s->objective));
+    }
+    return BP_OK;
+}
+
 bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given) {
     bp_einsum_search own = {.struct_size = sizeof own};
     const bp_einsum_search *whole = given ? bp__struct_read(&own, sizeof own, given, "einsum: search") : &own;
@@ -127,6 +144,7 @@ bp_status bp__search_resolve(bp_einsum_search *s, const bp_einsum_search *given)
             "the size of the largest operand",
             BP_PATH_LARGEST_OPERAND);
     }
+    BP__TRY(check_used(s));
     if (s->dtype != BP_DTYPE_NONE && bp_dtype_size(s->dtype) == 0) {
         return bp__fail(BP_E_DTYPE, "einsum: dtype is %d; it must be a bp_dtype", (int)s->dtype);
     }

@@ -59,6 +59,10 @@ static void parameters_are_checked(void **state) {
     w.call.scale = NAN;
     fails(&w, BP_E_ARGUMENT, "scale is");
     begin(&w);
+    w.call.has_scale = 0;
+    w.call.scale = 0.5;
+    fails(&w, BP_E_ARGUMENT, "scale is 0.5, and has_scale is 0");
+    begin(&w);
     w.call.dropout = 1.5;
     fails(&w, BP_E_ARGUMENT, "dropout is 1.5");
     begin(&w);

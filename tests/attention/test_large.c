@@ -17,7 +17,7 @@ static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_s
                                       "cuda.mem_efficient_sdp=false, cuda.math_sdp=false, cpu.capability=avx2"};
 
 /* Few rows, panels, blocks of keys and parts of them. */
-static const struct { int64_t queries, keys; } sizes[] = {{1, 1}, {3, 12}, {40, 131}, {2, 1030}, {7, 1030}};
+static const struct { int64_t queries, keys; } sizes[] = {{1, 1}, {3, 12}, {33, 131}, {1, 1030}, {5, 1030}};
 
 static void run_case(attention_case *c, const char *kernel) {
     attention_run(c, kernel);
@@ -32,6 +32,9 @@ static void run_kind(attention_large kind) {
     strided_random = 31;
     for (size_t i = 0; i < COUNT(kernels) * COUNT(sizes) * 4; i++) {
         const size_t size = i / 4 % COUNT(sizes);
+        if (i / 4 / COUNT(sizes) > 2 && sizes[size].keys > 1000) { /* parts are merged alike on all processors */
+            continue;
+        }
         attention_case c;
         attention_begin_large(&c, kind, (bp_dtype)(BP_F16 + (int)(i % 4)), sizes[size].queries, sizes[size].keys);
         run_case(&c, kernels[i / 4 / COUNT(sizes)]);

@@ -82,6 +82,21 @@ static void invalid_calls_are_refused(void **state) {
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
     call = call_of(NULL, both);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is NULL");
+    const int32_t label = 0, *const lists[] = {&label, &label};
+    const int counts[] = {1, 1};
+    call = call_of("ij,jk->ik", both);
+    assert_int_equal(bp_einsum_run(NULL, &call, &c.tensor), BP_OK); /* the thread's cache has the call now */
+    call.output_count = 1;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is given, and output_count");
+    call.output = &label;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is given, and output;");
+    call.label_counts = counts;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is given, and label_counts");
+    call.labels = lists;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is given, and labels");
+    call.expression = NULL;
+    call.output_count = BP_EINSUM_IMPLICIT;
+    refused(&call, &c.tensor, BP_E_ARGUMENT, "output_count is BP_EINSUM_IMPLICIT");
     call = call_of("ij,jk->ik", none);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand 1");
     call = call_of("ij,jk->ik", first);

@@ -168,7 +168,11 @@ static void arguments(void **state) {
                                          {.factor = -1},
                                          {.seconds = -1},
                                          {.trials = -1},
-                                         {.memory_limit = -2}};
+                                         {.memory_limit = -2},
+                                         {.path = (const int32_t[]){0}},
+                                         {.path_counts = (const int32_t[]){1}},
+                                         {.path_steps = 1},
+                                         {.factor = 2}};
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
         search = searches[i];
         search.struct_size = sizeof search;

@@ -522,6 +522,11 @@ static void errors(void **state) {
     call.mean = &mean.tensor;
     refused(&call, BP_E_ARGUMENT, "this pass has no mean");
     call.mean = NULL;
+    bp_batch_norm_call without = call;
+    without.pass = BP_BATCH_NORM_TRAINING;
+    without.running_mean = without.running_var = NULL;
+    without.momentum = 0.5;
+    refused(&without, BP_E_ARGUMENT, "momentum is 0.5, and running_mean and running_var are NULL");
     bp_view_init(&other, y, BP_F64, 1, I64(4), NULL);
     call.bias = &other.tensor;
     refused(&call, BP_E_DTYPE, "bias is f64; it must be f32");

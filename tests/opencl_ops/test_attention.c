@@ -289,6 +289,12 @@ static void test_empty(void **state) {
         mirror m;
         attention_begin(&c, &shape);
         send_all(&m, &c);
+        bp_plan *plan;
+        bp_explanation *explanation;
+        assert_ok(bp_attention_explain(&explanation, NULL, &m.call));
+        bp_explanation_release(explanation);
+        assert_ok(bp_attention_plan(&plan, NULL, &m.call));
+        bp_plan_release(plan);
         assert_ok(bp_attention_run(NULL, &m.call));
         fetch_all(&m, &c);
         attention_compare_output(&c);

@@ -137,7 +137,7 @@ static void smaller_structs_are_filled_as_far_as_they_go(void **state) {
 static void invalid_sizes_are_refused(void **state) {
     (void)state;
     static _Alignas(16) char memory[CAPACITY];
-    static const size_t wrong[] = {0, 1, 8, 17, 1 << 20, SIZE_MAX};
+    static const size_t wrong[] = {0, 1, 8, 17, 12, 20, 28, 44, 1 << 20, SIZE_MAX};
     for (size_t f = 0; f < sizeof filled / sizeof *filled; f++) {
         for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
             prepare(memory, wrong[w]);
@@ -188,6 +188,13 @@ static void check_read(bp_status (*run)(const void *), const void *given, size_t
         memcpy(memory, given, less < size ? less : size);
         memcpy(memory, &less, sizeof less);
         assert_int_equal(run(memory), BP_OK);
+    }
+    for (size_t less = sizeof less + 1; less <= size + MORE; less++) {
+        if (less % sizeof less != 0) { /* it ends inside a member */
+            memcpy(memory, &less, sizeof less);
+            assert_int_equal(run(memory), BP_E_ARGUMENT);
+            assert_non_null(strstr(bp_last_error(), "struct_size"));
+        }
     }
     memset(memory, 0, sizeof memory);
     memcpy(memory, given, size);

@@ -148,7 +148,7 @@ static void random_kernel(pool_case *c) {
     call->ceil_mode = (int)pool_between(0, 1);
     if (call->kind == BP_POOL_AVERAGE) {
         call->exclude_padding = (int)pool_between(0, 1);
-        call->divisor = pool_between(0, 3) ? 0 : pool_between(-2, 5);
+        call->divisor = call->exclude_padding || pool_between(0, 3) ? 0 : pool_between(-2, 5);
     }
 }
 

@@ -85,6 +85,13 @@ static void parameters(void **state) {
     refused(BP_E_ARGUMENT, "exclude_padding and divisor are for averages only");
     call.divisor = 0;
     call.kind = BP_POOL_AVERAGE;
+    const DLTensor *kept = call.indices;
+    call.indices = NULL;
+    call.divisor = 2;
+    call.exclude_padding = 1;
+    refused(BP_E_ARGUMENT, "exclude_padding is set, and divisor is 2");
+    call.divisor = call.exclude_padding = 0;
+    call.indices = kept;
     refused(BP_E_ARGUMENT, "dilation and indices are for maxima only");
     call.kind = (bp_pool_kind)2;
     refused(BP_E_ARGUMENT, "no value of its enumeration");

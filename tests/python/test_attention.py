@@ -145,6 +145,22 @@ def test_gradients_by_masks(shape, kernel):
             assert abs(found[3][index] - (sums[0] - sums[1]) / (2 * step)) < 1e-7
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_masks_of_integers_are_refused(dtype):
+    q = np.ones((2, 3, 4), dtype)
+    for kind in "int32", "int64", "uint8", ">i4":
+        with pytest.raises(bp.BadTypeError, match=f"attn_mask: is {kind}; it must be bool"):
+            attend(q, q, q, attn_mask=np.ones((3, 3), kind))
+    with pytest.raises(bp.BadTypeError, match="attn_mask: is int"):
+        attend(q, q, q, attn_mask=[[0, 1, 1]] * 3)
+
+
+def test_lists_of_bools_are_masks():
+    q = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    rows = [[True, False, True], [False, True, True], [True, True, False]]
+    assert np.array_equal(attend(q, q, q, attn_mask=rows), attend(q, q, q, attn_mask=np.array(rows)))
+
+
 def test_gradients_by_masks_are_refused():
     q = random(3, 4)
     output, logsumexp = attend(q, q, q, return_logsumexp=True)

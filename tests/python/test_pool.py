@@ -78,7 +78,9 @@ def test_averages(ndim, kernel, stride, padding, ceil_mode):
     ones = pooled(np.ones_like(x), kernel, stride, padding, lambda p, n: p.sum(-1), 0, ceil_mode=ceil_mode)
     sums = pooled(x, kernel, stride, padding, lambda p, n: p.sum(-1), 0, ceil_mode=ceil_mode)
     np.testing.assert_allclose(run(x, kernel, stride, padding, ceil_mode, False), sums / ones, rtol=1e-14)
-    np.testing.assert_allclose(run(x, kernel, stride, padding, ceil_mode, divisor_override=3), sums / 3, rtol=1e-14)
+    for counts in False, True:  # the divisor replaces the number of elements, however they are counted
+        got = run(x, kernel, stride, padding, ceil_mode, counts, divisor_override=3)
+        np.testing.assert_allclose(got, sums / 3, rtol=1e-14)
 
 
 @pytest.mark.parametrize("size", [1, 3, (2, 5), (None, 4), (12, 1)])

@@ -34,9 +34,16 @@ def _words(seed: Seed) -> Tuple[int, int]:
 
 
 def _mask(name: str, mask: Any) -> Any:
-    """Returns the mask; bools are not converted."""
-    kind = str(getattr(mask, "dtype", ""))
-    return mask if mask is None or kind.endswith("bool") else floating(name, mask)
+    """Returns the mask; lists become arrays. Integers are refused, as by PyTorch: 0 and 1 may be meant as bools."""
+    if mask is None:
+        return None
+    mask = with_numpy(name, (mask,))[0]
+    dtype = getattr(mask, "dtype", None)
+    if str(dtype).endswith("bool"):
+        return mask
+    if getattr(dtype, "kind", "") in ("i", "u") or "int" in str(dtype):
+        raise bad_type(f"attn_mask: is {dtype}; it must be bool, float32, or of the type of query")
+    return floating(name, mask)
 
 
 def _whole(numbers: Any) -> Any:

@@ -25,6 +25,7 @@ def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     shape = shape_of(input)
     if training and len(shape) > 1 and math.prod(shape) == shape[1]:
         raise bad_value(f"input: has shape {shape}; training needs more than one value per channel")
+    updates = of["running_mean"] is not None or of["running_var"] is not None
     results = _core.batch_norm(
         TRAINING if training else INFERENCE,
         input,
@@ -36,7 +37,7 @@ def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
         None,
         None,
         eps=of["eps"],
-        momentum=of["momentum"] if training else 0.0,
+        momentum=of["momentum"] if training and updates else 0.0,
         relu=of["relu"],
         out=of["out"],
         settings=of["settings"],

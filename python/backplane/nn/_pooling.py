@@ -48,7 +48,7 @@ def _call(average: bool, ndim: int, array: Any, indices: Any, size: Any, of: Dic
         padding=None if adaptive else _each("padding", of["padding"], ndim),
         dilation=None if adaptive or average else _each("dilation", of["dilation"], ndim),
         ceil_mode=not adaptive and bool(of["ceil_mode"]),
-        exclude_padding=not of.get("count_include_pad", True),
+        exclude_padding=not of.get("count_include_pad", True) and _divisor(of) == 0,
         divisor=_divisor(of),
         out=of["out"],
         settings=of["settings"],

@@ -58,6 +58,10 @@ static bp_status check_parameters(const bp_attention_call *call) {
     if (call->mask && call->is_causal) {
         return bp__fail(BP_E_ARGUMENT, "attention: there is a mask, and is_causal; only one of them may be given");
     }
+    if (!call->has_scale && call->scale != 0) {
+        return bp__fail(BP_E_ARGUMENT, "attention: scale is %g, and has_scale is 0; it must be 1, or scale 0",
+                        call->scale);
+    }
     if (call->has_scale && !isfinite(call->scale)) {
         return bp__fail(BP_E_ARGUMENT, "attention: scale is %g; it must be finite", call->scale);
     }

@@ -29,12 +29,29 @@ static const bp_einsum_call *whole(bp_einsum_call *own, const bp_einsum_call *ca
     return bp__struct_read(own, sizeof *own, call, "einsum: call");
 }
 
+/* Whether the call has anything of the sublist form. */
+static bool has_lists(const bp_einsum_call *call) {
+    return call->labels || call->label_counts || call->output || call->output_count != 0;
+}
+
 static bp_status check_call(const bp_einsum_call *call) {
     if (!call) {
         return BP_E_ARGUMENT; /* whole() has reported the error */
     }
     if (call->count < 1 || !call->operands) {
         return bp__fail(BP_E_ARGUMENT, "einsum: count must be 1 or more, and operands must not be NULL");
+    }
+    if (call->expression && has_lists(call)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: expression is given, and %s; the sublist form needs expression NULL",
+                        call->labels         ? "labels"
+                        : call->label_counts ? "label_counts"
+                        : call->output       ? "output"
+                                             : "output_count");
+    }
+    if (!call->expression && call->output_count == BP_EINSUM_IMPLICIT && call->output) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "einsum: output is given, but output_count is BP_EINSUM_IMPLICIT; it must be the "
+                        "number of labels in output");
     }
     if (!call->expression && (!call->labels || !call->label_counts)) {
         return bp__fail(BP_E_ARGUMENT,
@@ -333,7 +350,8 @@ static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
  */
 static bool describe(bp__operation *o, const bp_einsum_call *call, const DLTensor *out) {
     const size_t most = sizeof o->parameters;
-    if (!call->expression || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS || !call->operands) {
+    if (!call->expression || has_lists(call) || call->search || call->count < 1 || call->count >= BP__MOST_OPERANDS ||
+        !call->operands) {
         return false;
     }
     size_t length = strnlen(call->expression, most);

@@ -64,6 +64,10 @@ static bp_status check_parameters(const bp_batch_norm_call *call) {
     if (!isfinite(call->momentum) || (call->momentum != 0 && call->pass != BP_BATCH_NORM_TRAINING)) {
         return bp__fail(BP_E_ARGUMENT, "momentum is %g; it must be finite, and is for training only", call->momentum);
     }
+    if (call->momentum != 0 && !call->running_mean && !call->running_var) {
+        return bp__fail(BP_E_ARGUMENT, "momentum is %g, and running_mean and running_var are NULL; it must be 0",
+                        call->momentum);
+    }
     if (call->relu && call->pass != BP_BATCH_NORM_INFERENCE) {
         return bp__fail(BP_E_ARGUMENT, "relu is for inference only");
     }

@@ -38,6 +38,13 @@ static bp_status check_kind(const bp_pool_call *call) {
     if (call->kind == BP_POOL_MAX && (call->exclude_padding || call->divisor != 0)) {
         return bp__fail(BP_E_ARGUMENT, "exclude_padding and divisor are for averages only");
     }
+    if (call->exclude_padding && call->divisor != 0) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "exclude_padding is set, and divisor is %" PRId64
+                        ", which replaces the number of elements; one of "
+                        "them must be 0",
+                        call->divisor);
+    }
     if (call->kind == BP_POOL_AVERAGE && (call->dilation || call->indices)) {
         return bp__fail(BP_E_ARGUMENT, "dilation and indices are for maxima only");
     }

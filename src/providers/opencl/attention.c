@@ -121,7 +121,7 @@ static bool cut_panels(job *j, const bp_device_info *facts) {
     attention *a = &j->parameters;
     const int64_t units = facts->units ? facts->units : 1;
     j->lanes = width_of(facts, j->real) * VECTORS;
-    const int64_t panels = bp__cl_divide_up(a->rows, j->lanes);
+    const int64_t panels = bp__cl_most(bp__cl_divide_up(a->rows, j->lanes), 1); /* of no rows, too */
     int64_t most = bp__cl_least(MOST_PANELS, panels);
     while (most > 1 && a->units * bp__cl_divide_up(panels, most) < 4 * units) {
         most /= 2;
