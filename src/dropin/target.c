@@ -24,11 +24,17 @@ static bool take_any(const bp__dropin_slot *slot, const bp__dropin_library *libr
     return true;
 }
 
-/* Takes a library's routine if the probe found nothing wrong with it. */
+/* Takes a library's routine if the probe found nothing wrong with it. A product is taken all the same, because it runs
+ * through Backplane then, and the routine is called with wrong arguments only, which it reports. */
 static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
                  bp__dropin_target *target) {
-    return library && bp__dropin_library_is_sound(library, bp__dropin_routine(slot)) &&
-           take_any(slot, library, hidden, own, target);
+    int routine = bp__dropin_routine(slot);
+    bool faulty = library && !bp__dropin_library_is_sound(library, routine);
+    if ((faulty && !bp__dropin_is_product(routine)) || !take_any(slot, library, hidden, own, target)) {
+        return false;
+    }
+    target->faulty = faulty;
+    return true;
 }
 
 #endif
