@@ -53,7 +53,9 @@ BP_API const char *bp_library_state_name(bp_library_state state);
     X(7, TRIANGULAR, "triangular")    /* trsm */                                      \
     X(8, C2C, "fft c2c")              /* sizes that are powers of two, odd, and prime */ \
     X(9, R2C, "fft r2c")                                                              \
-    X(10, C2R, "fft c2r")
+    X(10, C2R, "fft c2r")                                                             \
+    X(14, GEMV, "gemv")               /* whether it stays within its operands */      \
+    X(15, GEMM, "gemm")               /* likewise */
 /* clang-format on */
 
 typedef enum bp_check {
@@ -88,8 +90,8 @@ typedef enum bp_primitive {
 #undef BP__ENTRY
 } bp_primitive;
 
-/* The bit of a primitive, after those of the checks. */
-#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
+/* The bit of a primitive, between those of the checks 10 and 14. */
+#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << (44 + (unsigned)(primitive)))
 
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {

@@ -57,9 +57,9 @@ static bool guarantees_are_asked_for(void) {
 #endif
 }
 
-uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed) {
+uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed, bool faulty) {
     uint64_t small = bp__dropin_policy_get()->small;
-    if (deed == BP__DROPIN_PRODUCT && guarantees_are_asked_for()) {
+    if (deed == BP__DROPIN_PRODUCT && (faulty || guarantees_are_asked_for())) {
         return 0;
     }
     if (deed == BP__DROPIN_PRODUCT) {
@@ -73,6 +73,9 @@ bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target)
     const bp__dropin_policy *policy = bp__dropin_policy_get();
     bool elsewhere = policy->library && (!BP__DROPIN_LAUNCHED || target->library != target->own);
     bool unknown = policy->library && !bp__dropin_library_asked(policy->library);
+    if (target->faulty && bp__dropin_is_product(routine)) {
+        return BP__DROPIN_PRODUCT;
+    }
     if (elsewhere || unknown || routine >= BP__DROPIN_SIZED_COUNT || !bp__dropin_allowed(policy, routine)) {
         return BP__DROPIN_PASS;
     }
@@ -96,7 +99,8 @@ void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
     bool record = !plain && bp__dropin_policy_get()->record;
     /* The stub may have found the call large because its limit was not known yet. */
     if (deed != BP__DROPIN_PASS &&
-        (size_of(slot, frame) < bp__dropin_limit(bp__dropin_routine(slot), deed) || bp__dropin_in_loader())) {
+        (size_of(slot, frame) < bp__dropin_limit(bp__dropin_routine(slot), deed, target->faulty) ||
+         bp__dropin_in_loader())) {
         deed = BP__DROPIN_PASS;
     }
     const char *own = target->own;

@@ -29,11 +29,12 @@ static void learn(bp__dropin_slot *slot) {
     __atomic_store_n(&target->why, chosen.why, __ATOMIC_RELAXED);
     __atomic_store_n(&target->converts, chosen.converts, __ATOMIC_RELAXED);
     __atomic_store_n(&target->hidden, chosen.hidden, __ATOMIC_RELAXED);
+    __atomic_store_n(&target->faulty, chosen.faulty, __ATOMIC_RELAXED);
     __atomic_store_n(&target->routine, chosen.routine, __ATOMIC_RELAXED);
     __atomic_store_n(&target->deed, deed, __ATOMIC_RELAXED);
     __atomic_store_n(&known[bp__dropin_index(slot)], true, __ATOMIC_RELEASE);
     bool direct = !bp__dropin_policy_get()->record && !chosen.converts;
-    __atomic_store_n(&slot->limit, bp__dropin_limit(routine, deed), __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->limit, bp__dropin_limit(routine, deed, chosen.faulty), __ATOMIC_RELAXED);
     __atomic_store_n(&slot->small, direct ? chosen.routine : (void *)(uintptr_t)bp__dropin_enter, __ATOMIC_RELEASE);
 }
 

@@ -76,6 +76,7 @@ typedef struct bp__dropin_target {
     bp__dropin_deed deed;
     bool converts; /* a complex result is returned in another way than the program expects; see complex.c */
     bool hidden;   /* the routine gets the address for its complex result as first argument */
+    bool faulty;   /* the probe found something wrong with the routine: Backplane runs products of any size */
 } bp__dropin_target;
 
 /* Chooses the routine for an entry. If there is none, prints which routine is missing, and ends the process, as the
@@ -98,10 +99,10 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
 void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target, bool plain);
 
 /* Returns what happens to large calls of a routine whose target has been chosen, and the product of sizes from which on
- * a call is large. If a library was asked for but does not have the routine with the program's width of integers,
- * products go through Backplane, which can use the library with its own width. */
+ * a call is large; 0 if the routine is faulty. If a library was asked for but does not have the routine with the
+ * program's width of integers, products go through Backplane, which can use the library with its own width. */
 bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target);
-uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed);
+uint64_t bp__dropin_limit(int routine, bp__dropin_deed deed, bool faulty);
 
 /* ---- Factorizations (factor.c) ---- */
 

@@ -30,6 +30,7 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     snprintf(to->c_suffix, sizeof to->c_suffix, "%s", info.cblas_suffix);
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
+    to->faulty = info.faulty;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
@@ -222,4 +223,37 @@ void *bp__dropin_library_routine(const bp__dropin_library *library, int routine,
         found = find(library, stem, *suffix);
     }
     return found;
+}
+
+/* ---- What the probe found ---- */
+
+/* Returns the check of a routine, by its name after the letter of the type, or -1. */
+static int check_of(const char *stem) {
+    static const struct {
+        const char *stem;
+        bp_check check;
+    } checks[] = {
+        {"gemm", BP_CHECK_GEMM},      {"gemv", BP_CHECK_GEMV},      {"trsm", BP_CHECK_TRIANGULAR},
+        {"getrf", BP_CHECK_LU},       {"getrs", BP_CHECK_LU},       {"getri", BP_CHECK_LU},
+        {"potrf", BP_CHECK_CHOLESKY}, {"potrs", BP_CHECK_CHOLESKY}, {"potri", BP_CHECK_CHOLESKY},
+        {"geqrf", BP_CHECK_QR},       {"orgqr", BP_CHECK_QR},       {"ungqr", BP_CHECK_QR},
+        {"syevd", BP_CHECK_EIGH},     {"heevd", BP_CHECK_EIGH},     {"geev", BP_CHECK_EIG},
+        {"gesdd", BP_CHECK_SVD},      {"gels", BP_CHECK_LSTSQ},     {"gelsy", BP_CHECK_LSTSQ},
+        {"gelsd", BP_CHECK_LSTSQ},    {"gelss", BP_CHECK_LSTSQ},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (strcmp(stem, checks[i].stem) == 0) {
+            return (int)checks[i].check;
+        }
+    }
+    return -1;
+}
+
+bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine) {
+    static const char letters[] = "sdcz";
+    const char *name = bp__dropin_names[routine];
+    name += strncmp(name, "cblas_", 6) == 0 ? 6 : strncmp(name, "LAPACKE_", 8) == 0 ? 8 : 0;
+    const char *letter = *name ? strchr(letters, *name) : NULL;
+    const int check = letter ? check_of(name + 1) : -1;
+    return check < 0 || !(library->faulty & BP_CHECK_BIT(check, BP_F32 + (int)(letter - letters)));
 }

@@ -12,7 +12,8 @@ typedef struct bp__dropin_library {
     char prefix[32], suffix[32], c_suffix[32];
     unsigned kinds;
     int int_bits;
-    bool hidden; /* complex functions get the address for their result as first argument */
+    uint64_t faulty; /* as in bp_library_info */
+    bool hidden;     /* complex functions get the address for their result as first argument */
 } bp__dropin_library;
 
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
@@ -40,6 +41,9 @@ const char *bp__dropin_library_id(int rank);
 
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
+
+/* Returns whether the probe found nothing wrong with a routine. */
+bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine);
 
 /* Makes the library call the program's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if it has them.
  * With RTLD_DEEPBIND, the loader binds the library's own ones. `wide`: the library has 64-bit integers. */

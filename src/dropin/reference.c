@@ -57,12 +57,15 @@ bool bp__dropin_is_replaceable(int routine) {
 }
 
 /* Stubs jump to the replacement, and nothing is between the program and it. So it must work in children of fork and
- * with several calls at once, as the reference code does: libraries with OpenMP hang in a child. */
+ * with several calls at once, as the reference code does: libraries with OpenMP hang in a child. Faults of products do
+ * not matter here, because each routine of them is looked at when it is chosen. */
 static bool is_suitable(const bp__dropin_api *api, const char *id) {
     const unsigned wanted = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK;
+    const uint64_t products = UINT64_C(15) << 4 * BP_CHECK_GEMV | UINT64_C(15) << 4 * BP_CHECK_GEMM;
     bp_library_info info = {.struct_size = sizeof info};
-    return api->bp_library_find(id, &info) == BP_OK && (info.kinds & wanted) == wanted && info.faulty == 0 &&
-           strcmp(info.family, "netlib") != 0 && strcmp(info.threading, "pthread") == 0;
+    return api->bp_library_find(id, &info) == BP_OK && (info.kinds & wanted) == wanted &&
+           (info.faulty & ~products) == 0 && strcmp(info.family, "netlib") != 0 &&
+           strcmp(info.threading, "pthread") == 0;
 }
 
 const bp__dropin_library *bp__dropin_replacement(bool wide) {

@@ -8,9 +8,9 @@
 
 #if BP__DROPIN_PART != BP__DROPIN_PART_FFTW
 
-/* Takes a library's routine. `hidden`: the program passes an address for complex results. */
-static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
-                 bp__dropin_target *target) {
+/* Takes a library's routine, whatever the probe found. `hidden`: the program passes an address for complex results. */
+static bool take_any(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
+                     bp__dropin_target *target) {
     int routine = bp__dropin_routine(slot);
     void *found = library ? bp__dropin_library_routine(library, routine, bp__dropin_wide(slot)) : NULL;
     if (!found) {
@@ -21,6 +21,19 @@ static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library,
                                   .own = own,
                                   .hidden = library->hidden,
                                   .converts = library->hidden != hidden && bp__dropin_returns_complex(routine)};
+    return true;
+}
+
+/* Takes a library's routine if the probe found nothing wrong with it. A product is taken all the same, because it runs
+ * through Backplane then, and the routine is called with wrong arguments only, which it reports. */
+static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
+                 bp__dropin_target *target) {
+    int routine = bp__dropin_routine(slot);
+    bool faulty = library && !bp__dropin_library_is_sound(library, routine);
+    if ((faulty && !bp__dropin_is_product(routine)) || !take_any(slot, library, hidden, own, target)) {
+        return false;
+    }
+    target->faulty = faulty;
     return true;
 }
 
@@ -96,9 +109,12 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     if (policy->library && take(slot, bp__dropin_library_asked(policy->library), policy->hidden_result, "", target)) {
         return;
     }
-    for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
-        if (take(slot, bp__dropin_library_at(rank), policy->hidden_result, "", target)) {
-            return;
+    /* A routine with a fault is better than none, because the process would end. */
+    for (int any = 0; any < 2; any++) {
+        for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
+            if ((any ? take_any : take)(slot, bp__dropin_library_at(rank), policy->hidden_result, "", target)) {
+                return;
+            }
         }
     }
     missing(slot);

@@ -96,11 +96,17 @@ bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
     return true;
 }
 
-/* Number of the first bit of BP_PRIMITIVE_BIT, after those of all checks. */
-enum { FIRST_PRIMITIVE = 44 };
+/* The bits of BP_PRIMITIVE_BIT, between those of the checks. */
+enum { FIRST_PRIMITIVE = 44, AFTER_PRIMITIVES = 56 };
 _Static_assert(BP_PRIMITIVE_BIT(0) == UINT64_C(1) << FIRST_PRIMITIVE, "both state the first bit");
-#define X(number, name, text) _Static_assert(4 * (number) + 4 <= FIRST_PRIMITIVE, text " has bits of its own");
+#define X(number, name, text)                                                                                          \
+    _Static_assert(4 * (number) + 4 <= FIRST_PRIMITIVE || 4 * (number) >= AFTER_PRIMITIVES,                            \
+                   text " has bits of its own");
 BP_CHECK_MAP(X)
+#undef X
+#define X(number, name, text)                                                                                          \
+    _Static_assert(FIRST_PRIMITIVE + (number) < AFTER_PRIMITIVES, text " has a bit of its own");
+BP_PRIMITIVE_MAP(X)
 #undef X
 
 bool bp__check_topic(int bit, char *topic, size_t size) {
@@ -116,10 +122,11 @@ bool bp__check_topic(int bit, char *topic, size_t size) {
 #undef X
     };
     const int primitive = bit - FIRST_PRIMITIVE;
-    if (primitive >= 0) {
+    if (primitive >= 0 && bit < AFTER_PRIMITIVES) {
         return primitive < BP__COUNT(primitives) && snprintf(topic, size, "%s", primitives[primitive]) > 0;
     }
-    return bit / 4 < BP__COUNT(names) && snprintf(topic, size, "%s %s", names[bit / 4], types[bit % 4]) > 0;
+    return bit / 4 < BP__COUNT(names) && names[bit / 4] &&
+           snprintf(topic, size, "%s %s", names[bit / 4], types[bit % 4]) > 0;
 }
 
 const char *bp__topic_line(const char *lines, const char *topic, size_t *length) {

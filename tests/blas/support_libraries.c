@@ -54,7 +54,13 @@ const bp_library_info **test_libraries(int *count) {
 
 bp_status test_open(const bp_library_info *library, void **instance) {
     static bp__driver_family rows[64];
+    static bp_library_info sound[64]; /* results are checked also if the routine accesses more than its operands */
     static int count;
+    if (count < 64) {
+        sound[count] = *library;
+        sound[count].faulty = 0;
+        library = &sound[count];
+    }
     bp_status status = bp_provider_blas.open(test_host(), library, instance);
     if (status == BP_OK && count < 64) {
         bp__driver *opened = *instance;

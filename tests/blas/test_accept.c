@@ -42,6 +42,26 @@ static void test_refusals(void **state) {
     assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_OTHER);
 }
 
+/* A routine that the probe found to access memory outside of its operands is refused, in its type alone. Products with a
+ * vector run on gemm then. */
+static void test_faulty_routines(void **state) {
+    (void)state;
+    bp_library_info row = test_row("openblas", "pthread");
+    row.faulty = BP_CHECK_BIT(BP_CHECK_GEMV, BP_C64) | BP_CHECK_BIT(BP_CHECK_GEMM, BP_F32);
+    row.faults = "gemv c64: accesses memory: cgemv\ngemm f32: accesses memory: sgemm";
+    for (bp_dtype dtype = BP_F32; dtype <= BP_C128; dtype = (bp_dtype)(dtype + 1)) {
+        for (int64_t m = 1; m < 4; m += 2) {
+            test_product p = {.dtype = dtype, .m = m, .n = 9, .k = 5, .alpha = 1, .threads = 1};
+            bp_problem problem = test_problem(&p);
+            bp_verdict verdict = judge_row(&row, &problem);
+            const bool refused = dtype == BP_F32 && m > 1;
+            assert_int_equal(verdict.reason, refused ? BP_REASON_BROKEN : BP_REASON_ACCEPTED);
+            assert_string_equal(verdict.algorithm, m > 1 || dtype == BP_C64 ? "gemm" : "gemv");
+            assert_true(!refused || strcmp(verdict.text, "accesses memory: sgemm") == 0);
+        }
+    }
+}
+
 /* Sizes and leading dimensions beyond the library's integers are never truncated. */
 static void test_integer_width(void **state) {
     (void)state;
@@ -285,13 +305,10 @@ static void test_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_integer_width),
-        cmocka_unit_test(test_copy_too_large),
-        cmocka_unit_test(test_determinism),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_cost_order),
-        cmocka_unit_test(test_rates_of_kernel_sets),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_faulty_routines),
+        cmocka_unit_test(test_integer_width), cmocka_unit_test(test_copy_too_large),
+        cmocka_unit_test(test_determinism),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_cost_order),    cmocka_unit_test(test_rates_of_kernel_sets),
         cmocka_unit_test(test_copies),
     };
     return cmocka_run_group_tests_name("accept", tests, NULL, NULL);

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
 }
 # The probe calls the routines that providers call, and shares their lists of these routines.
 PROBE = "src/registry/probe/"
-LISTS_OF_FUNCTIONS = ("providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/onednn/api.h",
+LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/onednn/api.h",
                       "providers/xsmm/api.h")
 # Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {

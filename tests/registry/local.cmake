@@ -34,6 +34,8 @@ endforeach()
 add_blas_fake(print ${narrow} ${both} "FAKE_LOAD=puts(\"0123456789\")")
 add_blas_fake(exit ${narrow} ${both} "FAKE_LOAD=exit(0)")
 add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
+# Reads the element after C in c64, and the one before B in f64.
+add_blas_fake(peeking ${narrow} ${both} FAKE_PEEKS)
 add_blas_fake(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/marked.c)
 add_blas_fake(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
 

@@ -183,6 +183,19 @@ static void test_blis_is_initialised_before_queries(void **state) {
 
 /* ---- Libraries with correct products and another fault ---- */
 
+/* Products are right, but read beside their operands in two types. The others stay usable, and so do those after the
+ * types that ended a child. */
+static void test_peeking_products(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("peeking");
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_GEMM, BP_F64) | BP_CHECK_BIT(BP_CHECK_GEMM, BP_C64)));
+    const char *const before = "gemm f64: accesses memory outside of its operands in probe: dgemm (op ",
+                      *const after = "\ngemm c64: accesses memory outside of its operands in probe: cgemm (op ";
+    assert_memory_equal(row.faults, before, strlen(before));
+    assert_non_null(strstr(row.faults, after));
+    assert_non_null(strstr(row.faults, "ended the probe with SIGSEGV"));
+}
+
 static void test_right_lapack(void **state) {
     (void)state;
     bp_library_info row = probe_good("lapack");
@@ -558,6 +571,7 @@ int main(void) {
         cmocka_unit_test(test_missing_dependency),
         cmocka_unit_test(test_family_and_facade),
         cmocka_unit_test(test_blis_is_initialised_before_queries),
+        cmocka_unit_test(test_peeking_products),
         cmocka_unit_test(test_right_lapack),
         cmocka_unit_test(test_wrong_lapack),
         cmocka_unit_test(test_crashing_lapack),

@@ -106,6 +106,12 @@ static const char *algorithm_of(const bp__blas_route *route) {
     return route->folded ? "gemm over the batch" : route->batch.count > 1 ? "gemm per product" : "gemm";
 }
 
+/* Returns whether the probe found that the routine stays within its operands. */
+static bool passed_check(const bp__driver *driver, const bp_problem *problem, bp__blas_kind kind, bp_verdict *verdict) {
+    const bp_check check = kind == BP__BLAS_GEMV ? BP_CHECK_GEMV : BP_CHECK_GEMM;
+    return kind <= BP__BLAS_SCALE || bp__driver_passed_check(driver, check, problem->dtype, verdict);
+}
+
 static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways ways, bp__blas_judgement *judgement,
                   bp_verdict *verdict) {
     bp__blas_route *route = &judgement->route;
@@ -113,9 +119,12 @@ static void judge(bp__driver *driver, const bp_problem *problem, bp__blas_ways w
         verdict->reason = BP_REASON_SIZE;
         return;
     }
+    verdict->algorithm = algorithm_of(route);
+    if (!passed_check(driver, problem, route->kind, verdict)) {
+        return;
+    }
     judgement->setup = choose_threads(driver, &problem->policy, route);
     int threads = judgement->setup.threads;
-    verdict->algorithm = algorithm_of(route);
     verdict->threads = threads;
     verdict->properties = properties_of(driver, problem, judgement);
     verdict->cost_ns = bp__blas_cost(driver, route, threads > 1 ? threads : 1);

@@ -23,8 +23,8 @@ static bool takes(const bp_problem *problem, const bp__lapack_operation *operati
     return false;
 }
 
-/* Returns whether the probe found the routines of the operation correct. Products (gemm) need no check: without correct
- * ones the whole library is refused. For norms (lange) each plan makes a test call and each result is checked. */
+/* Returns whether the probe found the routines of the operation correct. For norms (lange) each plan makes a test call
+ * and each result is checked. */
 static bool is_sound(const bp__driver *driver, const bp__lapack_operation *operation, const bp_problem *problem,
                      bp_verdict *verdict) {
     enum { NONE = -1 };
@@ -36,7 +36,7 @@ static bool is_sound(const bp__driver *driver, const bp__lapack_operation *opera
         [BP__LAPACK_potrs] = BP_CHECK_CHOLESKY,
         [BP__LAPACK_potri] = BP_CHECK_CHOLESKY,
         [BP__LAPACK_trsm] = BP_CHECK_TRIANGULAR,
-        [BP__LAPACK_gemm] = NONE,
+        [BP__LAPACK_gemm] = BP_CHECK_GEMM,
         [BP__LAPACK_geqrf] = BP_CHECK_QR,
         [BP__LAPACK_orgqr] = BP_CHECK_QR,
         [BP__LAPACK_syevd] = BP_CHECK_EIGH,

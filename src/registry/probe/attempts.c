@@ -42,6 +42,10 @@ static int try_once(subject *library, progress *state, void (*work)(subject *, p
     return status;
 }
 
+static bool accessed_memory(int status) {
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
+}
+
 static void report_end(const subject *library, const progress *state, int status) {
     char how[64];
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
@@ -57,7 +61,17 @@ static void report_end(const subject *library, const progress *state, int status
     if (WIFSIGNALED(status) && !is_own_fault(WTERMSIG(status))) {
         report("moment", "1");
     }
-    report_unfinished(library, state, how);
+    report_unfinished(library, state, accessed_memory(status), how);
+}
+
+/* Goes on to what follows the call that has ended a child. */
+static void skip(progress *state, int status) {
+    if (state->check >= 0 && goes_on(state) && accessed_memory(status)) {
+        state->type++;
+    } else {
+        state->check++;
+        state->type = 0;
+    }
 }
 
 void work_in_children(subject *library, int limit_ms, void (*work)(subject *library, progress *state)) {
@@ -75,7 +89,7 @@ void work_in_children(subject *library, int limit_ms, void (*work)(subject *libr
         if (state->check >= 0) {
             report_end(library, state, status);
         }
-        state->check++;
+        skip(state, status);
         status = try_once(library, state, work);
     }
     end_like(status);

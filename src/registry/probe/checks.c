@@ -19,25 +19,45 @@ static const char *c2r(trial *t) {
     return check_transforms(t, COMPLEX_TO_REAL);
 }
 
+/* In the order in which they run: products first, because they matter most if the time is over. */
+static const signed char checks[] = {BP_CHECK_GEMV, BP_CHECK_GEMM, BP_CHECK_LU,  BP_CHECK_CHOLESKY, BP_CHECK_QR,
+                                     BP_CHECK_EIGH, BP_CHECK_EIG,  BP_CHECK_SVD, BP_CHECK_LSTSQ,    BP_CHECK_TRIANGULAR,
+                                     BP_CHECK_C2C,  BP_CHECK_R2C,  BP_CHECK_C2R};
+
 enum {
 #define X(number, name, text) +1
-    CHECKS = 0 BP_CHECK_MAP(X),
+    ALL_CHECKS = 0 BP_CHECK_MAP(X),
 #undef X
+    CHECKS = sizeof checks / sizeof *checks,
     TYPES = sizeof number_types / sizeof *number_types
 };
 
+_Static_assert((int)CHECKS == (int)ALL_CHECKS, "every check runs");
+
 /* By bp_check. Transforms loop over the samples themselves, with one plan for all. */
-static const char *(*const functions[CHECKS])(trial *t) = {
-    [BP_CHECK_LU] = check_lu,       [BP_CHECK_CHOLESKY] = check_cholesky,
-    [BP_CHECK_QR] = check_qr,       [BP_CHECK_EIGH] = check_eigh,
-    [BP_CHECK_EIG] = check_eig,     [BP_CHECK_SVD] = check_svd,
-    [BP_CHECK_LSTSQ] = check_lstsq, [BP_CHECK_TRIANGULAR] = check_triangular,
-    [BP_CHECK_C2C] = c2c,           [BP_CHECK_R2C] = r2c,
+static const char *(*const functions[])(trial *t) = {
+    [BP_CHECK_LU] = check_lu,
+    [BP_CHECK_CHOLESKY] = check_cholesky,
+    [BP_CHECK_QR] = check_qr,
+    [BP_CHECK_EIGH] = check_eigh,
+    [BP_CHECK_EIG] = check_eig,
+    [BP_CHECK_SVD] = check_svd,
+    [BP_CHECK_LSTSQ] = check_lstsq,
+    [BP_CHECK_TRIANGULAR] = check_triangular,
+    [BP_CHECK_C2C] = c2c,
+    [BP_CHECK_R2C] = r2c,
     [BP_CHECK_C2R] = c2r,
+    [BP_CHECK_GEMV] = check_gemv_memory,
+    [BP_CHECK_GEMM] = check_gemm_memory,
 };
 
+/* Returns whether the check is of products. It loops over shapes itself, and needs no sample. */
+static bool multiplies(int check) {
+    return check >= BP_CHECK_GEMV;
+}
+
 static bool transforms(int check) {
-    return check >= BP_CHECK_C2C;
+    return check >= BP_CHECK_C2C && check <= BP_CHECK_C2R;
 }
 
 static uint64_t bit_of(int check, int type) {
@@ -53,11 +73,13 @@ uint64_t checks_due(const subject *library) {
     const char *id = library->family->id;
     bool mkl = strcmp(id, "mkl") == 0, narrow = mkl || strcmp(id, "fftwf") == 0, wide = mkl || strcmp(id, "fftw") == 0;
     uint64_t due = 0;
-    for (int check = 0; check < CHECKS; check++) {
+    for (int i = 0; i < CHECKS; i++) {
+        const int check = checks[i];
         for (int type = 0; type < TYPES; type++) {
             bool fits = transforms(check)
                             ? (library->kinds & BP_LIB_FFT) && ((type == 2 && narrow) || (type == 3 && wide))
-                            : (library->kinds & BP_LIB_LAPACK) && library->int_bits != 0;
+                        : multiplies(check) ? (library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0
+                                            : (library->kinds & BP_LIB_LAPACK) && library->int_bits != 0;
             due |= fits ? bit_of(check, type) : 0;
         }
     }
@@ -88,8 +110,10 @@ static void run_check(const subject *library, progress *state, int check, int ty
     t.state = state;
     t.type = &number_types[type];
     t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
-    const char *wrong = transforms(check) ? functions[check](&t) : try_samples(&t, check);
-    if (wrong) {
+    const char *wrong = transforms(check) || multiplies(check) ? functions[check](&t) : try_samples(&t, check);
+    if (wrong && multiplies(check)) {
+        report("fault", "%s: %s", topic_of(check, type), wrong);
+    } else if (wrong) {
         report("fault", "%s: wrong results in probe: %s, %s %s: %s", topic_of(check, type), state->routine,
                sample_names[t.kind], transforms(check) ? "signal" : "matrix", wrong);
     } else {
@@ -103,24 +127,33 @@ void run_checks(const subject *library, progress *state) {
     uint64_t due = checks_due(library);
     stay_on_one_thread(library);
     state->check += state->check < 0;
-    for (; state->check < CHECKS; state->check++) {
+    for (; state->check < CHECKS; state->check++, state->type = 0) {
         limit_check(state->limit_ms);
-        for (state->type = 0; state->type < TYPES; state->type++) {
-            if (due & bit_of(state->check, state->type)) {
+        for (; state->type < TYPES; state->type++) {
+            if (due & bit_of(checks[state->check], state->type)) {
                 state->routine[0] = 0;
-                run_check(library, state, state->check, state->type);
+                state->product = (product_call){0};
+                run_check(library, state, checks[state->check], state->type);
             }
         }
     }
     limit_check(0);
 }
 
+bool goes_on(const progress *state) {
+    return state->check < CHECKS && multiplies(checks[state->check]);
+}
+
 /* Reports the rest of the current check. The types that passed before the child ended have been reported. */
-void report_unfinished(const subject *library, const progress *state, const char *how) {
-    uint64_t due = checks_due(library);
-    for (int type = state->type; type < TYPES; type++) {
-        if (due & bit_of(state->check, type)) {
-            report("fault", "%s: not tested: %s%s%s", topic_of(state->check, type), state->routine,
+void report_unfinished(const subject *library, const progress *state, bool accessed, const char *how) {
+    const bool bounds = accessed && goes_on(state);
+    const uint64_t due = checks_due(library);
+    char call[96];
+    print_product(&state->product, call, sizeof call);
+    for (int type = state->type; type < (bounds ? state->type + 1 : TYPES); type++) {
+        if (due & bit_of(checks[state->check], type)) {
+            report("fault", "%s: %s: %s%s%s%s", topic_of(checks[state->check], type),
+                   bounds ? "accesses memory outside of its operands in probe" : "not tested", state->routine, call,
                    *state->routine ? " " : "", how);
         }
     }

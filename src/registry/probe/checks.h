@@ -1,9 +1,9 @@
 /* checks.h - declares samples, algebra and comparison functions for the checks of LAPACK and FFT routines.
  *
  * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c those
- * of FFTW and MKL. Each check returns a description of what is wrong, or NULL. Results are checked by residuals in the
- * norm, in double precision. A correct routine is far within the bounds on any processor, a wrong one far outside.
- * checks.c runs all of them.
+ * of FFTW and MKL, and bounds.c BLAS's products. Each check returns a description of what is wrong, or NULL. Results
+ * are checked by residuals in the norm, in double precision. A correct routine is far within the bounds on any
+ * processor, a wrong one far outside. checks.c runs all of them.
  *
  * Integers are passed by reference as 64-bit values, as in conventions.c; arrays of integers are read with the width
  * that was found there.
@@ -93,5 +93,9 @@ const char *check_lstsq(trial *t);
 /* Transforms of a sample's kind, complex to complex, real to complex or complex to real. */
 typedef enum transform_kind { COMPLEX_TO_COMPLEX, REAL_TO_COMPLEX, COMPLEX_TO_REAL } transform_kind;
 const char *check_transforms(trial *t, transform_kind kind);
+
+/* Whether products access their operands only (bounds.c). A routine that accesses more ends the process. */
+const char *check_gemv_memory(trial *t);
+const char *check_gemm_memory(trial *t);
 
 #endif

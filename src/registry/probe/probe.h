@@ -11,6 +11,7 @@
 #include "registry/families.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,15 +30,23 @@ typedef struct subject {
     int output; /* the file that receives its output, or -1 */
 } subject;
 
+/* A call of gemm, or of gemv (k is 0), of which ld_b and ld_c are the increments. Zero if there is none. */
+typedef struct product_call {
+    char op_a, op_b;
+    int64_t m, n, k;
+    int64_t ld_a, ld_b, ld_c;
+} product_call;
+
 /* Progress of a child, in memory that outlives it: if the child ends in a check, another child continues after that
  * check. */
 typedef struct progress {
     bool known; /* all facts except the checks have been reported */
     int int_bits;
     int limit_ms; /* limit of one check in all types */
-    int check;    /* the current one; a bp_check, or -1 before the first */
+    int check;    /* position of the current one in the order of the checks, or -1 before the first */
     int type;
     char routine[24];
+    product_call product; /* the current call, in the checks of products */
 } progress;
 
 /* Calls `work` in a child of this process. If the library ends or hangs the child in one of the checks, which come
@@ -139,7 +148,11 @@ void note_loaded(void);
 uint64_t checks_due(const subject *library);
 /* Continues after the checks that `state` marks as done; reports which passed and what is wrong. */
 void run_checks(const subject *library, progress *state);
-/* Reports that the current check was not finished, and how it ended. */
-void report_unfinished(const subject *library, const progress *state, const char *how);
+/* Writes " (op N, 126x7)" and the like; "" if there is no call (bounds.c). */
+void print_product(const product_call *call, char *text, size_t size);
+/* Returns whether the current check goes on with the next type if a call has accessed memory that it may not. */
+bool goes_on(const progress *state);
+/* Reports that the current check was not finished, and how it ended. `accessed`: by an access of such memory. */
+void report_unfinished(const subject *library, const progress *state, bool accessed, const char *how);
 
 #endif
