@@ -3,6 +3,7 @@
  * The file is read once, before the first choice. Every new record is written at once, so that no process that is
  * killed loses one. */
 #include "dispatch/tune.h"
+#include "base/path_buffer.h"
 
 #include "store/place.h"
 #include "store/store.h"
@@ -51,11 +52,14 @@ static void find_file(char path[PATH_MAX]) {
 static void load(void) {
     enum { OFF };
     bp__store *fresh = NULL;
-    char path[PATH_MAX] = "";
-    if (bp__setting_int(BP_SET_tuning_store) != OFF) {
+    BP__PATH_BUFFER(path);
+    if (path) {
+        path[0] = '\0';
+    }
+    if (path && bp__setting_int(BP_SET_tuning_store) != OFF) {
         find_file(path);
     }
-    if (*path && bp__store_open(&fresh, path) != BP_OK) {
+    if (path && *path && bp__store_open(&fresh, path) != BP_OK) {
         fresh = NULL; /* memory is short: there are no stored times */
     }
     pthread_mutex_lock(&bp__tune_mutex);
