@@ -109,17 +109,39 @@ static void store(const char *text, size_t length) {
     pthread_mutex_unlock(&bp__error_mutex);
 }
 
+/* Stores a message that is longer than `brief`, which is its beginning. */
+static void store_long(const char *brief, size_t length, const char *format, va_list args) {
+    const size_t kept = length < MESSAGE_SIZE ? length : MESSAGE_SIZE - 1;
+    char *text = bp__alloc(kept + 1); /* not on the stack, which may be small */
+    if (!text) {
+        memcpy(state.brief, brief, SHORT_SIZE);
+        cut(state.brief, SHORT_SIZE);
+        state.in_kept = false;
+        return;
+    }
+    vsnprintf(text, kept + 1, format, args);
+    if (kept < length) {
+        cut(text, kept + 1);
+    }
+    store(text, kept);
+    bp__free(text);
+}
+
 bp_status bp__fail_v(bp_status status, const char *format, va_list args) {
-    char text[MESSAGE_SIZE];
-    int length = vsnprintf(text, sizeof text, format, args);
+    char brief[SHORT_SIZE];
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(brief, sizeof brief, format, args);
     state.status = status;
     if (length < 0) {
-        length = snprintf(text, sizeof text, "%s", bp_status_text(status));
-    } else if (length >= MESSAGE_SIZE) {
-        length = MESSAGE_SIZE - 1;
-        cut(text, sizeof text);
+        length = snprintf(brief, sizeof brief, "%s", bp_status_text(status));
     }
-    store(text, (size_t)length);
+    if (length < SHORT_SIZE) {
+        store(brief, (size_t)length);
+    } else {
+        store_long(brief, (size_t)length, format, again);
+    }
+    va_end(again);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* file.c - reads and replaces whole files, so that a reader never finds one half written. */
 #define _GNU_SOURCE
 #include "base/base.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include <dirent.h>
@@ -88,15 +89,21 @@ bp_status bp__file_read(const char *path, size_t limit, char **bytes, size_t *si
 }
 
 bool bp__is_folder(const char *path, size_t length) {
-    char folder[PATH_MAX];
+    BP__PATH_BUFFER(folder);
     struct stat facts;
-    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (!folder) {
+        return false;
+    }
+    snprintf(folder, PATH_MAX, "%.*s", (int)length, path);
     return length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
 bp_status bp__file_make_folders(const char *path, size_t given) {
-    char folder[PATH_MAX];
-    if (!bp__copy_text(folder, sizeof folder, path)) {
+    BP__PATH_BUFFER(folder);
+    if (!folder) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
+    if (!bp__copy_text(folder, PATH_MAX, path)) {
         return bp__fail(BP_E_IO, "'%.64s...': path is too long", path);
     }
     if (!bp__is_folder(path, given)) {
@@ -201,7 +208,10 @@ static int folder_of(const char *path, char folder[PATH_MAX]) {
 /* Syncs the directory, so that the rename survives a power failure. Some file systems cannot sync a directory; this is
  * not an error. */
 static void sync_folder(const char *path) {
-    char folder[PATH_MAX];
+    BP__PATH_BUFFER(folder);
+    if (!folder) {
+        return;
+    }
     folder_of(path, folder);
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file >= 0) {
@@ -231,7 +241,10 @@ static void remove_abandoned(int folder, const char *name) {
 
 /* Removes the unfinished files of `path` that killed processes left. */
 static void remove_all_abandoned(const char *path) {
-    char path_of_folder[PATH_MAX];
+    BP__PATH_BUFFER(path_of_folder);
+    if (!path_of_folder) {
+        return;
+    }
     const char *name = path + folder_of(path, path_of_folder);
     size_t length = strlen(name), mark = strlen(UNFINISHED);
     DIR *folder = opendir(path_of_folder);
@@ -270,9 +283,12 @@ static int make_unfinished(const char *path, char temporary[PATH_MAX]) {
 }
 
 static bp_status write_and_rename(const char *path, const void *bytes, size_t size) {
-    char temporary[PATH_MAX];
+    BP__PATH_BUFFER(temporary);
     struct stat old;
-    if (strlen(path) + strlen(UNFINISHED "XXXXXX") >= sizeof temporary) {
+    if (!temporary) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
+    if (strlen(path) + strlen(UNFINISHED "XXXXXX") >= PATH_MAX) {
         return bp__fail(BP_E_IO, "%.64s...: path is too long", path);
     }
     bool existed = stat(path, &old) == 0;
@@ -302,10 +318,13 @@ static bp_status write_and_rename(const char *path, const void *bytes, size_t si
 
 bp_status bp__file_replace(const char *path, size_t given, const void *bytes, size_t size) {
     BP__UNCANCELLED;
-    char real[PATH_MAX];
+    BP__PATH_BUFFER(real);
+    if (!real) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     /* A symbolic link stays; the file that it points to is replaced. */
     if (!realpath(path, real)) {
-        if (!bp__copy_text(real, sizeof real, path) || *path == '\0') {
+        if (!bp__copy_text(real, PATH_MAX, path) || *path == '\0') {
             return bp__fail(BP_E_IO, "'%.64s': path is empty or too long", path);
         }
         BP__TRY(bp__file_make_folders(real, given));

@@ -18,9 +18,12 @@
 
 enum { MOST_LINKS = 40 };
 
+/* On the heap: first calls run in threads with small stacks. */
 typedef struct walk {
-    char done[PATH_MAX]; /* checked, free of links; "" is the root */
-    char rest[PATH_MAX]; /* the names to be checked */
+    char done[PATH_MAX];   /* checked, free of links; "" is the root */
+    char rest[PATH_MAX];   /* the names to be checked */
+    char next[PATH_MAX];   /* the name under check, with `done` before it */
+    char target[PATH_MAX]; /* of a link, then with `rest` behind it */
     int links;
     bool system_known; /* whether `system` is set */
     uid_t system;
@@ -58,14 +61,19 @@ bool bp__map_holds(const char *map, uint64_t user) {
  * root. */
 static uid_t system_user(void) {
     static const char overflow_path[] = "/proc/sys/kernel/overflowuid";
-    char map[16384], overflow[32];
+    enum { MAP_SIZE = 16384 };
+    char overflow[32];
     struct stat facts;
-    if (!bp__read_text(overflow_path, overflow, sizeof overflow) || !*overflow || stat(overflow_path, &facts) != 0 ||
-        !bp__read_text("/proc/self/uid_map", map, sizeof map) || !*map || strlen(map) == sizeof map - 1) {
-        return 0; /* the rest of a longer map may name that user */
+    if (!bp__read_text(overflow_path, overflow, sizeof overflow) || !*overflow || stat(overflow_path, &facts) != 0) {
+        return 0;
     }
     uid_t user = (uid_t)strtoul(overflow, NULL, 10);
-    return user == facts.st_uid && !bp__map_holds(map, user) ? user : 0;
+    char *map = user == facts.st_uid ? bp__alloc(MAP_SIZE) : NULL;
+    bool known = map && bp__read_text("/proc/self/uid_map", map, MAP_SIZE) && *map &&
+                 strlen(map) < MAP_SIZE - 1 && /* the rest of a longer map may name that user */
+                 !bp__map_holds(map, user);
+    bp__free(map);
+    return known ? user : 0;
 }
 
 bool bp__owner_trusted(uid_t owner, uid_t user, uid_t system, bool writable) {
@@ -118,28 +126,26 @@ static bool take_name(walk *at, char name[NAME_MAX + 1], bool *too_long) {
     return true;
 }
 
-static bp_status follow_link(walk *at, const char *link) {
-    char target[PATH_MAX], joined[PATH_MAX];
-    ssize_t length = readlink(link, target, sizeof target - 1);
+static bp_status follow_link(walk *at) {
+    ssize_t length = readlink(at->next, at->target, sizeof at->target - 1);
     if (length < 0) {
-        return fail_errno(link);
+        return fail_errno(at->next);
     }
-    target[length] = '\0';
     if (++at->links > MOST_LINKS) {
-        return bp__fail(BP_E_UNTRUSTED, "%s: too many symbolic links", link);
+        return bp__fail(BP_E_UNTRUSTED, "%s: too many symbolic links", at->next);
     }
-    if (snprintf(joined, sizeof joined, "%s/%s", target, at->rest) >= (int)sizeof joined) {
-        return fail_length(target);
+    size_t space = sizeof at->target - (size_t)length;
+    if (snprintf(at->target + length, space, "/%s", at->rest) >= (int)space) {
+        return fail_length(at->target);
     }
-    memcpy(at->rest, joined, sizeof joined);
-    if (target[0] == '/') {
+    memcpy(at->rest, at->target, sizeof at->rest);
+    if (at->target[0] == '/') {
         at->done[0] = '\0';
     }
     return BP_OK;
 }
 
 static bp_status step(walk *at, const char *name) {
-    char next[PATH_MAX];
     struct stat facts;
     if (bp__text_equal(name, ".")) {
         return BP_OK;
@@ -151,38 +157,47 @@ static bp_status step(walk *at, const char *name) {
         }
         return BP_OK;
     }
-    if (snprintf(next, sizeof next, "%s/%s", at->done, name) >= (int)sizeof next) {
+    if (snprintf(at->next, sizeof at->next, "%s/%s", at->done, name) >= (int)sizeof at->next) {
         return fail_length(at->done);
     }
-    if (lstat(next, &facts) != 0) {
-        return fail_errno(next);
+    if (lstat(at->next, &facts) != 0) {
+        return fail_errno(at->next);
     }
-    BP__TRY(check_owner_and_mode(at, next, &facts));
+    BP__TRY(check_owner_and_mode(at, at->next, &facts));
     if (S_ISLNK(facts.st_mode)) {
-        return follow_link(at, next);
+        return follow_link(at);
     }
-    memcpy(at->done, next, sizeof next);
+    memcpy(at->done, at->next, sizeof at->done);
     return BP_OK;
 }
 
-bp_status bp__file_trusted(const char *path) {
-    walk at = {.links = 0};
-    char folder[PATH_MAX] = "";
+static bp_status start(walk *at, const char *path) {
     struct stat root;
-    if (path[0] != '/' && !getcwd(folder, sizeof folder)) {
+    if (path[0] != '/' && !getcwd(at->next, sizeof at->next)) {
         return fail_errno(path);
     }
-    if (snprintf(at.rest, sizeof at.rest, "%s/%s", folder, path) >= (int)sizeof at.rest) {
+    if (snprintf(at->rest, sizeof at->rest, "%s/%s", at->next, path) >= (int)sizeof at->rest) {
         return fail_length(path);
     }
-    if (stat("/", &root) != 0) {
-        return fail_errno("/");
-    }
-    BP__TRY(check_owner_and_mode(&at, "/", &root));
+    return stat("/", &root) == 0 ? check_owner_and_mode(at, "/", &root) : fail_errno("/");
+}
+
+static bp_status check_each(walk *at, const char *path) {
     char name[NAME_MAX + 1];
     bool too_long;
-    while (take_name(&at, name, &too_long)) {
-        BP__TRY(step(&at, name));
+    BP__TRY(start(at, path));
+    while (take_name(at, name, &too_long)) {
+        BP__TRY(step(at, name));
     }
     return too_long ? fail_length(path) : BP_OK;
+}
+
+bp_status bp__file_trusted(const char *path) {
+    walk *at = bp__alloc_zero(1, sizeof *at);
+    if (!at) {
+        return bp__fail_memory(sizeof *at, "the check of a path");
+    }
+    bp_status status = check_each(at, path);
+    bp__free(at);
+    return status;
 }

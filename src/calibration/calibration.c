@@ -1,5 +1,6 @@
 /* calibration.c - loads and measures the times of candidates. */
 #include "calibration/internal.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "machine/internal.h"
@@ -18,6 +19,7 @@ typedef struct reader {
     const bp__store *store;
     bp__record_keys keys;
     bp__measured native[BP__CLASSES]; /* records of `native`, the first candidate */
+    bp__measured read;                /* the record under examination */
     bp__measured reference;           /* the one of them to whose speed all others are corrected */
     bool has_reference;
 } reader;
@@ -30,10 +32,10 @@ static bool read_record(reader *r, const bp__calibrated *candidate, int class, b
 }
 
 static bp_status load_one(reader *r, bp__calibrated *candidate, const bp__calibration *native) {
-    bp__measured measured;
+    bp__measured *measured = &r->read;
     bp__record_keys_of(&r->keys, candidate);
     for (int class = 0; class < BP__CLASSES; class ++) {
-        if (!read_record(r, candidate, class, &measured)) {
+        if (!read_record(r, candidate, class, measured)) {
             continue;
         }
         if (!candidate->calibration) {
@@ -44,11 +46,11 @@ static bp_status load_one(reader *r, bp__calibrated *candidate, const bp__calibr
         }
         bp__curve *curve = &candidate->calibration->curves[class];
         if (!native) {
-            r->native[class] = measured;
-            r->reference = r->has_reference ? r->reference : measured;
+            r->native[class] = *measured;
+            r->reference = r->has_reference ? r->reference : *measured;
             r->has_reference = true;
         }
-        curve->known = bp__curve_read(curve, &bp__classes[class], candidate, &measured, &r->reference,
+        curve->known = bp__curve_read(curve, &bp__classes[class], candidate, measured, &r->reference,
                                       native ? &r->native[class] : NULL, native ? &native->curves[class] : NULL);
     }
     for (int class = 0; candidate->calibration && class < BP__CLASSES; class ++) {
@@ -145,11 +147,12 @@ static bp_status store_class(work *w, int class) {
 /* Makes this process the only one that measures: several at once would measure each other. The lock is one that a child
  * of fork does not inherit. */
 static bp_status lock_machine(work *w) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     size_t given;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    w->lock =
-        bp__cache_path(lock_name, path, &given) ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    w->lock = path && bp__cache_path(lock_name, path, &given)
+                  ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)
+                  : -1;
     if (w->lock < 0 || fcntl(w->lock, F_SETLK, &whole) != 0) {
         return bp__fail(BP_E_BUSY, "another process measures the libraries at present");
     }

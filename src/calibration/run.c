@@ -1,5 +1,6 @@
 /* run.c - starts the helper program that measures a candidate, and reads its report. */
 #include "calibration/internal.h"
+#include "base/path_buffer.h"
 
 #include "machine/internal.h"
 #include "registry/child.h"
@@ -32,7 +33,7 @@ static int write_settings(const bp__calibrated *candidate, char texts[MOST_SETTI
     snprintf(texts[count++], SETTING_BYTES, "registry.system=false");
     snprintf(texts[count++], SETTING_BYTES, "registry.library_path=%s",
              candidate->library ? candidate->library->path : "");
-    char folder[PATH_MAX];
+    BP__PATH_BUFFER(folder);
     const char *value;
     for (int i = 0; i < BP__COUNT(passed); i++) {
         const char *name = bp_setting_at((int)passed[i])->name;
@@ -41,7 +42,7 @@ static int write_settings(const bp__calibrated *candidate, char texts[MOST_SETTI
         }
     }
     const char *paths = bp__setting_text(BP_SET_registry_provider_path);
-    if (bp__own_folder(folder)) {
+    if (folder && bp__own_folder(folder)) {
         snprintf(texts[count++], SETTING_BYTES, "registry.provider_path=%s%s%s/backplane-providers", paths,
                  *paths ? ":" : "", folder);
     }
@@ -100,27 +101,45 @@ static void write_classes(uint64_t classes, char *text, size_t size) {
     }
 }
 
+/* The words of the helper's command line. */
+typedef struct words {
+    char names[1024], threads[16], turn[16], budget[24], limit[24], memory[24];
+    char settings[MOST_SETTINGS][SETTING_BYTES];
+    const char *arguments[8 + MOST_SETTINGS + 1];
+} words;
+
+static void write_words(words *w, const bp__calibrated *candidate, uint64_t classes, double budget_ms,
+                        int64_t milliseconds) {
+    write_classes(classes, w->names, sizeof w->names);
+    snprintf(w->threads, sizeof w->threads, "%d", bp__available_cpus());
+    snprintf(w->turn, sizeof w->turn, "%d", TURN_NS);
+    snprintf(w->budget, sizeof w->budget, "%.0f", budget_ms);
+    snprintf(w->limit, sizeof w->limit, "%lld", (long long)milliseconds);
+    snprintf(w->memory, sizeof w->memory, "%lld", (long long)bp__probe_memory());
+    const char *const first[] = {
+        "--measure", candidate->provider->name, w->names, w->threads, w->turn, w->budget, w->limit, w->memory};
+    memcpy(w->arguments, first, sizeof first);
+    const int settings = write_settings(candidate, w->settings);
+    for (int i = 0; i < settings; i++) {
+        w->arguments[BP__COUNT(first) + i] = w->settings[i];
+    }
+}
+
 bp_status bp__measure_classes(const bp__calibrated *candidate, uint64_t classes, double budget_ms,
                               bp__measured measured[BP__CLASSES]) {
-    char texts[MOST_SETTINGS][SETTING_BYTES], names[1024], threads[16], turn[16], budget[24], limit[24], memory[24];
     const int64_t milliseconds = (int64_t)(budget_ms * LOADED) * __builtin_popcountll(classes) + START_MS;
-    write_classes(classes, names, sizeof names);
-    snprintf(threads, sizeof threads, "%d", bp__available_cpus());
-    snprintf(turn, sizeof turn, "%d", TURN_NS);
-    snprintf(budget, sizeof budget, "%.0f", budget_ms);
-    snprintf(limit, sizeof limit, "%lld", (long long)milliseconds);
-    snprintf(memory, sizeof memory, "%lld", (long long)bp__probe_memory());
-    const char *arguments[8 + MOST_SETTINGS + 1] = {
-        "--measure", candidate->provider->name, names, threads, turn, budget, limit, memory};
-    const int settings = write_settings(candidate, texts);
-    for (int i = 0; i < settings; i++) {
-        arguments[8 + i] = texts[i];
-    }
+    words *w = bp__alloc_zero(1, sizeof *w);
     char *report;
     for (int class = 0; class < BP__CLASSES; class ++) {
         measured[class] = (bp__measured){.failed = true};
     }
-    BP__TRY(bp__helper_run(arguments, milliseconds, &report));
+    if (!w) {
+        return bp__fail_memory(sizeof *w, "the settings of a measurement");
+    }
+    write_words(w, candidate, classes, budget_ms, milliseconds);
+    bp_status status = bp__helper_run(w->arguments, milliseconds, &report);
+    bp__free(w);
+    BP__TRY(status);
     read_report(report, classes, measured);
     bp__free(report);
     return BP_OK;

@@ -128,8 +128,8 @@ static bp_status read_devices(char *text, bp_device_info **devices, int *count) 
     return BP_OK;
 }
 
-/* Sets the state of a runtime whose child has found nothing. */
-static bp_status read_failure(bp__runtime *row, const outcome *found) {
+/* Sets the state of a runtime whose child has found nothing. Not inlined, because of its text. */
+__attribute__((noinline)) static bp_status read_failure(bp__runtime *row, const outcome *found) {
     char reason[1024];
     if (!found->failure && !found->done) {
         snprintf(reason, sizeof reason, "%s in the child process that looks for devices, %s",

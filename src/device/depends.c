@@ -34,14 +34,15 @@ static void add_folder(bp__text *text, const char *path) {
     DIR *folder = opendir(path);
     const struct dirent *each;
     while (folder && (each = readdir(folder)) != NULL) {
-        char name[PATH_MAX];
-        bp__text one = {0};
-        if (each->d_name[0] != '.' && snprintf(name, sizeof name, "%s/%s", path, each->d_name) < (int)sizeof name) {
+        bp__text one = {0}, name = {0};
+        if (each->d_name[0] != '.') {
+            bp__text_addf(&name, "%s/%s", path, each->d_name);
             bp__text_addf(&one, "%s\n", each->d_name);
-            add_file(&one, name);
+            add_file(&one, bp__text_get(&name));
             sum += bp__hash(bp__text_get(&one), one.length);
-            text->failed = text->failed || one.failed;
+            text->failed = text->failed || one.failed || name.failed;
             bp__text_free(&one);
+            bp__text_free(&name);
         }
     }
     if (folder) {
@@ -82,17 +83,16 @@ bool bp__contact_key(const bp__runtime *row, char *key, size_t size) {
     add_variable(&text, "VIRTUAL_ENV");
     add_variable(&text, "CONDA_PREFIX");
     for (const char *word = runtime->depends; *word;) {
-        char name[PATH_MAX];
         size_t length = strcspn(word, " ");
-        if (length > 0 && length < sizeof name) {
-            memcpy(name, word, length);
-            name[length] = '\0';
-            if (*name == '/') {
-                add_path(&text, name);
-            } else {
-                add_variable(&text, name);
-            }
+        bp__text name = {0};
+        bp__text_add_n(&name, word, length);
+        text.failed = text.failed || name.failed;
+        if (*word == '/') {
+            add_path(&text, bp__text_get(&name));
+        } else if (length > 0) {
+            add_variable(&text, bp__text_get(&name));
         }
+        bp__text_free(&name);
         word += length;
         word += *word == ' ';
     }

@@ -1,5 +1,6 @@
 /* match_library.c - matches library names in settings with candidates: single names, or lists with commas. */
 #include "dispatch/internal.h"
+#include "base/path_buffer.h"
 
 #include "registry/internal.h"
 
@@ -64,7 +65,7 @@ static const char *real_path(const char *name, char *buffer) {
 }
 
 static bool names_path(const bp_library_info *library, const char *name) {
-    char buffer[PATH_MAX];
+    BP__PATH_BUFFER(buffer);
     if (!*library->path) { /* built in */
         return false;
     }
@@ -79,7 +80,7 @@ static bool names_path(const bp_library_info *library, const char *name) {
         }
         line = *end ? end + 1 : end;
     }
-    return bp__text_equal(library->path, real_path(name, buffer));
+    return buffer && bp__text_equal(library->path, real_path(name, buffer));
 }
 
 /* ---- Names ---- */
@@ -107,12 +108,15 @@ static bool algorithm_matches(const char *name, const char *algorithm) {
 
 /* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
-    char rest[PATH_MAX];
     const char *colon = strrchr(name, ':');
     size_t length = colon ? (size_t)(colon - name) : 0;
     int whole = library_matches(name, candidate); /* the path of a file may contain a colon */
-    if (whole > 0 || !colon || length >= sizeof rest) {
+    if (whole > 0 || !colon || length >= PATH_MAX) {
         return whole;
+    }
+    BP__PATH_BUFFER(rest);
+    if (!rest) {
+        return 0;
     }
     memcpy(rest, name, length);
     rest[length] = '\0';

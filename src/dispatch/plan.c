@@ -265,25 +265,32 @@ static bp_status status_of(const bp__choice *choice, const bp__failures *failure
 
 /* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may
  * follow. */
+static bp_status try_choice(bp_plan **plan, const bp__choice *choice, const bp_problem *problem, bp__failures *failures,
+                            bool *again) {
+    bp_status status = status_of(choice, failures);
+    if (status != BP_OK) {
+        return bp__fail(status, "%s", bp__text_get(&choice->decision));
+    }
+    if (choice->warning.length > 0) {
+        bp__warn("%s", bp__text_get(&choice->warning));
+    }
+    bp__trace_plan(choice, problem);
+    status = prepare(plan, choice, problem);
+    return status == BP_OK ? BP_OK : handle_failure(choice, problem, status, failures, again);
+}
+
 static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {
-    bp__choice choice;
+    bp__choice *choice = bp__alloc(sizeof *choice); /* large: not on the stack */
     *again = false;
-    BP__TRY(bp__choose(&choice, problem, failures, false));
-    bp_status status = status_of(&choice, failures);
-    if (status != BP_OK) {
-        bp__fail(status, "%s", bp__text_get(&choice.decision));
-        bp__choice_free(&choice);
-        return status;
+    if (!choice) {
+        return bp__fail_memory(sizeof *choice, "a choice");
     }
-    if (choice.warning.length > 0) {
-        bp__warn("%s", bp__text_get(&choice.warning));
+    bp_status status = bp__choose(choice, problem, failures, false);
+    if (status == BP_OK) {
+        status = try_choice(plan, choice, problem, failures, again);
+        bp__choice_free(choice);
     }
-    bp__trace_plan(&choice, problem);
-    status = prepare(plan, &choice, problem);
-    if (status != BP_OK) {
-        status = handle_failure(&choice, problem, status, failures, again);
-    }
-    bp__choice_free(&choice);
+    bp__free(choice);
     return status;
 }
 

@@ -5,6 +5,7 @@
  * OPERATION may be *. With @BUILD, the line is for the library with that build-id only. Users may add and remove lines;
  * those that begin with # are comments. If the file cannot be written, the process keeps the line for itself. */
 #include "dispatch/tune.h"
+#include "base/path_buffer.h"
 
 #include "store/place.h"
 
@@ -23,12 +24,12 @@ static struct {
 } state;
 
 void bp__quarantine_refresh(void) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     char *text = NULL;
     size_t given, size;
     bp__held_error held;
     bp__error_hold(&held);
-    if (bp__cache_path(FILE_NAME, path, &given)) {
+    if (path && bp__cache_path(FILE_NAME, path, &given)) {
         bp_status status = bp__file_trusted(path);
         status = status == BP_OK ? bp__file_read(path, MOST_BYTES, &text, &size) : status;
         if (status != BP_OK && status != BP_E_NOT_FOUND && status != BP_E_NO_MEMORY) {
@@ -132,10 +133,10 @@ static void make_line(char *line, size_t size, const bp__offer *offer, bp_op op,
 }
 
 static bool write_line(const char *line) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     size_t given;
     int lock;
-    if (!bp__cache_path(FILE_NAME, path, &given)) {
+    if (!path || !bp__cache_path(FILE_NAME, path, &given)) {
         return false;
     }
     bp_status status = bp__file_lock(path, given, WAIT_MS, &lock);

@@ -154,15 +154,17 @@ void bp__tune_choice(bp__choice *choice) {
 }
 
 bp__tune_result bp__tune_problem(const bp_problem *problem, const bp_operand *addresses) {
-    bp__choice choice;
-    if (bp__choose(&choice, problem, NULL, true) != BP_OK) {
+    bp__choice *choice = bp__alloc(sizeof *choice); /* large: not on the stack */
+    if (!choice || bp__choose(choice, problem, NULL, true) != BP_OK) {
+        bp__free(choice);
         return BP__TUNE_NONE;
     }
     bp__tune_result result = BP__TUNE_RANKED;
-    if (!choice.measured) {
-        result = rank(&choice, MEASURES, bp__adapted(problem) ? NULL : addresses); /* adapters have own operands */
+    if (!choice->measured) {
+        result = rank(choice, MEASURES, bp__adapted(problem) ? NULL : addresses); /* adapters have own operands */
     }
-    bp__choice_free(&choice);
+    bp__choice_free(choice);
+    bp__free(choice);
     return result;
 }
 

@@ -26,8 +26,9 @@ uint64_t bp__tune_machine(void) {
     return hash;
 }
 
-/* Handles of texts differ between processes, and some members do not change what a candidate does. */
-static uint64_t problem_hash(const bp_problem *asked) {
+/* Handles of texts differ between processes, and some members do not change what a candidate does. Not inlined, as
+ * layout_hash(). */
+__attribute__((noinline)) static uint64_t problem_hash(const bp_problem *asked) {
     bp_problem exact = *asked;
     exact.struct_size = 0;
     exact.policy.preferred = exact.policy.exclude = 0;
@@ -42,8 +43,9 @@ static int64_t kind_of_stride(int64_t stride, int64_t compact) {
     return stride == 0 || stride == 1 ? stride : stride == compact ? COMPACT : OTHER;
 }
 
-/* Returns a hash of everything in a product but its sizes. */
-static uint64_t layout_hash(const bp_problem *asked) {
+/* Returns a hash of everything in a product but its sizes. Not inlined, so that its copy of the problem is not on the
+ * stack of what follows. */
+__attribute__((noinline)) static uint64_t layout_hash(const bp_problem *asked) {
     bp_problem plain = *asked;
     bp_gemm_problem *g = &plain.of.gemm;
     g->a_row = kind_of_stride(g->a_row, g->k);

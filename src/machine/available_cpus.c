@@ -122,16 +122,20 @@ static int64_t quota_of_line(const char *root, char *line) {
 }
 
 int64_t bp__cgroup_cpus(const char *root) {
+    enum { SIZE = 8192 };
     char path[512];
-    char text[8192];
-    char *rest = NULL;
+    char *rest = NULL, *text = bp__alloc(SIZE);
     int64_t least = 0;
+    if (!text) {
+        return 0;
+    }
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    bp__read_text(path, text, sizeof text);
+    bp__read_text(path, text, SIZE);
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         int64_t here = quota_of_line(root, line);
         least = here > 0 && (least == 0 || here < least) ? here : least;
     }
+    bp__free(text);
     return least;
 }
 

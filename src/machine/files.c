@@ -16,11 +16,8 @@ bool bp__read_number(const char *path, int64_t *value) {
     return end != text && errno == 0;
 }
 
-bool bp__read_field(const char *path, const char *key, char *buffer, size_t size) {
-    char text[8192];
+static bool find_field(char *text, const char *key, char *buffer, size_t size) {
     size_t length = strlen(key);
-    buffer[0] = '\0';
-    bp__read_text(path, text, sizeof text);
     for (char *line = text; *line; line += strcspn(line, "\n") + (line[strcspn(line, "\n")] == '\n')) {
         const char *after = line + length;
         if (strncmp(line, key, length) != 0 || after[strspn(after, " \t")] != ':') {
@@ -33,4 +30,17 @@ bool bp__read_field(const char *path, const char *key, char *buffer, size_t size
         return true;
     }
     return false;
+}
+
+bool bp__read_field(const char *path, const char *key, char *buffer, size_t size) {
+    enum { SIZE = 8192 };
+    char *text = bp__alloc(SIZE);
+    buffer[0] = '\0';
+    if (!text) {
+        return false;
+    }
+    bp__read_text(path, text, SIZE);
+    bool found = find_field(text, key, buffer, size);
+    bp__free(text);
+    return found;
 }

@@ -1,5 +1,6 @@
 /* loaded.c - lists the objects that this process has loaded, as the dynamic loader reports them. */
 #include "machine/internal.h"
+#include "base/path_buffer.h"
 
 #include <limits.h>
 #include <link.h>
@@ -30,9 +31,12 @@ static bool grow(object_list *list) {
 
 static int collect(struct dl_phdr_info *object, size_t size, void *user) {
     object_list *list = user;
-    char resolved[PATH_MAX];
+    BP__PATH_BUFFER(resolved);
     const char *path = object->dlpi_name;
     (void)size;
+    if (!resolved) {
+        return 1;
+    }
     if (list->count == 0 && (!path || !*path)) { /* the first object is the program, which has no name in this list */
         path = "/proc/self/exe";
     }

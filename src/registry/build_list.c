@@ -9,10 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
+static bp_status identify_opened(bp__elf *elf, bp__file *file) {
+    const char *why;
+    if (!bp__elf_open(elf, file->path, &why)) {
+        file->facts.momentary = elf->unread;
+        return BP_OK;
+    }
+    bp_status status = bp__identify(elf, file->path, &file->facts);
+    bp__elf_close(elf);
+    return status;
+}
+
 /* Reads a file's facts from the probe cache, or else from its ELF data. */
 static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool probe_all) {
-    bp__elf elf;
-    const char *why;
     if (file->trust != BP_OK) {
         return BP_OK; /* not read, because another user could change the file meanwhile */
     }
@@ -22,12 +31,12 @@ static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool p
     if (file->stored) {
         return BP_OK;
     }
-    if (!bp__elf_open(&elf, file->path, &why)) {
-        file->facts.momentary = elf.unread;
-        return BP_OK;
+    bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
+    if (!elf) {
+        return bp__fail_memory(sizeof *elf, "the data of a file");
     }
-    bp_status status = bp__identify(&elf, file->path, &file->facts);
-    bp__elf_close(&elf);
+    bp_status status = identify_opened(elf, file);
+    bp__free(elf);
     return status;
 }
 

@@ -6,6 +6,7 @@
  * to its end only after this file holds a handle (pidfd) of it.
  */
 #include "registry/child.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "base/sanitizer.h"
@@ -72,11 +73,14 @@ const char *bp__probe_helper(char *buffer, size_t size) {
     if (dladdr((const void *)(uintptr_t)&bp__families, &own) == 0 || !own.dli_fname) {
         return NULL;
     }
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     const char *slash = strrchr(own.dli_fname, '/');
     int folder = slash ? (int)(slash - own.dli_fname) : 0;
+    if (!slash && !path) {
+        return NULL;
+    }
     if (!slash) { /* a program started through PATH has only its bare name here */
-        ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+        ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
         path[length > 0 ? length : 0] = 0;
         slash = strrchr(path, '/');
         folder = slash ? (int)(slash - path) : 0;
@@ -317,13 +321,13 @@ static bool attend(child *slots, int count) {
 }
 
 bp_status bp__probe(bp__file *const *files, int count) {
-    child slots[MOST_AT_ONCE] = {{0}};
-    char buffer[PATH_MAX];
+    BP__PATH_BUFFER(buffer);
     int width = bp__available_cpus(), next = 0, running = 0;
-    bool enough_memory = true;
     width = width > MOST_AT_ONCE ? MOST_AT_ONCE : width;
-    const char *helper = bp__probe_helper(buffer, sizeof buffer);
-    for (int i = 0; i < count && !helper; i++) {
+    child *slots = bp__alloc_zero((size_t)width, sizeof *slots);
+    bool enough_memory = buffer && slots;
+    const char *helper = enough_memory ? bp__probe_helper(buffer, PATH_MAX) : NULL;
+    for (int i = 0; i < count && !helper && enough_memory; i++) {
         enough_memory = fail_start(files[i], "the helper program backplane-probe is missing") && enough_memory;
     }
     while (helper && (running > 0 || (next < count && enough_memory))) {
@@ -340,6 +344,7 @@ bp_status bp__probe(bp__file *const *files, int count) {
             enough_memory = attend(slots, width) && enough_memory;
         }
     }
+    bp__free(slots);
     return enough_memory ? BP_OK : bp__fail_memory(REPORT_BYTES, "a probe's report");
 }
 
@@ -347,9 +352,13 @@ bp_status bp__helper_run(const char *const *arguments, int64_t milliseconds, cha
     BP__UNCANCELLED;
     enum { MOST_ARGUMENTS = 64 };
     child slot = {0};
-    char buffer[PATH_MAX], text[128];
-    const char *words[MOST_ARGUMENTS + 2] = {bp__probe_helper(buffer, sizeof buffer)};
+    BP__PATH_BUFFER(buffer);
+    char text[128];
     *report = NULL;
+    if (!buffer) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
+    const char *words[MOST_ARGUMENTS + 2] = {bp__probe_helper(buffer, PATH_MAX)};
     if (!words[0]) {
         return bp__fail(BP_E_NOT_FOUND, "the helper program backplane-probe is missing");
     }

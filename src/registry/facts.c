@@ -15,19 +15,20 @@ void bp__facts_clear(bp__facts *facts) {
 }
 
 bool bp__facts_set(const char **slot, const char *text) {
-    char clean[16384];
-    size_t length = 0;
-    for (; text[length] && length < sizeof clean - 1; length++) {
-        unsigned char c = (unsigned char)text[length];
-        clean[length] = (char)((c < ' ' && c != '\n') || c == 127 ? '?' : c);
+    size_t length = strnlen(text, LONGEST_FACT - 1);
+    char *clean = bp__alloc(length + 1);
+    if (!clean) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        clean[i] = (char)((c < ' ' && c != '\n') || c == 127 ? '?' : c);
     }
     clean[length] = 0;
     const char *kept = bp__intern(clean);
-    if (!kept) {
-        return false;
-    }
-    *slot = kept;
-    return true;
+    bp__free(clean);
+    *slot = kept ? kept : *slot;
+    return kept != NULL;
 }
 
 /* Adds the entries of `list` that have another topic than `entry`. */

@@ -10,6 +10,8 @@
 
 #include <sys/stat.h>
 
+enum { LONGEST_FACT = 16384 }; /* bytes of a text, with its end */
+
 /* How the probe of a file ended. */
 typedef enum bp__outcome {
     BP__OUTCOME_NONE, /* not probed, or needs no probe */

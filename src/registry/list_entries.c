@@ -25,21 +25,21 @@ static bool is_facade(const bp__list_entry *entry) {
 }
 
 static bool set_facade(bp__list_entry *entry) {
-    char reason[4096];
+    bp__text reason = {0};
     if (*entry->file->facts.forwards) {
-        snprintf(reason, sizeof reason, "forwards its products to %s, which it opens itself",
-                 entry->file->facts.forwards);
+        bp__text_addf(&reason, "forwards its products to %s, which it opens itself", entry->file->facts.forwards);
     } else if (entry->file->facts.flags & BP__FAMILY_FORWARDS) {
-        snprintf(reason, sizeof reason, "forwards its calls to a library that is chosen when it is loaded");
+        bp__text_addf(&reason, "forwards its calls to a library that is chosen when it is loaded");
     } else if (*entry->via) {
-        snprintf(reason, sizeof reason, "forwards to %s, which the loader resolves to %s", entry->via,
-                 entry->target->path);
+        bp__text_addf(&reason, "forwards to %s, which the loader resolves to %s", entry->via, entry->target->path);
     } else {
-        snprintf(reason, sizeof reason,
-                 "holds the same library as %s in the same directory, with fewer exported names; that one is used",
-                 entry->target->path);
+        bp__text_addf(&reason,
+                      "holds the same library as %s in the same directory, with fewer exported names; that one is used",
+                      entry->target->path);
     }
-    return set_state(entry, BP_LIBRARY_FACADE, reason);
+    bool enough = !reason.failed && set_state(entry, BP_LIBRARY_FACADE, bp__text_get(&reason));
+    bp__text_free(&reason);
+    return enough;
 }
 
 /* Sets state and reason from the facts alone. */

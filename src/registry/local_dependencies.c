@@ -1,5 +1,6 @@
 /* local_dependencies.c - opens a library and missing dependencies from its own directory; see local_dependencies.h. */
 #include "registry/local_dependencies.h"
+#include "base/path_buffer.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -22,7 +23,7 @@ static bool find_dependency(const char *path, const char *message, char dependen
 
 static void *open_at_depth(const char *path, int flags, void (*used)(const char *), char *error, size_t size,
                            int depth) {
-    char dependency[PATH_MAX], ignored[512];
+    char ignored[512];
     for (int i = 0; i < MOST_DEPENDENCIES; i++) {
         void *handle = dlopen(path, flags);
         if (handle) {
@@ -30,7 +31,8 @@ static void *open_at_depth(const char *path, int flags, void (*used)(const char 
         }
         const char *message = dlerror();
         bp__copy_text(error, size, message ? message : "the loader gives no reason");
-        if (depth == 0 || !find_dependency(path, error, dependency) ||
+        BP__PATH_BUFFER(dependency);
+        if (depth == 0 || !dependency || !find_dependency(path, error, dependency) ||
             !open_at_depth(dependency, flags, used, ignored, sizeof ignored, depth - 1)) {
             return NULL;
         }

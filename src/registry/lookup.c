@@ -1,5 +1,6 @@
 /* lookup.c - finds the entry for a name, and writes the message for a name without a usable entry. */
 #include "registry/build_list.h"
+#include "base/path_buffer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -112,17 +113,16 @@ static void add_entry_state(bp__text *text, const bp_library_info *entry) {
 /* ---- A path without an entry ---- */
 
 /* Adds the reason why an existing file is not listed. Returns false if out of memory. */
-static bool add_why_not_listed(bp__text *text, const char *path) {
-    bp__elf elf;
+static bool add_why_not_listed(bp__text *text, const char *path, bp__elf *elf) {
     bp__facts facts;
     const char *why;
     if (bp__file_trusted(path) != BP_OK) {
         bp__text_addf(text, "is not read: %s", bp_last_error());
-    } else if (!bp__elf_open(&elf, path, &why)) {
+    } else if (!bp__elf_open(elf, path, &why)) {
         bp__text_addf(text, "is not a loadable library: %s", why);
     } else {
-        bp_status status = bp__identify(&elf, path, &facts);
-        bp__elf_close(&elf);
+        bp_status status = bp__identify(elf, path, &facts);
+        bp__elf_close(elf);
         if (status != BP_OK) {
             return false;
         }
@@ -135,8 +135,12 @@ static bool add_why_not_listed(bp__text *text, const char *path) {
 }
 
 static bool add_path(bp__text *text, const bp__library_list *list, const char *path) {
-    char real[PATH_MAX], reason[128];
+    BP__PATH_BUFFER(real);
+    char reason[128];
     struct stat facts;
+    if (!real) {
+        return false;
+    }
     if (path[0] != '/') {
         bp__text_addf(text, "'%s' is a relative path; a library is named by an absolute one", path);
         return true;
@@ -157,7 +161,10 @@ static bool add_path(bp__text *text, const bp__library_list *list, const char *p
         return true;
     }
     bp__text_addf(text, "file '%s' ", path);
-    return add_why_not_listed(text, real);
+    bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
+    bool added = elf && add_why_not_listed(text, real, elf);
+    bp__free(elf);
+    return added;
 }
 
 /* ---- An unknown name ---- */

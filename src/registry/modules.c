@@ -5,6 +5,7 @@
  * runs code in this process as soon as it is opened, so everything that can be checked is checked before.
  */
 #include "registry/modules.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "settings/internal.h"
@@ -328,9 +329,12 @@ static bp_status read_names(DIR *folder, name_list *list) {
 }
 
 static bp_status examine_each(const char *folder, const name_list *list) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     for (int i = 0; i < list->count; i++) {
-        if (snprintf(path, sizeof path, "%s/%s", folder, list->names[i]) >= (int)sizeof path) {
+        if (snprintf(path, PATH_MAX, "%s/%s", folder, list->names[i]) >= PATH_MAX) {
             BP__TRY(refuse(folder, list->names[i], BP_E_LOAD, "the path of a module in it is too long"));
         } else if (!entry_with_path(path)) { /* a directory may be named twice */
             BP__TRY(examine(path, list->names[i]));
@@ -341,7 +345,10 @@ static bp_status examine_each(const char *folder, const name_list *list) {
 
 /* Files are read in alphabetical order, so that the same module wins on every machine. */
 static bp_status search_folder(const char *path, bool must_exist) {
-    char real[PATH_MAX];
+    BP__PATH_BUFFER(real);
+    if (!real) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     DIR *folder = realpath(path, real) ? opendir(real) : NULL;
     if (!folder) {
         char reason[128];
@@ -377,9 +384,12 @@ bool bp__own_folder(char path[PATH_MAX]) {
 }
 
 static bp_status search_installed(void) {
-    char folder[PATH_MAX];
-    char path[PATH_MAX];
-    bool known = bp__own_folder(folder) && snprintf(path, sizeof path, "%s/" MODULE_FOLDER, folder) < (int)sizeof path;
+    BP__PATH_BUFFER(folder);
+    BP__PATH_BUFFER(path);
+    if (!folder || !path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
+    bool known = bp__own_folder(folder) && snprintf(path, PATH_MAX, "%s/" MODULE_FOLDER, folder) < PATH_MAX;
     return known ? search_folder(path, false) : BP_OK;
 }
 
@@ -391,10 +401,13 @@ static bp_status search_one_of_list(const char *path) {
 }
 
 static bp_status search_list(const char *list) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     while (*list) {
         size_t length = strcspn(list, ":");
-        if (length > 0 && length < sizeof path) {
+        if (length > 0 && length < PATH_MAX) {
             memcpy(path, list, length);
             path[length] = '\0';
             BP__TRY(search_one_of_list(path));

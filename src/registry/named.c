@@ -1,5 +1,6 @@
 /* named.c - opens a library that is not listed, such as the driver of a device, by the name of its file. */
 #include "base/uncancelled.h"
+#include "base/path_buffer.h"
 #include "registry/child.h"
 #include "registry/internal.h"
 #include "registry/local_dependencies.h"
@@ -9,8 +10,12 @@
 
 bp_status bp__library_open_named(const char *name, void **handle) {
     BP__UNCANCELLED;
-    char path[PATH_MAX], error[1024];
+    BP__PATH_BUFFER(path);
+    char error[1024];
     *handle = NULL;
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     if (!bp__search_named(name, path)) {
         return bp__fail(
             BP_E_NOT_FOUND,

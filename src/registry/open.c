@@ -4,6 +4,7 @@
  * and is never closed. Math libraries start threads and register handlers that would not survive unloading.
  */
 #include "registry/child.h"
+#include "base/path_buffer.h"
 #include "registry/build_list.h"
 #include "registry/local_dependencies.h"
 
@@ -133,8 +134,8 @@ static const char *file_of_dgemm(const bp_library_info *library, void *handle, c
 /* Returns the id of the listed library that does the work of a file; the file itself if it is not listed. */
 static const char *id_of_file(const char *path) {
     bp__library_list *list;
-    char real[PATH_MAX];
-    if (bp__library_list_current(&list) != BP_OK || !realpath(path, real)) {
+    BP__PATH_BUFFER(real);
+    if (!real || bp__library_list_current(&list) != BP_OK || !realpath(path, real)) {
         return path;
     }
     const bp__file *file = bp__file_at(&list->search, real);

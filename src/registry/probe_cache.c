@@ -6,6 +6,7 @@
  * that of the fact lines: a damaged entry is ignored.
  */
 #include "registry/probe_cache.h"
+#include "base/path_buffer.h"
 
 #include "registry/probe_cache_key.h"
 #include "settings/internal.h"
@@ -142,19 +143,33 @@ static const struct bp__probe_cache_entry *find_entry(const bp__probe_cache *cac
     return NULL;
 }
 
+/* Reads the facts of an entry. `value` has LONGEST_FACT bytes. Returns false if they cannot be parsed. */
+static bool read_facts(const struct bp__probe_cache_entry *entry, bp__facts *facts, char *value) {
+    char name[32];
+    bp__facts_clear(facts);
+    for (const char *line = entry->facts; line < entry->facts + entry->length;) {
+        line = read_fact(line, name, value, LONGEST_FACT);
+        if (!bp__facts_parse(facts, name, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bp_status bp__probe_cache_get(const bp__probe_cache *cache, bp__file *file) {
-    char name[32], value[16384];
     const struct bp__probe_cache_entry *entry = find_entry(cache, file);
+    bp__facts facts;
     if (!entry) {
         return BP_OK;
     }
-    bp__facts facts;
-    bp__facts_clear(&facts);
-    for (const char *line = entry->facts; line < entry->facts + entry->length;) {
-        line = read_fact(line, name, value, sizeof value);
-        if (!bp__facts_parse(&facts, name, value)) {
-            return BP_OK; /* the library is probed again if its facts cannot be parsed */
-        }
+    char *value = bp__alloc(LONGEST_FACT);
+    if (!value) {
+        return bp__fail_memory(LONGEST_FACT, "a fact of the probe cache");
+    }
+    const bool parsed = read_facts(entry, &facts, value);
+    bp__free(value);
+    if (!parsed) {
+        return BP_OK; /* the library is probed again */
     }
     if (facts.outcome == BP__OUTCOME_NO_LOAD && entry->loader != cache->loader) {
         return BP_OK; /* a dependency that was missing then may exist now */
@@ -194,8 +209,11 @@ static bp_status read_cache(bp__probe_cache *cache) {
 
 bp_status bp__probe_cache_open(bp__probe_cache *cache) {
     enum { OFF };
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     memset(cache, 0, sizeof *cache);
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     if (bp__setting_int(BP_SET_registry_cache) != OFF && bp__cache_path("libraries.txt", path, &cache->given)) {
         cache->path = bp__intern(path);
     }

@@ -96,15 +96,16 @@ uint64_t bp__probe_cache_key(int64_t *loader) {
 }
 
 bool bp__build_id_matches(const char *path, const char *family, const char *build_id) {
-    bp__elf elf;
     const char *why;
     if (*family == 0) {
         return true;
     }
-    if (!bp__elf_open(&elf, path, &why)) {
-        return false;
+    bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
+    bool opened = elf && bp__elf_open(elf, path, &why);
+    bool same = opened && strcmp(elf->build_id, build_id) == 0;
+    if (opened) {
+        bp__elf_close(elf);
     }
-    bool same = strcmp(elf.build_id, build_id) == 0;
-    bp__elf_close(&elf);
+    bp__free(elf);
     return same;
 }

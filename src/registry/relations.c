@@ -4,6 +4,7 @@
  * Some contain only forwards to the real library in the same directory; listing both would offer the same code twice.
  */
 #include "registry/build_list.h"
+#include "base/path_buffer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -13,10 +14,13 @@ enum { MATRIX_KINDS = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK };
 
 /* Adds each line of a list. Returns false if out of memory. */
 static bool add_lines(const char **lines, const char *more) {
-    char line[PATH_MAX];
+    BP__PATH_BUFFER(line);
+    if (!line) {
+        return false;
+    }
     while (*more) {
         size_t length = strcspn(more, "\n");
-        if (length < sizeof line) {
+        if (length < PATH_MAX) {
             memcpy(line, more, length);
             line[length] = 0;
             if (!bp__lines_add(lines, line)) {
@@ -74,14 +78,15 @@ bp__file *bp__file_at(bp__search *search, const char *path) {
 /* Finds the file to which the loader would resolve a NEEDED name: in the file's own RUNPATH, else in the loader cache.
  */
 static bp__file *resolve(bp__search *search, const bp__file *file, const char *name) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     const char *slash = strrchr(file->path, '/');
-    for (const char *part = file->facts.runpath; *part;) {
+    search->no_memory = search->no_memory || !path;
+    for (const char *part = file->facts.runpath; path && *part;) {
         int length = (int)strcspn(part, ":");
         int origin = bp__text_starts(part, "$ORIGIN") ? 7 : bp__text_starts(part, "${ORIGIN}") ? 9 : 0;
         int folder = origin && slash ? (int)(slash - file->path) : 0;
-        int used = snprintf(path, sizeof path, "%.*s%.*s/%s", folder, file->path, length - origin, part + origin, name);
-        bp__file *found = used > 0 && (size_t)used < sizeof path ? bp__file_at(search, path) : NULL;
+        int used = snprintf(path, PATH_MAX, "%.*s%.*s/%s", folder, file->path, length - origin, part + origin, name);
+        bp__file *found = used > 0 && used < PATH_MAX ? bp__file_at(search, path) : NULL;
         if (found) {
             return found;
         }

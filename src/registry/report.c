@@ -65,26 +65,28 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
 }
 
 static bool conclude(bp__facts *facts, const summary *all, const char *otherwise) {
-    char reason[4096] = "";
+    bp__text reason = {0};
     facts->outcome = BP__OUTCOME_BROKEN;
     if (all->unstarted) {
         facts->outcome = BP__OUTCOME_NO_PROBE;
-        snprintf(reason, sizeof reason, "not probed: %.200s", all->unstarted);
+        bp__text_addf(&reason, "not probed: %.200s", all->unstarted);
     } else if (all->error) {
         facts->outcome = BP__OUTCOME_NO_LOAD;
-        snprintf(reason, sizeof reason, "cannot be loaded: %.3000s", all->error);
+        bp__text_addf(&reason, "cannot be loaded: %.3000s", all->error);
     } else if (!all->done) {
-        snprintf(reason, sizeof reason, "%.200s in probe, %.200s", all->end ? all->end : otherwise, all->step);
+        bp__text_addf(&reason, "%.200s in probe, %.200s", all->end ? all->end : otherwise, all->step);
     } else if (all->wrong) {
-        snprintf(reason, sizeof reason, "wrong results in probe: %.200s", all->wrong);
+        bp__text_addf(&reason, "wrong results in probe: %.200s", all->wrong);
     } else if (all->unusable) {
-        snprintf(reason, sizeof reason, "%.500s", all->unusable);
+        bp__text_addf(&reason, "%.500s", all->unusable);
     } else if (all->origin && facts->int_bits == 0 && facts->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) {
-        snprintf(reason, sizeof reason, "its routines belong to %.3000s", all->origin);
+        bp__text_addf(&reason, "its routines belong to %.3000s", all->origin);
     } else {
         facts->outcome = BP__OUTCOME_OK;
     }
-    return bp__facts_set(&facts->reason, reason);
+    bool enough = !reason.failed && bp__facts_set(&facts->reason, bp__text_get(&reason));
+    bp__text_free(&reason);
+    return enough;
 }
 
 /* Writes a line for each check that was due and has not passed, in the order of their bits. */

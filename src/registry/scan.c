@@ -1,6 +1,7 @@
 /* scan.c - collects the library files of each search location: reads directories, filters names, and merges paths to
  * one file. */
 #include "registry/scan.h"
+#include "base/path_buffer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -111,8 +112,9 @@ static int find_file(const bp__search *search, const bp__file_key *key) {
 }
 
 static int add_file(bp__search *search, const char *path, const bp__file_key *key) {
-    char real[PATH_MAX];
-    if (!realpath(path, real) || strpbrk(real, "\n\r")) {
+    BP__PATH_BUFFER(real);
+    search->no_memory = search->no_memory || !real;
+    if (!real || !realpath(path, real) || strpbrk(real, "\n\r")) {
         return -1;
     }
     const char *kept = bp__intern(real);
@@ -124,6 +126,10 @@ static int add_file(bp__search *search, const char *path, const bp__file_key *ke
     *file = (bp__file){.path = kept, .aliases = "", .loader_names = "", .key = *key, .trust_reason = ""};
     bp__facts_clear(&file->facts);
     file->trust = bp__file_trusted(kept);
+    if (file->trust == BP_E_NO_MEMORY) {
+        search->no_memory = true;
+        return -1;
+    }
     if (file->trust != BP_OK && !(file->trust_reason = bp__intern(bp_last_error()))) {
         search->no_memory = true;
         return -1;
@@ -206,10 +212,11 @@ static char **read_names(bp__search *search, DIR *folder, bool asked_for, bool f
 
 /* Scans a name from read_names: a file, or a directory with the variants of one library. */
 static void scan_name(bp__search *search, const char *folder, const char *name, bool asked_for) {
-    char full[PATH_MAX];
+    BP__PATH_BUFFER(full);
     struct stat facts;
-    int length = snprintf(full, sizeof full, "%s/%s", folder, name);
-    if (length <= 0 || (size_t)length >= sizeof full) {
+    search->no_memory = search->no_memory || !full;
+    int length = full ? snprintf(full, PATH_MAX, "%s/%s", folder, name) : 0;
+    if (length <= 0 || length >= PATH_MAX) {
         return;
     }
     if (full[length - 1] != '/') {

@@ -1,6 +1,7 @@
 /* search_paths.c - lists the search locations, most specific first: paths named by the user, objects loaded by the
  * process, the environment, the loader's cache, system directories, and vendor directories. */
 #include "registry/scan.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "base/folders.h"
@@ -111,11 +112,12 @@ static void search_folder(bp__search *search, const char *folder, bool asked_for
 
 /* Searches each entry of a colon-separated list: a directory or a file. */
 static void search_list(bp__search *search, const char *list, bool asked_for) {
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     struct stat facts;
-    while (*list) {
+    search->no_memory = search->no_memory || !path;
+    while (path && *list) {
         size_t length = strcspn(list, ":");
-        if (length > 0 && length < sizeof path) {
+        if (length > 0 && length < PATH_MAX) {
             memcpy(path, list, length);
             path[length] = 0;
             if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode)) {
@@ -131,15 +133,15 @@ static void search_list(bp__search *search, const char *list, bool asked_for) {
 }
 
 static void search_environment(bp__search *search, const char *root) {
-    char pattern[PATH_MAX];
-    if (!root || root[0] != '/') {
-        return;
-    }
-    for (int i = 0; i < BP__COUNT(environment_patterns); i++) {
-        int length = snprintf(pattern, sizeof pattern, "%s/%s", root, environment_patterns[i]);
-        if (length > 0 && (size_t)length < sizeof pattern) {
-            search_pattern(search, pattern, strlen(root));
+    for (int i = 0; root && root[0] == '/' && i < BP__COUNT(environment_patterns); i++) {
+        bp__text pattern = {0};
+        bp__text_addf(&pattern, "%s/%s", root, environment_patterns[i]);
+        if (pattern.failed) {
+            search->no_memory = true;
+        } else {
+            search_pattern(search, pattern.bytes, strlen(root));
         }
+        bp__text_free(&pattern);
     }
 }
 
@@ -166,10 +168,12 @@ static const char *read_environment_file(const char *path, char root[PATH_MAX]) 
  * finds the libraries of the project's .venv. It is not installed. The file must pass the trust check of provider
  * modules. */
 static void search_environment_of_build(bp__search *search) {
-    char folder[PATH_MAX], path[PATH_MAX], root[PATH_MAX];
+    BP__PATH_BUFFER(path);
+    BP__PATH_BUFFER(root);
     const char *active = bp__env("VIRTUAL_ENV");
     bp__held_error held;
-    if (!bp__own_folder(folder) || snprintf(path, sizeof path, "%s/" ENVIRONMENT_FILE, folder) >= (int)sizeof path) {
+    search->no_memory = search->no_memory || !path || !root;
+    if (!path || !root || !bp__own_folder(root) || snprintf(path, PATH_MAX, "%s/" ENVIRONMENT_FILE, root) >= PATH_MAX) {
         return;
     }
     bp__error_hold(&held);

@@ -11,18 +11,23 @@ static const char named_file[] = "BACKPLANE_SETTINGS_FILE";
 
 bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
     const int most = BP__COUNT(layers->problems);
-    char text[1024];
+    enum { LONGEST = 1024 };
     va_list args;
     if (layers->problem_count == most) {
         return BP_OK;
     }
+    char *text = bp__alloc(LONGEST);
+    if (!text) {
+        return bp__fail_memory(LONGEST, "a problem of the settings");
+    }
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, LONGEST, format, args);
     va_end(args);
     bool last = layers->problem_count == most - 1;
     const char *kept = bp__intern(last ? "more problems are not listed" : text);
+    bp__free(text);
     if (!kept) {
-        return bp__fail_memory(sizeof text, "a problem of the settings");
+        return bp__fail_memory(LONGEST, "a problem of the settings");
     }
     layers->problems[layers->problem_count++] = kept;
     return BP_OK;
@@ -58,16 +63,16 @@ static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const
 }
 
 static bp_status put_entry(bp__layers *layers, bp_layer layer, const bp__entry *entry, const char *path) {
-    char where[PATH_MAX + 16];
     bp_setting_id id;
-    snprintf(where, sizeof where, "%s:%d", path, entry->line);
-    if (entry->fault) {
-        return bp__layers_problem(layers, "%s: %s", where, entry->fault);
-    }
-    if (bp__find_setting(entry->name, entry->name_length, &id) != BP_OK) {
-        return bp__layers_problem(layers, "%s: %s", where, bp_last_error());
-    }
-    return put(layers, layer, id, entry->value, entry->value_length, where);
+    bp__text where = {0};
+    bp__text_addf(&where, "%s:%d", path, entry->line);
+    bp_status status = where.failed   ? bp__fail_memory(where.length, "the source of a setting")
+                       : entry->fault ? bp__layers_problem(layers, "%s: %s", where.bytes, entry->fault)
+                       : bp__find_setting(entry->name, entry->name_length, &id) != BP_OK
+                           ? bp__layers_problem(layers, "%s: %s", where.bytes, bp_last_error())
+                           : put(layers, layer, id, entry->value, entry->value_length, where.bytes);
+    bp__text_free(&where);
+    return status;
 }
 
 /* A file that is missing is no problem, unless the user named it. */
@@ -85,11 +90,13 @@ static bp_status put_file(bp__layers *layers, bp_layer layer, const char *path) 
         return bp__layers_problem(layers, "settings file %s ignored: %s", path, bp_last_error());
     }
     bp__reader reader;
-    bp__entry entry;
+    bp__entry *entry = bp__alloc(sizeof *entry);
+    status = entry ? BP_OK : bp__fail_memory(sizeof *entry, "a line of a settings file");
     bp__reader_start(&reader, bytes, size, false);
-    while (status == BP_OK && bp__reader_next(&reader, &entry)) {
-        status = put_entry(layers, layer, &entry, path);
+    while (status == BP_OK && bp__reader_next(&reader, entry)) {
+        status = put_entry(layers, layer, entry, path);
     }
+    bp__free(entry);
     bp__free(bytes);
     return status;
 }

@@ -143,17 +143,8 @@ bp_status bp__value_check(bp_setting_id id, bp__value value, const char *text) {
     return check ? check(id, value, text) : BP_OK;
 }
 
-bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value) {
+static bp_status parse_copy(bp_setting_id id, const char *copy, bp__value *value) {
     const bp__setting_entry *setting = bp__table_at(id);
-    char copy[BP__LONGEST_VALUE + 1];
-    if (setting->info.type != BP_SETTING_TEXT) {
-        trim(&text, &length);
-    }
-    if (length > BP__LONGEST_VALUE || has_control(text, length)) {
-        return refuse(setting, text, length);
-    }
-    memcpy(copy, text, length);
-    copy[length] = '\0';
     bp__value parsed = 0;
     bool fits = setting->info.type == BP_SETTING_BOOL  ? parse_bool(copy, &parsed)
                 : setting->info.type == BP_SETTING_INT ? parse_int(setting, copy, &parsed)
@@ -161,12 +152,12 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
                     ? parse_word(setting, copy, &parsed)
                     : !*setting->info.allowed || is_list(setting->info.allowed, copy);
     if (!fits) {
-        return refuse(setting, copy, length);
+        return refuse(setting, copy, strlen(copy));
     }
     if (setting->info.type == BP_SETTING_TEXT) {
         const char *kept = bp__intern(copy);
         if (!kept) {
-            return bp__fail_memory(length + 1, setting->info.name);
+            return bp__fail_memory(strlen(copy) + 1, setting->info.name);
         }
         parsed = (bp__value)(uintptr_t)kept;
     }
@@ -174,6 +165,25 @@ bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp_
     BP__TRY(bp__value_check(id, parsed, spelled_freely ? bp__value_text(id, parsed) : copy));
     *value = parsed;
     return BP_OK;
+}
+
+bp_status bp__value_parse(bp_setting_id id, const char *text, size_t length, bp__value *value) {
+    const bp__setting_entry *setting = bp__table_at(id);
+    if (setting->info.type != BP_SETTING_TEXT) {
+        trim(&text, &length);
+    }
+    if (length > BP__LONGEST_VALUE || has_control(text, length)) {
+        return refuse(setting, text, length);
+    }
+    char *copy = bp__alloc(length + 1);
+    if (!copy) {
+        return bp__fail_memory(length + 1, setting->info.name);
+    }
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    bp_status status = parse_copy(id, copy, value);
+    bp__free(copy);
+    return status;
 }
 
 const char *bp__value_text(bp_setting_id id, bp__value value) {

@@ -1,6 +1,7 @@
 /* place.c - finds and locks the files that the library keeps in the user's cache directory. */
 #define _GNU_SOURCE
 #include "store/place.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "settings/internal.h"
@@ -18,16 +19,18 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 bool bp__cache_path(const char *name, char path[PATH_MAX], size_t *given) {
-    char folder[PATH_MAX];
+    BP__PATH_BUFFER(folder);
     const char *set = bp__setting_text(BP_SET_registry_cache_dir);
     const char *below = "";
     *given = 0;
+    if (!folder) {
+        return false;
+    }
     if (*set) {
-        if (!bp__copy_text(folder, sizeof folder, set)) {
+        if (!bp__copy_text(folder, PATH_MAX, set)) {
             return false;
         }
-    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", folder, sizeof folder, given) &&
-               bp__is_folder(folder, *given)) {
+    } else if (bp__user_folder("XDG_CACHE_HOME", ".cache", folder, PATH_MAX, given) && bp__is_folder(folder, *given)) {
         below = "/backplane";
     } else {
         return false;
@@ -52,10 +55,14 @@ bp_status bp__file_lock(const char *path, size_t given, int wait_ms, int *lock) 
     BP__UNCANCELLED;
     enum { PAUSE_MS = 2 };
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
-    char name[PATH_MAX], reason[128];
-    int length = snprintf(name, sizeof name, "%s.lock", path);
+    BP__PATH_BUFFER(name);
+    char reason[128];
     *lock = -1;
-    if (length <= 0 || (size_t)length >= sizeof name) {
+    if (!name) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
+    int length = snprintf(name, PATH_MAX, "%s.lock", path);
+    if (length <= 0 || length >= PATH_MAX) {
         return bp__fail(BP_E_IO, "'%.64s...': path is too long", path);
     }
     int64_t until = bp__now_ns() + (int64_t)wait_ms * 1000000;

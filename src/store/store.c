@@ -1,5 +1,6 @@
 /* store.c - reads files of records. */
 #include "store/store.h"
+#include "base/path_buffer.h"
 
 #include "store/internal.h"
 #include "store/place.h"
@@ -158,8 +159,12 @@ bool bp__store_path(const char *name, char path[PATH_MAX], size_t *given) {
 }
 
 bp_status bp__store_open(bp__store **store, const char *name) {
-    char path[PATH_MAX], why[2048];
+    BP__PATH_BUFFER(path);
+    char why[1024];
     size_t given;
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     if (!bp__store_path(name, path, &given)) {
         return empty(store, name);
     }

@@ -3,6 +3,7 @@
  * The file is read again under its lock, so that the records of others are kept, and replaced as a whole. A process
  * that is killed leaves the old file or the new one. */
 #include "store/internal.h"
+#include "base/path_buffer.h"
 #include "store/place.h"
 
 #include <inttypes.h>
@@ -85,7 +86,7 @@ static bp_status write_last(const char *path, size_t given, const bp__text *line
 static bp_status put_locked(const char *path, size_t given, const bp__store_record *records, int count) {
     bp__store *old = NULL;
     bp__text lines = {0};
-    char why[2048]; /* the caller has seen it when it opened the file; no warning is given while the lock is held */
+    char why[1024]; /* the caller has seen it when it opened the file; no warning is given while the lock is held */
     bp_status status = bp__store_read(&old, path, why, sizeof why);
     if (status == BP_OK) {
         bp__store_visit(old, add_old, &(merge){&lines, records, count});
@@ -100,9 +101,12 @@ static bp_status put_locked(const char *path, size_t given, const bp__store_reco
 
 bp_status bp__store_put(const char *name, const bp__store_record *records, int count) {
     enum { WAIT_MS = 500 };
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     size_t given;
     int lock;
+    if (!path) {
+        return bp__fail_memory(PATH_MAX, "a path");
+    }
     if (!bp__store_path(name, path, &given)) {
         return bp__fail(BP_E_NOT_FOUND, "%s: there is no cache directory for it; set registry.cache_dir", name);
     }

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -51,6 +52,51 @@ def run(*command, **options):
         print("$", *command, f"\n{done.stdout}{done.stderr}exit status {done.returncode}")
         sys.exit(1)
     return done.stdout
+
+
+FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
+# A function whose address is taken, such as one for qsort(), counts as called.
+CALL = re.compile(r"\s(?:callq?|j[a-z]+|lea|bl?|adrp?)\s.*?(?:0x)?([0-9a-f]+) <([^>+]+)>")
+
+
+class MachineCode:
+    """The functions of a built library by address: names, the addresses of functions that each uses, and bytes of stack of
+    x86-64 functions."""
+
+    def __init__(self, library):
+        self.library, self.names, self.calls, self.stack = library, {}, {}, {}
+        current = None
+        for line in run("objdump", "-d", "--no-show-raw-insn", library).splitlines():
+            start = FUNCTION.match(line)
+            if start:
+                current = int(start.group(1), 16)
+                self.names[current] = re.sub(r"@.*", "", start.group(2))
+                self.calls[current], self.stack[current] = set(), 8
+            elif current is not None:
+                self._add(current, line)
+
+    def _add(self, current, line):
+        call = CALL.search(line)
+        if call:
+            self.calls[current].add(int(call.group(1), 16))
+        taken = re.search(r"\ssub\s+\$0x([0-9a-f]+),%rsp", line)
+        if taken and int(taken.group(1), 16) < 1 << 31:  # larger: it gives back
+            self.stack[current] += int(taken.group(1), 16)
+        elif re.search(r"\spush\s", line):
+            self.stack[current] += 8
+
+    def public(self):
+        lines = (line.split() for line in run("nm", "-D", "--defined-only", self.library).splitlines())
+        return sorted((int(words[0], 16) for words in lines if words[1] == "T" and words[2].startswith("bp_")),
+                      key=self.names.get)
+
+
+def machine_code(name):
+    """Returns the machine code of a built library. Skips the check where it cannot be read."""
+    skip_under_sanitizer("the sanitizer's functions are on the paths")
+    if not shutil.which("objdump"):
+        skip("objdump is missing")
+    return MachineCode(build_folder() / name)
 
 
 def finish(failures, checked):

@@ -335,6 +335,22 @@ static bp_status check(request *r) {
 }
 
 /* Does everything from the checks to the plan. */
+/* Returns a request, which must be freed; NULL if out of memory. Not on the stack, because it is large and planning
+ * comes on top of it. `planning`: the data may be absent, and so may the output. */
+static request *new_request(const bp_einsum_call *call, const DLTensor *out, bool planning) {
+    request *r = bp__alloc_zero(1, sizeof *r);
+    if (r) {
+        r->call = call;
+        r->out = out;
+        r->data_optional = r->free = planning;
+    }
+    return r;
+}
+
+static bp_status fail_request(void) {
+    return bp__fail_memory(sizeof(request), "an einsum");
+}
+
 static bp_status prepare(bp_plan **plan, request *r, bool *fresh) {
     *plan = NULL;
     bp_status status = check(r);
@@ -394,11 +410,13 @@ static bp_status run_prepared(bp__operation *o, bp_plan *plan, bool fresh, const
 }
 
 __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_einsum_call *call, DLTensor *out) {
-    request r = {.call = call, .out = out};
     bp_plan *plan;
     bool fresh;
-    BP__TRY(prepare(&plan, &r, &fresh));
-    bp_status status = run_prepared(o, plan, fresh, call, out);
+    request *r = new_request(call, out, false);
+    bp_status status = r ? prepare(&plan, r, &fresh) : fail_request();
+    bp__free(r);
+    BP__TRY(status);
+    status = run_prepared(o, plan, fresh, call, out);
     bp__plan_release(plan);
     return status;
 }
@@ -457,15 +475,41 @@ bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_ein
     bp_einsum_call own;
     call = whole(&own, call);
     BP__TRY(check_call(call));
-    request r = {.call = call, .out = out, .data_optional = true, .free = true};
+    request *r = new_request(call, out, true);
+    if (!r) {
+        return fail_request();
+    }
     bp__call_scope scope;
     bool fresh;
     bp__call_enter(&scope, options);
-    bp_status status = out ? prepare(plan, &r, &fresh) : plan_without_output(plan, &r);
+    bp_status status = out ? prepare(plan, r, &fresh) : plan_without_output(plan, r);
     if (status == BP_OK) {
         bp__plan_handed_out();
     }
     bp__call_leave(&scope);
+    bp__free(r);
+    return status;
+}
+
+static bp_status explain(bp_explanation **explanation, const bp_einsum_call *call, const DLTensor *out,
+                         bp_problem *refused) {
+    bp_einsum_call own;
+    request *r = new_request(whole(&own, call), out, true);
+    if (!r) {
+        return fail_request();
+    }
+    r->refused = refused;
+    bp_plan *plan;
+    bool fresh;
+    bp_status status = prepare(&plan, r, &fresh);
+    bp__free(r);
+    if (status == BP_E_NO_CANDIDATE) {
+        return bp__explain(explanation, refused);
+    }
+    if (status == BP_OK) {
+        status = bp__program_explain(explanation, plan);
+        bp__plan_release(plan);
+    }
     return status;
 }
 
@@ -475,21 +519,15 @@ bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *opti
         return bp__fail(BP_E_ARGUMENT, "einsum: explanation must not be NULL");
     }
     *explanation = NULL;
-    bp_problem refused;
-    bp_einsum_call own;
-    request r = {.call = whole(&own, call), .out = out, .data_optional = true, .free = true, .refused = &refused};
-    bp__call_scope scope;
-    bp_plan *plan;
-    bool fresh;
-    bp__call_enter(&scope, options);
-    bp_status status = prepare(&plan, &r, &fresh);
-    if (status == BP_E_NO_CANDIDATE) {
-        status = bp__explain(explanation, &refused);
-    } else if (status == BP_OK) {
-        status = bp__program_explain(explanation, plan);
-        bp__plan_release(plan);
+    bp_problem *refused = bp__alloc(sizeof *refused);
+    if (!refused) {
+        return bp__fail_memory(sizeof *refused, "the description of an einsum");
     }
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = explain(explanation, call, out, refused);
     bp__call_leave(&scope);
+    bp__free(refused);
     return status;
 }
 

@@ -113,24 +113,25 @@ static bp_status fill(bp_contract_problem *c, const dim *dims, int count) {
     return BP_OK;
 }
 
+typedef struct contraction {
+    bp_problem problem;
+    dim dims[];
+} contraction;
+
 bp_status bp__contraction_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, int count, bool second,
                                bool in_place) {
-    bp_problem problem;
-    dim near[BP_MAX_NDIM], *dims = near;
-    begin(&problem, b, BP_OP_CONTRACT, &b->policies->contractions);
-    problem.of.contract.has_b = second;
-    problem.of.contract.in_place = in_place;
-    if (count > BP__COUNT(near) - 1) { /* one more: a dimension of size 1 is written before it is dropped */
-        dims = bp__alloc(((size_t)count + 1) * sizeof *dims);
-        if (!dims) {
-            return bp__fail_memory(((size_t)count + 1) * sizeof *dims, "a contraction");
-        }
+    contraction *c; /* large: not on the stack. One dimension more: one of size 1 is written before it is dropped */
+    const size_t size = sizeof *c + ((size_t)count + 1) * sizeof *c->dims;
+    if (!(c = bp__alloc(size))) {
+        return bp__fail_memory(size, "a contraction");
     }
-    bp_status status = fill(&problem.of.contract, dims, arrange(dims, axes, count));
-    if (dims != near) {
-        bp__free(dims);
-    }
-    return status == BP_OK ? plan_for(plan, b, &problem) : status;
+    begin(&c->problem, b, BP_OP_CONTRACT, &b->policies->contractions);
+    c->problem.of.contract.has_b = second;
+    c->problem.of.contract.in_place = in_place;
+    bp_status status = fill(&c->problem.of.contract, c->dims, arrange(c->dims, axes, count));
+    status = status == BP_OK ? plan_for(plan, b, &c->problem) : status;
+    bp__free(c);
+    return status;
 }
 
 /* ---- Products ---- */
@@ -200,16 +201,34 @@ static bool has_items(const bp__builder *b, const bp__axis *axes, const bp__prod
            size_of(axes, &p->right) == 1;
 }
 
-bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
+/* Large: not on the stack, which has planning above it. */
+typedef struct lowering {
     bp_problem problem;
-    begin(&problem, b, BP_OP_GEMM, &b->policies->products);
-    problem.of.gemm.alpha = BP_FACTOR_ONE;
-    problem.of.gemm.beta = BP_FACTOR_ZERO;
-    bp__matrix m[BP__OPERANDS] = {matrix_of(axes, BP__A, &p->left, &p->summed),
-                                  matrix_of(axes, BP__B, &p->summed, &p->right),
-                                  matrix_of(axes, BP__C, &p->left, &p->right)};
-    BP__TRY(add_batch(m, axes, &p->batch));
-    BP__TRY(bp__gemm_lower(&problem, &m[BP__A], &m[BP__B], &m[BP__C]));
-    problem.of.gemm.folded |= problem.policy.deterministic == 2 && has_items(b, axes, p);
-    return plan_for(plan, b, &problem);
+    bp__matrix m[BP__OPERANDS];
+} lowering;
+
+static bp_status lower(lowering *l, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
+    begin(&l->problem, b, BP_OP_GEMM, &b->policies->products);
+    l->problem.of.gemm.alpha = BP_FACTOR_ONE;
+    l->problem.of.gemm.beta = BP_FACTOR_ZERO;
+    l->m[BP__A] = matrix_of(axes, BP__A, &p->left, &p->summed);
+    l->m[BP__B] = matrix_of(axes, BP__B, &p->summed, &p->right);
+    l->m[BP__C] = matrix_of(axes, BP__C, &p->left, &p->right);
+    BP__TRY(add_batch(l->m, axes, &p->batch));
+    BP__TRY(bp__gemm_lower(&l->problem, &l->m[BP__A], &l->m[BP__B], &l->m[BP__C]));
+    l->problem.of.gemm.folded |= l->problem.policy.deterministic == 2 && has_items(b, axes, p);
+    return BP_OK;
+}
+
+bp_status bp__product_plan(bp_plan **plan, const bp__builder *b, const bp__axis *axes, const bp__product *p) {
+    lowering *l = bp__alloc(sizeof *l);
+    if (!l) {
+        return bp__fail_memory(sizeof *l, "a product");
+    }
+    bp_status status = lower(l, b, axes, p);
+    if (status == BP_OK) {
+        status = plan_for(plan, b, &l->problem);
+    }
+    bp__free(l);
+    return status;
 }

@@ -138,28 +138,37 @@ static bp_status run_steps(const program *p) {
     return BP_OK;
 }
 
-static bp_status run(const DLTensor *a, int64_t n, DLTensor *out) {
-    BP__TRY(check(a, n, out, false));
-    program p;
-    BP__TRY(make_program(&p, a, n, out));
-    if (p.count == 0 || n == 1) {
+static bp_status run_program(program *p, const DLTensor *a, int64_t n, DLTensor *out) {
+    BP__TRY(make_program(p, a, n, out));
+    if (p->count == 0 || n == 1) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
         return n == 0 ? write_identity(out) : bp_tensor_copy(out, a);
     }
     DLManagedTensorVersioned *memory[BUFFERS] = {NULL};
     bp_status status = BP_OK;
     for (int i = 0; i < BUFFERS && status == BP_OK; i++) {
-        if (p.buffers >> i & 1) {
+        if (p->buffers >> i & 1) {
             status = bp_tensor_empty(&memory[i], bp_dtype_from_dlpack(a->dtype), a->ndim, a->shape, NULL);
-            p.buffer[i].tensor.data = status == BP_OK ? memory[i]->dl_tensor.data : NULL;
+            p->buffer[i].tensor.data = status == BP_OK ? memory[i]->dl_tensor.data : NULL;
         }
     }
-    status = status == BP_OK ? run_steps(&p) : status;
+    status = status == BP_OK ? run_steps(p) : status;
     for (int i = 0; i < BUFFERS; i++) {
         if (memory[i]) {
             memory[i]->deleter(memory[i]);
         }
     }
+    return status;
+}
+
+static bp_status run(const DLTensor *a, int64_t n, DLTensor *out) {
+    BP__TRY(check(a, n, out, false));
+    program *p = bp__alloc(sizeof *p); /* large: not on the stack */
+    if (!p) {
+        return bp__fail_memory(sizeof *p, "the steps of a power");
+    }
+    bp_status status = run_program(p, a, n, out);
+    bp__free(p);
     return status;
 }
 
@@ -208,46 +217,56 @@ static void add_json(bp__json *json, const void *context) {
     bp__json_int(json, "steps", p->count);
 }
 
-static bp_status explain(bp_explanation **explanation, const DLTensor *a, int64_t n, const DLTensor *out) {
-    program p;
+static bp_status explain_program(bp_explanation **explanation, program *p, const DLTensor *a, int64_t n,
+                                 const DLTensor *out) {
     bp_view result;
-    BP__TRY(check(a, n, out, true));
     int64_t strides[BP_MAX_NDIM];
     bp__tensor_strides(out, strides);
     BP__TRY(bp_view_init(&result, out->data, bp_dtype_from_dlpack(out->dtype), out->ndim, out->shape, strides));
     result.tensor.byte_offset = out->byte_offset;
-    BP__TRY(make_program(&p, a, n, &result.tensor));
+    BP__TRY(make_program(p, a, n, &result.tensor));
     bp_plan *plans[MOST_STEPS] = {NULL};
     const char *titles[MOST_STEPS];
     char shape[256], problem[320], decision[96];
     snprintf(problem, sizeof problem, "%s %s to the power %" PRId64, bp_dtype_name(bp_dtype_from_dlpack(a->dtype)),
              bp__shape_text(a->ndim, a->shape, shape, sizeof shape), n);
     snprintf(decision, sizeof decision, "%s",
-             p.count ? "each step is chosen by itself"
-             : n     ? "a copy of A"
-                     : "the identity");
-    for (int i = 0; i < p.count; i++) {
-        titles[i] = p.steps[i].title;
+             p->count ? "each step is chosen by itself"
+             : n      ? "a copy of A"
+                      : "the identity");
+    for (int i = 0; i < p->count; i++) {
+        titles[i] = p->steps[i].title;
     }
     const step *refused = NULL;
-    bp_status status = plan_steps(&p, plans, &refused);
+    bp_status status = plan_steps(p, plans, &refused);
     if (status == BP_OK) {
         const bp__whole whole = {.operation = "matrix_power",
                                  .problem = problem,
                                  .decision = decision,
                                  .parts = (const bp_plan *const *)plans,
                                  .part_titles = titles,
-                                 .part_count = p.count,
+                                 .part_count = p->count,
                                  .add_text = add_text,
                                  .add_json = add_json,
-                                 .context = &p};
+                                 .context = p};
         status = bp__explain_whole(explanation, &whole);
     } else if (status == BP_E_NO_CANDIDATE) {
         status = explain_step(explanation, refused);
     }
-    for (int i = 0; i < p.count; i++) {
+    for (int i = 0; i < p->count; i++) {
         bp_plan_release(plans[i]);
     }
+    return status;
+}
+
+static bp_status explain(bp_explanation **explanation, const DLTensor *a, int64_t n, const DLTensor *out) {
+    BP__TRY(check(a, n, out, true));
+    program *p = bp__alloc(sizeof *p);
+    if (!p) {
+        return bp__fail_memory(sizeof *p, "the steps of a power");
+    }
+    bp_status status = explain_program(explanation, p, a, n, out);
+    bp__free(p);
     return status;
 }
 
