@@ -8,7 +8,7 @@
 
 #include "support/modes.h"
 
-#include <errno.h>
+#include <errno.h> /* program_invocation_short_name */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
