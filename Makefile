@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-all test-opencl bench bench-choice install uninstall fuzz sanitize clang aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
+.PHONY: programs build run test test-all test-opencl bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -59,6 +59,10 @@ clang: bootstrap ## install requirements, build with clang without warnings, and
 	@$(MAKE) --no-print-directory build-clang/CMakeCache.txt
 	@cmake --build build-clang -j $(JOBS)
 	@tools/test.sh build-clang ctest
+
+compilers: bootstrap ## check that all sources compile without warnings with clang, and with gcc without optimization, in a minute or two
+	@tools/need.sh compilers clang:clang || true
+	@python3 -B tools/compilers.py
 
 aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C tests under qemu
 	@tools/aarch64.sh

@@ -1,4 +1,4 @@
-"""Resets what the tests inherit from whoever started them, as tests/support/inherited.c does for C programs: ignored and blocked signals, the
+"""Resets what the tests inherit from the program that started them, as tests/support/inherited.c does for C programs: ignored and blocked signals, the
 umask, limits, the language, the folder, and variables that would change results. Also chooses how kernels are compiled."""
 
 import os

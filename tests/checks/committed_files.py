@@ -1,5 +1,5 @@
 """Checks that no committed file is a compiled program or object, and that none is larger than 1 MiB. Both make every clone
-larger for ever, and nobody can review them. In a folder that is no git checkout, such as a release's archive, it looks at all
+larger for ever, and cannot be reviewed. In a folder that is no git checkout, such as a release's archive, it looks at all
 files outside the build folders."""
 
 import pathlib

@@ -4,6 +4,7 @@
 #include "device/internal.h"
 #include "providers/opencl/objects.h"
 #include "support/kernels.h"
+#include "support/modes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ int test_device_setup(void **state) {
 }
 
 bool test_device_takes_all(void) {
-    return getenv("TESTED_ALL") != NULL;
+    return test_takes_all();
 }
 
 bool test_device_leaves_out(bool alike) {

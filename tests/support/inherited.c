@@ -1,4 +1,4 @@
-/* inherited.c - resets what a test program inherits from whoever started it.
+/* inherited.c - resets what a test program inherits from the program that started it.
  *
  * A shell, nohup, cron, systemd or a container may start programs with ignored or blocked signals, another umask, small
  * limits, another language, or with variables that math libraries read. Tests would hang or fail, though nothing is

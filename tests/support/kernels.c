@@ -6,7 +6,9 @@
 #define _GNU_SOURCE
 #include "support/kernels.h"
 
-#include <errno.h>
+#include "support/modes.h"
+
+#include <errno.h> /* program_invocation_short_name */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,7 +21,7 @@ static void use_folder(const char *variable, int replace, const char *format, co
 }
 
 void test_kernels_setup(void) {
-    const int all = getenv("TESTED_ALL") != NULL;
+    const bool all = test_takes_all();
     mkdir(BP_TEST_BUILD_DIR "/test-kernels", 0700);
     mkdir(BP_TEST_BUILD_DIR "/test-kernels/optimized", 0700);
     use_folder("POCL_CACHE_DIR", 0, all ? "%s/test-kernels/optimized/%s" : "%s/test-kernels/%s",
