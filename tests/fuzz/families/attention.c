@@ -71,8 +71,8 @@ static void add_rest(trial *t, const sizes *n, bp_dtype type, int first) {
         }
         return;
     }
-    add_fractions(t, "output", type, ndim, shape);
-    add(t, "logsumexp", wide, ndim - 1, shape)->content = POSITIVE;
+    add_fractions(t, "output", type, ndim, shape)->distinct = true;
+    add_fractions(t, "logsumexp", wide, ndim - 1, shape)->distinct = true;
     for (int i = 0; i < 4; i++) {
         const bool real = i < 3 || (t->tensor[first + 3] && t->operand[first + 3].dtype != BP_BOOL);
         add_gradient(t, real && draw(s, 2), names[i], first + i);
@@ -149,6 +149,19 @@ static void make(trial *t) {
              attention.is_causal, attention.enable_gqa, attention.has_scale, attention.dropout, is_paged(t));
 }
 
+/* Writes output and logsumexp, for the gradients. */
+static void prepare(const trial *t) {
+    const DLTensor *const *x = t->tensor + 1;
+    bp_attention_call c = attention;
+    if (c.pass != BP_ATTENTION_BACKWARD) {
+        return;
+    }
+    c.pass = BP_ATTENTION_FORWARD;
+    c.query = x[0], c.key = x[1], c.value = x[2], c.mask = x[3], c.seed = x[4];
+    c.output = x[5], c.logsumexp = x[6];
+    bp_attention_run(NULL, &c);
+}
+
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     bp_attention_call c = attention;
     const DLTensor *const *x = t->tensor;
@@ -170,4 +183,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_attention_explain(made, set, &c);
 }
 
-const family family_attention = {"attention", NULL, make, call};
+const family family_attention = {"attention", NULL, make, call, prepare};

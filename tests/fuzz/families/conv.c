@@ -96,7 +96,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_conv_explain(made, set, &c);
 }
 
-const family family_conv = {"conv", "conv.preferred", make, call};
+const family family_conv = {"conv", "conv.preferred", make, call, NULL};
 
 /* ---- Linear layers ---- */
 
@@ -149,4 +149,4 @@ static bp_status call_linear(const trial *t, request what, const bp_options *set
                           : bp_linear_explain(made, set, &c);
 }
 
-const family family_linear = {"linear", "conv.preferred", make_linear, call_linear};
+const family family_linear = {"linear", "conv.preferred", make_linear, call_linear, NULL};

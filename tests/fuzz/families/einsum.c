@@ -71,4 +71,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_einsum_explain(made, set, &c, out);
 }
 
-const family family_einsum = {"einsum", "blas.preferred", make, call};
+const family family_einsum = {"einsum", "blas.preferred", make, call, NULL};

@@ -92,4 +92,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                                 : bp_rfftfreq(p.n, 0.25, out);
 }
 
-const family family_fft = {"fft", "fft.preferred", make, call};
+const family family_fft = {"fft", "fft.preferred", make, call, NULL};

@@ -106,4 +106,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_gemm_explain(made, set, ta, tb, alpha, a, b, beta, c);
 }
 
-const family family_gemm = {"gemm", "blas.preferred", make, call};
+const family family_gemm = {"gemm", "blas.preferred", make, call, NULL};

@@ -145,4 +145,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_linalg_explain(made, set, &c);
 }
 
-const family family_linalg = {"linalg", "linalg.preferred", make, call};
+const family family_linalg = {"linalg", "linalg.preferred", make, call, NULL};

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ static void at_signal(int number) {
 }
 
 static void child(const family *f, progress *p, bool empty) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that takes too long is ended with its child */
     set_up();
     signal(SIGSEGV, at_signal);
     signal(SIGFPE, at_signal);

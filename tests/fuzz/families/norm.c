@@ -96,7 +96,7 @@ static bp_status call_batch(const trial *t, request what, const bp_options *set,
                           : bp_batch_norm_explain(made, set, &c);
 }
 
-const family family_batch_norm = {"batch_norm", NULL, make_batch, call_batch};
+const family family_batch_norm = {"batch_norm", NULL, make_batch, call_batch, NULL};
 
 /* ---- Layer, RMS and group normalization ---- */
 
@@ -169,4 +169,4 @@ static bp_status call_layer(const trial *t, request what, const bp_options *set,
                           : bp_layer_norm_explain(made, set, &c);
 }
 
-const family family_layer_norm = {"layer_norm", NULL, make_layer, call_layer};
+const family family_layer_norm = {"layer_norm", NULL, make_layer, call_layer, NULL};

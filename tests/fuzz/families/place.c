@@ -58,7 +58,7 @@ static bool draw_strides(source *s, operand *o) {
         const int d = order[i];
         o->strides[d] = kind >= 6 && chance(s, 3) ? -step : step;
         step *= (o->shape[d] > 1 ? o->shape[d] : 1) + (kind == 2 || kind >= 5 ? draw(s, 3) : 0);
-        if (kind == 7 && o->content != DOMINANT && chance(s, o->written ? 24 : 3)) {
+        if (kind == 7 && o->content != DOMINANT && !o->distinct && chance(s, o->written ? 24 : 3)) {
             o->strides[d] = 0;
         } else if (o->shape[d] <= 1 && chance(s, 4)) { /* a stride that nothing uses */
             o->strides[d] = draw(s, 2) ? -7 : INT64_C(1) << draw(s, 40);
@@ -144,7 +144,7 @@ static bool place_alias(trial *t, operand *o, int number) {
     const int other = number > 0 ? draw(s, number) : 0;
     const operand *host = &t->operand[other];
     if (number == 0 || !t->tensor[other] || host->dtype != o->dtype || host->host != other || host->sparse ||
-        host->written || o->packed || !chance(s, o->written ? 12 : 6)) {
+        host->written || host->distinct || o->distinct || o->packed || !chance(s, o->written ? 12 : 6)) {
         return false;
     }
     const bool same = host->tensor.ndim == o->tensor.ndim && memcmp(host->shape, o->shape, sizeof o->shape) == 0 &&
@@ -266,6 +266,9 @@ void place_all(trial *t) {
             o->low[n] = (char)(n * 37 + 11); /* the gaps */
         }
         fill(s, o);
+    }
+    if (t->family->prepare) {
+        t->family->prepare(t);
     }
     for (int i = 0; i < t->count; i++) {
         operand *o = &t->operand[i];

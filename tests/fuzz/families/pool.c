@@ -91,4 +91,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_pool_explain(made, set, &c);
 }
 
-const family family_pool = {"pool", NULL, make, call};
+const family family_pool = {"pool", NULL, make, call, NULL};

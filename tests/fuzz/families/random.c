@@ -30,4 +30,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_random_run(set, &c) : what == PLAN ? BP_E_UNSUPPORTED : bp_random_explain(made, set, &c);
 }
 
-const family family_random = {"random", NULL, make, call};
+const family family_random = {"random", NULL, make, call, NULL};

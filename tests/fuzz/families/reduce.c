@@ -83,4 +83,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     }
 }
 
-const family family_reduce = {"reduce", NULL, make, call};
+const family family_reduce = {"reduce", NULL, make, call, NULL};

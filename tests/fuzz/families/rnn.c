@@ -103,6 +103,7 @@ static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t s
     o->limit = steps + 1;
     o->written = is_written(which);
     o->tolerance = 4096;
+    o->distinct = which == BP_RNN_OUTPUT || which == BP_RNN_RESERVE;
     if (which == BP_RNN_RESERVE) {
         o->packed = true;
         o->kept = o->written;
@@ -150,11 +151,27 @@ static void make(trial *t) {
              rnn.reverse);
 }
 
-static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    bp_rnn_call c = rnn;
+static void need_options(void) {
     if (!native_only && bp_options_new(&native_only, "dispatch.exclude=onednn") != BP_OK) {
         abort();
     }
+}
+
+/* Writes output and reserve, for the gradients. */
+static void prepare(const trial *t) {
+    bp_rnn_call c = rnn;
+    if (c.pass != BP_RNN_BACKWARD) {
+        return;
+    }
+    need_options();
+    c.pass = BP_RNN_TRAINING;
+    memcpy(&c.input, t->tensor, (BP_RNN_RESERVE + 1) * sizeof *t->tensor);
+    bp_rnn_run(native_only, &c);
+}
+
+static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
+    bp_rnn_call c = rnn;
+    need_options();
     memcpy(&c.input, t->tensor, BP_RNN_TENSORS * sizeof *t->tensor);
     const bp_options *own = c.pass == BP_RNN_INFERENCE ? set : native_only;
     return what == RUN    ? bp_rnn_run(own, &c)
@@ -162,4 +179,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                           : bp_rnn_explain(made, own, &c);
 }
 
-const family family_rnn = {"rnn", NULL, make, call};
+const family family_rnn = {"rnn", NULL, make, call, prepare};

@@ -204,7 +204,7 @@ static void run_compact(trial *t, bp_status status) {
         finding(t, "the call runs, but with compact copies fails: %s", bp_last_error());
     } else if (status != BP_OK && other == BP_OK && status != BP_E_OVERLAP && status != BP_E_LAYOUT &&
                status != BP_E_OVERFLOW) {
-        finding(t, "the call fails with %s, but with compact copies runs", bp_status_name(status));
+        finding(t, "the call fails with %s, but with compact copies runs: %s", bp_status_name(status), bp_last_error());
     }
     for (int i = 0; i < t->count && status == BP_OK && other == BP_OK; i++) {
         const operand *o = &t->operand[i];

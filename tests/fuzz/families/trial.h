@@ -46,6 +46,7 @@ typedef struct operand {
     double tolerance;   /* units of rounding of the largest number; 0: equal; negative: the result is not unique */
     bool written, kept; /* kept: a call reads it too, or may leave it */
     bool packed;        /* must be compact */
+    bool distinct;      /* each index has an address of its own, and no other operand has it */
     int host;           /* the operand in whose memory it is */
     bool sparse;
     char *low; /* its memory, and its content before the call: all bytes, or if it is sparse the elements */
@@ -62,6 +63,7 @@ typedef struct family {
     const char *preferred;  /* the setting that prefers a library; NULL: none */
     void (*make)(trial *t); /* draws the parameters and adds the operands */
     bp_status (*call)(const trial *t, request what, const bp_options *options, void *made);
+    void (*prepare)(const trial *t); /* computes inputs that another call must have written; NULL: there are none */
 } family;
 
 struct trial {
