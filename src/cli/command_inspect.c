@@ -201,6 +201,15 @@ static void look(pid_t pid, void *context) {
     }
 }
 
+static int print_to(inspect_process *p, const cli_args *args, const char *file) {
+    const int code = launch_output_begin(file);
+    if (code != CLI_OK) {
+        return code;
+    }
+    print(p, args);
+    return launch_output_end(file);
+}
+
 static int inspect_program(const cli_args *args) {
     launch_program program;
     watched seen = {.files = 0};
@@ -215,12 +224,12 @@ static int inspect_program(const cli_args *args) {
         words[i] = (char *)(uintptr_t)args->operands[i];
     }
     words[args->count] = NULL;
-    launch_watch_children();
+    cli_signals_watch_children();
     code = launch_wait(program.path, words, look, &seen);
-    const int written = launch_redirect_output(file);
-    if (written == CLI_OK && seen.best.pid) {
-        print(&seen.best, args);
-    } else if (written == CLI_OK) {
+    int written = CLI_OK;
+    if (seen.best.pid) {
+        written = print_to(&seen.best, args, file);
+    } else {
         cli_warn(NULL, "the program ended before its files could be read");
     }
     inspect_free(&seen.best);
