@@ -201,6 +201,14 @@ static void look(pid_t pid, void *context) {
     }
 }
 
+/* A number that is no program is probably meant as a process. */
+static void hint_at_process(const cli_args *args) {
+    const char *word = args->operands[0];
+    if (args->count == 1 && word[0] && !word[strspn(word, "0123456789")]) {
+        cli_fail(CLI_USAGE, "for the process of this number, use `backplane inspect -p %s`", word);
+    }
+}
+
 static int print_to(inspect_process *p, const cli_args *args, const char *file) {
     const int code = launch_output_begin(file);
     if (code != CLI_OK) {
@@ -215,8 +223,12 @@ static int inspect_program(const cli_args *args) {
     watched seen = {.files = 0};
     const char *file = cli_value(args, "output");
     int code = file ? launch_check_target(file) : CLI_OK;
-    code = code == CLI_OK ? launch_find(&program, args->operands[0]) : code;
     if (code != CLI_OK) {
+        return code;
+    }
+    code = launch_find(&program, args->operands[0]);
+    if (code != CLI_OK) {
+        hint_at_process(args);
         return code;
     }
     char **words = cli_allocate(((size_t)args->count + 1) * sizeof *words);

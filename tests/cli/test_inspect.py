@@ -175,6 +175,12 @@ def test_preloaded(backplane, start):
 # ---- Processes that cannot be read ----
 
 
+def test_a_number_that_is_no_program(backplane):
+    done = backplane("inspect", "4711")
+    assert done.code == 127 and "backplane inspect -p 4711" in done.err
+    assert "-p" not in backplane("inspect", "nonsense").err
+
+
 def test_no_such_process(backplane):
     ended = subprocess.Popen(["true"])
     ended.wait()
