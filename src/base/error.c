@@ -6,6 +6,7 @@
  */
 #include "base/base.h"
 #include "base/locks.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +112,7 @@ static void store(const char *text, size_t length) {
 
 bp_status bp__fail_v(bp_status status, const char *format, va_list args) {
     char text[MESSAGE_SIZE];
-    int length = vsnprintf(text, sizeof text, format, args);
+    int length = bp__format_v(text, sizeof text, format, args);
     state.status = status;
     if (length < 0) {
         length = snprintf(text, sizeof text, "%s", bp_status_text(status));
