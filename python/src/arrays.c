@@ -60,8 +60,9 @@ static bool read_format(core_state *state, operand *to, const char *name) {
         return false;
     }
     if (!element_type(format, to->buffer.itemsize, &to->tensor.dtype)) {
-        core_refuse(state, state->bad_type, BP_E_DTYPE, "%s: elements of format '%s' are not accepted", name,
-                    to->buffer.format ? to->buffer.format : "B");
+        core_refuse(state, state->bad_type, BP_E_DTYPE,
+                    "%s: elements of format '%s'%s are not accepted; convert the array first: " CORE_ELEMENT_TYPES,
+                    name, format, *format == 'O' ? " (objects of Python)" : "");
         return false;
     }
     return true;

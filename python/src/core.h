@@ -151,6 +151,10 @@ int core_add_errors(PyObject *module, core_state *state);
  * tuple of (library, reason, text). If a signal stopped the call, keeps the exception that its handler raised. */
 PyObject *core_fail(core_state *state, bp_status status, PyObject *reasons);
 
+/* What messages about element types accept. */
+#define CORE_ELEMENT_TYPES                                                                                             \
+    "it must be one of f16, bf16, f32, f64, c64, c128, i8, i16, i32, i64, u8, u16, u32, u64 and bool"
+
 /* Sets an exception with a formatted message (PyUnicode_FromFormat) and returns NULL. */
 PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const char *format, ...);
 

@@ -169,7 +169,8 @@ static DLManagedTensorVersioned *make(core_state *state, PyObject *shape, const 
     int32_t place;
     core_unlocked unlocked;
     if (dtype == BP_DTYPE_NONE) {
-        core_refuse(state, state->bad_type, BP_E_DTYPE, "dtype: '%s' is no element type", dtype_name);
+        core_refuse(state, state->bad_type, BP_E_DTYPE, "dtype: '%s' is no element type; " CORE_ELEMENT_TYPES,
+                    dtype_name);
         return NULL;
     }
     if (!core_numbers(state, shape, "size", sizes, &count) || !find(state, id, &place)) {

@@ -102,7 +102,8 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
         return false;
     }
     if (dtype[0] && bp_dtype_from_name(dtype) == BP_DTYPE_NONE) {
-        core_refuse(call->state, call->state->bad_type, BP_E_DTYPE, "dtype: '%s' is no element type", dtype);
+        core_refuse(call->state, call->state->bad_type, BP_E_DTYPE,
+                    "dtype: '%s' is no element type; " CORE_ELEMENT_TYPES, dtype);
         return false;
     }
     of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : bp_dtype_from_dlpack(call->operands.tensors[0]->dtype);

@@ -6,6 +6,7 @@
  */
 #include "base/base.h"
 #include "base/locks.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static void store_long(const char *brief, size_t length, const char *format, va_
         state.in_kept = false;
         return;
     }
-    vsnprintf(text, kept + 1, format, args);
+    bp__format_v(text, kept + 1, format, args);
     if (kept < length) {
         cut(text, kept + 1);
     }
@@ -131,7 +132,7 @@ bp_status bp__fail_v(bp_status status, const char *format, va_list args) {
     char brief[SHORT_SIZE];
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(brief, sizeof brief, format, args);
+    int length = bp__format_v(brief, sizeof brief, format, args);
     state.status = status;
     if (length < 0) {
         length = snprintf(brief, sizeof brief, "%s", bp_status_text(status));

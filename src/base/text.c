@@ -1,8 +1,12 @@
 /* text.c - growing strings, comparison, number parsing and bounded copies. */
+#define _GNU_SOURCE
 #include "base/text.h"
 
-#include <stdarg.h>
+#include "base/number.h"
+
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Allocates space for `more` bytes and the final NUL. */
@@ -41,15 +45,47 @@ void bp__text_add(bp__text *text, const char *piece) {
     bp__text_add_n(text, piece, strlen(piece));
 }
 
+/* The C library has the locale "C" as a constant, so that nothing is allocated. */
+static locale_t plain_locale(void) {
+    return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+int bp__format_v(char *buffer, size_t size, const char *format, va_list args) {
+    const locale_t plain = plain_locale(), before = plain ? uselocale(plain) : (locale_t)0;
+    const int length = vsnprintf(buffer, size, format, args);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return length;
+}
+
+int bp__format(char *buffer, size_t size, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const int length = bp__format_v(buffer, size, format, args);
+    va_end(args);
+    return length;
+}
+
+double bp__read_real(const char *text, char **end) {
+    const locale_t plain = plain_locale();
+    const double value = plain ? strtod_l(text, end, plain) : strtod(text, end);
+    if (plain) {
+        freelocale(plain);
+    }
+    return value;
+}
+
 void bp__text_addf(bp__text *text, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    int length = bp__format_v(NULL, 0, format, args);
     if (length < 0) {
         text->failed = true;
     } else if (reserve(text, (size_t)length)) {
-        vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+        bp__format_v(text->bytes + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);
@@ -131,12 +167,12 @@ const char *bp__duration(double ns, char *buffer, size_t size) {
         const char *name;
     } units[] = {{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}};
     if (ns < 999.5) {
-        snprintf(buffer, size, "%.0f ns", ns);
+        bp__format(buffer, size, "%.0f ns", ns);
         return buffer;
     }
     int unit = ns < 999.95e3 ? 0 : ns < 999.95e6 ? 1 : 2; /* what would round to 1000 is 1 of the next unit */
     double value = ns / units[unit].ns;
     int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
-    snprintf(buffer, size, "%.*f %s", decimals, value, units[unit].name);
+    bp__format(buffer, size, "%.*f %s", decimals, value, units[unit].name);
     return buffer;
 }

@@ -4,6 +4,7 @@
  * the candidate at the first points, native at these points in f64, the points of the lattice. Classes of ratios have
  * ratios in the third group, and no first points. */
 #include "calibration/internal.h"
+#include "base/number.h"
 
 #include "machine/internal.h"
 #include "registry/facts.h"
@@ -70,7 +71,7 @@ int bp__read_times(const char *text, double *times, int most) {
             text++;
             continue;
         }
-        times[count] = strtod(text, &end);
+        times[count] = bp__read_real(text, &end);
         if (end == text || !(times[count] > 0 && times[count] < 1e15)) {
             times[count] = 0;
             return -1;

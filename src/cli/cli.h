@@ -125,6 +125,16 @@ char *cli_join(char *head, const char *separator,
  * if there is no line. */
 char *cli_join_lines(const char *lines, const char *ends, const char *separator);
 
+/* ---- Signals (signals.c) ----------------------------------------------------------------------------------------- */
+
+/* Ignores SIGXFSZ, so that a write beyond the limit of a file's size fails with EFBIG. */
+void cli_signals_begin(void);
+/* Makes the ends of children known to this process, even if its own parent ignores those of its children. Call it
+ * before the first child is started. */
+void cli_signals_watch_children(void);
+/* Sets back what this process got from its parent. Call it before another program takes the place of this process. */
+void cli_signals_restore(void);
+
 /* ---- Output (out.c, table.c) ------------------------------------------------------------------------------------- */
 
 typedef enum cli_style { CLI_PLAIN, CLI_STRONG, CLI_FAINT, CLI_GOOD, CLI_CAUTION, CLI_BAD } cli_style;
@@ -133,6 +143,12 @@ typedef enum cli_style { CLI_PLAIN, CLI_STRONG, CLI_FAINT, CLI_GOOD, CLI_CAUTION
 void cli_out_begin(const char *command);
 /* Returns CLI_OK, or CLI_IO after a message if standard output could not be written completely. */
 int cli_out_end(void);
+
+/* Keeps what is printed to standard output, laid out for the file `target`; -1 for one that is not open yet. Returns
+ * CLI_OK, or CLI_MEMORY after a message. cli_out_captured() ends it and returns the text, for free(); NULL after a
+ * message if there was no memory for it. */
+int cli_out_capture(int target);
+char *cli_out_captured(size_t *length);
 
 bool cli_out_terminal(void);
 int cli_out_width(void); /* columns of the terminal, or COLUMNS; 0 if neither is known */

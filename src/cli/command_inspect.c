@@ -201,13 +201,34 @@ static void look(pid_t pid, void *context) {
     }
 }
 
+/* A number that is no program is probably meant as a process. */
+static void hint_at_process(const cli_args *args) {
+    const char *word = args->operands[0];
+    if (args->count == 1 && word[0] && !word[strspn(word, "0123456789")]) {
+        cli_fail(CLI_USAGE, "for the process of this number, use `backplane inspect -p %s`", word);
+    }
+}
+
+static int print_to(inspect_process *p, const cli_args *args, const char *file) {
+    const int code = launch_output_begin(file);
+    if (code != CLI_OK) {
+        return code;
+    }
+    print(p, args);
+    return launch_output_end(file);
+}
+
 static int inspect_program(const cli_args *args) {
     launch_program program;
     watched seen = {.files = 0};
     const char *file = cli_value(args, "output");
     int code = file ? launch_check_target(file) : CLI_OK;
-    code = code == CLI_OK ? launch_find(&program, args->operands[0]) : code;
     if (code != CLI_OK) {
+        return code;
+    }
+    code = launch_find(&program, args->operands[0]);
+    if (code != CLI_OK) {
+        hint_at_process(args);
         return code;
     }
     char **words = cli_allocate(((size_t)args->count + 1) * sizeof *words);
@@ -215,12 +236,12 @@ static int inspect_program(const cli_args *args) {
         words[i] = (char *)(uintptr_t)args->operands[i];
     }
     words[args->count] = NULL;
-    launch_watch_children();
+    cli_signals_watch_children();
     code = launch_wait(program.path, words, look, &seen);
-    const int written = launch_redirect_output(file);
-    if (written == CLI_OK && seen.best.pid) {
-        print(&seen.best, args);
-    } else if (written == CLI_OK) {
+    int written = CLI_OK;
+    if (seen.best.pid) {
+        written = print_to(&seen.best, args, file);
+    } else {
         cli_warn(NULL, "the program ended before its files could be read");
     }
     inspect_free(&seen.best);

@@ -22,6 +22,7 @@ static bool has_instances(const char *python) {
     if (started == 0) {
         const int nothing = open("/dev/null", O_WRONLY);
         dup2(nothing, STDERR_FILENO);
+        cli_signals_restore();
         execl(python, python, "-c", "import backplane.backends.xeon.run_cpu", (char *)NULL);
         _exit(1);
     }
@@ -63,19 +64,10 @@ static bool has_report(const cli_args *args) {
     return any;
 }
 
-static int report(const cli_args *args, launch_calls *calls) {
-    const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
-    const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
-    int code = launch_calls_read(calls);
-    code = code == CLI_OK && trace ? launch_trace(calls, trace) : code;
-    code = code == CLI_OK && tune ? launch_tune(calls, tune) : code;
-    code = code == CLI_OK && tables ? launch_redirect_output(cli_value(args, "output")) : code;
-    if (code != CLI_OK || !tables) {
-        return code;
-    }
+static void print_tables(const cli_args *args, const launch_calls *calls) {
     if (calls->count == 0) {
         cli_say(CLI_PLAIN, "The program made no call of BLAS, LAPACK or FFTW that can be redirected.\n");
-        return CLI_OK;
+        return;
     }
     if (cli_has(args, "explain")) {
         launch_explain(calls);
@@ -83,7 +75,20 @@ static int report(const cli_args *args, launch_calls *calls) {
     if (cli_has(args, "profile")) {
         launch_profile(calls);
     }
-    return CLI_OK;
+}
+
+static int report(const cli_args *args, launch_calls *calls) {
+    const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
+    const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
+    int code = launch_calls_read(calls);
+    code = code == CLI_OK && trace ? launch_trace(calls, trace) : code;
+    code = code == CLI_OK && tune ? launch_tune(calls, tune) : code;
+    code = code == CLI_OK && tables ? launch_output_begin(cli_value(args, "output")) : code;
+    if (code != CLI_OK || !tables) {
+        return code;
+    }
+    print_tables(args, calls);
+    return launch_output_end(cli_value(args, "output"));
 }
 
 /* ---- The command ---- */
@@ -146,7 +151,7 @@ static int launch(const cli_args *args) {
     launch_program program;
     launch_calls calls = {.folder = NULL};
     int64_t count;
-    launch_watch_children();
+    cli_signals_watch_children();
     int code = cli_number(args, "instances", 1, 1 << 16, 0, &count);
     if (code == CLI_OK && cli_has(args, "instance-options") && !instances) {
         code = cli_fail(CLI_USAGE, "--instance-options needs --instances");

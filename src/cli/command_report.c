@@ -2,10 +2,8 @@
 #include "npy.h"
 #include "report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int gather(report *r) {
     int code = report_machine(r);
@@ -35,55 +33,19 @@ static void print(const report *r, const cli_args *args) {
     }
 }
 
-/* Reads a file from its begin; NULL if that fails. */
-static char *read_whole(FILE *file, size_t *length) {
-    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    char *text = size < 0 ? NULL : cli_allocate((size_t)size + 1);
-    rewind(file);
-    if (text && fread(text, 1, (size_t)size, file) != (size_t)size) {
-        free(text);
-        text = NULL;
-    }
-    *length = text ? (size_t)size : 0;
-    return text;
-}
-
-/* Prints into a temporary file, and returns its text; NULL and errno if that fails. Standard output is as before. */
-static char *print_to_memory(const report *r, const cli_args *args, size_t *length) {
-    char *text = NULL;
-    fflush(stdout);
-    FILE *file = tmpfile();
-    const int before = file ? dup(STDOUT_FILENO) : -1;
-    if (before >= 0 && dup2(fileno(file), STDOUT_FILENO) >= 0) {
-        cli_out_begin(args->command->name); /* no colours in the file */
-        print(r, args);
-        const bool complete = fflush(stdout) == 0;
-        dup2(before, STDOUT_FILENO);
-        cli_out_begin(args->command->name);
-        text = complete ? read_whole(file, length) : NULL;
-    }
-    const int error = errno;
-    if (before >= 0) {
-        close(before);
-    }
-    if (file) {
-        fclose(file);
-    }
-    errno = error;
-    return text;
-}
-
 static int write_to(const report *r, const cli_args *args, const char *path) {
     npy_error error;
-    size_t length = 0;
-    char *text = print_to_memory(r, args, &length);
-    if (!text) {
-        return cli_fail(CLI_IO, "no temporary file can be written: %s", strerror(errno));
+    size_t length;
+    const int code = cli_out_capture(-1);
+    if (code != CLI_OK) {
+        return code;
     }
-    const bp_status status = npy_write_text(path, text, length, &error);
+    print(r, args);
+    char *text = cli_out_captured(&length);
+    const bp_status status = text ? npy_write_text(path, text, length, &error) : BP_OK;
     free(text);
-    if (status != BP_OK) {
-        return cli_fail(cli_exit_of(status), "%s", error.text);
+    if (!text || status != BP_OK) {
+        return text ? cli_fail(cli_exit_of(status), "%s", error.text) : CLI_MEMORY;
     }
     cli_say(CLI_PLAIN, "%s\n", path);
     return CLI_OK;

@@ -117,6 +117,7 @@ typedef struct session {
     cli_table *table; /* NULL: JSON */
     double until;     /* time of the monotonic clock in seconds; infinite without --seconds */
     int done, total, failed, left;
+    int unkept; /* exit code if the file of records cannot be written */
 } session;
 
 static double now(void) {
@@ -231,8 +232,27 @@ static void begin(session *s, int total) {
     progress(s);
 }
 
-static void end(const session *s, int unread) {
+/* Returns whether the settings let records be written. */
+static bool is_kept(void) {
+    const char *store, *other;
+    return bp_get("tuning.store", &store, NULL, NULL) == BP_OK && strcmp(store, "read-write") == 0 &&
+           bp_get("tuning.store_path", &other, NULL, NULL) == BP_OK && !other[0];
+}
+
+/* Makes sure that the times are in the file: writes the records of this process again. Returns an exit code after a
+ * message. */
+static int check_kept(const session *s) {
     char path[4096];
+    if (!is_kept() || s->done <= s->failed || !*bp_tuning_path(path, sizeof path)) {
+        return CLI_OK;
+    }
+    const bp_status status = bp_tuning_export(path);
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+static void end(session *s, int unread) {
+    char path[4096];
+    s->unkept = check_kept(s);
     if (!s->table) {
         json_close();
         json_int("failed", s->failed);
@@ -249,17 +269,20 @@ static void end(const session *s, int unread) {
     if (s->left > 0) {
         cli_say(CLI_CAUTION, "%d problems are left; --seconds was reached.\n", s->left);
     }
-    char *text =
-        cli_format("GAIN: time of the candidate with the least estimate / TIME. Records: %s",
-                   *bp_tuning_path(path, sizeof path) ? path : "none are kept, as there is no cache directory");
+    char *text = cli_format("GAIN: time of the candidate with the least estimate / TIME. Records: %s",
+                            !is_kept()  ? "none are kept, as tuning.store or tuning.store_path says"
+                            : s->unkept ? "none are kept, because the file cannot be written"
+                            : *bp_tuning_path(path, sizeof path) ? path
+                                                                 : "none are kept, as there is no cache directory");
     cli_paragraph(0, text);
     free(text);
 }
 
 static int measure_file(session *s, const char *path) {
     tune_list list;
-    int code = tune_read(&list, path), worst = CLI_OK;
+    int code = tune_read(&list, path), worst = list.lines > 0 ? CLI_USAGE : CLI_OK;
     if (code == CLI_OK) {
+        s->failed = list.lines;
         begin(s, list.count);
         for (int i = 0; i < list.count; i++) {
             cli_args words;
@@ -277,7 +300,8 @@ static int measure_file(session *s, const char *path) {
         end(s, list.unread);
     }
     tune_list_free(&list);
-    return code != CLI_OK ? code : worst;
+    code = code != CLI_OK ? code : worst;
+    return code != CLI_OK ? code : s->unkept;
 }
 
 static int measure_words(session *s) {
@@ -294,7 +318,7 @@ static int measure_words(session *s) {
     s->failed = code != CLI_OK;
     end(s, 0);
     free(words.given);
-    return code;
+    return code != CLI_OK ? code : s->unkept;
 }
 
 /* ---- The command ---- */

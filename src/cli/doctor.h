@@ -54,6 +54,9 @@ bool doctor_loader_takes(const char *soname, char *path, size_t size, const char
 /* doctor_install.c: returns how to install an optimised BLAS on this system, without a full stop. */
 const char *doctor_install_command(void);
 
+/* doctor_kernels.c: returns the names of the variables that select kernels or layers; NULL past the end. */
+const char *doctor_variable_at(int index);
+
 /* doctor_kernels.c: returns the instruction set of a kernel set by name; -1 if it is unknown. */
 int doctor_kernel_rank(const char *name);
 

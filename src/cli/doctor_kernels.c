@@ -161,6 +161,10 @@ static const struct variable {
 
 #define VARIABLE_COUNT (sizeof variables / sizeof variables[0])
 
+const char *doctor_variable_at(int index) {
+    return index < (int)VARIABLE_COUNT ? variables[index].name : NULL;
+}
+
 char *doctor_variables_of(const char *family, bool with_values) {
     char *list = NULL;
     for (size_t i = 0; i < VARIABLE_COUNT; i++) {

@@ -47,7 +47,10 @@ typedef struct inspect_process {
     inspect_file *files;
     inspect_library *libraries;
     inspect_finding *findings;
-    char **problems;       /* what could not be read, and why */
+    char **problems;   /* what could not be read, and why */
+    char **selections; /* "NAME=VALUE" of the variables that select kernels, when the program started */
+    int selection_count;
+    bool environment_known;
     char *preload, *audit; /* LD_PRELOAD and LD_AUDIT when the program started; NULL: unset or unknown */
 } inspect_process;
 

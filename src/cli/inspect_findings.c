@@ -1,5 +1,6 @@
 /* inspect_findings.c - finds what is wrong with the libraries of a process, as far as it can be seen from outside, each
  * with advice. */
+#include "doctor.h"
 #include "inspect.h"
 
 #include <stdarg.h>
@@ -140,10 +141,33 @@ static void judge_files(inspect_process *p) {
     }
 }
 
+/* Kernels below those that the processor can run. netlib's reference code has none. */
+static void judge_kernels(inspect_process *p) {
+    const char *hardware = bp_cpu_hardware_capability();
+    for (int i = 0; i < p->library_count; i++) {
+        const inspect_library *library = &p->libraries[i];
+        const int rank = library->facts.id && !is_facade(library) ? doctor_kernel_rank(library->facts.kernels) : -1;
+        if (rank < 0 || rank >= doctor_kernel_rank(hardware) || !(library->interfaces & INSPECT_BLAS)) {
+            continue;
+        }
+        char *set = NULL;
+        for (int j = 0; j < p->selection_count; j++) {
+            set = cli_join(set, ", ", p->selections[j]);
+        }
+        find(p,
+             set ? cli_format("start the program without %s, unless it is intended.", set)
+                 : cli_format("install a newer version, or another library: `backplane doctor` tells which."),
+             "%s runs its kernels %s, although the processor has %s", library->file->path, library->facts.kernels,
+             hardware);
+        free(set);
+    }
+}
+
 void inspect_judge(inspect_process *p) {
     judge_pools(p);
     judge_runtimes(p);
     judge_widths(p);
     judge_vendors(p);
     judge_files(p);
+    judge_kernels(p);
 }

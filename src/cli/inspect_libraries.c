@@ -1,5 +1,6 @@
 /* inspect_libraries.c - finds the math libraries and OpenMP runtimes among a process's files, by their symbols; the
  * files that need them; and the sizes of their thread pools, in the process's memory. */
+#include "doctor.h"
 #include "inspect.h"
 
 #include <errno.h>
@@ -190,6 +191,21 @@ static bool has_folder(const char *folders, const char *folder) {
     return false;
 }
 
+/* Gives this process the variables of the other one that select kernels, because a library selects them when the probe
+ * opens it. */
+static void take_selections(const inspect_process *p) {
+    const char *name;
+    for (int i = 0; (name = doctor_variable_at(i)); i++) {
+        unsetenv(name);
+    }
+    for (int i = 0; i < p->selection_count; i++) {
+        char *line = cli_format("%s", p->selections[i]), *equals = strchr(line, '=');
+        *equals = '\0';
+        setenv(line, equals + 1, 1);
+        free(line);
+    }
+}
+
 /* Looks the library up in Backplane's list, which knows its version and kernels. Folders that the list does not search
  * are added to it. */
 void inspect_facts(inspect_process *p) {
@@ -204,6 +220,7 @@ void inspect_facts(inspect_process *p) {
         free(folder);
     }
     setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
+    take_selections(p);
     free(folders);
     for (int i = 0; i < p->library_count; i++) {
         inspect_library *library = &p->libraries[i];
@@ -211,6 +228,7 @@ void inspect_facts(inspect_process *p) {
         char *real = library->same_here ? realpath(library->file->path, NULL) : NULL;
         if (real && bp_library_find(real, &facts) == BP_OK && strcmp(facts.path, real) == 0) {
             library->facts = facts;
+            library->facts.kernels = p->environment_known ? facts.kernels : "";
         }
         free(real);
     }

@@ -1,4 +1,5 @@
 /* inspect_process.c - reads what /proc tells about a process, and says what could not be read, and why. */
+#include "doctor.h"
 #include "inspect.h"
 
 #include <dirent.h>
@@ -54,16 +55,33 @@ static void count_processors(inspect_process *p) {
     p->processors = sched_getaffinity(p->pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-/* The loader's lists. Other variables may be private and are not looked at. */
+static bool selects_kernels(const char *line) {
+    const char *name;
+    for (int i = 0; (name = doctor_variable_at(i)); i++) {
+        const size_t length = strlen(name);
+        if (strncmp(line, name, length) == 0 && line[length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_selection(inspect_process *p, const char *line) {
+    p->selections = cli_grow(p->selections, (size_t)(p->selection_count + 1) * sizeof *p->selections);
+    p->selections[p->selection_count++] = cli_format("%s", line);
+}
+
+/* The loader's lists, and what selects kernels. Other variables may be private and are not looked at. */
 static void read_environment(inspect_process *p) {
     enum { MOST = 1 << 20 };
     char *text = cli_allocate(MOST);
     const ssize_t got = read_proc(p->pid, "environ", text, MOST);
     if (got < 0 && errno == EACCES) {
-        inspect_problem(p,
-                        cli_format("LD_PRELOAD and LD_AUDIT are not known: the environment of another user's process, "
-                                   "or of one that is not dumpable, cannot be read"));
+        inspect_problem(
+            p, cli_format("LD_PRELOAD, LD_AUDIT and kernels are not known: the environment of another user's process, "
+                          "or of one that is not dumpable, cannot be read"));
     }
+    p->environment_known = got >= 0;
     for (ssize_t at = 0; at < got; at += (ssize_t)strlen(text + at) + 1) {
         char **to = strncmp(text + at, "LD_PRELOAD=", 11) == 0 ? &p->preload
                     : strncmp(text + at, "LD_AUDIT=", 9) == 0  ? &p->audit
@@ -71,6 +89,9 @@ static void read_environment(inspect_process *p) {
         const char *value = to ? strchr(text + at, '=') + 1 : "";
         if (to && !*to && *value) {
             *to = cli_format("%s", value);
+        }
+        if (selects_kernels(text + at)) {
+            keep_selection(p, text + at);
         }
     }
     free(text);
@@ -147,6 +168,10 @@ void inspect_free(inspect_process *p) {
     for (int i = 0; i < p->problem_count; i++) {
         free(p->problems[i]);
     }
+    for (int i = 0; i < p->selection_count; i++) {
+        free(p->selections[i]);
+    }
+    free(p->selections);
     free(p->files);
     free(p->libraries);
     free(p->findings);

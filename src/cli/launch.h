@@ -33,19 +33,16 @@ int launch_environment(const cli_args *args, const launch_program *program, cons
 /* Replaces this process by the program. Returns an exit code after a message if it cannot be started. */
 int launch_replace(const char *path, char *const *words);
 
-/* Makes the ends of children known to this process, even if its own parent ignores those of its children. The program
- * gets what this process has got. Call it before the first child is started. */
-void launch_watch_children(void);
-
 /* Starts the program, passes on signals, waits for its end. Returns its exit code, or 128 and the number of the signal
  * that ended it; or an exit code after a message. `look` may be NULL; else it is called every few milliseconds while
  * the program runs. */
 typedef void launch_look(pid_t program, void *context);
 int launch_wait(const char *path, char *const *words, launch_look *look, void *context);
 
-/* Sends what this process prints to a file, or to the standard error output if `path` is NULL, because standard output
- * is the program's. Returns CLI_OK, or an exit code after a message. */
-int launch_redirect_output(const char *path);
+/* What this process prints between these two goes to a file, completely or not at all, or to the standard error output
+ * if `path` is NULL, because standard output is the program's. Return CLI_OK, or an exit code after a message. */
+int launch_output_begin(const char *path);
+int launch_output_end(const char *path);
 
 /* ---- Calls (launch_calls.c) ---- */
 

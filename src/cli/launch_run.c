@@ -1,26 +1,17 @@
 /* launch_run.c - runs a program in place of this process, or as a child whose end is waited for. */
 #include "launch.h"
+#include "npy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static struct sigaction children; /* what this process got from its parent */
-static bool children_known;
-
-void launch_watch_children(void) {
-    const struct sigaction usual = {.sa_handler = SIG_DFL};
-    children_known = sigaction(SIGCHLD, &usual, &children) == 0;
-}
-
 int launch_replace(const char *path, char *const *words) {
-    if (children_known) {
-        sigaction(SIGCHLD, &children, NULL);
-    }
+    cli_signals_restore();
     execv(path, words);
     cli_fail(CLI_IO, "%s: %s", path, strerror(errno));
     return errno == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_RUN;
@@ -118,13 +109,23 @@ int launch_wait(const char *path, char *const *words, launch_look *look, void *c
     return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int launch_redirect_output(const char *path) {
-    const int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDERR_FILENO;
-    if (file < 0 || fflush(stdout) != 0 || dup2(file, STDOUT_FILENO) < 0) {
-        return cli_fail(CLI_IO, "%s cannot be written: %s", path ? path : "the report", strerror(errno));
+int launch_output_begin(const char *path) {
+    return cli_out_capture(path ? -1 : STDERR_FILENO);
+}
+
+int launch_output_end(const char *path) {
+    npy_error error;
+    size_t length;
+    char *text = cli_out_captured(&length);
+    if (!text) {
+        return CLI_MEMORY;
     }
+    bp_status status = BP_OK;
     if (path) {
-        close(file);
+        status = npy_write_text(path, text, length, &error);
+    } else if (fwrite(text, 1, length, stderr) < length) {
+        status = npy_fail(&error, BP_E_IO, "the report cannot be written: %s", strerror(errno));
     }
-    return CLI_OK;
+    free(text);
+    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);
 }

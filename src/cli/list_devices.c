@@ -1,5 +1,6 @@
 /* list_devices.c - shows the devices for `backplane list --devices`, and records the description of one. */
 #include "list_devices.h"
+#include "npy.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,6 +90,7 @@ static int find(const char *id, int32_t *place) {
 }
 
 int list_devices_record(const char *id, const char *path) {
+    npy_error error;
     int32_t place = 0;
     size_t length = 0;
     int code = find(id, &place);
@@ -101,16 +103,10 @@ int list_devices_record(const char *id, const char *path) {
     }
     char *text = cli_allocate(length + 1);
     status = bp_device_record(place, text, length + 1, &length);
-    FILE *file = status == BP_OK ? fopen(path, "w") : NULL;
     if (status != BP_OK) {
         code = cli_fail_status(status);
-    } else if (!file) {
-        code = cli_fail(CLI_IO, "cannot open '%s' for writing: %s", path, strerror(errno));
-    } else {
-        const bool written = fputs(text, file) >= 0;
-        if (fclose(file) != 0 || !written) {
-            code = cli_fail(CLI_IO, "cannot write '%s': %s", path, strerror(errno));
-        }
+    } else if (npy_write_text(path, text, strlen(text), &error) != BP_OK) {
+        code = cli_fail(CLI_IO, "%s", error.text);
     }
     free(text);
     return code;

@@ -30,6 +30,7 @@ static int run(const cli_command *command, int count, char **words) {
 }
 
 int main(int count, char **words) {
+    cli_signals_begin();
     const char *name = count > 1 ? words[1] : "help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         name = "help";

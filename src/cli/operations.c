@@ -34,17 +34,26 @@ static int read_expression(cli_job *job) {
                         job->operation->arrays);
     }
     job->expression = job->operation->expression ? job->args->operands[1] : NULL;
+    if (job->expression && job->args->count > 2 && bp_dtype_from_name(job->expression) != BP_DTYPE_NONE) {
+        return cli_fail(CLI_USAGE, "%s: the expression comes before the element type: %s '%s' %s ...",
+                        job->operation->name, job->operation->name, job->args->operands[2], job->expression);
+    }
     return CLI_OK;
+}
+
+const cli_operation *cli_operation_named(const char *name) {
+    const cli_operation *row;
+    for (int i = 0; (row = cli_operation_at(i)) && strcmp(row->name, name) != 0; i++) {
+    }
+    return row;
 }
 
 /* Finds the operation that the first operand names. NULL after a message. */
 static const cli_operation *find_operation(const cli_args *args) {
-    const cli_operation *row;
     const char *word = args->operands[0];
-    for (int i = 0; (row = cli_operation_at(i)); i++) {
-        if (strcmp(row->name, word) == 0) {
-            return row;
-        }
+    const cli_operation *row = cli_operation_named(word);
+    if (row) {
+        return row;
     }
     const char *near = cli_suggest(word, "", operation_name_at, NULL);
     char *see = cli_format("; `backplane %s --help` lists them", args->command->name);

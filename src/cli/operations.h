@@ -241,7 +241,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 
-const cli_operation *cli_operation_at(int index); /* NULL past the end */
+const cli_operation *cli_operation_at(int index);           /* NULL past the end */
+const cli_operation *cli_operation_named(const char *name); /* NULL: there is none */
 
 /* Finds the operation that the first operand names, and its expression. Returns CLI_USAGE after a message with
  * suggestions if there is none. */

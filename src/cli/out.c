@@ -20,10 +20,10 @@ static bool filled(const char *variable) {
     return value && value[0];
 }
 
-static int terminal_width(void) {
+static int terminal_width(int file) {
     const int least = 20; /* on a narrower one, the terminal breaks the lines */
     struct winsize size;
-    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    bool known = ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     return !known ? 80 : size.ws_col < least ? least : size.ws_col;
 }
 
@@ -35,12 +35,46 @@ static int columns_variable(void) {
     return value && end != value && !*end && width > 0 && width < 10000 ? (int)width : 0;
 }
 
-void cli_out_begin(const char *command) {
-    state.command = command;
-    state.terminal = isatty(STDOUT_FILENO) == 1;
+static void lay_out_for(int file) {
+    state.terminal = isatty(file) == 1;
     const char *terminal = getenv("TERM");
     state.colours = state.terminal && !filled("NO_COLOR") && terminal && strcmp(terminal, "dumb") != 0;
-    state.width = state.terminal ? terminal_width() : columns_variable();
+    state.width = state.terminal ? terminal_width(file) : columns_variable();
+}
+
+void cli_out_begin(const char *command) {
+    state.command = command;
+    lay_out_for(STDOUT_FILENO);
+}
+
+static struct {
+    FILE *before;
+    char *text;
+    size_t length;
+} captured;
+
+int cli_out_capture(int target) {
+    FILE *memory = open_memstream(&captured.text, &captured.length);
+    if (!memory) {
+        return cli_fail(CLI_MEMORY, "there is no memory for the output");
+    }
+    captured.before = stdout;
+    stdout = memory;
+    lay_out_for(target);
+    return CLI_OK;
+}
+
+char *cli_out_captured(size_t *length) {
+    const bool failed = ferror(stdout) != 0, complete = fclose(stdout) == 0 && !failed;
+    stdout = captured.before;
+    lay_out_for(STDOUT_FILENO);
+    *length = captured.length;
+    if (!complete) {
+        cli_fail(CLI_MEMORY, "there is no memory for the output");
+        free(captured.text);
+        return NULL;
+    }
+    return captured.text;
 }
 
 int cli_out_end(void) {

@@ -1,5 +1,4 @@
-/* report_state.c - reports settings with their origins, variables, the findings of `backplane doctor`, and stored
- * times. */
+/* report_state.c - reports settings with their origins, the findings of `backplane doctor`, and stored times. */
 #include "doctor.h"
 #include "report.h"
 #include "settings_table.h"
@@ -9,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-extern char **environ;
 
 int report_settings(report *r) {
     const bp_setting_info *info;
@@ -34,52 +31,6 @@ int report_settings(report *r) {
         report_cell(r, "%s", problem);
     }
     return CLI_OK;
-}
-
-/* Whether libraries, runtimes or the loader read the variable. */
-static bool is_read(const char *variable, size_t length) {
-    static const char *const heads[] = {"BACKPLANE_", "OPENBLAS_", "GOTO_", "BLIS_", "MKL_",   "OMP_",     "GOMP_",
-                                        "KMP_",       "ONEDNN_",   "DNNL_", "ATEN_", "TORCH_", "LIBXSMM_", "ARMPL_",
-                                        "FLEXIBLAS",  "LBT_",      "POCL_", "OCL_",  "CUDA_",  "ROCR_",    "HIP_"};
-    static const char *const names[] = {"LD_LIBRARY_PATH", "LD_PRELOAD",        "LD_AUDIT",
-                                        "GLIBC_TUNABLES",  "VIRTUAL_ENV",       "CONDA_PREFIX",
-                                        "R_HOME",          "JULIA_NUM_THREADS", "MALLOC_ARENA_MAX"};
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
-        if (strncmp(variable, heads[i], strlen(heads[i])) == 0) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strlen(names[i]) == length && strncmp(variable, names[i], length) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void report_environment(report *r) {
-    int count = 0, found = 0;
-    while (environ && environ[count]) {
-        count++;
-    }
-    char **lines = cli_allocate((size_t)(count + 1) * sizeof *lines);
-    for (int i = 0; i < count; i++) {
-        if (is_read(environ[i], strcspn(environ[i], "="))) {
-            lines[found++] = environ[i];
-        }
-    }
-    qsort(lines, (size_t)found, sizeof *lines, by_text);
-    report_begin(r, "environment", "Variables that libraries read", "NAME|VALUE", "none is set");
-    for (int i = 0; i < found; i++) {
-        const size_t name = strcspn(lines[i], "=");
-        report_cell(r, "%.*s", (int)name, lines[i]);
-        report_cell(r, "%s", lines[i][name] ? lines[i] + name + 1 : "");
-    }
-    free(lines);
 }
 
 int report_findings(report *r) {

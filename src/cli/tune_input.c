@@ -1,18 +1,24 @@
 /* tune_input.c - reads the problems of a trace, a log or a list. */
 #include "tune_input.h"
+#include "operations.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+static void free_words(char **words, int count) {
+    for (int i = 0; i < count; i++) {
+        free(words[i]);
+    }
+    free(words);
+}
+
 void tune_list_free(tune_list *list) {
     for (int i = 0; i < list->count; i++) {
-        for (int j = 0; j < list->problems[i].count; j++) {
-            free(list->problems[i].words[j]);
-        }
-        free(list->problems[i].words);
+        free_words(list->problems[i].words, list->problems[i].count);
     }
     free(list->problems);
+    free(list->first_word);
     *list = (tune_list){0};
 }
 
@@ -29,10 +35,7 @@ static void add(tune_list *list, char **words, int count, double us) {
     for (int i = 0; i < list->count; i++) {
         if (same(&list->problems[i], words, count)) {
             list->problems[i].total_us += us;
-            for (int j = 0; j < count; j++) {
-                free(words[j]);
-            }
-            free(words);
+            free_words(words, count);
             return;
         }
     }
@@ -112,7 +115,15 @@ static void read_log_line(tune_list *list, char *line) {
 
 /* ---- Lists ---- */
 
-static void read_words(tune_list *list, char *line) {
+/* Counts a line of which the first word is no operation: there may be one for each line of a wrong file. */
+static void note_line(tune_list *list, const char *word, int number) {
+    if (list->lines++ == 0) {
+        list->first_line = number;
+        list->first_word = cli_format("%.40s", word);
+    }
+}
+
+static void read_words(tune_list *list, char *line, int number) {
     char **words = NULL;
     int count = 0;
     line[strcspn(line, "#")] = '\0';
@@ -120,7 +131,10 @@ static void read_words(tune_list *list, char *line) {
         words = cli_grow(words, (size_t)(count + 1) * sizeof *words);
         words[count++] = cli_format("%s", word);
     }
-    if (words) {
+    if (words && !cli_operation_named(words[0])) {
+        note_line(list, words[0], number);
+        free_words(words, count);
+    } else if (words) {
         add(list, words, count, 0);
     }
 }
@@ -130,14 +144,14 @@ static int longest_first(const void *left, const void *right) {
     return (a->total_us < b->total_us) - (a->total_us > b->total_us);
 }
 
-static void read_line(tune_list *list, char *line) {
+static void read_line(tune_list *list, char *line, int number) {
     line += strspn(line, " \t");
     if (*line == '{') {
         read_event(list, line);
     } else if (strncmp(line, "backplane,", 10) == 0) {
         read_log_line(list, line);
     } else if (*line != '[' && *line != ']') {
-        read_words(list, line);
+        read_words(list, line, number);
     }
 }
 
@@ -152,17 +166,33 @@ static void sort(tune_list *list) {
     }
 }
 
+/* Tells of lines that are no problems: once, whatever their number. The problems of other lines are measured. */
+static int check_lines(const tune_list *list, const char *path) {
+    if (list->lines == 0) {
+        return CLI_OK;
+    }
+    char *more =
+        list->lines > 1 ? cli_format(", and %d further lines begin with none", list->lines - 1) : cli_format("%s", "");
+    const int code = cli_fail(CLI_USAGE,
+                              "%s:%d: no such operation: '%s' is the first word%s; the file must be a trace, a verbose "
+                              "log, or a list with one problem per line",
+                              path, list->first_line, list->first_word, more);
+    free(more);
+    return list->count > 0 ? CLI_OK : code;
+}
+
 int tune_read(tune_list *list, const char *path) {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     char *line = NULL;
     size_t capacity = 0;
+    int number = 0;
     *list = (tune_list){0};
     if (!file) {
         return cli_fail(CLI_IO, "%s: cannot open it: %s", path, strerror(errno));
     }
     for (ssize_t length; (length = getline(&line, &capacity, file)) > 0;) {
         line[strcspn(line, "\n")] = '\0';
-        read_line(list, line);
+        read_line(list, line, ++number);
     }
     bool failed = ferror(file) != 0;
     free(line);
@@ -170,5 +200,5 @@ int tune_read(tune_list *list, const char *path) {
         fclose(file);
     }
     sort(list);
-    return failed ? cli_fail(CLI_IO, "%s: cannot read it: %s", path, strerror(errno)) : CLI_OK;
+    return failed ? cli_fail(CLI_IO, "%s: cannot read it: %s", path, strerror(errno)) : check_lines(list, path);
 }

@@ -14,7 +14,9 @@ typedef struct tune_problem {
 typedef struct tune_list {
     tune_problem *problems; /* each once, the one with the longest total time first */
     int count;
-    int unread; /* problems of the file that its description does not determine, such as strided operands */
+    int lines, first_line; /* of a list, that begin with no operation; the number of the first one */
+    char *first_word;      /* of that line */
+    int unread;            /* problems of the file that its description does not determine, such as strided operands */
 } tune_list;
 
 /* Reads a trace (BACKPLANE_TRACE), lines of BACKPLANE_VERBOSE, or a list with a problem in each line, as on the command

@@ -3,6 +3,7 @@
  * The library writes nothing else. These two settings are the user's explicit request, for standard error and for the
  * named file. Each line is one write, so that lines of several threads do not mix. */
 #include "dispatch/internal.h"
+#include "base/number.h"
 #include "base/uncancelled.h"
 
 #include <errno.h>
@@ -150,11 +151,11 @@ void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t e
     BP__UNCANCELLED;
     if (bp__setting_int(BP_SET_verbose) > 0) {
         char line[768];
-        int n = snprintf(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us%s\n",
-                         bp_op_name((bp_op)plan->problem.op), plan->candidate->provider->name,
-                         bp__candidate_id(plan->candidate), plan->verdict.algorithm, plan->text, plan->verdict.threads,
-                         fresh ? "new" : "hit", bp_status_name(status), (double)(end_ns - start_ns) / 1000.0,
-                         plan->problem.place != 0 ? ",queued" : "");
+        int n = bp__format(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us%s\n",
+                           bp_op_name((bp_op)plan->problem.op), plan->candidate->provider->name,
+                           bp__candidate_id(plan->candidate), plan->verdict.algorithm, plan->text,
+                           plan->verdict.threads, fresh ? "new" : "hit", bp_status_name(status),
+                           (double)(end_ns - start_ns) / 1000.0, plan->problem.place != 0 ? ",queued" : "");
         bp__write_all(STDERR_FILENO, line, n < 0 ? 0 : ((size_t)n < sizeof line ? (size_t)n : sizeof line - 1));
     }
     if (*bp__setting_text(BP_SET_trace)) {

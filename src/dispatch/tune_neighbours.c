@@ -4,6 +4,7 @@
  * of measured to expected times of each candidate is assumed to be the same at both sizes. Transforms and linear
  * algebra have no neighbours: the time of a transform depends on the factors of its length more than on its size. */
 #include "dispatch/tune_session.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,7 +50,7 @@ static bool take_size(const char **at, double *size) {
         return false;
     }
     char *end;
-    *size = strtod(*at, &end);
+    *size = bp__read_real(*at, &end);
     const bool whole = strspn(*at, "0123456789") == (size_t)(end - *at);
     *at = end;
     return whole && *size <= MOST_SIZE;

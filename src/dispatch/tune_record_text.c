@@ -4,6 +4,7 @@
  *
  * has the measured and the expected time of each candidate in ns. */
 #include "dispatch/tune_session.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static bool read_record(bp__choice *choice, const bp__eligible *all, const char 
         if (!word) {
             return false;
         }
-        times[i] = strtod(word, NULL); /* 0 for "-" and "failed" */
+        times[i] = bp__read_real(word, NULL); /* 0 for "-" and "failed" */
         any |= is_time(times[i]);
     }
     if (!any || entry_count(record) != all->count) {
@@ -79,7 +80,7 @@ static bool read_record(bp__choice *choice, const bp__eligible *all, const char 
 /* Returns the ratio of the measured to the expected time in a word "1234.5/1100"; 0 if there is none. */
 static double ratio_of(const char *word) {
     char *end;
-    const double measured = strtod(word, &end), expected = *end == '/' ? strtod(end + 1, NULL) : 0;
+    const double measured = bp__read_real(word, &end), expected = *end == '/' ? bp__read_real(end + 1, NULL) : 0;
     const double ratio = is_time(measured) && is_time(expected) ? measured / expected : 0;
     return is_time(ratio) ? ratio : 0;
 }

@@ -55,12 +55,10 @@ static const char *package_for(const char *name) {
 }
 
 static void add_places(bp__text *text, const bp__search *search) {
-    bp__text_add(text, "; searched ");
-    for (int i = 0; i < search->place_count; i++) {
-        bp__text_addf(text, "%s%s (%s)", i ? ", " : "", search->places[i].name, search->places[i].problem);
-    }
     if (search->place_count == 0) {
-        bp__text_add(text, "no location: registry.system is false and registry.library_path is empty");
+        bp__text_add(text, "; no location was searched: registry.system is false and registry.library_path is empty");
+    } else {
+        bp__text_addf(text, "; `backplane list --all` shows the %d locations that were searched", search->place_count);
     }
 }
 

@@ -51,6 +51,13 @@ static bool parse_word(const bp__setting_entry *setting, const char *text, bp__v
     return false;
 }
 
+/* Takes the words of a switch for a setting that has "on" or "off" besides other words: false and true, no and yes, 0
+ * and 1. */
+static bool parse_switch(const bp__setting_entry *setting, const char *text, bp__value *value) {
+    bp__value on = 0;
+    return parse_bool(text, &on) && parse_word(setting, on ? "on" : "off", value);
+}
+
 static const char *word_text(const bp__setting_entry *setting, bp__value value) {
     const char *word = setting->words[value % BP__WORD_NUMBER];
     char text[64];
@@ -149,7 +156,7 @@ static bp_status parse_copy(bp_setting_id id, const char *copy, bp__value *value
     bool fits = setting->info.type == BP_SETTING_BOOL  ? parse_bool(copy, &parsed)
                 : setting->info.type == BP_SETTING_INT ? parse_int(setting, copy, &parsed)
                 : setting->info.type == BP_SETTING_ENUM
-                    ? parse_word(setting, copy, &parsed)
+                    ? parse_word(setting, copy, &parsed) || parse_switch(setting, copy, &parsed)
                     : !*setting->info.allowed || is_list(setting->info.allowed, copy);
     if (!fits) {
         return refuse(setting, copy, strlen(copy));

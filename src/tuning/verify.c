@@ -4,6 +4,7 @@
  * products grow like L times the rounding error of one operation, relative to the size of a product. The bound is
  * sixteen times that, because libraries add in different orders. */
 #include "tuning/tuning.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -123,7 +124,7 @@ static bool row_agrees(const bp__trial_operand *o, const char *right, const char
             return false;
         }
         if (!equal(x, y, bound, o->meaning)) {
-            snprintf(why, size, "it computes %g where %g is right", y.re, x.re);
+            bp__format(why, size, "it computes %g where %g is right", y.re, x.re);
             return false;
         }
     }

@@ -138,3 +138,15 @@ def test_eval_does_what_explain_says(backplane, tmp_path):
     chosen = backplane("explain", "matmul", "f32", "40x40", "40x40", "--json").json["chosen"]
     done = backplane("eval", "matmul", "a.npy", "a.npy", "-o", "out.npy")
     assert f", by {chosen} " in done.out
+
+
+def test_an_expression_behind_the_element_type(backplane):
+    done = backplane("explain", "einsum", "f32", "ij,jk->ik", "3x4", "4x5")
+    assert done.code == 2 and "the expression comes before the element type: einsum 'ij,jk->ik' f32" in done.err
+
+
+def test_a_library_that_is_not_found_is_one_sentence(backplane):
+    """Where it was looked for is in `list --all`."""
+    env = {"BACKPLANE_DISPATCH_FALLBACK": "strict", "BACKPLANE_BLAS_PREFERRED": "nativ"}
+    (line,) = [line for line in backplane("explain", "matmul", "f64", "8x8", "8x8", env=env).out.splitlines() if line.startswith("because")]
+    assert "no library 'nativ' was found; did you mean 'native'?" in line and "list --all" in line and len(line) < 350

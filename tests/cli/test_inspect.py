@@ -58,6 +58,20 @@ def test_numpy(backplane, start):
     assert process.poll() is None
 
 
+def test_kernels_are_those_of_the_process(backplane, start):
+    """The inspector's environment selects nothing, and the process's does."""
+    slow, other = {"OPENBLAS_CORETYPE": "Prescott"}, {"OPENBLAS_CORETYPE": "Haswell"}
+    usual = backplane("inspect", "-p", start("import numpy").pid, "--json", env=slow).json
+    found = backplane("inspect", "-p", start("import numpy", slow).pid, "--json", env=other).json
+    kernels = [row["kernels"] for facts in (usual, found) for row in facts["libraries"] if row["family"] == "openblas"]
+    assert kernels[1] in ("Prescott", "Katmai")  # OpenBLAS's two names of its oldest kernels
+    assert kernels[0] not in ("Prescott", "Katmai", "")
+    findings = [row for row in found["findings"] if f"runs its kernels {kernels[1]}" in row["finding"]]
+    if backplane("version", "--json").json["cpu_hardware_capability"] in ("AVX2", "AVX512"):
+        assert len(findings) == 1 and "OPENBLAS_CORETYPE=Prescott" in findings[0]["advice"]
+    assert not [row for row in usual["findings"] if f"runs its kernels {kernels[1]}" in row["finding"]]
+
+
 @pytest.mark.skipif(not LIBRARIES or not can_read_memory() or (os.cpu_count() or 1) < 2, reason="needs a second OpenBLAS, and rights")
 def test_two_pools(backplane, start):
     code = f"import numpy, ctypes; ctypes.CDLL({str(LIBRARIES[0])!r})"
@@ -173,6 +187,12 @@ def test_preloaded(backplane, start):
 
 
 # ---- Processes that cannot be read ----
+
+
+def test_a_number_that_is_no_program(backplane):
+    done = backplane("inspect", "4711")
+    assert done.code == 127 and "backplane inspect -p 4711" in done.err
+    assert "-p" not in backplane("inspect", "nonsense").err
 
 
 def test_no_such_process(backplane):

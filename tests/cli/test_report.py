@@ -84,6 +84,19 @@ def test_nothing_private(report, home, form):
     assert os.uname().nodename not in text or len(os.uname().nodename) < 4
 
 
+def test_variables_of_unknown_names_are_left_out(report):
+    """A name that begins as a library's is not a library's, and its value may be a secret."""
+    heads = ("BACKPLANE", "OPENBLAS", "GOTO", "BLIS", "MKL", "OMP", "GOMP", "KMP", "ONEDNN", "DNNL", "ATEN", "TORCH", "LIBXSMM", "ARMPL",
+             "FLEXIBLAS", "LBT", "POCL", "OCL", "CUDA", "ROCR", "HIP")
+    unknown = {f"{head}_PASSWORD": f"secret-{head}" for head in heads} | {"FLEXIBLASX": "secret-x", "OMP_NUM_THREADS_": "secret-y"}
+    known = {"OMP_NUM_THREADS": "3", "MKL_VERBOSE": "0", "OPENBLAS_VERBOSE": "0", "BACKPLANE_NUM_THREADS": "2"}
+    done = report("--json", env={**unknown, **known})
+    assert done.code == 0 and "secret" not in done.out
+    shown = {row["name"]: row["value"] for row in done.json["environment"]}
+    assert known.items() <= shown.items() and not unknown.keys() & shown.keys()
+    assert "secret" not in report(env=unknown).out and "secret" not in report("--html", env=unknown).out
+
+
 def test_a_home_of_root_is_no_prefix_of_all(report):
     assert "/usr/" in report(env={"HOME": "/"}).out
 

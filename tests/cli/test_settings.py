@@ -197,3 +197,21 @@ def test_einsum_uses_its_settings(backplane):
     backend = next(one for one in backplane("list", "--backends", "--json").json["backends"] if one["name"] == "opt_einsum")
     assert backend["available"] and backend["enabled"] and backend["reason"] == ""
     assert "nothing on this machine uses" in backplane("set", "mha.fastpath", "false").err
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "value"),
+    [("registry.deepbind", word, "off") for word in ("false", "No", "0")]
+    + [("registry.deepbind", word, "on") for word in ("true", "yes", "1")]
+    + [("calibration", "false", "off"), ("tuning.store", "0", "off")],
+)
+def test_words_of_a_switch(backplane, name, word, value):
+    """Settings that have on or off besides other words take those of a switch."""
+    variable = "BACKPLANE_" + name.upper().replace(".", "_")
+    done = backplane("get", name, env={variable: word})
+    assert (done.code, done.out.strip(), done.err) == (0, value, "")
+
+
+def test_words_that_a_setting_has_not(backplane):
+    done = backplane("get", "calibration", env={"BACKPLANE_CALIBRATION": "true"})
+    assert "'true' is not accepted; it takes off|read|auto" in done.err

@@ -236,6 +236,28 @@ def test_a_bad_line_does_not_stop_the_others(backplane, tmp_path):
     assert done.code == 2 and "no such operation" in done.err and "6x6 @ 6x6" in done.out
 
 
+def test_a_wrong_file_gets_one_message(backplane, tmp_path):
+    wrong = tmp_path / "wrong.txt"
+    wrong.write_text("".join(f"line{i} of a file\n" for i in range(183)))
+    done = backplane("tune", "--from", wrong, *ONE)
+    assert done.code == 2 and done.out == "" and done.err.count("\n") == 1
+    assert f"{wrong}:1: no such operation: 'line0'" in done.err and "182 further lines" in done.err and "trace" in done.err
+
+
+def test_times_that_cannot_be_kept(backplane, environment, tmp_path):
+    """A path that no directory can be made in: what is said, and the exit code, tell that nothing was kept."""
+    file = tmp_path / "file"
+    file.write_text("")
+    env = {"BACKPLANE_CACHE_DIR": str(file / "cache")}
+    done = backplane("tune", "matmul", "f64", "6x6", "6x6", *ONE, env=env)
+    assert done.code != 0 and "none are kept" in done.out and "tuning.txt" not in done.out and "6x6 @ 6x6" in done.out
+    listing = tmp_path / "list.txt"
+    listing.write_text("matmul f64 6x6 6x6\n")
+    assert backplane("tune", "--from", listing, *ONE, env=env).code != 0
+    done = backplane("tune", "matmul", "f64", "6x6", "6x6", *ONE, env={"BACKPLANE_TUNING_STORE": "off"})
+    assert done.code == 0 and "tuning.store" in done.out and "tuning.txt" not in done.out
+
+
 def test_the_machine_is_measured_and_a_later_run_goes_on(backplane, environment, tmp_path):
     folder = tmp_path / "measured"
     folder.mkdir(mode=0o700)

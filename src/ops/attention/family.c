@@ -1,5 +1,6 @@
 /* family.c - describes attention to dispatch. */
 #include "ops/attention/attention.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
         snprintf(masked, sizeof masked, ", mask %s", bp_dtype_name((bp_dtype)mask));
     }
     if (p->dropout > 0) {
-        snprintf(dropout, sizeof dropout, ", dropout %g", p->dropout);
+        bp__format(dropout, sizeof dropout, ", dropout %g", p->dropout);
     }
     if (problem->op == BP_OP_ATTENTION_PAGED) {
         snprintf(pages, sizeof pages, " in pages of %" PRId64, p->page_size);

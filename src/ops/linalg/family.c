@@ -1,5 +1,6 @@
 /* family.c - describes linear algebra to dispatch. */
 #include "ops/linalg/linalg.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
         snprintf(sides, sizeof sides, ", %" PRId64 " right sides", l->k);
     }
     if (l->mode == BP_NORM_P) {
-        snprintf(order, sizeof order, "=%g", l->order);
+        bp__format(order, sizeof order, "=%g", l->order);
     }
     snprintf(buffer, size, "%s %s%" PRId64 "x%" PRId64 "%s%s%s", bp_dtype_name((bp_dtype)problem->dtype), batch, l->m,
              l->n, sides, mode_text(l), order);
