@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import floating, with_numpy
+from .._convert import exact, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
@@ -36,7 +36,7 @@ def _words(seed: Seed) -> Tuple[int, int]:
 def _mask(name: str, mask: Any) -> Any:
     """Returns the mask; bools are not converted."""
     kind = str(getattr(mask, "dtype", ""))
-    return mask if mask is None or kind.endswith("bool") else floating(name, mask)
+    return mask if mask is None or kind.endswith("bool") else exact(name, mask)
 
 
 def _whole(numbers: Any) -> Any:
@@ -45,7 +45,7 @@ def _whole(numbers: Any) -> Any:
 
 
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
-    inputs = floating(name, of["query"]), floating(name, of["key"]), floating(name, of["value"])
+    inputs = exact(name, of["query"]), exact(name, of["key"]), exact(name, of["value"])
     seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
     results = _core.attention(
         pass_,

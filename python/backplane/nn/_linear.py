@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from .. import _core
-from .._convert import floating
+from .._convert import exact
 from .._products import SettingsArgument, _like
 from ._convolution import FORWARD, INPUT, WEIGHT, _finish
 
 
 def _optional(name: str, array: Any) -> Any:
-    return None if array is None else floating(name, array)
+    return None if array is None else exact(name, array)
 
 
 def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, weight = floating(name, of["input"]), floating(name, of["weight"])
+    input, weight = exact(name, of["input"]), exact(name, of["weight"])
     result = _core.linear(
         FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, of["activation"], of["settings"], explains
     )
@@ -23,13 +23,13 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    weight, gradient = floating(name, of["weight"]), floating(name, of["grad_output"])
+    weight, gradient = exact(name, of["weight"]), exact(name, of["grad_output"])
     result = _core.linear(INPUT, None, weight, None, gradient, False, None, of["settings"], explains)
     return result if explains else _like(result, gradient, weight)
 
 
 def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, gradient, bias = floating(name, of["input"]), floating(name, of["grad_output"]), bool(of["bias"])
+    input, gradient, bias = exact(name, of["input"]), exact(name, of["grad_output"]), bool(of["bias"])
     result = _core.linear(WEIGHT, input, None, None, gradient, bias, None, of["settings"], explains)
     if explains:
         return result
