@@ -79,8 +79,13 @@ def type_of(array: Any) -> str:
 
 
 def widen(array: Any) -> Any:
-    """Converts integers and bools to the default float type of the array's library: float64 for NumPy, for tensors of this
-    package, and for other arrays without a library of their own. Tensors of torch are not converted."""
+    """Converts integers and bools to the default float type of the array's library: float64 for NumPy. Tensors of torch are
+    not converted."""
+    return array.astype(float) if _is_whole(array) else array
+
+
+def widen_any(array: Any) -> Any:
+    """As widen(); tensors of this package and arrays without a library of their own become float64 too."""
     if _is_whole(array):
         return array.astype(float)
     own = not _is_numpy(array) and not _is_torch(array) and not hasattr(array, "astype") and type_of(array) in _CONVERTED

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable, Dict, Tuple
 
 from . import _core
-from ._convert import WHOLE, floating, is_literal, type_of, unite, widen, with_numpy
+from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
 from ._errors import bad_type, bad_value
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
@@ -35,7 +35,7 @@ def run(
 def one(kind: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """A function of one element. Integers become the default float type, except for functions that integers have."""
     whole = kind in ("negative", "abs", "relu")
-    array = with_numpy(kind, (x,))[0] if whole else floating(kind, x)
+    array = with_numpy(kind, (x,))[0] if whole else widen_any(floating(kind, x))
     return run("unary", kind, (array,), out, settings, explains)
 
 
@@ -63,7 +63,7 @@ def _meet_other(scalar: Any, array: Any, divides: bool) -> Tuple[Any, Any]:
     becomes one of floating numbers if the number is one, or if the numbers are divided."""
     kind = type_of(array)
     if kind in WHOLE and (divides or isinstance(scalar, float)):
-        array = widen(array)
+        array = widen_any(array)
         kind = type_of(array)
     _check_fits(scalar, kind)
     place = array.device if isinstance(array, _core.Tensor) else "host"
@@ -101,7 +101,8 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
         x1, x2 = _meet(first, x2, divides)
     elif second is not None:
         x2, x1 = _meet(second, x1, divides)
-    return unite(with_numpy(kind, (x1, x2)), divides)
+    arrays = with_numpy(kind, (x1, x2))
+    return unite(tuple(map(widen_any, arrays)) if divides else arrays)
 
 
 def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:

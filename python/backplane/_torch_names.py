@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 from types import ModuleType
-from typing import Any, Dict, NoReturn, Optional, Union
+from typing import Any, Dict, List, NoReturn, Optional, Tuple, Union
 
 from . import _core
 from ._errors import bad_type, bad_value, failure, whole
@@ -14,15 +15,41 @@ from ._settings import refuse_name, setting
 _DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla", "opencl")
 
 
+class _Defaults(threading.local):
+    """The devices of the ``with`` blocks of a thread, the innermost last."""
+
+    def devices(self) -> List[device]:
+        return list(self.__dict__.get("stack", ()))
+
+
+_defaults = _Defaults()
+
+
+def default_device() -> Optional[device]:
+    """Returns the device of the innermost ``with`` block of the calling thread, or None."""
+    return (_defaults.devices() or [None])[-1]
+
+
 class device:
     """A device by name: ``device("cpu")``, ``device("opencl", 0)``, ``device("cuda:1")``. It is a name only: the device need not
-    exist. ``backplane.devices()`` lists those of this machine."""
+    exist. ``backplane.devices()`` lists those of this machine. In ``with device(...)``, tensors that the thread makes without
+    ``device`` are on it.
+
+    >>> with device("cpu"):
+    ...     empty(2).device
+    device(type='cpu')
+    """
 
     __slots__ = ("index", "type")
     type: str
     index: Optional[int]
 
-    def __init__(self, device: Union[str, device], index: Optional[int] = None) -> None:
+    def __init__(
+        self, device: Union[None, str, device] = None, index: Optional[int] = None, *, type: Optional[str] = None
+    ) -> None:
+        if (device is None) == (type is None):
+            raise bad_type("device: expects one of a name and type=")
+        device = type if device is None else device
         text = "cpu" if device == "host" else str(device)
         name, colon, number = text.partition(":")
         if name not in _DEVICES or (colon and (not number.isdigit() or index is not None)):
@@ -35,6 +62,16 @@ class device:
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"device.{name} cannot be assigned")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return device, (str(self),)
+
+    def __enter__(self) -> device:
+        _defaults.stack = [*_defaults.devices(), self]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _defaults.stack = _defaults.devices()[:-1]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
