@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import threading
@@ -27,7 +28,8 @@ _defaults = _Defaults()
 
 def default_device() -> Optional[device]:
     """Returns the device of the innermost ``with`` block of the calling thread, or None."""
-    return (_defaults.devices() or [None])[-1]
+    devices = _defaults.devices()
+    return devices[-1] if devices else None
 
 
 class device:
@@ -140,6 +142,15 @@ class _Torch(ModuleType):
 _installed: Dict[str, ModuleType] = {}
 
 
+def _settings_module(name: str, prefix: str) -> ModuleType:
+    """Returns a module whose attributes are the settings below a prefix."""
+    from .backends._module import attach
+
+    made = sys.modules[name] = ModuleType(name)
+    attach(name, prefix)
+    return made
+
+
 def install_as_torch() -> None:
     """Makes ``import torch`` and ``import torch.backends.cudnn`` give Backplane's modules, for programs that use torch.backends.
 
@@ -167,6 +178,9 @@ def install_as_torch() -> None:
         if head == package.__name__ and rest.partition(".")[0] in ("backends", "cuda", "nn", "utils", "linalg", "fft"):
             if not any(part.startswith("_") for part in rest.split(".")):
                 places[f"torch.{rest}"] = module
+    # Modules of their own in PyTorch: the launcher's package, and settings that are objects here.
+    places["torch.backends.xeon"] = importlib.import_module(f"{package.__name__}.backends.xeon")
+    places["torch.backends.cudnn.rnn"] = _settings_module("torch.backends.cudnn.rnn", "cudnn.rnn.")
     _installed.update(places)
     sys.modules.update(places)
 
