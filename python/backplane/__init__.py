@@ -6,6 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
+from . import _environment  # first: the library reads it when it is used  # noqa: F401
 from . import __config__, backends, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from . import _core, _plan_cache
 from ._elements import type_name
 from ._errors import bad_type, bad_value, failure, whole
-from ._torch_names import device
+from ._torch_names import default_device, device
 
 DeviceArgument = Union[None, str, int, device]
 
@@ -67,6 +67,11 @@ def device_id(given: DeviceArgument) -> str:
     return "host" if name.type == "cpu" else str(name)
 
 
+def _place(given: DeviceArgument) -> str:
+    """Returns the library's name of the device for a new tensor: the argument's, or that of the ``with`` block."""
+    return device_id(default_device() if given is None else given)
+
+
 # ---- Tensors ----
 
 
@@ -88,7 +93,7 @@ def _type(dtype: Any) -> str:
 
 def empty(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
     """Returns a tensor without defined elements; float32 on the CPU unless ``dtype`` and ``device`` say otherwise."""
-    return _core.empty(_size(size), _type(dtype), device_id(device))
+    return _core.empty(_size(size), _type(dtype), _place(device))
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
@@ -100,7 +105,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: DeviceArgumen
     if dtype is None:
         kinds = {bool: "bool", int: "i64", complex: "c64"}
         dtype = kinds.get(type(fill_value), "f32")
-    made = _core.empty(_size(size if isinstance(size, (tuple, list)) else (size,)), _type(dtype), device_id(device))
+    made = _core.empty(_size(size if isinstance(size, (tuple, list)) else (size,)), _type(dtype), _place(device))
     made[...] = fill_value
     return made
 
@@ -196,7 +201,7 @@ def initial_seed() -> int:
 
 
 def _random(kind: int, size: Sequence[Any], dtype: Any, place: DeviceArgument) -> _core.Tensor:
-    shape, name, element = _size(size), device_id(place), _type(dtype)
+    shape, name, element = _size(size), _place(place), _type(dtype)
     count = 1
     for number in shape:
         count *= number

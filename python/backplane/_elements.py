@@ -6,9 +6,9 @@ import sys
 from typing import Any, Callable, Dict, Tuple
 
 from . import _core
-from ._convert import floating, is_literal, unite, with_numpy
+from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
-from ._errors import bad_type
+from ._errors import bad_type, bad_value
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
 
@@ -35,39 +35,74 @@ def run(
 def one(kind: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """A function of one element. Integers become the default float type, except for functions that integers have."""
     whole = kind in ("negative", "abs", "relu")
-    array = with_numpy(kind, (x,))[0] if whole else floating(kind, x)
+    array = with_numpy(kind, (x,))[0] if whole else widen_any(floating(kind, x))
     return run("unary", kind, (array,), out, settings, explains)
 
 
-def _is_scalar(x: Any) -> bool:
-    """Returns whether this is a number of Python, which takes the type of the array that it meets."""
-    return type(x) in (int, float)
+def _number(x: Any) -> Any:
+    """Returns a number of Python as int or float, or None for anything else. A bool counts as an int."""
+    if isinstance(x, bool):
+        return int(x)
+    return x if type(x) in (int, float) else None
 
 
-def _meet(scalar: Any, array: Any) -> Any:
-    """Returns a number of Python as an array of no dimensions, of the type that it has with this array."""
+def _number_of_numpy(x: Any) -> Any:
+    """Returns a number of NumPy as Python's. Only beside NumPy's arrays does it have a type of its own."""
+    numpy = sys.modules.get("numpy")
+    return _number(x.item()) if numpy is not None and isinstance(x, numpy.generic) else None
+
+
+def _check_fits(scalar: Any, kind: str) -> None:
+    bits = {"i32": 31, "i64": 63}.get(kind)
+    if bits is not None and not -(1 << bits) <= scalar < 1 << bits:
+        raise bad_value(f"the number {scalar} is out of the range of {kind}, the type of the array that it meets")
+
+
+def _meet_other(scalar: Any, array: Any, divides: bool) -> Tuple[Any, Any]:
+    """Returns a number as a tensor of the type of an array that is not of NumPy or torch, and the array. An array of integers
+    becomes one of floating numbers if the number is one, or if the numbers are divided."""
+    kind = type_of(array)
+    if kind in WHOLE and (divides or isinstance(scalar, float)):
+        array = widen_any(array)
+        kind = type_of(array)
+    _check_fits(scalar, kind)
+    place = array.device if isinstance(array, _core.Tensor) else "host"
+    made = _core.empty((), kind, "host" if str(place) == "cpu" else str(place))
+    made[...] = float(scalar) if kind not in WHOLE and abs(scalar) < 1 << 1023 else scalar
+    return made, array
+
+
+def _meet(scalar: Any, array: Any, divides: bool) -> Tuple[Any, Any]:
+    """Returns a number of Python as an array of no dimensions, of the type that it has with this array, and the array."""
     if _is_torch(array):
         torch = sys.modules["torch"]
-        return torch.as_tensor(scalar, dtype=torch.result_type(array, scalar))
+        return torch.as_tensor(scalar, dtype=torch.result_type(array, scalar)), array
     if _is_numpy(array):
         numpy = sys.modules["numpy"]
-        return numpy.asarray(scalar, dtype=numpy.result_type(array, scalar))
-    if isinstance(array, _core.Tensor) and array.__dlpack_device__()[0] != 1:
-        made = _core.empty((), array.dtype, str(array.device))
-        made[...] = scalar
-        return made
-    return scalar
+        return numpy.asarray(scalar, dtype=numpy.result_type(array, scalar)), array
+    return _meet_other(scalar, array, divides)
+
+
+def _scalar_beside(x: Any, array: Any) -> Any:
+    """Returns x as a number if it takes the type of the array, otherwise None."""
+    if is_literal(array):
+        return None
+    number = _number(x)
+    return number if number is not None or _is_numpy(array) else _number_of_numpy(x)
 
 
 def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
-    """Returns arrays of one type, by NumPy's rules."""
+    """Returns arrays of one type, by NumPy's rules. A number takes the type of the array that it meets."""
     if _is_numpy(x1) and _is_numpy(x2) and x1.dtype == x2.dtype and x1.dtype.kind == "f":
         return x1, x2
-    if _is_scalar(x1) and not is_literal(x2):
-        x1 = _meet(x1, x2)
-    elif _is_scalar(x2) and not is_literal(x1):
-        x2 = _meet(x2, x1)
-    return unite(with_numpy(kind, (x1, x2)), kind == "divide")
+    divides = kind == "divide"
+    first, second = _scalar_beside(x1, x2), _scalar_beside(x2, x1)
+    if first is not None:
+        x1, x2 = _meet(first, x2, divides)
+    elif second is not None:
+        x2, x1 = _meet(second, x1, divides)
+    arrays = with_numpy(kind, (x1, x2))
+    return unite(tuple(map(widen_any, arrays)) if divides else arrays)
 
 
 def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any, Optional, Sequence, Tuple
 
+from . import _core
 from ._einsum import einsum
 from ._convert import is_literal, numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
-from ._products import _as_its_library, _is_numpy, _is_torch, _like
+from ._products import _EXPLAINERS, _as_its_library, _is_numpy, _is_torch, _like
 
 
 def to_numpy(op: str, array: Any) -> Any:
@@ -78,3 +79,30 @@ def deliver(result: Any, arrays: Sequence[Any], out: Any) -> Any:
         raise bad_value(f"out has shape {tuple(out.shape)}; the result has {tuple(result.shape)}", "E_SHAPE")
     out[...] = like(result, out)
     return out
+
+
+def _multiply_converted(a: Any, b: Any, out: Any, settings: Any) -> Any:
+    """Computes backplane.matmul() of what the library does not take: lists, mixed types, and by NumPy integers of other sizes.
+    Returns None if there is nothing to convert."""
+    if all(str(getattr(one, "dtype", "")).endswith(("int8", "i8", "u8")) for one in (a, b)):
+        return None  # the library has these, so that something else is wrong
+    x, y = factors("matmul", (a, b))
+    given = for_numpy("matmul", (x, y))
+    if given:
+        numpy = numpy_of("matmul")
+        return numpy.matmul(*given, out=out) if _is_numpy(out) else deliver(numpy.matmul(*given), (x, y), out)
+    return None if x is a and y is b else _core.matmul(x, y, out=out, settings=settings)
+
+
+def _explain_converted(*arguments: Any, **names: Any) -> Any:
+    """Explains backplane.matmul(), with converted factors where the call converts them."""
+    try:
+        return _core.explain_matmul(*arguments, **names)
+    except TypeError:
+        of = dict(zip(("input", "other"), arguments), **names)
+        x, y = factors("matmul", (of.pop("input"), of.pop("other")))
+        return _core.explain_matmul(x, y, **of)
+
+
+_core.set_convert_factors(_multiply_converted)
+_EXPLAINERS[_core.matmul] = _explain_converted

@@ -13,6 +13,7 @@ from . import _linalg_arrays as arrays
 from . import linalg
 from ._convert import numpy_of, shape_of, unite
 from ._einsum import einsum
+from .elementwise import astype
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import Function, ask, ask_for, number_of, operation
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
@@ -53,11 +54,6 @@ def _matrix(op: str, shape: Tuple[int, ...], square: bool = False) -> None:
         raise bad_value(f"linalg.{op}: A is {shape[-2]}x{shape[-1]}; it must be square", "E_SHAPE")
 
 
-def _no_dtype(op: str, dtype: Any) -> None:
-    if dtype is not None:
-        raise bad_value(f"linalg.{op}: dtype is not supported; convert A first", "E_ARGUMENT")
-
-
 # ---- Norms ----
 
 
@@ -78,12 +74,13 @@ def vector_norm(
 
     That is (sum of |x|^ord)^(1/ord); the largest and smallest absolute value for inf and -inf; the number of elements that are
     not 0 for 0. No intermediate value overflows. Without elements the norm is 0 for an order of 0 or more, and infinity below;
-    order -inf is refused. Integers count as float64; f16 of NumPy is computed in f32, without ``out``.
+    order -inf is refused. With ``dtype``, the elements are converted first. Integers count as float64; f16 of NumPy is computed in f32, without ``out``.
 
     >>> float(backplane.linalg.vector_norm([3e300, 4e300]))
     5e+300
     """
-    _no_dtype("vector_norm", dtype)
+    if dtype is not None:
+        A = astype(A, dtype)
     order = number_of(ord)
     if order is None:
         raise bad_type(f"linalg.vector_norm: the order must be a number, but got {type(ord).__name__}")
@@ -115,7 +112,8 @@ def norm(
     >>> float(backplane.linalg.norm([[3, 0], [0, 4]])), float(backplane.linalg.norm([[3, 0], [0, 4]], 2))
     (5.0, 4.0)
     """
-    _no_dtype("norm", dtype)
+    if dtype is not None:
+        A = astype(A, dtype)
     dim, keepdim = _same("norm", "dim", dim, "axis", axis, None), keepdim if keepdims is None else bool(keepdims)
     (A,) = arrays.factors("norm", (A,))
     rank = len(shape_of(A))
@@ -143,7 +141,7 @@ def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
     NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
-    library has it. Those of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32.
+    library has it. Those of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32 and is otherwise the same.
 
     >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
     array([[11]])

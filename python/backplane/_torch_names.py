@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
+import threading
 from types import ModuleType
-from typing import Any, Dict, NoReturn, Optional, Union
+from typing import Any, Dict, List, NoReturn, Optional, Tuple, Union
 
 from . import _core
 from ._errors import bad_type, bad_value, failure, whole
@@ -14,15 +16,42 @@ from ._settings import refuse_name, setting
 _DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla", "opencl")
 
 
+class _Defaults(threading.local):
+    """The devices of the ``with`` blocks of a thread, the innermost last."""
+
+    def devices(self) -> List[device]:
+        return list(self.__dict__.get("stack", ()))
+
+
+_defaults = _Defaults()
+
+
+def default_device() -> Optional[device]:
+    """Returns the device of the innermost ``with`` block of the calling thread, or None."""
+    devices = _defaults.devices()
+    return devices[-1] if devices else None
+
+
 class device:
     """A device by name: ``device("cpu")``, ``device("opencl", 0)``, ``device("cuda:1")``. It is a name only: the device need not
-    exist. ``backplane.devices()`` lists those of this machine."""
+    exist. ``backplane.devices()`` lists those of this machine. In ``with device(...)``, tensors that the thread makes without
+    ``device`` are on it.
+
+    >>> with device("cpu"):
+    ...     empty(2).device
+    device(type='cpu')
+    """
 
     __slots__ = ("index", "type")
     type: str
     index: Optional[int]
 
-    def __init__(self, device: Union[str, device], index: Optional[int] = None) -> None:
+    def __init__(
+        self, device: Union[None, str, device] = None, index: Optional[int] = None, *, type: Optional[str] = None
+    ) -> None:
+        if (device is None) == (type is None):
+            raise bad_type("device: expects one of a name and type=")
+        device = type if device is None else device
         text = "cpu" if device == "host" else str(device)
         name, colon, number = text.partition(":")
         if name not in _DEVICES or (colon and (not number.isdigit() or index is not None)):
@@ -35,6 +64,16 @@ class device:
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"device.{name} cannot be assigned")
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return device, (str(self),)
+
+    def __enter__(self) -> device:
+        _defaults.stack = [*_defaults.devices(), self]
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _defaults.stack = _defaults.devices()[:-1]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
@@ -103,6 +142,15 @@ class _Torch(ModuleType):
 _installed: Dict[str, ModuleType] = {}
 
 
+def _settings_module(name: str, prefix: str) -> ModuleType:
+    """Returns a module whose attributes are the settings below a prefix."""
+    from .backends._module import attach
+
+    made = sys.modules[name] = ModuleType(name)
+    attach(name, prefix)
+    return made
+
+
 def install_as_torch() -> None:
     """Makes ``import torch`` and ``import torch.backends.cudnn`` give Backplane's modules, for programs that use torch.backends.
 
@@ -130,6 +178,9 @@ def install_as_torch() -> None:
         if head == package.__name__ and rest.partition(".")[0] in ("backends", "cuda", "nn", "utils", "linalg", "fft"):
             if not any(part.startswith("_") for part in rest.split(".")):
                 places[f"torch.{rest}"] = module
+    # Modules of their own in PyTorch: the launcher's package, and settings that are objects here.
+    places["torch.backends.xeon"] = importlib.import_module(f"{package.__name__}.backends.xeon")
+    places["torch.backends.cudnn.rnn"] = _settings_module("torch.backends.cudnn.rnn", "cudnn.rnn.")
     _installed.update(places)
     sys.modules.update(places)
 

@@ -21,14 +21,15 @@ class verbose:
     library's lines do not go to standard output: that function is called with each of them when the block ends.
     """
 
-    def __init__(self, backend: str, level: int, lines: Optional[Handler] = None) -> None:
+    def __init__(self, backend: str, level: int, lines: Optional[Handler] = None, most: int = 1 << 30) -> None:
         number = whole(level)  # True is VERBOSE_ON
         if number is None:
             raise bad_type(f"level: expects a constant such as VERBOSE_OFF or VERBOSE_ON, but got {level!r}")
-        if abs(number) > 1 << 30:
+        if not 0 <= number <= most:
             raise bad_value(f"level: {level} is not accepted; it must be a constant such as VERBOSE_OFF or VERBOSE_ON")
         self._backend = backend
         self._level = number
+        self.level = self.enable = number  # PyTorch's names of it, in mkldnn and mkl
         self._lines = lines
         self._scope: Optional[object] = None
         self._open = False

@@ -122,6 +122,8 @@ typedef struct core_state {
     PyObject *tensor_type;
     PyObject
         *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
+    PyObject
+        *convert_factors; /* function of the package that runs matmul with converted factors; NULL before it is set */
     PyObject *word_out, *word_settings; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
@@ -376,6 +378,7 @@ void core_product_release(product *of);
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
+PyObject *core_set_convert_factors(PyObject *module, PyObject *function);
 PyObject *core_set_convert(PyObject *module, PyObject *function);
 PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 

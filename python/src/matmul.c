@@ -37,7 +37,7 @@ static bool scalar_from(PyObject *number, bp_scalar *scalar) {
 }
 
 bool core_product_parse(product_arguments *given, bool gemm, PyObject *values, PyObject *names) {
-    static char *for_matmul[] = {"", "", "out", "settings", NULL};
+    static char *for_matmul[] = {"input", "other", "out", "settings", NULL};
     static char *for_gemm[] = {"", "", "c", "alpha", "beta", "transform_a", "transform_b", "settings", NULL};
     *given = (product_arguments){.c = Py_None, .transform_a = "as_is", .transform_b = "as_is"};
     return gemm ? PyArg_ParseTupleAndKeywords(values, names, "OO|O$OOssO:gemm", for_gemm, &given->a, &given->b,
@@ -239,6 +239,28 @@ static bool read_slowly(product_arguments *given, PyObject *const *values, Py_ss
     return fine;
 }
 
+/* Tries a product that a TypeError ended again, with factors that the package converts: lists, integers, mixed types.
+ * If there is nothing to convert it returns None, and the error stays. */
+static PyObject *again(core_state *state, const product_arguments *given) {
+    PyObject *type, *value, *traceback;
+    if (!state->convert_factors || !PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return NULL;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *settings = given->settings ? given->settings : Py_None;
+    PyObject *result =
+        PyObject_CallFunctionObjArgs(state->convert_factors, given->a, given->b, given->c, settings, NULL);
+    if (result != Py_None) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return result;
+    }
+    Py_DECREF(result);
+    PyErr_Restore(type, value, traceback);
+    return NULL;
+}
+
 static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, Py_ssize_t count, PyObject *names) {
     product_arguments given;
     core_state *state = core_state_of(module);
@@ -246,7 +268,8 @@ static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, 
         return NULL;
     }
     given.floats = floats;
-    return multiply(state, false, &given);
+    PyObject *result = multiply(state, false, &given);
+    return result || floats ? result : again(state, &given);
 }
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
@@ -260,6 +283,14 @@ PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize
 PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {
     product_arguments given;
     return core_product_parse(&given, true, values, names) ? multiply(core_state_of(module), true, &given) : NULL;
+}
+
+PyObject *core_set_convert_factors(PyObject *module, PyObject *function) {
+    core_state *state = core_state_of(module);
+    Py_INCREF(function);
+    Py_XDECREF(state->convert_factors);
+    state->convert_factors = function;
+    Py_RETURN_NONE;
 }
 
 PyObject *core_set_convert(PyObject *module, PyObject *function) {

@@ -65,13 +65,15 @@ static PyObject *cpu_capability(PyObject *module, PyObject *unused) {
 
 static PyMethodDef functions[] = {
     {"matmul", AS_VECTOR(core_matmul),
-     "matmul(a, b, /, *, out=None, settings=None)\n--\n\n"
+     "matmul(input, other, *, out=None, settings=None)\n--\n\n"
      "Computes a @ b with the shape rules of numpy.matmul.\n\n"
      "``(m,k) @ (k,n) -> (m,n)``; ``(k) @ (k,n) -> (n)``; ``(m,k) @ (k) -> (m)``; ``(k) @ (k) -> ()``; leading\n"
      "dimensions are a batch and broadcast. Scalars are an error.\n\n"
      "Element types: f16, bf16, f32, f64, c64, c128, the same for all. f16 and bf16 are summed in f32 and rounded\n"
      "once at the end. The product of int8 and uint8 arrays, in any combination, is int32, exact modulo 2**32;\n"
-     "numpy.matmul instead wraps to 8 bits. Arrays of any strides are read in place; an unaligned array is\n"
+     "numpy.matmul instead wraps to 8 bits. NumPy computes products of other integers. Lists become NumPy arrays, and "
+     "NumPy\n"
+     "arrays of mixed types get one type. Arrays of any strides are read in place; an unaligned array is\n"
      "copied, and an unaligned ``out`` copied back. The result is a NumPy array or a torch tensor like the first input "
      "that is one, otherwise\n"
      "a backplane.Tensor. ``out`` is written in place and returned; it must not overlap an input. ``settings`` is a\n"
@@ -88,6 +90,8 @@ static PyMethodDef functions[] = {
      "matrices alpha and beta must be real. Types, strides, results and settings are as in matmul().\n\n"
      ">>> gemm(np.eye(2), np.ones((2, 2)), np.ones((2, 2)), alpha=2.0, beta=1.0)\n"
      "array([[3., 3.],\n       [3., 3.]])"},
+    {"set_convert_factors", core_set_convert_factors, METH_O,
+     "Sets the function that runs matmul with converted factors."},
     {"set_convert", core_set_convert, METH_O, "Sets the function that makes a result what the inputs are."},
     {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
     {"explain_matmul_floats", WITH_NAMES(core_explain_matmul_floats), "The explanation of a matmul_floats as a dict."},
@@ -180,6 +184,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->scope_type);
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->convert);
+    Py_VISIT(state->convert_factors);
     Py_VISIT(state->numpy.type);
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_VISIT(state->exchanges.of[i].type);
@@ -204,6 +209,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->scope_type);
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->convert);
+    Py_CLEAR(state->convert_factors);
     Py_CLEAR(state->word_out);
     Py_CLEAR(state->word_settings);
     Py_CLEAR(state->numpy.type);

@@ -82,6 +82,7 @@ bool bp__contact_key(const bp__runtime *row, char *key, size_t size) {
     bp__text_addf(&text, "%s\n", bp__setting_text(BP_SET_registry_library_path));
     add_variable(&text, "VIRTUAL_ENV");
     add_variable(&text, "CONDA_PREFIX");
+    add_variable(&text, "BACKPLANE_PYTHON_PATH");
     for (const char *word = runtime->depends; *word;) {
         size_t length = strcspn(word, " ");
         bp__text name = {0};

@@ -77,6 +77,12 @@ static const char *const environment_patterns[] = {
     "lib/python3*/site-packages/nvidia/*/lib",
 };
 
+/* The same below a folder of installed packages. */
+static const char *const package_patterns[] = {"*.libs", "*/.libs", "*/lib", "nvidia/*/lib"};
+
+/* Set by the Python package: colon-separated roots of environments, and folders of installed packages. */
+#define PYTHON_PATH "BACKPLANE_PYTHON_PATH"
+
 enum { MOST_CACHE_BYTES = 16 << 20 };
 
 /* The folders that match a pattern. */
@@ -132,16 +138,51 @@ static void search_list(bp__search *search, const char *list, bool asked_for) {
     }
 }
 
-static void search_environment(bp__search *search, const char *root) {
-    for (int i = 0; root && root[0] == '/' && i < BP__COUNT(environment_patterns); i++) {
+static void search_below(bp__search *search, const char *root, const char *const *patterns, int count) {
+    for (int i = 0; root && root[0] == '/' && i < count; i++) {
         bp__text pattern = {0};
-        bp__text_addf(&pattern, "%s/%s", root, environment_patterns[i]);
+        bp__text_addf(&pattern, "%s/%s", root, patterns[i]);
         if (pattern.failed) {
             search->no_memory = true;
         } else {
             search_pattern(search, pattern.bytes, strlen(root));
         }
         bp__text_free(&pattern);
+    }
+}
+
+static void search_environment(bp__search *search, const char *root) {
+    search_below(search, root, environment_patterns, BP__COUNT(environment_patterns));
+}
+
+/* Writes the next entry of a colon-separated list and returns the rest, or NULL at the end. An entry that is no path is
+ * written as "". */
+static const char *next_entry(const char *list, char entry[PATH_MAX]) {
+    if (!list || !*list) {
+        return NULL;
+    }
+    const size_t length = strcspn(list, ":");
+    snprintf(entry, PATH_MAX, "%.*s", length < PATH_MAX ? (int)length : 0, list);
+    return list + length + (list[length] == ':');
+}
+
+static bool is_active(const char *root) {
+    const char *active = bp__env("VIRTUAL_ENV"), *conda = bp__env("CONDA_PREFIX");
+    return (active && bp__text_equal(active, root)) || (conda && bp__text_equal(conda, root));
+}
+
+/* Searches the environment of the running Python, which need not be activated. */
+static void search_python(bp__search *search) {
+    static const char tail[] = "-packages"; /* site-packages; dist-packages of Debian */
+    BP__PATH_BUFFER(entry);
+    search->no_memory = search->no_memory || !entry;
+    for (const char *rest = bp__env(PYTHON_PATH); entry && (rest = next_entry(rest, entry));) {
+        const size_t length = strlen(entry);
+        if (length >= sizeof tail && bp__text_equal(entry + length + 1 - sizeof tail, tail)) {
+            search_below(search, entry, package_patterns, BP__COUNT(package_patterns));
+        } else if (!is_active(entry)) {
+            search_environment(search, entry);
+        }
     }
 }
 
@@ -231,6 +272,7 @@ void bp__search_paths(bp__search *search) {
     search_list(search, list ? list : "", false);
     search_environment(search, bp__env("VIRTUAL_ENV"));
     search_environment(search, bp__env("CONDA_PREFIX"));
+    search_python(search);
     search_environment_of_build(search);
     search_loader_cache(search);
     for (int i = 0; i < BP__COUNT(system_folders); i++) {
@@ -313,6 +355,23 @@ static bool in_system(const char *name, char path[PATH_MAX]) {
     return false;
 }
 
+/* Searches `lib` below the environments that are active or run this program. */
+static bool in_environments(const char *name, char path[PATH_MAX]) {
+    const char *roots[] = {bp__env("VIRTUAL_ENV"), bp__env("CONDA_PREFIX")};
+    BP__PATH_BUFFER(entry);
+    for (int i = 0; i < BP__COUNT(roots); i++) {
+        if (roots[i] && in_folder(roots[i], strlen(roots[i]), "lib/", name, path)) {
+            return true;
+        }
+    }
+    for (const char *rest = bp__env(PYTHON_PATH); entry && (rest = next_entry(rest, entry));) {
+        if (in_folder(entry, strlen(entry), "lib/", name, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool bp__search_named(const char *name, char path[PATH_MAX]) {
     BP__UNCANCELLED;
     if (in_list(bp__setting_text(BP_SET_registry_library_path), name, path)) {
@@ -323,15 +382,9 @@ bool bp__search_named(const char *name, char path[PATH_MAX]) {
     }
     named wanted = {.name = name, .path = path};
     const char *list = bp__env("LD_LIBRARY_PATH");
-    const char *roots[] = {bp__env("VIRTUAL_ENV"), bp__env("CONDA_PREFIX")};
     bp__loaded_visit(visit_loaded_named, &wanted);
-    if (wanted.found || in_list(list ? list : "", name, path)) {
+    if (wanted.found || in_list(list ? list : "", name, path) || in_environments(name, path)) {
         return true;
-    }
-    for (int i = 0; i < BP__COUNT(roots); i++) {
-        if (roots[i] && in_folder(roots[i], strlen(roots[i]), "lib/", name, path)) {
-            return true;
-        }
     }
     return in_loader_cache(name, path) || in_system(name, path);
 }

@@ -153,7 +153,7 @@ static bool visit_variable(void *user, const char *name, const char *value) {
             return true;
         }
     }
-    if (is_of_dropin(name) || bp__text_equal(name, named_file)) {
+    if (is_of_dropin(name) || bp__text_equal(name, named_file) || bp__text_equal(name, "BACKPLANE_PYTHON_PATH")) {
         return true;
     }
     bp__shown shown;

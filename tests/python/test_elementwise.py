@@ -207,3 +207,97 @@ def test_read_only_and_foreign_arrays():
     flat = array.array("f", [1, -2])
     assert isinstance(ew.negative(flat), bp.Tensor) and ew.negative(flat).tolist() == [-1, 2]
     assert F.relu(flat, inplace=True) is flat and flat.tolist() == [1, 0]
+
+
+class OnlyDLPack:
+    """An array that has DLPack alone."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack__(self, **names):
+        return self.tensor.__dlpack__(**names)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+def kinds_of_array(dtype, values):
+    made = ew.astype(bp.from_dlpack(np.array(values)), dtype)
+    yield made
+    yield OnlyDLPack(made)
+    if dtype in ("f32", "f64", "i32", "i64"):
+        yield memoryview(np.array(values, {"f": "f", "i": "i"}[dtype[0]] + str(int(dtype[1:]) // 8)))
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32", "f64", "i32", "i64"])
+@pytest.mark.parametrize("number", [2, True, np.int64(2), np.int8(2), 2.5, np.float64(2.5), np.float32(2.5)])
+def test_a_number_takes_the_type_of_any_array(dtype, number):
+    for x in kinds_of_array(dtype, [1, 4, 6]):
+        wanted = "f64" if dtype[0] == "i" and isinstance(number, (float, np.floating)) else dtype
+        for found, values in ((ew.multiply(x, number), [1 * number, 4 * number, 6 * number]),
+                              (ew.subtract(number, x), [number * 1.0 - 1, number * 1.0 - 4, number * 1.0 - 6])):
+            assert type(found) is bp.Tensor and found.dtype == wanted
+            assert found.tolist() == [float(one) for one in values]
+        assert bp.explain(ew.multiply, x, number).problem.startswith(f"multiply {wanted}")
+
+
+def test_numbers_and_integers_are_divided_as_float64():
+    for dtype in ("i32", "i64"):
+        for x in kinds_of_array(dtype, [1, 4, 6]):
+            assert ew.divide(x, 4).tolist() == [0.25, 1, 1.5] and ew.divide(x, x).dtype == "f64"
+            assert ew.divide(3, x).tolist() == [3, 0.75, 0.5] and ew.exp(x).dtype == "f64"
+
+
+def test_a_number_out_of_the_range_of_integers_is_refused():
+    x = bp.full((3,), 3, dtype="i32")
+    with pytest.raises(bp.BadValueError, match="out of the range of i32"):
+        ew.add(x, 2**31)
+    assert ew.add(x, -(2**31)).tolist() == [3 - 2**31] * 3 and ew.add(bp.ones(1), 1e300).tolist() == [math.inf]
+
+
+LAYERS = {
+    "relu": lambda x: F.relu(x),
+    **{name: lambda x, name=name: getattr(F, name)(x) for name in ("gelu", "silu", "tanh", "sigmoid", "hardswish")},
+    "softmax": lambda x: F.softmax(x, -1),
+    "max_pool1d": lambda x: F.max_pool1d(x, 2),
+    "avg_pool1d": lambda x: F.avg_pool1d(x, 2),
+    "adaptive_max_pool1d": lambda x: F.adaptive_max_pool1d(x, 2),
+    "linear": lambda x: F.linear(x, x),
+    "conv1d": lambda x: F.conv1d(x, ew.astype(np.ones((1, 1, 2)), "f64")),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "rms_norm": lambda x: F.rms_norm(x, (4,)),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x, x),
+}
+
+
+class Torch:
+    """What a tensor of integers of torch tells; conversion would round to the default type, float32."""
+
+    def __init__(self, array):
+        self.array, self.dtype, self.shape = array, "torch.int64", array.shape
+
+    def is_floating_point(self):
+        return False
+
+    is_complex = is_floating_point
+
+    def to(self, dtype):
+        raise AssertionError("a tensor of integers was converted")
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_never_round_integers(name, monkeypatch):
+    values = np.array([[2**24 + 1, 2, 3, 4], [5, 6, 7, 8]])
+    if name in ("max_pool1d", "relu"):
+        assert LAYERS[name](values)[0, 0] == 2**24 + 1
+    if name == "relu":
+        assert LAYERS[name](bp.from_dlpack(values)).tolist() == values.tolist()
+        return
+    from types import SimpleNamespace
+
+    monkeypatch.setitem(__import__("sys").modules, "torch", SimpleNamespace(Tensor=Torch, get_default_dtype=lambda: "float32"))
+    for whole in (Torch(values), bp.from_dlpack(values), memoryview(values), values + 2**53):
+        with pytest.raises(TypeError, match="floating type"):
+            LAYERS[name](whole)

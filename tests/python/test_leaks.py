@@ -100,7 +100,7 @@ JOBS = {
     "values": lambda: (TENSOR.tolist(), float(TENSOR[0, 0]), [*TENSOR]),
     "array of a tensor": TENSOR.__array__,
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
-    "wrong type": lambda: expect(TypeError, bp.matmul, A, [1]),
+    "wrong type": lambda: expect(TypeError, bp.matmul, A, "text"),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),
     "unknown name": lambda: expect(AttributeError, bp.flags, nonsense=1),
     "overlap": lambda: expect(ValueError, bp.matmul, OUT.T, OUT, out=OUT[:2]),

@@ -64,8 +64,10 @@ def test_refusals():
     for again in range(2):
         with pytest.raises(ValueError, match="a row of input has 6 elements, a row of weight 7"):
             F.linear(x, whole(5, 7))
-        with pytest.raises(ValueError, match="weight has 1 dimensions; it must have 2"):
-            F.linear(x, whole(6))
+        with pytest.raises(ValueError, match="weight has 3 dimensions; it must have 2"):
+            F.linear(x, whole(2, 3, 6))
+        with pytest.raises(TypeError):
+            F.linear(x, whole(6).astype("f8"))
         with pytest.raises(ValueError, match="bias has 4 elements, weight has 5 rows"):
             F.linear(x, w, whole(4))
         with pytest.raises(ValueError, match=r"output has shape \(9, 4\); it must have shape \(9, 5\)"):

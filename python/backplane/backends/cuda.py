@@ -157,6 +157,7 @@ def preferred_blas_library(backend: Union[None, str, _BlasBackend] = None) -> _B
 class _ROCmFABackend(enum.Enum):
     Default = 0
     Aotriton = 1
+    AOTriton = 1  # PyTorch's spelling
     Ck = 2
 
 

@@ -32,7 +32,7 @@ def verbose(enable: int, lines: Optional[Handler] = None) -> _verbose:
 
     Applies to the whole process. If ``lines`` is given, it is called with each line when the block ends.
     """
-    return _verbose("mkl", enable, lines)
+    return _verbose("mkl", enable, lines, VERBOSE_ON)
 
 
 attach(__name__, "mkl.")

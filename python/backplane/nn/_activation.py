@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional, Protocol
 
-from .._convert import with_numpy
+from .._convert import exact, with_numpy
 from .._elements import finish, one, run
 from .._errors import bad_value
 from .._products import SettingsArgument
@@ -26,12 +26,17 @@ class _InPlace(Protocol):
     ) -> Any: ...
 
 
+def _one(name: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """Runs a function of one element; relu() is the only one that integers have."""
+    return one(name, x if name == "relu" else exact(name, x), out, settings, explains)
+
+
 def plain(name: str, text: str) -> _Plain:
     def call(input: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
-        return one(name, input, out, settings, False)
+        return _one(name, input, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
-        return one(name, of["input"], of["out"], of["settings"], explains)
+        return _one(name, of["input"], of["out"], of["settings"], explains)
 
     made: _Plain = finish(call, _MODULE, name, f"Computes {text} of each element, as torch.nn.functional.{name}.", explained)
     return made
@@ -42,7 +47,7 @@ def in_place(name: str, text: str) -> _InPlace:
         if of["inplace"] and of["out"] is not None:
             raise bad_value("out: cannot be given together with inplace")
         out = of["input"] if of["inplace"] else of["out"]
-        return one(name, of["input"], out, of["settings"], explains)
+        return _one(name, of["input"], out, of["settings"], explains)
 
     def call(input: Any, inplace: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
         return explained(dict(input=input, inplace=inplace, out=out, settings=settings), False)
@@ -56,7 +61,7 @@ def _gelu(of: Dict[str, Any], explains: bool) -> Any:
     kinds = {"none": "gelu", "tanh": "gelu_tanh"}
     if of["approximate"] not in kinds:
         raise bad_value(f"approximate: is {of['approximate']!r}; it must be 'none' or 'tanh'")
-    return one(kinds[of["approximate"]], of["input"], of["out"], of["settings"], explains)
+    return _one(kinds[of["approximate"]], of["input"], of["out"], of["settings"], explains)
 
 
 def gelu(input: Any, approximate: str = "none", *, out: Any = None, settings: SettingsArgument = None) -> Any:

@@ -8,7 +8,7 @@ import warnings
 from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import floating, with_numpy
+from .._convert import exact, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
@@ -43,7 +43,7 @@ def _mask(name: str, mask: Any) -> Any:
         return mask
     if getattr(dtype, "kind", "") in ("i", "u") or "int" in str(dtype):
         raise bad_type(f"attn_mask: is {dtype}; it must be bool, float32, or of the type of query")
-    return floating(name, mask)
+    return exact(name, mask)
 
 
 def _whole(numbers: Any) -> Any:
@@ -52,7 +52,7 @@ def _whole(numbers: Any) -> Any:
 
 
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
-    inputs = floating(name, of["query"]), floating(name, of["key"]), floating(name, of["value"])
+    inputs = exact(name, of["query"]), exact(name, of["key"]), exact(name, of["value"])
     seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
     results = _core.attention(
         pass_,

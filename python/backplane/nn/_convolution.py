@@ -6,7 +6,7 @@ import functools
 from typing import Any, Callable, Dict, Optional, Protocol, Tuple, Union
 
 from .. import _core
-from .._convert import floating
+from .._convert import exact
 from .._dimensions import bound
 from .._errors import bad_type
 from .._products import _EXPLAINERS, SettingsArgument, _like
@@ -58,8 +58,8 @@ def _call(kind: Tuple[int, int, bool], of: Dict[str, Any], arrays: Tuple[Any, ..
 
 
 def _forward(kind: Tuple[int, int, bool], name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, weight = floating(name, of["input"]), floating(name, of["weight"])
-    bias = None if of["bias"] is None else floating(name, of["bias"])
+    input, weight = exact(name, of["input"]), exact(name, of["weight"])
+    bias = None if of["bias"] is None else exact(name, of["bias"])
     result = _call(kind, of, (input, weight, bias), None, explains)
     return result if explains else of["out"] if result is None else _like(result, input, weight)
 
@@ -212,7 +212,7 @@ def transposed(ndim: int) -> _Transposed:
 
 def input_gradient(ndim: int) -> _InputGradient:
     def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
-        gradient, weight = floating(name, of["grad_output"]), floating(name, of["weight"])
+        gradient, weight = exact(name, of["grad_output"]), exact(name, of["weight"])
         size = _size("input_size", of["input_size"])
         result = _call((INPUT, ndim, False), of, (gradient, weight), size, explains)
         return result if explains else of["out"] if result is None else _like(result, gradient, weight)
@@ -241,7 +241,7 @@ def input_gradient(ndim: int) -> _InputGradient:
 
 def weight_gradient(ndim: int) -> _WeightGradient:
     def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
-        input, gradient = floating(name, of["input"]), floating(name, of["grad_output"])
+        input, gradient = exact(name, of["input"]), exact(name, of["grad_output"])
         size = _size("weight_size", of["weight_size"])
         result = _call((WEIGHT, ndim, False), of, (input, gradient), size, explains)
         return result if explains else of["out"] if result is None else _like(result, input, gradient)

@@ -5,17 +5,38 @@ from __future__ import annotations
 from typing import Any, Dict, Optional
 
 from .. import _core
-from .._convert import floating
+from .._convert import exact, shape_of
+from .._elements import one, two
 from .._products import SettingsArgument, _like
 from ._convolution import FORWARD, INPUT, WEIGHT, _finish
 
 
 def _optional(name: str, array: Any) -> Any:
-    return None if array is None else floating(name, array)
+    return None if array is None else exact(name, array)
+
+
+def _is_product(weight: Any) -> bool:
+    """Returns whether the weight has one dimension or a size of 0; a layer of such a weight is a product of vectors or empty."""
+    shape = shape_of(weight)
+    return len(shape) == 1 or len(shape) == 2 and 0 in shape
+
+
+def _multiply(input: Any, weight: Any, of: Dict[str, Any], explains: bool) -> Any:
+    """Computes a layer as a product, a sum and an activation, one after another."""
+    factor = weight if len(shape_of(weight)) == 1 else _core.from_dlpack(weight).T if not hasattr(weight, "T") else weight.T
+    out, settings = of["out"], of["settings"]
+    if explains:
+        return _core.explain_matmul_floats(input, factor, out=out, settings=settings)
+    result = _core.matmul_floats(input, factor, out=out, settings=settings)
+    if of["bias"] is not None:
+        result = two("add", result, exact("linear", of["bias"]), out, settings, False)
+    return result if of["activation"] is None else one(of["activation"], result, out, settings, False)
 
 
 def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, weight = floating(name, of["input"]), floating(name, of["weight"])
+    input, weight = exact(name, of["input"]), exact(name, of["weight"])
+    if _is_product(weight):
+        return _multiply(input, weight, of, explains)
     result = _core.linear(
         FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, of["activation"], of["settings"], explains
     )
@@ -23,13 +44,13 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    weight, gradient = floating(name, of["weight"]), floating(name, of["grad_output"])
+    weight, gradient = exact(name, of["weight"]), exact(name, of["grad_output"])
     result = _core.linear(INPUT, None, weight, None, gradient, False, None, of["settings"], explains)
     return result if explains else _like(result, gradient, weight)
 
 
 def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, gradient, bias = floating(name, of["input"]), floating(name, of["grad_output"]), bool(of["bias"])
+    input, gradient, bias = exact(name, of["input"]), exact(name, of["grad_output"]), bool(of["bias"])
     result = _core.linear(WEIGHT, input, None, None, gradient, bias, None, of["settings"], explains)
     if explains:
         return result
@@ -61,7 +82,8 @@ _finish(
     linear,
     "backplane.nn.functional",
     "linear",
-    """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O).
+    """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O). A weight of
+    one dimension (I) gives results without the last dimension.
 
     As torch.nn.functional.linear. ``activation`` is the name of a function of elementwise.h, such as ``"gelu"``, that is
     computed of each result. ``out`` is written in place and returned.

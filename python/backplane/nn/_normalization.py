@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, Tuple
 
 from .. import _core
-from .._convert import floating, shape_of
+from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
@@ -15,11 +15,11 @@ INFERENCE, TRAINING, BACKWARD = range(3)
 
 
 def _parameter(name: str, array: Any) -> Any:
-    return None if array is None else floating(name, array)
+    return None if array is None else exact(name, array)
 
 
 def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input, training = floating(name, of["input"]), bool(of["training"])
+    input, training = exact(name, of["input"]), bool(of["training"])
     if not training and (of["running_mean"] is None or of["running_var"] is None):
         raise bad_value("running_mean and running_var: are needed unless training is true")
     shape = shape_of(input)
@@ -50,7 +50,7 @@ def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    gradient, input = floating(name, of["grad_output"]), floating(name, of["input"])
+    gradient, input = exact(name, of["grad_output"]), exact(name, of["input"])
     constant = not of["training"]
     results = _core.batch_norm(
         BACKWARD,

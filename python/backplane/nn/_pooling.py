@@ -7,7 +7,7 @@ import functools
 from typing import Any, Dict, Optional, Protocol, Tuple, Union
 
 from .. import _core
-from .._convert import floating, shape_of
+from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import Numbers, _each, _finish, _size
@@ -57,7 +57,7 @@ def _call(average: bool, ndim: int, array: Any, indices: Any, size: Any, of: Dic
 
 
 def _forward(average: bool, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input = floating(name, of["input"])
+    input = exact(name, of["input"])
     result = _call(average, ndim, input, None, None, of, explains)
     if explains:
         return result
@@ -67,7 +67,7 @@ def _forward(average: bool, ndim: int, name: str, of: Dict[str, Any], explains: 
 
 
 def _gradient(average: bool, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
-    gradient, size = floating(name, of["grad_output"]), _size("input_size", of["input_size"])
+    gradient, size = exact(name, of["grad_output"]), _size("input_size", of["input_size"])
     if "kernel_size" not in of:
         of = dict(of, output_size=shape_of(gradient)[len(shape_of(gradient)) - ndim :])
     result = _call(average, ndim, gradient, of.get("indices"), size, of, explains)

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Dict, List, Protocol, Sequence, Tuple
 
 from .. import _core
-from .._convert import floating, numpy_of, shape_of
+from .._convert import exact, numpy_of, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
@@ -69,7 +69,7 @@ def _sets(name: str, of: Dict[str, Any]) -> List[Dict[int, Any]]:
     sets = []
     for first in range(0, wanted, directions * len(places)):
         own = [params[first + d * len(places) :][: len(places)] for d in range(directions)]
-        sets.append({place: _both([floating(name, one[i]) for one in own]) for i, place in enumerate(places)})
+        sets.append({place: _both([exact(name, one[i]) for one in own]) for i, place in enumerate(places)})
     if of["proj_size"] > 0 and any(shape_of(one[WEIGHT_HR])[-2] != of["proj_size"] for one in sets):
         raise bad_value(f"proj_size: is {of['proj_size']}; the projections in params have another number of rows", "E_SHAPE")
     return sets
@@ -82,7 +82,7 @@ def _states(name: str, hx: State, unbatched: bool) -> Tuple[Any, Any]:
     if name == "lstm" and not (isinstance(hx, (tuple, list)) and len(hx) == 2):
         raise bad_value("hx: must be a tuple of two, hidden state and cell, or None")
     given = hx if name == "lstm" else (hx,)
-    states = [None if one is None else _view(floating(name, one)) for one in given]
+    states = [None if one is None else _view(exact(name, one)) for one in given]
     states = [None if one is None else one[:, None] for one in states] if unbatched else states
     return states[0], states[1] if name == "lstm" else None
 
@@ -137,7 +137,7 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     sets, directions = _sets(name, of), 1 + bool(of["bidirectional"])
     if of["return_reserve"] and len(sets) > 1:
         raise bad_value(f"return_reserve: is for a single layer, and num_layers is {len(sets)}")
-    given = floating(name, of["input"])
+    given = exact(name, of["input"])
     unbatched = len(shape_of(given)) == 2
     current = _steps_first(given, of["batch_first"], unbatched)
     hidden, cell = _states(name, of["hx"], unbatched)
@@ -171,18 +171,18 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 def _backward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     tensors = _sets(name, dict(of, num_layers=1))[0]
-    given = floating(name, of["input"])
+    given = exact(name, of["input"])
     unbatched, first = len(shape_of(given)) == 2, of["batch_first"]
     hidden, cell = _states(name, of["hx"], unbatched)
     grad_hidden, grad_cell = (
-        None if one is None else _view(floating(name, one))[:, None] if unbatched else floating(name, one)
+        None if one is None else _view(exact(name, one))[:, None] if unbatched else exact(name, one)
         for one in (of["grad_h_n"], of.get("grad_c_n"))
     )
     for place in (BIAS_IH, BIAS_HH):
         tensors.pop(place, None)
     tensors.update({INPUT: _steps_first(given, first, unbatched), HIDDEN: hidden, CELL: cell, RESERVE: of["reserve"]})
-    tensors[OUTPUT] = _steps_first(floating(name, of["output"]), first, unbatched)
-    tensors[GRAD_OUTPUT] = _steps_first(floating(name, of["grad_output"]), first, unbatched)
+    tensors[OUTPUT] = _steps_first(exact(name, of["output"]), first, unbatched)
+    tensors[GRAD_OUTPUT] = _steps_first(exact(name, of["grad_output"]), first, unbatched)
     tensors.update({LENGTHS: _lengths(of["lengths"]), GRAD_HIDDEN: grad_hidden, GRAD_CELL: grad_cell})
     states = [BY_HIDDEN] + [BY_CELL] * (name == "lstm")
     weights = [BY_IH, BY_HH] + [BY_HR] * (WEIGHT_HR in tensors) + [BY_BIAS_IH, BY_BIAS_HH] * bool(of["has_biases"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from .. import _core
-from .._convert import floating, shape_of
+from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
@@ -22,14 +22,14 @@ Shape = Union[int, Sequence[int]]
 
 def _softmax(name: str, of: Dict[str, Any], explains: bool) -> Any:
     kind = LOG_SOFTMAX if name.startswith("log") else SOFTMAX
-    input = floating(name, of["input"])
+    input = exact(name, of["input"])
     result = _core.softmax(kind, input, None, dim=of["dim"], out=of["out"], settings=of["settings"], explains=explains)
     return result if explains else of["out"] if result is None else _like(result, input)
 
 
 def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
     kind = LOG_SOFTMAX if name.startswith("log") else SOFTMAX
-    output, gradient = floating(name, of["output"]), floating(name, of["grad_output"])
+    output, gradient = exact(name, of["output"]), exact(name, of["grad_output"])
     words = dict(dim=of["dim"], out=of["out"], settings=of["settings"], explains=explains)
     result = _core.softmax(kind, output, gradient, **words)
     return result if explains else of["out"] if result is None else _like(result, output)
@@ -78,14 +78,14 @@ def _kind(of: Dict[str, Any]) -> Tuple[int, int, int]:
 
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
     kind, dims, groups = _kind(of)
-    arrays = {key: None if of.get(key) is None else floating(name, of[key]) for key in ("weight", "bias")}
+    arrays = {key: None if of.get(key) is None else exact(name, of[key]) for key in ("weight", "bias")}
     results = _core.layer_norm(
         pass_,
         kind,
-        floating(name, of["input"]),
+        exact(name, of["input"]),
         arrays["weight"],
         arrays["bias"],
-        None if pass_ == FORWARD else floating(name, of["grad_output"]),
+        None if pass_ == FORWARD else exact(name, of["grad_output"]),
         of.get("mean"),
         of.get("inverse_std"),
         dims=dims,
