@@ -136,7 +136,10 @@ def test_layer_norm(dtype, shape):
     close(F.layer_norm(x, shape, weight, bias, 0.5), normalize(wide, axes, 0.5) * w + b)
     close(F.layer_norm(x, shape, bias=bias), normalize(wide, axes, 1e-5) + b)
     close(F.rms_norm(x, shape, weight, 0.5), normalize(wide, axes, 0.5, False) * w)
-    close(F.rms_norm(x, shape), normalize(wide, axes, np.finfo(dtype).eps, False))
+    eps = np.finfo("f4" if dtype == "f2" else dtype).eps  # of the type of the computation
+    close(F.rms_norm(x, shape), normalize(wide, axes, eps, False))
+    small = (x * 2**-9).astype(dtype)  # eps decides the result
+    close(F.rms_norm(small, shape), normalize(small.astype("f8"), axes, eps, False))
     y, mean, inverse_std = F.layer_norm(x, shape, return_statistics=True)
     assert mean.shape == inverse_std.shape == x.shape[: 3 - len(sizes)]
     close(mean, wide.mean(axes))

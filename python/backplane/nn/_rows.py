@@ -278,7 +278,8 @@ _finish(
     "rms_norm",
     """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
 
-    As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type. With ``return_statistics``,
+    As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
+    these are computed in f32. With ``return_statistics``,
     returns a tuple of output and inverse root mean square. ``out`` is written in place and returned.
     """,
     _normalize,

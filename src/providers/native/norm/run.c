@@ -68,9 +68,19 @@ static void write_parameter(const call *w, int operand, int64_t channel, double 
     }
 }
 
+/* Returns what the type of the computation loses of a mean. */
+static double rest_of(const bp__batch_norm_kernels *kernels, double mean) {
+    const double rest = kernels->number == sizeof(float) ? mean - (double)(float)mean : 0;
+    return isfinite(rest) ? rest : 0;
+}
+
+/* Sets the numbers of a channel. The rest of the mean goes into the shift, so that no error grows with the mean. */
 static void set_numbers(const call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
+    const bp__batch_norm_kernels *kernels = w->plan->set.images;
+    const double factor = values[w->g ? BP__BATCH_NORM_SLOPE : BP__BATCH_NORM_SCALE],
+                 lost = rest_of(kernels, values[BP__BATCH_NORM_CENTER]) * factor;
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        w->plan->set.images->set(w->numbers[i], channel, values[i]);
+        kernels->set(w->numbers[i], channel, i == BP__BATCH_NORM_SHIFT ? values[i] - lost : values[i]);
     }
 }
 
