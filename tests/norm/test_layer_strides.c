@@ -298,12 +298,59 @@ static void dimensions_and_means(void **state) {
     }
 }
 
+/* Groups are rows; with as many as channels, neighbours in channels-last memory are in different rows, whose weights
+ * differ. */
+static void groups_of_channels_last_images_have_their_own_weights(void **state) {
+    enum { N = 2, C = 20, P = 26 };
+    static float images[2][N * C * P], results[2][N * C * P], weight[C], bias[C];
+    const int64_t shape[] = {N, C, P}, channels[] = {C};
+    const int64_t strides[][3] = {{C * P, P, 1}, {C * P, 1, C}};
+    bp_view in[2], out[2], weights[2];
+    (void)state;
+    assert_int_equal(bp_view_init(&weights[0], weight, BP_F32, 1, channels, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&weights[1], bias, BP_F32, 1, channels, NULL), BP_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(bp_view_init(&in[k], images[k], BP_F32, 3, shape, strides[k]), BP_OK);
+        assert_int_equal(bp_view_init(&out[k], results[k], BP_F32, 3, shape, strides[k]), BP_OK);
+    }
+    for (int64_t i = 0; i < N * C * P; i++) {
+        const int64_t c = i / P % C;
+        const float x = (float)draw();
+        weight[c] = (float)c - 3;
+        bias[c] = 0.5f * (float)c;
+        images[0][i] = x;
+        images[1][i / (C * P) * C * P + i % P * C + c] = x;
+    }
+    for (int64_t groups = 1; groups <= C; groups += groups == 1 ? 3 : groups == 4 ? 6 : 10) {
+        for (int k = 0; k < 2; k++) {
+            const bp_layer_norm_call call = {.struct_size = sizeof call,
+                                             .kind = BP_GROUP_NORM,
+                                             .groups = groups,
+                                             .eps = 1e-3,
+                                             .input = &in[k].tensor,
+                                             .weight = &weights[0].tensor,
+                                             .bias = &weights[1].tensor,
+                                             .output = &out[k].tensor};
+            assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
+        }
+        for (int64_t i = 0; i < N * C * P; i++) {
+            const int64_t c = i / P % C;
+            const float got = results[1][i / (C * P) * C * P + i % P * C + c], want = results[0][i];
+            if (!(fabsf(got - want) <= 1e-5f * (1 + fabsf(want)))) {
+                fail_msg("%d groups: element %d is %g in channels-last memory, %g in a compact one", (int)groups,
+                         (int)i, (double)got, (double)want);
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strided_rows_have_the_results_of_compact_ones),
         cmocka_unit_test(long_rows),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(dimensions_and_means),
+        cmocka_unit_test(groups_of_channels_last_images_have_their_own_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

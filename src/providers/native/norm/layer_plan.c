@@ -187,12 +187,21 @@ static uint64_t magnitude(int64_t x) {
     return x < 0 ? 0 - (uint64_t)x : (uint64_t)x;
 }
 
+static bool weights_follow_rows(const bp__layer_work *plan) {
+    bool follow = false;
+    for (int d = 0; d < plan->problem.of.layer_norm.row_ndim; d++) {
+        follow |= plan->weight[d] != 0;
+    }
+    return follow;
+}
+
 /* Decides which tensors are copied, and how many rows at once: those of cache lines, if rows are nearer to each other
- * than elements. If that is so for all tensors and rows are neighbours, a copy is not necessary. */
+ * than elements. If that is so for all tensors, rows are neighbours, and they have the same weights, a copy is not
+ * necessary. */
 static void choose_copies(bp__layer_work *plan) {
     const bp_layer_norm_problem *p = &plan->problem.of.layer_norm;
     plan->block = 1;
-    plan->columns = !plan->backward && p->row_ndim > 0 && p->ndim > p->row_ndim;
+    plan->columns = !plan->backward && p->row_ndim > 0 && p->ndim > p->row_ndim && !weights_follow_rows(plan);
     for (int i = 0; i < BP__LAYER_IMAGES; i++) {
         const int64_t element = bp__layer_element_stride(plan, bp__layer_images[i]);
         const int64_t next = p->row_ndim > 0 ? bp__layer_strides(plan, bp__layer_images[i])[p->row_ndim - 1] : 0;
