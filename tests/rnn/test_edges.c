@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,6 +348,126 @@ static void batch_does_not_change_bits(void **state) {
     }
 }
 
+/* ---- Last strides of 0 and below ---- */
+
+/* The tensors of a call, each in memory of its own whose last stride is -1, or 0 for the input if `repeats`. */
+typedef struct turned {
+    bp_rnn_call call;
+    bp_view view[BP_RNN_TENSORS], compact[BP_RNN_TENSORS];
+    char *memory[BP_RNN_TENSORS], *result[BP_RNN_TENSORS];
+} turned;
+
+static const DLTensor **place_in(bp_rnn_call *call, int which) {
+    return (const DLTensor **)(void *)((char *)call + offsetof(bp_rnn_call, input)) + which;
+}
+
+static void turn_tensor(turned *t, const rnn_case *c, int which, bool repeats) {
+    const DLTensor *from = *place_in((bp_rnn_call *)(uintptr_t)&c->call, which);
+    int64_t strides[BP_MAX_NDIM], step = 1;
+    if (!from || which == BP_RNN_RESERVE) {
+        return;
+    }
+    const bp_dtype dtype = bp_dtype_from_dlpack(from->dtype);
+    const size_t item = bp_dtype_size(dtype);
+    for (int d = from->ndim - 1; d >= 0; d--) {
+        strides[d] = step;
+        step *= from->shape[d];
+    }
+    const int64_t last = from->shape[from->ndim - 1];
+    t->memory[which] = calloc((size_t)step, item);
+    t->result[which] = calloc((size_t)step, item);
+    assert_int_equal(bp_view_init(&t->compact[which], t->result[which], dtype, from->ndim, from->shape, NULL), BP_OK);
+    strides[from->ndim - 1] = repeats && which == BP_RNN_INPUT ? 0 : -1;
+    char *first = t->memory[which] + (strides[from->ndim - 1] < 0 ? (size_t)(last - 1) * item : 0);
+    assert_int_equal(bp_view_init(&t->view[which], first, dtype, from->ndim, from->shape, strides), BP_OK);
+    if (strides[from->ndim - 1] != 0) {
+        assert_int_equal(bp_tensor_copy(&t->view[which].tensor, from), BP_OK);
+    }
+    *place_in(&t->call, which) = &t->view[which].tensor;
+}
+
+/* Compares what the call wrote with the case's tensor, bit by bit. */
+static void compare_turned(turned *t, const rnn_case *c, int which) {
+    const DLTensor *want = *place_in((bp_rnn_call *)(uintptr_t)&c->call, which);
+    if (!t->memory[which]) {
+        return;
+    }
+    bp_view expected;
+    const size_t bytes = (size_t)strided_elements(&c->tensor[which]) * bp_dtype_size(c->tensor[which].dtype);
+    char *copy = calloc(bytes + 1, 1);
+    assert_int_equal(bp_view_init(&expected, copy, c->tensor[which].dtype, want->ndim, want->shape, NULL), BP_OK);
+    assert_int_equal(bp_tensor_copy(&expected.tensor, want), BP_OK);
+    assert_int_equal(bp_tensor_copy(&t->compact[which].tensor, &t->view[which].tensor), BP_OK);
+    if (memcmp(copy, t->result[which], bytes) != 0) {
+        fail_msg("%s: tensor %d differs if last strides are -1", c->text, which);
+    }
+    free(copy);
+}
+
+static void compare_with_turned(const rnn_case *c) {
+    turned t = {.call = c->call};
+    for (int which = 0; which < BP_RNN_TENSORS; which++) {
+        turn_tensor(&t, c, which, false);
+    }
+    assert_int_equal(bp_rnn_run(NULL, &t.call), BP_OK);
+    for (int which = 0; which < BP_RNN_TENSORS; which++) {
+        compare_turned(&t, c, which);
+        free(t.memory[which]);
+        free(t.result[which]);
+    }
+}
+
+static void last_strides_may_be_negative(void **state) {
+    (void)state;
+    strided_random = 77;
+    for (int i = 0; i < 60; i++) {
+        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_case c;
+        shape.lengths = false;
+        shape.steps = shape.steps > 0 ? shape.steps : 2;
+        shape.batch = shape.batch > 3 ? 3 : shape.batch;
+        rnn_begin(&c, &shape, BP_RNN_TRAINING);
+        rnn_run(&c, "");
+        compare_with_turned(&c);
+        rnn_turn(&c);
+        rnn_run(&c, "");
+        compare_with_turned(&c);
+        rnn_end(&c);
+    }
+}
+
+static void a_last_stride_of_0_repeats_a_column(void **state) {
+    const rnn_shape shape = {.dtype = BP_F32,
+                             .mode = BP_RNN_GRU,
+                             .steps = 4,
+                             .batch = 1,
+                             .input = 7,
+                             .hidden = 5,
+                             .directions = 1,
+                             .compact = true};
+    (void)state;
+    rnn_case c;
+    rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+    for (int64_t i = 0; i < strided_elements(&c.tensor[BP_RNN_INPUT]); i++) {
+        strided_put(&c.tensor[BP_RNN_INPUT], i, 0.25 * (double)(i / shape.input));
+    }
+    rnn_run(&c, "");
+    turned t = {.call = c.call};
+    turn_tensor(&t, &c, BP_RNN_INPUT, true);
+    for (int64_t step = 0; step < shape.steps; step++) {
+        const float x = 0.25f * (float)step;
+        memcpy(t.memory[BP_RNN_INPUT] + step * shape.input * 4, &x, sizeof x);
+    }
+    turn_tensor(&t, &c, BP_RNN_OUTPUT, true);
+    assert_int_equal(bp_rnn_run(NULL, &t.call), BP_OK);
+    compare_turned(&t, &c, BP_RNN_OUTPUT);
+    for (int which = 0; which < BP_RNN_TENSORS; which++) {
+        free(t.memory[which]);
+        free(t.result[which]);
+    }
+    rnn_end(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_have_the_errors_of_the_header),
@@ -357,6 +478,8 @@ int main(void) {
         cmocka_unit_test(single_steps_equal_one_call),
         cmocka_unit_test(packed_weights_do_not_change_bits),
         cmocka_unit_test(batch_does_not_change_bits),
+        cmocka_unit_test(last_strides_may_be_negative),
+        cmocka_unit_test(a_last_stride_of_0_repeats_a_column),
     };
     return cmocka_run_group_tests(tests, rnn_on_native, NULL);
 }
