@@ -35,7 +35,7 @@ static int unusual(void) {
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != limit.rlim_max) {
         return LIMITS;
     }
-    return getenv("OMP_NUM_THREADS") || getenv("OPENBLAS_CORETYPE") || getenv("LC_ALL") ? VARIABLES : USUAL;
+    return getenv("OMP_NUM_THREADS") || getenv("OPENBLAS_NUM_THREADS") || getenv("LC_ALL") ? VARIABLES : USUAL;
 }
 
 /* Starts this program in an unusual state. */
@@ -52,7 +52,7 @@ static void start_again(void) {
     limit.rlim_cur = 1 << 20;
     setrlimit(RLIMIT_FSIZE, &limit);
     setenv("OMP_NUM_THREADS", "1", 1);
-    setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("LC_ALL", "de_DE.UTF-8", 1);
     execl("/proc/self/exe", "test_inherited", "look", (char *)NULL);
     _exit(1);

@@ -201,8 +201,86 @@ static void onednn_is_switched(void **state) {
     assert_true(info.properties & BP_PROPERTY_ROUNDS_BELOW_TF32);
 }
 
+/* ---- Padded positions of size 1 ---- */
+
+/* Image, kernel and result have one row, which is read from the padding: all products are with 0. */
+static void a_padded_row_of_one_element_is_read_from_the_padding(void **state) {
+    static const char *const candidates[] = {"", "dispatch.exclude=native", "dispatch.exclude=onednn"};
+    static const bp_conv_pass passes[] = {BP_CONV_FORWARD, BP_CONV_INPUT, BP_CONV_WEIGHT};
+    const int64_t shape[] = {1, 1, 1, 4}, one[] = {1, 1, 1, 1}, stride[] = {3, 1}, padding[] = {1, 0};
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        float image[] = {1, 2, 3, 4}, weight[] = {1}, result[] = {5, 6, 7, 8};
+        bp_view views[3];
+        bp_options *options;
+        assert_int_equal(bp_view_init(&views[0], image, BP_F32, 4, shape, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&views[1], weight, BP_F32, 4, one, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&views[2], result, BP_F32, 4, shape, NULL), BP_OK);
+        const bp_conv_call call = {.struct_size = sizeof call,
+                                   .pass = passes[i % 3],
+                                   .ndim = 2,
+                                   .stride = stride,
+                                   .padding = padding,
+                                   .input = &views[0].tensor,
+                                   .weight = &views[1].tensor,
+                                   .output = &views[2].tensor};
+        assert_int_equal(bp_options_new(&options, candidates[i / 3]), BP_OK);
+        const bp_status status = bp_conv_run(options, &call);
+        bp_options_release(options);
+        if (status == BP_E_NO_CANDIDATE && i / 3 == 1) {
+            continue; /* oneDNN is not there, or refuses */
+        }
+        assert_int_equal(status, BP_OK);
+        const float *written = call.pass == BP_CONV_FORWARD ? result : call.pass == BP_CONV_INPUT ? image : weight;
+        for (int j = 0; j < (call.pass == BP_CONV_WEIGHT ? 1 : 4); j++) {
+            if (written[j] != 0) {
+                fail_msg("pass %d, '%s': element %d is %g instead of 0", (int)call.pass, candidates[i / 3], j,
+                         (double)written[j]);
+            }
+        }
+    }
+}
+
+/* ---- Reference loops ---- */
+
+/* Large kernels and one channel: oneDNN has nothing but reference loops for the gradient by this image. */
+static void reference_loops_are_not_chosen(void **state) {
+    enum { SIZE = 64, CHANNELS = 16 };
+    static float image[CHANNELS * SIZE * SIZE], weight[CHANNELS * SIZE * SIZE], result[1];
+    const int64_t images[] = {1, CHANNELS, SIZE, SIZE}, weights[] = {1, CHANNELS, SIZE, SIZE}, results[] = {1, 1, 1, 1};
+    bp_view views[3];
+    (void)state;
+    assert_int_equal(bp_view_init(&views[0], image, BP_F32, 4, images, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[1], weight, BP_F32, 4, weights, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[2], result, BP_F32, 4, results, NULL), BP_OK);
+    for (int64_t i = 0; i < CHANNELS * SIZE * SIZE; i++) {
+        weight[i] = (float)(i % 7);
+    }
+    result[0] = 2;
+    for (int pass = BP_CONV_FORWARD; pass <= BP_CONV_WEIGHT; pass++) {
+        bp_plan_info ran = {.struct_size = sizeof ran};
+        bp_conv_call call = {.struct_size = sizeof call,
+                             .pass = (bp_conv_pass)pass,
+                             .ndim = 2,
+                             .input = &views[0].tensor,
+                             .weight = &views[1].tensor,
+                             .output = &views[2].tensor};
+        assert_int_equal(bp_conv_run(NULL, &call), BP_OK);
+        assert_int_equal(bp_last_plan(&ran), BP_OK);
+        if (strstr(ran.algorithm, "reference")) {
+            fail_msg("pass %d runs on %s: %s", pass, ran.library, ran.algorithm);
+        }
+        for (int64_t i = 0; pass == BP_CONV_INPUT && i < CHANNELS * SIZE * SIZE; i++) {
+            assert_true(image[i] == 2 * (float)(i % 7));
+        }
+        result[0] = 2;
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_right), cmocka_unit_test(measured_calls_are_right),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_padded_row_of_one_element_is_read_from_the_padding),
+                                       cmocka_unit_test(reference_loops_are_not_chosen),
+                                       cmocka_unit_test(all_are_right), cmocka_unit_test(measured_calls_are_right),
                                        cmocka_unit_test(onednn_is_switched)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,25 +10,32 @@ enum { LEAST_VERSION = 3 };
 /* What an operation needs. */
 typedef struct family {
     uint32_t op;
-    const char *algorithm;
+    const char *algorithm, *slow; /* slow: with reference loops; NULL: not offered */
     const char *(*describe)(bp__onednn_call *call, const bp_problem *problem);
     double (*cost_ns)(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
 } family;
 
+/* Reference loops take hundreds to thousands of times the time of kernels: 2 to 40 ns for each multiply-add. */
+#define REFERENCE_COST 1000.0
+
 static const family families[] = {
-    {BP_OP_CONV, "convolution", bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_CONV_INPUT, "deconvolution", bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_CONV_WEIGHT, "convolution", bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_GEMM, "matmul", bp__onednn_describe_product, bp__onednn_product_ns},
-    {BP_OP_MAX_POOL, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_AVG_POOL, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_MAX_POOL_BACKWARD, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_AVG_POOL_BACKWARD, "pooling", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_RNN, "layer", bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
-    {BP_OP_RNN_BACKWARD, "layer", bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
-    {BP_OP_BATCH_NORM, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
-    {BP_OP_BATCH_NORM_TRAINING, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
-    {BP_OP_BATCH_NORM_BACKWARD, "normalization", bp__onednn_describe_norm, bp__onednn_norm_ns},
+    {BP_OP_CONV, "convolution", "convolution (reference loops)", bp__onednn_describe_conv, bp__onednn_conv_ns},
+    {BP_OP_CONV_INPUT, "deconvolution", "deconvolution (reference loops)", bp__onednn_describe_conv,
+     bp__onednn_conv_ns},
+    {BP_OP_CONV_WEIGHT, "convolution", "convolution (reference loops)", bp__onednn_describe_conv, bp__onednn_conv_ns},
+    {BP_OP_GEMM, "matmul", NULL, bp__onednn_describe_product, bp__onednn_product_ns},
+    {BP_OP_MAX_POOL, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_AVG_POOL, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_MAX_POOL_BACKWARD, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_AVG_POOL_BACKWARD, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_RNN, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
+    {BP_OP_RNN_BACKWARD, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
+    {BP_OP_BATCH_NORM, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
+     bp__onednn_norm_ns},
+    {BP_OP_BATCH_NORM_TRAINING, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
+     bp__onednn_norm_ns},
+    {BP_OP_BATCH_NORM_BACKWARD, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
+     bp__onednn_norm_ns},
 };
 
 static const family *family_of(const bp_problem *problem) {
@@ -110,7 +117,15 @@ static void check_primitive(const bp__driver *driver, const bp_problem *problem,
     }
 }
 
-/* Refuses what the library cannot do, or does with reference loops. Otherwise describes the call. */
+/* Reference loops round sums of integers to f32, so they are not offered for products. */
+static void check_reference(const bp__driver *driver, const family *of, bp__onednn_call *call, bp_verdict *verdict) {
+    call->reference = bp__onednn_has_reference(driver, call);
+    if (call->reference && !of->slow && verdict->reason == BP_REASON_ACCEPTED) {
+        bp__driver_refuse(verdict, BP_REASON_OTHER, "it has only reference loops for this problem");
+    }
+}
+
+/* Refuses what the library cannot do. Otherwise describes the call. */
 static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call *call, bp_verdict *verdict) {
     const family *of = family_of(problem);
     if (!of) {
@@ -130,10 +145,9 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
         const char *why = of->describe(call, problem);
         if (why) {
             bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
-        } else if (bp__onednn_has_reference(driver, call)) {
-            bp__driver_refuse(verdict, BP_REASON_OTHER, "it has only reference loops for this problem");
         } else {
             check_primitive(driver, problem, call, verdict);
+            check_reference(driver, of, call, verdict);
         }
     }
     return verdict->reason == BP_REASON_ACCEPTED;
@@ -161,6 +175,11 @@ static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy,
     return properties | (repeats ? bp__driver_guarantees(driver, policy, &call->setup) & ~lost : 0);
 }
 
+static double cost_of(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads) {
+    const double ns = family_of(problem)->cost_ns(driver, problem, call, threads);
+    return call->reference ? REFERENCE_COST * ns : ns;
+}
+
 /* Offers the call on one thread, or on as many as gain. Returns whether it is on several. */
 static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call *call, bool alone, bp_offers *offers) {
     const bp_policy *policy = &problem->policy;
@@ -168,16 +187,16 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     bp_verdict verdict = BP_VERDICT_INIT;
     const int allowed = bp__driver_allowed(driver, policy);
     const bool gains =
-        !alone && allowed > 1 && of->cost_ns(driver, problem, call, allowed) < of->cost_ns(driver, problem, call, 1);
+        !alone && allowed > 1 && cost_of(driver, problem, call, allowed) < cost_of(driver, problem, call, 1);
     call->setup = bp__driver_thread_policy(driver, policy, false, gains);
-    verdict.algorithm = of->algorithm;
+    verdict.algorithm = call->reference ? of->slow : of->algorithm;
     verdict.packs = call->packs;
     if (call->own && !(problem->policy.packed & call->packs)) {
         snprintf(verdict.text, sizeof verdict.text, "converts the weight%s in each call",
                  call->kind == BP__ONEDNN_RECUR ? "s" : "");
     }
     verdict.threads = call->setup.threads;
-    verdict.cost_ns = of->cost_ns(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
+    verdict.cost_ns = cost_of(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
     verdict.properties = properties_of(driver, policy, call);
     call->deterministic = (verdict.properties & BP_PROPERTY_REPRODUCIBLE) != 0;
     const bool exact = call->operand[BP__ONEDNN_RESULT].type == BP__ONEDNN_S32;

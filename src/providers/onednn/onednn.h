@@ -74,6 +74,7 @@ typedef struct bp__onednn_call {
     unsigned flags; /* of a normalization */
     float eps;
     bool relu, adds, deterministic; /* adds: to the result */
+    bool reference;                 /* with reference loops, as an earlier plan found */
     bp__thread_setup setup;
 } bp__onednn_call;
 

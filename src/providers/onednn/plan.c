@@ -181,7 +181,7 @@ static bp_status prepare(bp__onednn_plan *plan) {
     if (!error) {
         lay_out(plan);
     }
-    const bool slow = !error && bp__onednn_is_reference(plan);
+    const bool slow = !error && !plan->call.reference && bp__onednn_is_reference(plan);
     bp__driver_end(driver, &plan->call.setup, before);
     if (slow) {
         bp__onednn_note_reference(driver, &plan->call);

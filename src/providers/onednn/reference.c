@@ -1,8 +1,9 @@
 /* reference.c - remembers the calls for which the library has nothing but reference loops.
  *
- * These loops are hundreds of times slower than kernels, and they round sums of integers to f32. Which implementation
- * the library takes is known only when a plan asks it, so the plan fails, another candidate is chosen, and later calls
- * are refused. The table has one place for each hash: a call that loses its place is found again by its next plan. */
+ * These loops are hundreds of times slower than kernels. Which implementation the library takes is known only when
+ * a plan asks it. That plan fails, the call is noted, and the choice is made again: the provider then offers reference
+ * loops as such, with their price. The table has one place for each hash: a call that loses its place is found again by
+ * its next plan. */
 #include "providers/onednn/onednn.h"
 
 #include <stdatomic.h>
