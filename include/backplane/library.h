@@ -91,7 +91,7 @@ typedef enum bp_primitive {
 } bp_primitive;
 
 /* The bit of a primitive, between those of the checks 10 and 14. */
-#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << (44 + (unsigned)(primitive)))
+#define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
 
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {

@@ -47,7 +47,7 @@ def _number(x: Any) -> Any:
 
 
 def _number_of_numpy(x: Any) -> Any:
-    """Returns a number of NumPy as Python's. Only beside NumPy's arrays does it have a type of its own."""
+    """Returns a number of NumPy as Python's. Only next to NumPy's arrays does it have a type of its own."""
     numpy = sys.modules.get("numpy")
     return _number(x.item()) if numpy is not None and isinstance(x, numpy.generic) else None
 
@@ -83,7 +83,7 @@ def _meet(scalar: Any, array: Any, divides: bool) -> Tuple[Any, Any]:
     return _meet_other(scalar, array, divides)
 
 
-def _scalar_beside(x: Any, array: Any) -> Any:
+def _scalar_next_to(x: Any, array: Any) -> Any:
     """Returns x as a number if it takes the type of the array, otherwise None."""
     if is_literal(array):
         return None
@@ -96,7 +96,7 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
     if _is_numpy(x1) and _is_numpy(x2) and x1.dtype == x2.dtype and x1.dtype.kind == "f":
         return x1, x2
     divides = kind == "divide"
-    first, second = _scalar_beside(x1, x2), _scalar_beside(x2, x1)
+    first, second = _scalar_next_to(x1, x2), _scalar_next_to(x2, x1)
     if first is not None:
         x1, x2 = _meet(first, x2, divides)
     elif second is not None:

@@ -2,7 +2,7 @@
 
 Element types are f16, bf16, f32 and f64, and i32 and i64 where a function has integers. Arrays of two types get one by NumPy's
 rules if both are NumPy's; a number of Python takes the type of the array, of any
-library; beside integers, a floating number makes both float64, and so does divide(). Lists and numbers become NumPy arrays. Arrays of any
+library; together with integers, a floating number makes both float64, and so does divide(). Lists and numbers become NumPy arrays. Arrays of any
 strides are read in place. The result is of the array type of the first array if its library imports DLPack, otherwise a
 backplane.Tensor. ``out`` is written in place and returned; it may be one of the arrays.
 

@@ -38,14 +38,14 @@ bp_status bp__fail_memory(size_t size, const char *what);
 void bp__error_reset(void);
 
 /* bp__error_hold() saves the thread's last error, so that code whose errors the caller must not see can run.
- * bp__error_return() restores it. bp__error_settle() does so if `status` is BP_OK, and otherwise keeps the new error:
+ * bp__error_return() restores it. bp__error_finish() does so if `status` is BP_OK, and otherwise keeps the new error:
  * for code that may recover from failures. It returns `status`. */
 typedef struct bp__held_error {
     void *opaque[20];
 } bp__held_error;
 void bp__error_hold(bp__held_error *held);
 void bp__error_return(const bp__held_error *held);
-bp_status bp__error_settle(const bp__held_error *held, bp_status status);
+bp_status bp__error_finish(const bp__held_error *held, bp_status status);
 
 /* Returns from the function with the error that a callee has reported. */
 #define BP__TRY(expression)                                                                                            \

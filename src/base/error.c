@@ -189,7 +189,7 @@ void bp__error_return(const bp__held_error *held) {
     pthread_mutex_unlock(&bp__error_mutex);
 }
 
-bp_status bp__error_settle(const bp__held_error *held, bp_status status) {
+bp_status bp__error_finish(const bp__held_error *held, bp_status status) {
     if (status == BP_OK) {
         bp__error_return(held);
         return status;

@@ -226,7 +226,7 @@ static bp_status candidates(bool need_libraries, bp__candidate ***list, int *cou
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
     bp__held_error held;
     bp__error_hold(&held);
-    return bp__error_settle(&held, candidates(need_libraries, list, count));
+    return bp__error_finish(&held, candidates(need_libraries, list, count));
 }
 
 bp_status bp__candidates_measure(const bp__calibration_request *request) {

@@ -291,7 +291,7 @@ static bp_status explain(bp_explanation **explanation, const bp_problem *problem
 bp_status bp__explain(bp_explanation **explanation, const bp_problem *problem) {
     bp__held_error held;
     bp__error_hold(&held);
-    return bp__error_settle(&held, explain(explanation, problem));
+    return bp__error_finish(&held, explain(explanation, problem));
 }
 
 /* ---- Composed plans ---- */

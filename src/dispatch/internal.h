@@ -123,13 +123,11 @@ typedef struct bp__family {
      * operations that only occur as steps of others. */
     bp_status (*make)(bp_problem *problem, const void *request);
     void (*describe)(const bp_problem *problem, char *buffer, size_t size);
-    /* Returns whether the problem needs no library, so that a preference does not apply. NULL: no problem is trivial.
-     */
+    /* Returns whether the problem needs no library, so that no preference applies. NULL: every problem needs one. */
     bool (*is_trivial)(const bp_problem *problem);
     /* Returns whether a run with alpha 1 and beta 0 is not one of this problem. NULL: never. */
     bool (*needs_scalars)(const bp_problem *problem);
-    /* Refuses an alpha or beta that is not of the problem's class. NULL: the operation has neither, so that only 1 and
-     * 0 are taken. */
+    /* Refuses an alpha or beta of another class. NULL: the operation has neither, and only 1 and 0 are taken. */
     bp_status (*check_scalars)(const bp_problem *problem, const bp_scalar *scalars);
     /* Writes type, shape and strides of an input. Returns false if there is no such input. NULL: inputs cannot be
      * packed. */
@@ -301,8 +299,7 @@ void bp__failures_mark(const bp__failures *failures, bp__choice *choice);
 void bp__failures_free(bp__failures *failures);
 
 /* Fills a choice for the problem; skips what is in `failures` (may be NULL). If `all` is true, every candidate is
- * evaluated, even if a preference already decides. Fails only if memory is short or the library list cannot be built.
- */
+ * evaluated, even if a preference already decides. Fails only without memory or a list of libraries. */
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all);
 /* Returns whether the candidate implements the sample's operation. Settings in force that may refuse it do not count.
  */

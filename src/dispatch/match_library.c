@@ -106,18 +106,10 @@ static bool algorithm_matches(const char *name, const char *algorithm) {
                                          (algorithm[length] == '\0' || algorithm[length] == ' ')));
 }
 
-/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. */
-int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
-    const char *colon = strrchr(name, ':');
-    size_t length = colon ? (size_t)(colon - name) : 0;
-    int whole = library_matches(name, candidate); /* the path of a file may contain a colon */
-    if (whole > 0 || !colon || length >= PATH_MAX) {
-        return whole;
-    }
-    BP__PATH_BUFFER(rest);
-    if (!rest) {
-        return 0;
-    }
+/* Matches the part before the colon, which is copied to `rest`, and the part after it. */
+static int parts_match(const char *name, const char *colon, const bp__candidate *candidate, const char *algorithm,
+                       char *rest) {
+    const size_t length = (size_t)(colon - name);
     memcpy(rest, name, length);
     rest[length] = '\0';
     if (bp__text_equal(candidate->provider->name, colon + 1)) {
@@ -127,6 +119,25 @@ int bp__name_matches(const char *name, const bp__candidate *candidate, const cha
         return 0; /* a provider's name is never an algorithm */
     }
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
+}
+
+/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. Without memory, a name
+ * that is longer than `brief` matches nothing. */
+int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
+    char brief[256];
+    const char *colon = strrchr(name, ':');
+    const size_t length = colon ? (size_t)(colon - name) : 0;
+    const int whole = library_matches(name, candidate); /* the path of a file may contain a colon */
+    if (whole > 0 || !colon || length >= PATH_MAX) {
+        return whole;
+    }
+    if (length < sizeof brief) {
+        return parts_match(name, colon, candidate, algorithm, brief);
+    }
+    char *rest = bp__alloc(length + 1);
+    const int matches = rest ? parts_match(name, colon, candidate, algorithm, rest) : 0;
+    bp__free(rest);
+    return matches;
 }
 
 /* Copies the next name of a list without the blanks around it. A name that does not fit is truncated and then matches

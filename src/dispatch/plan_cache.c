@@ -263,7 +263,7 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
     if (status == BP_OK && most > 0) {
         keep(cache, plan, key, hash, most, begun);
     }
-    return bp__error_settle(&held, status);
+    return bp__error_finish(&held, status);
 }
 
 static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {

@@ -69,5 +69,5 @@ static bp_status plan_and_run(const bp_problem *problem, bp__runner run, const v
 bp_status bp__plan_and_run(const bp_problem *problem, bp__runner run, const void *call, bp_plan **ran) {
     bp__held_error held;
     bp__error_hold(&held);
-    return bp__error_settle(&held, plan_and_run(problem, run, call, ran));
+    return bp__error_finish(&held, plan_and_run(problem, run, call, ran));
 }

@@ -148,16 +148,24 @@ static bp_operand in_copy(const described *d, const bp_operand *operand, const s
 }
 
 /* Writes the elements of an output that has gaps. Sets *enqueued if the copy may still read host memory. */
-static bp_status write_strided(const transferred *t, bp_queue *queue, const bp__elements *e, const bp_operand *to,
-                               const bp_operand *from, bool *enqueued) {
-    bp_view dst, src;
-    BP__TRY(bp_view_init(&dst, to->base, e->dtype, e->ndim, e->shape, e->strides));
-    BP__TRY(bp_view_init(&src, from->base, e->dtype, e->ndim, e->shape, e->strides));
-    dst.tensor.device = (DLDevice){(DLDeviceType)(t->place >> 16), t->place & 0xffff};
-    dst.tensor.byte_offset = to->offset;
-    src.tensor.byte_offset = from->offset;
+__attribute__((noinline)) static bp_status write_strided(const transferred *t, bp_queue *queue, const bp__elements *e,
+                                                         const bp_operand *to, const bp_operand *from, bool *enqueued) {
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    memcpy(shape, e->shape, (size_t)e->ndim * sizeof *shape);
+    memcpy(strides, e->strides, (size_t)e->ndim * sizeof *strides);
+    DLTensor dst = {.data = to->base,
+                    .device = {(DLDeviceType)(t->place >> 16), t->place & 0xffff},
+                    .ndim = e->ndim,
+                    .dtype = bp_dtype_to_dlpack(e->dtype),
+                    .shape = shape,
+                    .strides = strides,
+                    .byte_offset = to->offset};
+    DLTensor src = dst;
+    src.data = from->base;
+    src.device = (DLDevice){kDLCPU, 0};
+    src.byte_offset = from->offset;
     *enqueued = true;
-    return bp_copy(&dst.tensor, &src.tensor, queue);
+    return bp_copy(&dst, &src, queue);
 }
 
 static bool has_gaps(const described *d) {

@@ -33,7 +33,7 @@ static bp_status make(bool probe_all) {
     bp__library_list *made;
     bp__held_error held;
     bp__error_hold(&held);
-    BP__TRY(bp__error_settle(&held, bp__library_list_new(&made, probe_all)));
+    BP__TRY(bp__error_finish(&held, bp__library_list_new(&made, probe_all)));
     if (newest) {
         if (newest->kept != made->kept) {
             atomic_fetch_add_explicit(&lists, 1, memory_order_release);

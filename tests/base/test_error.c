@@ -96,15 +96,15 @@ static void recovered_failures_leave_no_error(void **state) {
         bp__fail(BP_E_SHAPE, "%0*d", length, 1);
         bp__error_hold(&held);
         bp__fail(BP_E_IO, "%0*d", length, 2);
-        assert_int_equal(bp__error_settle(&held, BP_OK), BP_OK);
+        assert_int_equal(bp__error_finish(&held, BP_OK), BP_OK);
         assert_int_equal(bp_last_status(), BP_E_SHAPE);
         bp__error_hold(&held);
         bp__fail(BP_E_IO, "%0*d", length, 3);
-        assert_int_equal(bp__error_settle(&held, BP_E_IO), BP_E_IO);
+        assert_int_equal(bp__error_finish(&held, BP_E_IO), BP_E_IO);
         assert_int_equal(bp_last_status(), BP_E_IO);
         assert_int_equal(bp_last_error()[length - 1], '3');
         bp__error_hold(&held);
-        assert_int_equal(bp__error_settle(&held, BP_E_FORKED), BP_E_FORKED); /* without a message */
+        assert_int_equal(bp__error_finish(&held, BP_E_FORKED), BP_E_FORKED); /* without a message */
         assert_string_equal(bp_last_error(), bp_status_text(BP_E_FORKED));
     }
     assert_all_freed();

@@ -146,7 +146,7 @@ def test_an_expression_behind_the_element_type(backplane):
 
 
 def test_a_library_that_is_not_found_is_one_sentence(backplane):
-    """Where it was looked for is in `list --all`."""
+    """`list --all` has the folders that were searched."""
     env = {"BACKPLANE_DISPATCH_FALLBACK": "strict", "BACKPLANE_BLAS_PREFERRED": "nativ"}
     (line,) = [line for line in backplane("explain", "matmul", "f64", "8x8", "8x8", env=env).out.splitlines() if line.startswith("because")]
     assert "no library 'nativ' was found; did you mean 'native'?" in line and "list --all" in line and len(line) < 350

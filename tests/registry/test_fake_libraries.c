@@ -183,7 +183,7 @@ static void test_blis_is_initialised_before_queries(void **state) {
 
 /* ---- Libraries with correct products and another fault ---- */
 
-/* Products are right, but read beside their operands in two types. The others stay usable, and so do those after the
+/* Products are right, but read outside of their operands in two types. The others stay usable, and so do those after the
  * types that ended a child. */
 static void test_peeking_products(void **state) {
     (void)state;

@@ -143,11 +143,13 @@ bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t
     const bp_attention_problem *p = &call->plan->problem.of.attention;
     bp__attention_item item = {.call = call, .plan = call->plan, .problem = p, .index = index, .keys = p->keys};
     int64_t offset[BP_ATTENTION_TENSORS] = {0};
-    for (int d = p->batch_ndim - 1 - (call->plan->group > 1); d >= 0 && p->batch > 0; d--) {
+    for (int d = p->batch_ndim - 1 - (call->plan->group > 1); d >= 0; d--) {
+        /* A gradient is written in the other dimensions, also if one that it is summed over is empty. */
+        const int64_t size = p->batch_shape[d] > 0 ? p->batch_shape[d] : 1;
         for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
-            offset[i] += index % p->batch_shape[d] * p->tensor[i].batch[d];
+            offset[i] += index % size * p->tensor[i].batch[d];
         }
-        index /= p->batch_shape[d];
+        index /= size;
     }
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
         item.tensor[i] = call->tensor[i] ? call->tensor[i] + offset[i] * bp__attention_bytes(p->tensor[i].dtype) : NULL;

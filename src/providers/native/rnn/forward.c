@@ -480,7 +480,8 @@ static bp_status prepare_input(prepared *plan) {
                                  .a = {plan->work.x_row, x[2], x[0]},
                                  .b = {w[2], w[1], 0},
                                  .c = {plan->gate_row, 1, p->batch * plan->gate_row}};
-    return p->steps > FEW_STEPS ? BP_OK : bp__rnn_product(&plan->work, &shape, NULL, &plan->product[INPUT]);
+    const bool packs = p->steps > FEW_STEPS && p->input_size > 0;
+    return packs ? BP_OK : bp__rnn_product(&plan->work, &shape, NULL, &plan->product[INPUT]);
 }
 
 /* Prepares the products of states with weights where they are. */
