@@ -132,8 +132,8 @@ typedef struct bp__family {
     /* Writes type, shape and strides of an input. Returns false if there is no such input. NULL: inputs cannot be
      * packed. */
     bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
-    /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false if
-     * it is absent. NULL: tuning/layouts.c describes the operands of this family. */
+    /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false
+     * if it is absent. NULL: tuning/layouts.c describes the operands of this family. */
     bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
     const bp__adapter *adapter; /* NULL: none */
     const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */

@@ -196,17 +196,40 @@ static int start(child *slot, const char *helper, const char *const *words, int6
     return 0;
 }
 
+/* The names under which the helper runs to probe a library, by the number of libraries that are probed above it. */
+static const char *const names[] = {"backplane-probing", "backplane-probing-2"};
+
+/* Returns how many libraries this process probes: the helper itself, and those that have started it. */
+static int depth(void) {
+    for (int i = 0; i < BP__COUNT(names); i++) {
+        if (bp__text_equal(program_invocation_short_name, names[i])) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* A library that is probed may call a drop-in library, as LAPACK calls libblas.so.3, and this one may open Backplane,
+ * which looks for libraries again. So libraries that need the BLAS of others are probed at the top only, and none below
+ * the second level. */
+static bool may_probe(const bp__facts *facts) {
+    return depth() == 0 || (depth() < BP__COUNT(names) && facts->kinds != BP_LIB_LAPACK);
+}
+
 /* Returns false if out of memory. A child that cannot be started becomes the file's outcome. */
 static bool start_probe(child *slot, bp__file *file, const char *helper) {
     const bp__facts *facts = &file->facts;
     const int64_t most = bp__setting_int(BP_SET_registry_probe_timeout);
     char kinds[24], milliseconds[24], mebibytes[24], reason[128];
+    if (!may_probe(facts)) {
+        return fail_start(file, "this process probes another library, which needs it");
+    }
     snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
     snprintf(milliseconds, sizeof milliseconds, "%lld", (long long)most);
     snprintf(mebibytes, sizeof mebibytes, "%lld", (long long)bp__probe_memory());
-    const char *words[] = {helper,        file->path,          facts->base, facts->prefix,
-                           facts->suffix, facts->cblas_suffix, kinds,       bp__deepbind() ? "1" : "0",
-                           milliseconds,  mebibytes,           NULL};
+    const char *words[] = {names[depth()], file->path,          facts->base, facts->prefix,
+                           facts->suffix,  facts->cblas_suffix, kinds,       bp__deepbind() ? "1" : "0",
+                           milliseconds,   mebibytes,           NULL};
     int error = start(slot, helper, words, most);
     if (error != 0) {
         return error != ENOMEM && fail_start(file, strerror_r(error, reason, sizeof reason));

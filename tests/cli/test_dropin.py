@@ -32,6 +32,14 @@ def plain():
     return netlib.run_blas(netlib.environment("plain", "netlib"))
 
 
+def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
+    """LAPACK's libblas.so.3 is Backplane's, which looks for libraries while LAPACK is probed. No helper may probe LAPACK again."""
+    env = {**environment, "LD_LIBRARY_PATH": str(BUILD / "backplane-dropin"), "BACKPLANE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([BUILD / "backplane", "list", "--all"], env=env, capture_output=True, text=True, timeout=250, check=False)
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("netlib-lapack ")]
+    assert done.returncode == 0 and all(row[6] == "ok" for row in rows)
+
+
 @netlib_only
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("library", ["openblas", "choice"])
