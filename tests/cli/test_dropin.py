@@ -1,6 +1,7 @@
 """Tests of the drop-in libraries and of redirected programs: netlib's testers of BLAS on each way to reach Backplane, and what
 a program sees of it."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -35,9 +36,9 @@ def plain():
 def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
     """LAPACK's libblas.so.3 is Backplane's, which looks for libraries while LAPACK is probed. No helper may probe LAPACK again."""
     env = {**environment, "LD_LIBRARY_PATH": str(BUILD / "backplane-dropin"), "BACKPLANE_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([BUILD / "backplane", "list", "--all"], env=env, capture_output=True, text=True, timeout=250, check=False)
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith("netlib-lapack ")]
-    assert done.returncode == 0 and all(row[6] == "ok" for row in rows)
+    done = subprocess.run([BUILD / "backplane", "list", "--json"], env=env, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0
+    assert all(row["state"] == "ok" for row in json.loads(done.stdout)["libraries"] if row["id"] == "netlib-lapack")
 
 
 @netlib_only
