@@ -238,10 +238,45 @@ static void any_sizes_of_pages_may_be_zero(void **state) {
     }
 }
 
+/* ---- No items ---- */
+
+/* No items, but heads of their own: a gradient by a value that all items share is 0 in every head. */
+static void gradients_are_written_in_all_heads_of_no_items(void **state) {
+    enum { HEADS = 3, KEYS = 5, SIZE = 4 };
+    static float numbers[HEADS * KEYS * SIZE], gradients[2][HEADS * KEYS * SIZE];
+    const int64_t none[] = {0, HEADS, 2, SIZE}, shared[] = {1, HEADS, KEYS, SIZE}, rows[] = {0, HEADS, 2};
+    bp_view empty, sums, given, by[2];
+    (void)state;
+    for (int i = 0; i < HEADS * KEYS * SIZE; i++) {
+        gradients[0][i] = gradients[1][i] = 7;
+    }
+    assert_int_equal(bp_view_init(&empty, NULL, BP_F32, 4, none, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&sums, NULL, BP_F32, 3, rows, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&given, numbers, BP_F32, 4, shared, NULL), BP_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bp_view_init(&by[i], gradients[i], BP_F32, 4, shared, NULL), BP_OK);
+    }
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .pass = BP_ATTENTION_BACKWARD,
+                                    .query = &empty.tensor,
+                                    .key = &given.tensor,
+                                    .value = &given.tensor,
+                                    .output = &empty.tensor,
+                                    .logsumexp = &sums.tensor,
+                                    .output_gradient = &empty.tensor,
+                                    .key_gradient = &by[0].tensor,
+                                    .value_gradient = &by[1].tensor};
+    assert_int_equal(bp_attention_run(NULL, &call), BP_OK);
+    for (int i = 0; i < 2 * HEADS * KEYS * SIZE; i++) {
+        assert_true(gradients[i % 2][i / 2] == 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_sizes_may_be_zero),
         cmocka_unit_test(any_sizes_of_pages_may_be_zero),
+        cmocka_unit_test(gradients_are_written_in_all_heads_of_no_items),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

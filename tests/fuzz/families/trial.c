@@ -134,6 +134,16 @@ static void run_again(trial *t, const bp_options *set) {
     }
 }
 
+/* Returns whether the call has an element to write. Without one it does not look at numbers such as lengths and pages,
+ * which a plan may still refuse. */
+static bool writes_any(const trial *t) {
+    bool any = false;
+    for (int i = 0; i < t->count; i++) {
+        any |= t->tensor[i] && t->operand[i].written && count_of(&t->operand[i]) > 0;
+    }
+    return any;
+}
+
 static void run_plan(trial *t, const bp_options *set) {
     bp_plan *plan = NULL;
     bp_operand operands[OPERANDS] = {{0}};
@@ -152,7 +162,7 @@ static void run_plan(trial *t, const bp_options *set) {
     restore(t, SECOND);
     keep_before(t);
     const bp_status status = bp_execute(plan, operands, NULL);
-    if (status != BP_OK) {
+    if (status != BP_OK && (writes_any(t) || status != BP_E_ARGUMENT)) {
         finding(t, "the call runs, but its plan fails: %s", bp_last_error());
     }
     check_memory(t, status == BP_OK, "the plan");
