@@ -272,11 +272,41 @@ static void gradients_are_written_in_all_heads_of_no_items(void **state) {
     }
 }
 
+/* A tensor without elements may have any strides, also those of one that items share. */
+static void an_empty_gradient_with_strides_of_0_is_not_written(void **state) {
+    static float mask[5];
+    const int64_t none[] = {0, 2, 4}, keys[] = {0, 5, 4}, rows[] = {0, 2}, masks[] = {0, 1, 5}, strides[] = {0, 5, 1};
+    bp_view empty, key, sums, given;
+    (void)state;
+    assert_int_equal(bp_view_init(&empty, NULL, BP_F32, 3, none, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&key, NULL, BP_F32, 3, keys, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&sums, NULL, BP_F32, 2, rows, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&given, NULL, BP_F32, 3, masks, strides), BP_OK);
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .pass = BP_ATTENTION_BACKWARD,
+                                    .query = &empty.tensor,
+                                    .key = &key.tensor,
+                                    .value = &key.tensor,
+                                    .mask = &given.tensor,
+                                    .output = &empty.tensor,
+                                    .logsumexp = &sums.tensor,
+                                    .output_gradient = &empty.tensor,
+                                    .mask_gradient = &given.tensor};
+    bp_plan *plan;
+    assert_int_equal(bp_attention_plan(&plan, NULL, &call), BP_OK);
+    const bp_operand operands[12] = {[11] = {mask, 0}};
+    mask[0] = 7;
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    assert_true(mask[0] == 7);
+    bp_plan_release(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_sizes_may_be_zero),
         cmocka_unit_test(any_sizes_of_pages_may_be_zero),
         cmocka_unit_test(gradients_are_written_in_all_heads_of_no_items),
+        cmocka_unit_test(an_empty_gradient_with_strides_of_0_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,9 @@ static void add_dimension(batch *b, const bp__attention *attention, int d, int p
         }
         bp__tensor_strides(tensor, strides);
         /* The innermost parts that this tensor's heads do not have keep stride 0. */
-        int64_t missing = tensor->shape[own] > 0 ? attention->batch[d] / tensor->shape[own] : 1, step = strides[own];
+        int64_t missing = tensor->shape[own] > 0 ? attention->batch[d] / tensor->shape[own] : 1;
+        /* 0 would mean that items share the tensor, which would then have elements. */
+        int64_t step = tensor->shape[own] == 0 && strides[own] == 0 ? 1 : strides[own];
         for (int p = parts - 1; p >= 0; p--) {
             if (missing > 1) {
                 missing /= part[p];
