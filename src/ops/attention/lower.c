@@ -35,6 +35,12 @@ static int cut_heads(const bp__attention *attention, int64_t heads, int64_t part
     return 3;
 }
 
+/* Returns a stride for the problem, where 0 means that all indices share an element: a tensor of size 0 has none. */
+static int64_t stride_of(const DLTensor *tensor, const int64_t *strides, int d) {
+    const int64_t size = tensor->shape[d];
+    return size == 1 ? 0 : size == 0 && strides[d] == 0 ? 1 : strides[d];
+}
+
 /* Adds one dimension of the output's batch, cut into `parts`. */
 static void add_dimension(batch *b, const bp__attention *attention, int d, int parts, const int64_t *part) {
     for (int i = 0; i < attention->count; i++) {
@@ -48,8 +54,7 @@ static void add_dimension(batch *b, const bp__attention *attention, int d, int p
         bp__tensor_strides(tensor, strides);
         /* The innermost parts that this tensor's heads do not have keep stride 0. */
         int64_t missing = tensor->shape[own] > 0 ? attention->batch[d] / tensor->shape[own] : 1;
-        /* 0 would mean that items share the tensor, which would then have elements. */
-        int64_t step = tensor->shape[own] == 0 && strides[own] == 0 ? 1 : strides[own];
+        int64_t step = stride_of(tensor, strides, own);
         for (int p = parts - 1; p >= 0; p--) {
             if (missing > 1) {
                 missing /= part[p];
@@ -92,14 +97,14 @@ static void lower_matrix(bp_attention_layout *layout, bp_attention_tensor which,
     bp__tensor_strides(tensor, strides);
     layout->dtype = (uint32_t)bp_dtype_from_dlpack(tensor->dtype);
     if (which == BP_ATTENTION_LOGSUMEXP) {
-        layout->row = tensor->shape[last] == 1 ? 0 : strides[last];
+        layout->row = stride_of(tensor, strides, last);
         return;
     }
     if (which == BP_ATTENTION_LENGTHS) { /* a number for each item */
         return;
     }
-    layout->column = last >= 0 && tensor->shape[last] != 1 ? strides[last] : 0;
-    layout->row = last >= 1 && tensor->shape[last - 1] != 1 ? strides[last - 1] : 0;
+    layout->column = last >= 0 ? stride_of(tensor, strides, last) : 0;
+    layout->row = last >= 1 ? stride_of(tensor, strides, last - 1) : 0;
 }
 
 /* Refuses sizes whose products could exceed int64. Tensors may be that large if they have no elements, or strides of 0.
