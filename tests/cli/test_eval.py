@@ -52,7 +52,8 @@ def test_results_on_every_library(backplane, arrays, tmp_path, dtype, shapes):
         environment = {} if library == "native" else NO_LEAK_CHECK
         done = backplane("eval", "matmul", "a.npy", "b.npy", "-o", "out.npy", *wanted_library, env=environment)
         if done.code == 4:
-            assert dtype == "f2" and library != "native", done  # BLAS has no f16
+            # BLAS has no f16, and the probe refuses products that access memory outside of their operands.
+            assert library != "native" and (dtype == "f2" or "memory outside of its operands" in done.err), done
             continue
         assert done.code == 0, done
         assert f", by {library}" in done.out
