@@ -318,7 +318,7 @@ static int state_after_probe(const char *reason, bool probed) {
     if (!strstr(row.reason, reason)) {
         fail_msg("the reason is '%s' without '%s'", row.reason, reason);
     }
-    return row.state;
+    return (int)row.state;
 }
 
 static void use_fake(const char *name) {
@@ -368,7 +368,7 @@ static void test_a_signal_from_outside_is_not_stored(void **state) {
 }
 
 /* Lists the library in a child with a limit. Returns the state of its entry, or -1 if there is none. */
-static int state_under(int resource, rlim_t soft, rlim_t hard) {
+static int state_under(__rlimit_resource_t resource, rlim_t soft, rlim_t hard) {
     int status;
     restart(library, cache);
     pid_t child = fork();

@@ -126,7 +126,7 @@ static void on_alarm(int number) {
     used_before = used;
 }
 
-static void set_timer(int which, int number, void (*handler)(int), int milliseconds, bool again) {
+static void set_timer(__itimer_which_t which, int number, void (*handler)(int), int milliseconds, bool again) {
     const struct timeval time = {milliseconds / 1000, milliseconds % 1000 * 1000};
     const struct itimerval limit = {.it_value = time, .it_interval = again ? time : (struct timeval){0, 0}};
     sigset_t mask;
@@ -161,7 +161,7 @@ bool is_own_fault(int number) {
 /* ---- Resource limits ---- */
 
 static const struct {
-    int resource;
+    __rlimit_resource_t resource;
     rlim_t enough;
     const char *what;
 } limits[] = {
