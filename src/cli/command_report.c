@@ -42,10 +42,13 @@ static int write_to(const report *r, const cli_args *args, const char *path) {
     }
     print(r, args);
     char *text = cli_out_captured(&length);
-    const bp_status status = text ? npy_write_text(path, text, length, &error) : BP_OK;
+    if (!text) {
+        return CLI_MEMORY;
+    }
+    const bp_status status = npy_write_text(path, text, length, &error);
     free(text);
-    if (!text || status != BP_OK) {
-        return text ? cli_fail(cli_exit_of(status), "%s", error.text) : CLI_MEMORY;
+    if (status != BP_OK) {
+        return cli_fail(cli_exit_of(status), "%s", error.text);
     }
     cli_say(CLI_PLAIN, "%s\n", path);
     return CLI_OK;

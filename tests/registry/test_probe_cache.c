@@ -68,7 +68,7 @@ static void test_each_part_of_the_key(void **state) {
     assert_int_equal(was_probed(), 0);
     unsetenv("OPENBLAS_CORETYPE"); /* the facts found without it are still stored */
     assert_int_equal(was_probed(), 0);
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "50000", 1);
     assert_int_equal(was_probed(), 1);
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
     remove(library); /* another inode */
