@@ -65,7 +65,7 @@ typedef enum bp_check {
 } bp_check;
 
 /* The bit of a check in one element type: BP_F32, BP_F64, BP_C64 or BP_C128 (the complex type for transforms). */
-#define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (check) + (dtype) - 3))
+#define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (check) + (dtype)-3))
 
 /* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small
  * integers; those of integer products are the extreme values of their types. */
