@@ -2,35 +2,12 @@
  * it, so TRAINING and BACKWARD run on `native`. */
 #include "trial.h"
 
+#include "ops/rnn/rnn.h"
+
 #include <stdlib.h>
 
 static bp_rnn_call rnn;
 static bp_options *native_only;
-
-static const char *const names[] = {"input",
-                                    "weight_ih",
-                                    "weight_hh",
-                                    "weight_hr",
-                                    "bias_ih",
-                                    "bias_hh",
-                                    "initial_hidden",
-                                    "initial_cell",
-                                    "lengths",
-                                    "output",
-                                    "final_hidden",
-                                    "final_cell",
-                                    "reserve",
-                                    "output_gradient",
-                                    "final_hidden_gradient",
-                                    "final_cell_gradient",
-                                    "input_gradient",
-                                    "initial_hidden_gradient",
-                                    "initial_cell_gradient",
-                                    "weight_ih_gradient",
-                                    "weight_hh_gradient",
-                                    "weight_hr_gradient",
-                                    "bias_ih_gradient",
-                                    "bias_hh_gradient"};
 
 /* The operands of a plan of BACKWARD, by bp_rnn_tensor. */
 static const int backward_order[] = {BP_RNN_OUTPUT_GRADIENT,
@@ -98,7 +75,7 @@ static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t s
         t->invalid = true;
         return;
     }
-    operand *o = add(t, names[which], type, ndim, shape);
+    operand *o = add(t, bp__rnn_name((bp_rnn_tensor)which), type, ndim, shape);
     o->content = which == BP_RNN_LENGTHS ? INDICES : FRACTIONS;
     o->limit = steps + 1;
     o->written = is_written(which);
