@@ -25,6 +25,7 @@ test: bootstrap ## install requirements, build, and run all tests; takes about 2
 
 test-all: bootstrap ## as test, without leaving anything out: every case, and kernels of OpenCL as users get them
 	@$(MAKE) --no-print-directory build
+	@cmake --build build -j $(JOBS) --target long_tests
 	@TESTED_ALL=1 tools/test.sh build
 
 bench: programs ## build and run the benchmarks of bench/

@@ -31,7 +31,9 @@ finish() {
     count "$1" "$(grep -E "$2" "$folder/test-log-$1" | tail -n 1 | sed 's/^=* *//; s/ *=*$//')"
 }
 
-keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2
+left_out='--label-exclude long'
+[ -z "${TESTED_ALL:-}" ] || left_out=
+keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j2 $left_out
 finish ctest 'tests? passed'
 if [ "$only" = ctest ]; then
     :

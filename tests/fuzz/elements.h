@@ -22,9 +22,9 @@ static inline uint16_t half_of(double x) {
     const double fraction = frexp(fabs(x), &exponent);
     const uint16_t sign = x < 0 ? 0x8000 : 0;
     if (!isfinite(x)) {
-        return sign | (isnan(x) ? 0x7e00 : 0x7c00);
+        return (uint16_t)(sign | (isnan(x) ? 0x7e00 : 0x7c00));
     }
-    return exponent < -13 ? sign : (uint16_t)(sign | (exponent + 14) << 10 | ((int)(fraction * 2048) & 1023));
+    return (uint16_t)(exponent < -13 ? sign : sign | (exponent + 14) << 10 | ((int)(fraction * 2048) & 1023));
 }
 
 /* The components of a complex type are numbers of this type. */
