@@ -63,12 +63,10 @@ GAP = r"[\s*#]+"  # between the words of a term: a line may end there
 ORDINARY = re.compile(rf"data{GAP}rac(?:es?|ing)|race{GAP}conditions?", re.I)
 
 
-def pattern(term):
-    """Returns the expression for a term as whole words, also in an identifier such as `room_of`."""
-    return rf"(?<![A-Za-z])(?:{term.replace(' ', GAP)})(?![A-Za-z])"
-
-
-ANY = re.compile("|".join(f"(?P<t{i}>{pattern(term)})" for i, term in enumerate(TERMS)), re.I)
+# Each term as whole words, also in an identifier such as `room_of`. The first letters are there for speed.
+FIRST = "".join(sorted({term.lstrip("(")[0] for term in TERMS}))
+ANY = re.compile(rf"(?<![A-Za-z])(?=[{FIRST}])(?:" +
+                 "|".join(f"(?P<t{i}>{term.replace(' ', GAP)})" for i, term in enumerate(TERMS)) + ")(?![A-Za-z])", re.I)
 # A comment or docstring that begins with a pronoun in place of its subject.
 STAND_IN = re.compile(r'(?:/\*+|//|"""|^[ \t]*#)\s*(Where|Who|Whoever|Those)\b', re.M)
 
