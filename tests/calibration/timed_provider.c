@@ -5,9 +5,9 @@
  * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
  * variable TIMED_GO names. With TIMED_INVERSES, it offers no products but inverses, and none on one thread, as a
  * library does whose threads cannot be limited. With TIMED_CONVOLVES, it offers no products but convolutions in f32: by
- * "loops" in 3 ms, and by "winograd" in nearly no time, against its estimates. With TIMED_ROUNDS, it offers products of
- * f32 by a second algorithm too, which rounds its inputs and takes half of the estimated time. Every element of the
- * result is 7, so that tests know who has run. */
+ * "loops" in TIMED_LOOPS_NS, and by "winograd" in nearly no time, against its estimates. With TIMED_ROUNDS, it offers
+ * products of f32 by a second algorithm too, which rounds its inputs and takes half of the estimated time. Every
+ * element of the result is 7, so that tests know who has run. */
 #include "backplane/provider.h"
 
 #include <stdbool.h>
@@ -33,6 +33,9 @@
 #endif
 #ifndef TIMED_CONVOLVES
 #define TIMED_CONVOLVES 0
+#endif
+#ifndef TIMED_LOOPS_NS
+#define TIMED_LOOPS_NS 10000000
 #endif
 #ifndef TIMED_INVERSES
 #define TIMED_INVERSES 0
@@ -149,7 +152,6 @@ static void accept(void *instance, const bp_problem *problem, bp_offers *offers)
 
 static bp_status plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                       bp_prepared **made) {
-    enum { LOOPS_NS = 3000000 };
     (void)instance, (void)found;
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
@@ -158,7 +160,7 @@ static bp_status plan(void *instance, const bp_problem *problem, const bp_verdic
     *p = (prepared){{.struct_size = sizeof p->base, .enqueue = enqueue, .destroy = destroy},
                     TIMED_INVERSES || TIMED_CONVOLVES ? (bp_gemm_problem){0} : problem->of.gemm,
                     problem->dtype == BP_F64,
-                    verdict->algorithm[0] == 'l' ? LOOPS_NS : 0};
+                    verdict->algorithm[0] == 'l' ? TIMED_LOOPS_NS : 0};
     *made = &p->base;
     return BP_OK;
 }
