@@ -42,7 +42,7 @@ static bp_status sample_convolution(bp_problem *problem) {
     BP__TRY(bp_view_init(&out, NULL, BP_F32, 4, image, NULL));
     const bp_conv_call call = {
         .struct_size = sizeof call, .ndim = 2, .input = &in.tensor, .weight = &weight.tensor, .output = &out.tensor};
-    const bp__conv_request request = {&call, true};
+    const bp__call_request request = {&call, true};
     return bp__problem_make(problem, &bp__family_conv, &request);
 }
 

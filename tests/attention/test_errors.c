@@ -76,7 +76,7 @@ static void parameters_are_checked(void **state) {
     fails(&w, BP_E_ARGUMENT, "seed is for dropout");
     begin(&w);
     w.call.query_gradient = &w.query.tensor;
-    fails(&w, BP_E_ARGUMENT, "FORWARD has no gradients");
+    fails(&w, BP_E_ARGUMENT, "FORWARD has no query_gradient");
     begin(&w);
     w.call.pass = (bp_attention_pass)7;
     fails(&w, BP_E_ARGUMENT, "pass is no value");
@@ -230,7 +230,7 @@ static void gradients_by_masks_are_checked(void **state) {
     w.call.mask = &w.mask.tensor;
     w.call.mask_gradient = &by_mask.tensor;
     view(&by_mask, written, BP_F32, 2, (const int64_t[]){3, 6});
-    fails(&w, BP_E_ARGUMENT, "FORWARD has no gradients");
+    fails(&w, BP_E_ARGUMENT, "FORWARD has no mask_gradient");
     w.call.pass = BP_ATTENTION_BACKWARD;
     w.call.logsumexp = &w.logsumexp.tensor;
     w.call.output_gradient = &gradient.tensor;

@@ -520,7 +520,7 @@ static void errors(void **state) {
     refused(&call, BP_E_SHAPE, "weight has shape (3); it must have shape (4)");
     call.weight = NULL;
     call.mean = &mean.tensor;
-    refused(&call, BP_E_ARGUMENT, "this pass has no mean");
+    refused(&call, BP_E_ARGUMENT, "INFERENCE has no mean");
     call.mean = NULL;
     bp_batch_norm_call without = call;
     without.pass = BP_BATCH_NORM_TRAINING;

@@ -4,15 +4,7 @@
 #define BP_OPS_ATTENTION_H
 
 #include "backplane/attention.h"
-#include "dispatch/internal.h"
-
-/* A tensor of a call. */
-typedef struct bp__attention_operand {
-    bp_attention_tensor which;
-    const char *name;
-    const DLTensor *tensor; /* NULL: absent */
-    bool required, output;
-} bp__attention_operand;
+#include "ops/call.h"
 
 /* Views with which a call with pages is one without: KEY and VALUE are heads x S x columns, as if the pages of an item
  * followed each other in memory; PAGES and LENGTHS have a dimension for the heads. */
@@ -27,9 +19,8 @@ typedef struct bp__attention_pages {
 typedef struct bp__attention {
     const bp_attention_call *call; /* with pages, that of `paged` */
     bp__attention_pages paged;
-    bp__attention_operand operand[BP_ATTENTION_TENSORS];
-    const DLTensor *given[BP_ATTENTION_TENSORS]; /* the caller's; those of `operand` may be views for pages */
-    int count;                                   /* of operands of the pass */
+    const bp_attention_call *given; /* the caller's; some tensors of `call` are views for pages */
+    const bp__pass *pass;           /* the shapes of its operands are of bp_attention_tensor */
     bp_dtype dtype;
     int batch_ndim;
     int64_t batch[BP_MAX_NDIM];
@@ -37,8 +28,8 @@ typedef struct bp__attention {
     int64_t key_heads, value_heads; /* with enable_gqa; otherwise 1 */
 } bp__attention;
 
-/* Writes the operands of a call in the order of the operation's. Returns how many there are. */
-int bp__attention_operands(const bp_attention_call *call, bp__attention_operand operands[BP_ATTENTION_TENSORS]);
+extern const bp__signature bp__attention_signature;
+const bp__pass *bp__attention_pass(const void *call); /* of bp__signature */
 
 static inline bool bp__attention_has_pages(const bp_attention_call *call) {
     return call->pages || call->lengths;
@@ -58,12 +49,6 @@ int bp__attention_output_shape(const bp__attention *attention, int64_t *shape);
 
 /* Fills a zeroed problem. */
 bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention);
-
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__attention_request {
-    const bp_attention_call *call;
-    bool data_optional;
-} bp__attention_request;
 
 bp_status bp__attention_make(bp_problem *problem, const void *request);
 

@@ -1,4 +1,4 @@
-/* check.c - lists and checks the tensors of attention, and computes the sizes of its batch. */
+/* check.c - checks the parameters and tensors of attention, and computes the sizes of its batch. */
 #include "ops/attention/attention.h"
 
 #include "ops/shape.h"
@@ -7,47 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-int bp__attention_operands(const bp_attention_call *call, bp__attention_operand operands[BP_ATTENTION_TENSORS]) {
-    const bp__attention_operand forward[] = {
-        {BP_ATTENTION_QUERY, "query", call->query, true, false},
-        {BP_ATTENTION_KEY, "key", call->key, true, false},
-        {BP_ATTENTION_VALUE, "value", call->value, true, false},
-        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
-        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
-        {BP_ATTENTION_OUTPUT, "output", call->output, true, true},
-        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, false, true},
-    };
-    const bp__attention_operand backward[] = {
-        {BP_ATTENTION_OUTPUT_GRADIENT, "output_gradient", call->output_gradient, true, false},
-        {BP_ATTENTION_QUERY, "query", call->query, true, false},
-        {BP_ATTENTION_KEY, "key", call->key, true, false},
-        {BP_ATTENTION_VALUE, "value", call->value, true, false},
-        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
-        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
-        {BP_ATTENTION_OUTPUT, "output", call->output, true, false},
-        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, true, false},
-        {BP_ATTENTION_QUERY_GRADIENT, "query_gradient", call->query_gradient, false, true},
-        {BP_ATTENTION_KEY_GRADIENT, "key_gradient", call->key_gradient, false, true},
-        {BP_ATTENTION_VALUE_GRADIENT, "value_gradient", call->value_gradient, false, true},
-        {BP_ATTENTION_MASK_GRADIENT, "mask_gradient", call->mask_gradient, false, true},
-    };
-    const bp__attention_operand paged[] = {
-        {BP_ATTENTION_QUERY, "query", call->query, true, false},
-        {BP_ATTENTION_KEY, "key", call->key, true, false},
-        {BP_ATTENTION_VALUE, "value", call->value, true, false},
-        {BP_ATTENTION_MASK, "mask", call->mask, false, false},
-        {BP_ATTENTION_SEED, "seed", call->seed, false, false},
-        {BP_ATTENTION_PAGES, "pages", call->pages, true, false},
-        {BP_ATTENTION_LENGTHS, "lengths", call->lengths, true, false},
-        {BP_ATTENTION_OUTPUT, "output", call->output, true, true},
-        {BP_ATTENTION_LOGSUMEXP, "logsumexp", call->logsumexp, false, true},
-    };
-    const bool forwards = call->pass == BP_ATTENTION_FORWARD, pages = forwards && bp__attention_has_pages(call);
-    const int count = pages ? BP__COUNT(paged) : forwards ? BP__COUNT(forward) : BP__COUNT(backward);
-    memcpy(operands, pages ? paged : forwards ? forward : backward, (size_t)count * sizeof *operands);
-    return count;
-}
 
 /* ---- Parameters ---- */
 
@@ -72,10 +31,6 @@ static bp_status check_parameters(const bp_attention_call *call) {
         return bp__fail(BP_E_ARGUMENT, call->seed ? "attention: seed is for dropout, which is 0; it must be NULL"
                                                   : "attention: dropout needs a seed, which is NULL");
     }
-    if (call->pass == BP_ATTENTION_FORWARD && (call->output_gradient || call->query_gradient || call->key_gradient ||
-                                               call->value_gradient || call->mask_gradient)) {
-        return bp__fail(BP_E_ARGUMENT, "attention: FORWARD has no gradients, which must be NULL");
-    }
     if ((call->pages != NULL) != (call->lengths != NULL)) {
         return bp__fail(BP_E_ARGUMENT, "attention: %s is NULL; pages and lengths must be given together",
                         call->pages ? "lengths" : "pages");
@@ -83,6 +38,7 @@ static bp_status check_parameters(const bp_attention_call *call) {
     if (call->pages && call->pass == BP_ATTENTION_BACKWARD) {
         return bp__fail(BP_E_ARGUMENT, "attention: BACKWARD has no pages, which must be NULL");
     }
+    BP__TRY(bp__call_check_surplus(&bp__attention_signature, bp__attention_pass(call), call));
     if (call->mask_gradient && !call->mask) {
         return bp__fail(BP_E_ARGUMENT, "attention: mask_gradient needs a mask, which is NULL");
     }
@@ -176,13 +132,14 @@ static bp_status resolve_batch(bp__attention *attention) {
 
 bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional) {
     memset(attention, 0, sizeof *attention);
-    const bp_attention_call *given = call;
+    attention->given = call;
     BP__TRY(check_parameters(call));
     if (call->pages) {
         BP__TRY(bp__attention_view_pages(&attention->paged, call, data_optional));
         call = &attention->paged.call;
     }
     attention->call = call;
+    attention->pass = bp__attention_pass(call);
     BP__TRY(bp__tensor_check(call->query, "query", data_optional));
     attention->dtype = bp_dtype_from_dlpack(call->query->dtype);
     BP__TRY(check_matrix(call->query, "query", attention->dtype, data_optional));
@@ -204,12 +161,6 @@ bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_cal
     attention->value_size = value[1];
     BP__TRY(resolve_heads(attention));
     BP__TRY(resolve_batch(attention));
-    attention->count = bp__attention_operands(call, attention->operand);
-    bp__attention_operand as_given[BP_ATTENTION_TENSORS];
-    bp__attention_operands(given, as_given);
-    for (int i = 0; i < attention->count; i++) {
-        attention->given[i] = as_given[i].tensor;
-    }
     return BP_OK;
 }
 
@@ -268,23 +219,23 @@ static int wanted_shape(const bp__attention *attention, bp_attention_tensor whic
     return bp__attention_output_shape(attention, shape) - (which == BP_ATTENTION_LOGSUMEXP);
 }
 
-static bp_status check_tensor(const bp__attention *attention, const bp__attention_operand *operand) {
-    const DLTensor *tensor = operand->tensor;
+static bp_status check_tensor(const bp__attention *attention, const bp__call_operand *operand) {
+    const DLTensor *tensor = bp__call_tensor(attention->call, operand);
+    const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
-    const bp_dtype mask = operand->which == BP_ATTENTION_MASK_GRADIENT
-                              ? bp_dtype_from_dlpack(attention->call->mask->dtype)
-                              : BP_DTYPE_NONE;
-    const bp_dtype want = operand->which == BP_ATTENTION_SEED                                      ? BP_I64
-                          : mask                                                                   ? mask
-                          : operand->which == BP_ATTENTION_LOGSUMEXP && attention->dtype != BP_F64 ? BP_F32
-                                                                                                   : attention->dtype;
+    const bp_dtype mask =
+        which == BP_ATTENTION_MASK_GRADIENT ? bp_dtype_from_dlpack(attention->call->mask->dtype) : BP_DTYPE_NONE;
+    const bp_dtype want = which == BP_ATTENTION_SEED                                      ? BP_I64
+                          : mask                                                          ? mask
+                          : which == BP_ATTENTION_LOGSUMEXP && attention->dtype != BP_F64 ? BP_F32
+                                                                                          : attention->dtype;
     int64_t shape[BP_MAX_NDIM];
     char one[256], two[256];
-    if (operand->which == BP_ATTENTION_MASK) {
+    if (which == BP_ATTENTION_MASK) {
         return check_mask(attention, tensor);
     }
-    if (operand->which <= BP_ATTENTION_VALUE || operand->which == BP_ATTENTION_PAGES ||
-        operand->which == BP_ATTENTION_LENGTHS) { /* bp__attention_resolve() has checked them */
+    if (which <= BP_ATTENTION_VALUE || which == BP_ATTENTION_PAGES ||
+        which == BP_ATTENTION_LENGTHS) { /* bp__attention_resolve() has checked them */
         return BP_OK;
     }
     if (mask == BP_BOOL) {
@@ -294,7 +245,7 @@ static bp_status check_tensor(const bp__attention *attention, const bp__attentio
         return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->name,
                         bp_dtype_name(dtype), bp_dtype_name(want), bp_dtype_name(attention->dtype));
     }
-    const int ndim = wanted_shape(attention, operand->which, shape);
+    const int ndim = wanted_shape(attention, which, shape);
     if (tensor->ndim != ndim || memcmp(tensor->shape, shape, (size_t)ndim * sizeof *shape) != 0) {
         return bp__fail(BP_E_SHAPE, "attention: %s has shape %s; it must have shape %s", operand->name,
                         bp__shape_text(tensor->ndim, tensor->shape, one, sizeof one),
@@ -303,33 +254,14 @@ static bp_status check_tensor(const bp__attention *attention, const bp__attentio
     return BP_OK;
 }
 
-static bp_status check_memory(const bp__attention *attention) {
-    for (int w = 0; w < attention->count; w++) {
-        const bp__attention_operand *written = &attention->operand[w];
-        if (!written->tensor || !written->output) {
-            continue;
-        }
-        if (bp__tensor_self_overlaps(written->tensor)) {
-            return bp__fail_self_overlap(written->name, written->tensor);
-        }
-        for (int i = 0; i < w && written->tensor->data; i++) {
-            const DLTensor *other = attention->given[i];
-            if (other && other->data && bp__tensor_overlap(other, written->tensor)) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
-                                written->name, attention->operand[i].name);
-            }
-        }
-    }
-    return BP_OK;
-}
-
 bp_status bp__attention_check(const bp__attention *attention, bool data_optional) {
-    for (int i = 0; i < attention->count; i++) {
-        const bp__attention_operand *operand = &attention->operand[i];
-        if (operand->tensor || operand->required) {
-            BP__TRY(bp__tensor_check(attention->given[i], operand->name, data_optional));
+    for (int i = 0; i < attention->pass->count; i++) {
+        const bp__call_operand *operand = &attention->pass->operand[i];
+        const DLTensor *given = bp__call_tensor(attention->given, operand);
+        if (given || operand->required) {
+            BP__TRY(bp__tensor_check(given, operand->name, data_optional));
             BP__TRY(check_tensor(attention, operand));
         }
     }
-    return check_memory(attention);
+    return bp__call_check_overlap(attention->pass, attention->given);
 }

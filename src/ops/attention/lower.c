@@ -43,12 +43,13 @@ static int64_t stride_of(const DLTensor *tensor, const int64_t *strides, int d) 
 
 /* Adds one dimension of the output's batch, cut into `parts`. */
 static void add_dimension(batch *b, const bp__attention *attention, int d, int parts, const int64_t *part) {
-    for (int i = 0; i < attention->count; i++) {
-        const bp__attention_operand *operand = &attention->operand[i];
-        const DLTensor *tensor = operand->tensor;
+    for (int i = 0; i < attention->pass->count; i++) {
+        const bp__call_operand *operand = &attention->pass->operand[i];
+        const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
+        const DLTensor *tensor = bp__call_tensor(attention->call, operand);
         int64_t strides[BP_MAX_NDIM];
-        const int own = tensor ? d - (attention->batch_ndim - (tensor->ndim - matrix_ndim(operand->which))) : -1;
-        if (own < 0 || operand->which == BP_ATTENTION_SEED || tensor->shape[own] == 1) {
+        const int own = tensor ? d - (attention->batch_ndim - (tensor->ndim - matrix_ndim(which))) : -1;
+        if (own < 0 || which == BP_ATTENTION_SEED || tensor->shape[own] == 1) {
             continue;
         }
         bp__tensor_strides(tensor, strides);
@@ -60,7 +61,7 @@ static void add_dimension(batch *b, const bp__attention *attention, int d, int p
                 missing /= part[p];
                 continue;
             }
-            b->stride[operand->which][b->ndim + p] = part[p] == 1 ? 0 : step;
+            b->stride[which][b->ndim + p] = part[p] == 1 ? 0 : step;
             step *= part[p];
         }
     }
@@ -162,12 +163,14 @@ bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attentio
         p->batch_shape[d] = b.shape[d];
         p->batch *= b.shape[d];
     }
-    for (int i = 0; i < attention->count; i++) {
-        const bp__attention_operand *operand = &attention->operand[i];
-        if (operand->tensor) {
-            bp_attention_layout *layout = &p->tensor[operand->which];
-            lower_matrix(layout, operand->which, operand->tensor);
-            memcpy(layout->batch, b.stride[operand->which], (size_t)b.ndim * sizeof *layout->batch);
+    for (int i = 0; i < attention->pass->count; i++) {
+        const bp__call_operand *operand = &attention->pass->operand[i];
+        const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
+        const DLTensor *tensor = bp__call_tensor(attention->call, operand);
+        if (tensor) {
+            bp_attention_layout *layout = &p->tensor[which];
+            lower_matrix(layout, which, tensor);
+            memcpy(layout->batch, b.stride[which], (size_t)b.ndim * sizeof *layout->batch);
         }
     }
     return BP_OK;

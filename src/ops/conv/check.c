@@ -274,39 +274,6 @@ static bp_status check_shape(const bp__conv *conv, const DLTensor *tensor, const
                     bp__shape_text(rank, shape, want, sizeof want));
 }
 
-int bp__conv_operands(const bp_conv_call *call, const DLTensor *operands[4]) {
-    const DLTensor *const order[][4] = {
-        [BP_CONV_FORWARD] = {call->input, call->weight, call->bias, call->output},
-        [BP_CONV_INPUT] = {call->output, call->weight, call->bias, call->input},
-        [BP_CONV_WEIGHT] = {call->input, call->output, call->weight, call->bias},
-    };
-    memcpy(operands, order[call->pass], sizeof order[call->pass]);
-    return call->pass == BP_CONV_WEIGHT ? 2 : 3;
-}
-
-static bp_status check_memory(const bp__conv *conv) {
-    static const char *const names[][4] = {
-        [BP_CONV_FORWARD] = {"input", "weight", "bias", "output"},
-        [BP_CONV_INPUT] = {"output", "weight", "bias", "input"},
-        [BP_CONV_WEIGHT] = {"input", "output", "weight", "bias"},
-    };
-    const DLTensor *operands[4];
-    const char *const *name = names[conv->call->pass];
-    const int inputs = bp__conv_operands(conv->call, operands);
-    for (int w = inputs; w < 4; w++) {
-        if (operands[w] && bp__tensor_self_overlaps(operands[w])) {
-            return bp__fail_self_overlap(name[w], operands[w]);
-        }
-        for (int i = 0; operands[w] && operands[w]->data && i < w; i++) {
-            if (operands[i] && operands[i]->data && bp__tensor_overlap(operands[i], operands[w])) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory", name[w],
-                                name[i]);
-            }
-        }
-    }
-    return BP_OK;
-}
-
 bp_status bp__conv_check(const bp__conv *conv, bool data_optional) {
     const bp_conv_call *call = conv->call;
     int64_t shape[BP_CONV_NDIM + 2];
@@ -319,5 +286,5 @@ bp_status bp__conv_check(const bp__conv *conv, bool data_optional) {
         BP__TRY(check_type(conv, call->bias, "bias"));
         BP__TRY(check_shape(conv, call->bias, "bias", 1, &conv->out_channels));
     }
-    return check_memory(conv);
+    return bp__call_check_overlap(bp__conv_pass(call), call);
 }

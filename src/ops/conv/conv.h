@@ -3,7 +3,7 @@
 #define BP_OPS_CONV_H
 
 #include "backplane/conv.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
 /* A call, resolved: sizes, and parameters with their defaults applied. */
 typedef struct bp__conv {
@@ -29,14 +29,7 @@ int bp__conv_output_shape(const bp__conv *conv, int64_t *shape);
 /* Fills a zeroed problem. */
 void bp__conv_lower(bp_problem *problem, const bp__conv *conv);
 
-/* Writes the tensors in the order of the pass's operands; NULL for an absent bias. Returns how many are inputs. */
-int bp__conv_operands(const bp_conv_call *call, const DLTensor *operands[4]);
-
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__conv_request {
-    const bp_conv_call *call;
-    bool data_optional;
-} bp__conv_request;
+const bp__pass *bp__conv_pass(const void *call); /* of bp__signature */
 
 bp_status bp__conv_make(bp_problem *problem, const void *request);
 

@@ -1,4 +1,4 @@
-/* check.c - lists and checks the operands of batch normalization. */
+/* check.c - checks the parameters and operands of batch normalization. */
 #include "ops/norm/norm.h"
 
 #include "ops/shape.h"
@@ -7,50 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-static bool has_constants(const bp_batch_norm_call *call) {
-    return call->pass == BP_BATCH_NORM_BACKWARD && !call->mean && !call->inverse_std;
-}
-
-int bp__norm_operands(const bp_batch_norm_call *call, bp__norm_operand operands[BP__NORM_OPERANDS]) {
-    const bool constants = has_constants(call);
-    const bp__norm_operand inference[] = {
-        {"input", call->input, BP__NORM_IMAGE, true, false},
-        {"weight", call->weight, BP__NORM_CHANNELS, false, false},
-        {"bias", call->bias, BP__NORM_CHANNELS, false, false},
-        {"running_mean", call->running_mean, BP__NORM_CHANNELS, true, false},
-        {"running_var", call->running_var, BP__NORM_CHANNELS, true, false},
-        {"output", call->output, BP__NORM_IMAGE, true, true},
-    };
-    const bp__norm_operand training[] = {
-        {"input", call->input, BP__NORM_IMAGE, true, false},
-        {"weight", call->weight, BP__NORM_CHANNELS, false, false},
-        {"bias", call->bias, BP__NORM_CHANNELS, false, false},
-        {"output", call->output, BP__NORM_IMAGE, true, true},
-        {"mean", call->mean, BP__NORM_CHANNELS, false, true},
-        {"inverse_std", call->inverse_std, BP__NORM_CHANNELS, false, true},
-        {"running_mean", call->running_mean, BP__NORM_CHANNELS, false, true},
-        {"running_var", call->running_var, BP__NORM_CHANNELS, false, true},
-    };
-    const bp__norm_operand backward[] = {
-        {"output", call->output, BP__NORM_IMAGE, true, false},
-        {"input", call->input, BP__NORM_IMAGE, true, false},
-        {"weight", call->weight, BP__NORM_CHANNELS, false, false},
-        {constants ? "running_mean" : "mean", constants ? call->running_mean : call->mean, BP__NORM_CHANNELS, true,
-         false},
-        {constants ? "running_var" : "inverse_std", constants ? call->running_var : call->inverse_std,
-         BP__NORM_CHANNELS, true, false},
-        {"input_gradient", call->input_gradient, BP__NORM_IMAGE, false, true},
-        {"weight_gradient", call->weight_gradient, BP__NORM_CHANNELS, false, true},
-        {"bias_gradient", call->bias_gradient, BP__NORM_CHANNELS, false, true},
-    };
-    const bp__norm_operand *from = call->pass == BP_BATCH_NORM_INFERENCE  ? inference
-                                   : call->pass == BP_BATCH_NORM_TRAINING ? training
-                                                                          : backward;
-    const int count = call->pass == BP_BATCH_NORM_INFERENCE ? 6 : 8;
-    memcpy(operands, from, (size_t)count * sizeof *from);
-    return count;
-}
 
 /* ---- Parameters ---- */
 
@@ -70,26 +26,6 @@ static bp_status check_parameters(const bp_batch_norm_call *call) {
     }
     if (call->relu && call->pass != BP_BATCH_NORM_INFERENCE) {
         return bp__fail(BP_E_ARGUMENT, "relu is for inference only");
-    }
-    return BP_OK;
-}
-
-/* Refuses tensors that are not among the operands. */
-static bp_status check_surplus(const bp_batch_norm_call *call, const bp__norm_operand *operands, int count) {
-    const DLTensor *const all[] = {call->input,          call->weight,          call->bias,         call->output,
-                                   call->running_mean,   call->running_var,     call->mean,         call->inverse_std,
-                                   call->input_gradient, call->weight_gradient, call->bias_gradient};
-    static const char *const names[] = {"input",          "weight",          "bias",         "output",
-                                        "running_mean",   "running_var",     "mean",         "inverse_std",
-                                        "input_gradient", "weight_gradient", "bias_gradient"};
-    for (int i = 0; i < BP__COUNT(all); i++) {
-        bool used = !all[i];
-        for (int j = 0; j < count && !used; j++) {
-            used = strcmp(names[i], operands[j].name) == 0;
-        }
-        if (!used) {
-            return bp__fail(BP_E_ARGUMENT, "batch_norm: this pass has no %s, which must be NULL", names[i]);
-        }
     }
     return BP_OK;
 }
@@ -120,9 +56,10 @@ static bp_status check_input(const bp_batch_norm_call *call, bool data_optional)
     return BP_OK;
 }
 
-static bp_status check_type(const bp__norm_operand *operand, bp_dtype input, bp_dtype *parameters) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(operand->tensor->dtype);
-    if (operand->kind == BP__NORM_IMAGE) {
+static bp_status check_type(const bp__call_operand *operand, const DLTensor *tensor, bp_dtype input,
+                            bp_dtype *parameters) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    if (operand->shape == BP__NORM_IMAGE) {
         return dtype == input ? BP_OK
                               : bp__fail(BP_E_DTYPE, "batch_norm: %s is %s; it must be %s, as the input is",
                                          operand->name, bp_dtype_name(dtype), bp_dtype_name(input));
@@ -140,9 +77,8 @@ static bp_status check_type(const bp__norm_operand *operand, bp_dtype input, bp_
     return BP_OK;
 }
 
-static bp_status check_shape(const bp__norm_operand *operand, const DLTensor *input) {
-    const DLTensor *tensor = operand->tensor;
-    const bool image = operand->kind == BP__NORM_IMAGE;
+static bp_status check_shape(const bp__call_operand *operand, const DLTensor *tensor, const DLTensor *input) {
+    const bool image = operand->shape == BP__NORM_IMAGE;
     const int rank = image ? input->ndim : 1;
     const int64_t *shape = image ? input->shape : &input->shape[1];
     char want[256], got[256];
@@ -154,40 +90,21 @@ static bp_status check_shape(const bp__norm_operand *operand, const DLTensor *in
                     bp__shape_text(rank, shape, want, sizeof want));
 }
 
-static bp_status check_memory(const bp__norm_operand *operands, int count) {
-    for (int w = 0; w < count; w++) {
-        const DLTensor *written = operands[w].tensor;
-        if (!written || !operands[w].output) {
-            continue;
-        }
-        if (bp__tensor_self_overlaps(written)) {
-            return bp__fail_self_overlap(operands[w].name, written);
-        }
-        for (int i = 0; i < w && written->data; i++) {
-            const DLTensor *other = operands[i].tensor;
-            if (other && other->data && bp__tensor_overlap(other, written)) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
-                                operands[w].name, operands[i].name);
-            }
-        }
-    }
-    return BP_OK;
-}
-
 bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional) {
-    bp__norm_operand operands[BP__NORM_OPERANDS];
     bp_dtype parameters = BP_DTYPE_NONE;
     BP__TRY(check_parameters(call));
     BP__TRY(check_input(call, data_optional));
-    const int count = bp__norm_operands(call, operands);
-    BP__TRY(check_surplus(call, operands, count));
-    for (int i = 0; i < count; i++) {
-        if (!operands[i].tensor && !operands[i].required) {
+    const bp__pass *pass = bp__norm_pass(call);
+    BP__TRY(bp__call_check_surplus(&bp__norm_signature, pass, call));
+    for (int i = 0; i < pass->count; i++) {
+        const bp__call_operand *operand = &pass->operand[i];
+        const DLTensor *tensor = bp__call_tensor(call, operand);
+        if (!tensor && !operand->required) {
             continue;
         }
-        BP__TRY(bp__tensor_check(operands[i].tensor, operands[i].name, data_optional));
-        BP__TRY(check_type(&operands[i], bp_dtype_from_dlpack(call->input->dtype), &parameters));
-        BP__TRY(check_shape(&operands[i], call->input));
+        BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+        BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
+        BP__TRY(check_shape(operand, tensor, call->input));
     }
-    return check_memory(operands, count);
+    return bp__call_check_overlap(pass, call);
 }

@@ -26,7 +26,7 @@ const bp__family bp__family_norm = {
     .preference = BP__NO_SETTING,
     .precision = BP__NO_SETTING,
     .benchmark = BP__NO_SETTING,
-    .make = bp__norm_make,
+    .make = bp__batch_norm_make,
     .describe = describe,
     .elements = bp__norm_elements,
 };

@@ -1,4 +1,4 @@
-/* layer_check.c - lists and checks the operands of layer, RMS and group normalization. */
+/* layer_check.c - checks the parameters and operands of layer, RMS and group normalization. */
 #include "ops/norm/layer.h"
 
 #include "ops/shape.h"
@@ -7,32 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-int bp__layer_operands(const bp_layer_norm_call *call, bp__layer_operand operands[BP_LAYER_NORM_OPERANDS]) {
-    const bool given = call->mean || call->inverse_std;
-    const bp__layer_operand forward[] = {
-        {"input", call->input, BP__LAYER_IMAGE, true, false},
-        {"weight", call->weight, BP__LAYER_WEIGHT, false, false},
-        {"bias", call->bias, BP__LAYER_WEIGHT, false, false},
-        {"output", call->output, BP__LAYER_IMAGE, true, true},
-        {"mean", call->mean, BP__LAYER_ROWS, false, true},
-        {"inverse_std", call->inverse_std, BP__LAYER_ROWS, false, true},
-    };
-    const bp__layer_operand backward[] = {
-        {"output", call->output, BP__LAYER_IMAGE, true, false},
-        {"input", call->input, BP__LAYER_IMAGE, true, false},
-        {"weight", call->weight, BP__LAYER_WEIGHT, false, false},
-        {"mean", call->mean, BP__LAYER_ROWS, given && call->kind != BP_RMS_NORM, false},
-        {"inverse_std", call->inverse_std, BP__LAYER_ROWS, given, false},
-        {"input_gradient", call->input_gradient, BP__LAYER_IMAGE, false, true},
-        {"weight_gradient", call->weight_gradient, BP__LAYER_WEIGHT, false, true},
-        {"bias_gradient", call->bias_gradient, BP__LAYER_WEIGHT, false, true},
-    };
-    const bool is_backward = call->pass == BP_LAYER_NORM_BACKWARD;
-    const int count = is_backward ? BP__COUNT(backward) : BP__COUNT(forward);
-    memcpy(operands, is_backward ? backward : forward, (size_t)count * sizeof *operands);
-    return count;
-}
 
 /* ---- Parameters ---- */
 
@@ -105,9 +79,10 @@ static bp_status check_input(const bp_layer_norm_call *call, bool data_optional)
     return BP_OK;
 }
 
-static bp_status check_type(const bp__layer_operand *operand, bp_dtype input, bp_dtype *parameters) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(operand->tensor->dtype);
-    const bool image = operand->kind == BP__LAYER_IMAGE;
+static bp_status check_type(const bp__call_operand *operand, const DLTensor *tensor, bp_dtype input,
+                            bp_dtype *parameters) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    const bool image = operand->shape == BP__LAYER_IMAGE;
     if (dtype != input && (image || !(dtype == BP_F32 && input < BP_F32))) {
         return bp__fail(BP_E_DTYPE, "layer_norm: %s is %s; it must be %s%s, for an input of %s", operand->name,
                         bp_dtype_name(dtype), bp_dtype_name(input), !image && input < BP_F32 ? " or f32" : "",
@@ -123,17 +98,17 @@ static bp_status check_type(const bp__layer_operand *operand, bp_dtype input, bp
     return BP_OK;
 }
 
-static bp_status check_shape(const bp_layer_norm_call *call, const bp__layer_operand *operand) {
-    const DLTensor *input = call->input, *tensor = operand->tensor;
+static bp_status check_shape(const bp_layer_norm_call *call, const bp__call_operand *operand, const DLTensor *tensor) {
+    const DLTensor *input = call->input;
     const bool group = call->kind == BP_GROUP_NORM;
     const int rows = group ? 2 : input->ndim - call->dims;
     const int64_t group_rows[] = {input->shape[0], call->groups};
     const int64_t *shape = input->shape;
     int rank = input->ndim;
-    if (operand->kind == BP__LAYER_WEIGHT) {
+    if (operand->shape == BP__LAYER_WEIGHT) {
         shape = group ? &input->shape[1] : &input->shape[rows];
         rank = group ? 1 : call->dims;
-    } else if (operand->kind == BP__LAYER_ROWS) {
+    } else if (operand->shape == BP__LAYER_ROWS) {
         shape = group ? group_rows : input->shape;
         rank = rows;
     }
@@ -146,40 +121,29 @@ static bp_status check_shape(const bp_layer_norm_call *call, const bp__layer_ope
                     bp__shape_text(rank, shape, want, sizeof want));
 }
 
-static bp_status check_memory(const bp__layer_operand *operands, int count) {
-    for (int w = 0; w < count; w++) {
-        const DLTensor *written = operands[w].tensor;
-        if (!written || !operands[w].output) {
-            continue;
-        }
-        if (bp__tensor_self_overlaps(written)) {
-            return bp__fail_self_overlap(operands[w].name, written);
-        }
-        for (int i = 0; i < w && written->data; i++) {
-            const DLTensor *other = operands[i].tensor;
-            if (other && other->data && bp__tensor_overlap(other, written)) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
-                                operands[w].name, operands[i].name);
-            }
-        }
-    }
-    return BP_OK;
+/* A gradient needs both statistics, or none. */
+static bool is_required(const bp_layer_norm_call *call, const bp__call_operand *operand) {
+    return operand->required || (call->pass == BP_LAYER_NORM_BACKWARD && !operand->output &&
+                                 ((operand->offset == offsetof(bp_layer_norm_call, mean) && call->inverse_std &&
+                                   call->kind != BP_RMS_NORM) ||
+                                  (operand->offset == offsetof(bp_layer_norm_call, inverse_std) && call->mean)));
 }
 
 bp_status bp__layer_check(const bp_layer_norm_call *call, bool data_optional) {
-    bp__layer_operand operands[BP_LAYER_NORM_OPERANDS];
     bp_dtype parameters = BP_DTYPE_NONE;
     BP__TRY(check_parameters(call));
     BP__TRY(check_surplus(call));
     BP__TRY(check_input(call, data_optional));
-    const int count = bp__layer_operands(call, operands);
-    for (int i = 0; i < count; i++) {
-        if (!operands[i].tensor && !operands[i].required) {
+    const bp__pass *pass = bp__layer_pass(call);
+    for (int i = 0; i < pass->count; i++) {
+        const bp__call_operand *operand = &pass->operand[i];
+        const DLTensor *tensor = bp__call_tensor(call, operand);
+        if (!tensor && !is_required(call, operand)) {
             continue;
         }
-        BP__TRY(bp__tensor_check(operands[i].tensor, operands[i].name, data_optional));
-        BP__TRY(check_type(&operands[i], bp_dtype_from_dlpack(call->input->dtype), &parameters));
-        BP__TRY(check_shape(call, &operands[i]));
+        BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+        BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
+        BP__TRY(check_shape(call, operand, tensor));
     }
-    return check_memory(operands, count);
+    return bp__call_check_overlap(pass, call);
 }

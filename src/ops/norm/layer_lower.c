@@ -13,18 +13,19 @@ typedef struct dimensions {
     int64_t stride[BP_LAYER_NORM_OPERANDS][BP_MAX_LAYER_NORM_NDIM];
 } dimensions;
 
-static void set_strides(dimensions *all, int i, const bp_layer_norm_call *call, const bp__layer_operand *operand) {
+static void set_strides(dimensions *all, int i, const bp_layer_norm_call *call, const bp__call_operand *operand) {
+    const DLTensor *tensor = bp__call_tensor(call, operand);
     int64_t strides[BP_MAX_NDIM];
     const bool group = call->kind == BP_GROUP_NORM;
     const int64_t channels = group ? call->input->shape[1] / call->groups : 0;
-    const int rank = operand->tensor->ndim;
-    bp__tensor_strides(operand->tensor, strides);
+    const int rank = tensor->ndim;
+    bp__tensor_strides(tensor, strides);
     for (int d = 0; d < all->ndim; d++) {
         int from = d; /* dimension of the operand; -1: it has none */
         int64_t times = 1;
-        if (operand->kind == BP__LAYER_ROWS) {
+        if (operand->shape == BP__LAYER_ROWS) {
             from = d < rank ? d : -1;
-        } else if (operand->kind == BP__LAYER_WEIGHT) {
+        } else if (operand->shape == BP__LAYER_WEIGHT) {
             from = group ? (d == 1 || d == 2 ? 0 : -1) : d - all->row_ndim;
             times = group && d == 1 ? channels : 1;
         } else if (group && d > 0) {
@@ -84,7 +85,6 @@ static void merge(bp_layer_norm_problem *p, int first) {
 }
 
 void bp__layer_lower(bp_problem *problem, const bp_layer_norm_call *call) {
-    bp__layer_operand operands[BP_LAYER_NORM_OPERANDS];
     bp_layer_norm_problem *p = &problem->of.layer_norm;
     const DLTensor *input = call->input;
     const bool group = call->kind == BP_GROUP_NORM, backward = call->pass == BP_LAYER_NORM_BACKWARD;
@@ -98,13 +98,14 @@ void bp__layer_lower(bp_problem *problem, const bp_layer_norm_call *call) {
     p->parameters = problem->dtype;
     p->eps = call->eps;
     p->subtract_mean = call->kind != BP_RMS_NORM;
-    const int count = bp__layer_operands(call, operands);
-    for (int i = 0; i < count; i++) {
-        if (operands[i].tensor) {
+    const bp__pass *pass = bp__layer_pass(call);
+    for (int i = 0; i < pass->count; i++) {
+        const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
+        if (tensor) {
             p->present |= (uint8_t)(1u << i);
-            set_strides(&all, i, call, &operands[i]);
-            if (operands[i].kind != BP__LAYER_IMAGE) {
-                p->parameters = (uint32_t)bp_dtype_from_dlpack(operands[i].tensor->dtype);
+            set_strides(&all, i, call, &pass->operand[i]);
+            if (pass->operand[i].shape != BP__LAYER_IMAGE) {
+                p->parameters = (uint32_t)bp_dtype_from_dlpack(tensor->dtype);
             }
         }
     }

@@ -46,12 +46,10 @@ static void merge(bp_batch_norm_problem *p) {
 }
 
 void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call) {
-    static const bp_op ops[] = {BP_OP_BATCH_NORM, BP_OP_BATCH_NORM_TRAINING, BP_OP_BATCH_NORM_BACKWARD};
-    bp__norm_operand operands[BP__NORM_OPERANDS];
     bp_batch_norm_problem *p = &problem->of.batch_norm;
     const DLTensor *input = call->input;
-    const int count = bp__norm_operands(call, operands);
-    problem->op = (uint32_t)ops[call->pass];
+    const bp__pass *pass = bp__norm_pass(call);
+    problem->op = (uint32_t)pass->op;
     problem->dtype = (uint32_t)bp_dtype_from_dlpack(input->dtype);
     p->channels = input->shape[1];
     for (int d = 0; d < BP_MAX_NORM_NDIM; d++) {
@@ -66,16 +64,17 @@ void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call) {
         image_strides(call->output, &p->g_channel, p->g);
     }
     p->parameters = problem->dtype;
-    for (int i = 0; i < count; i++) {
-        if (!operands[i].tensor) {
+    for (int i = 0; i < pass->count; i++) {
+        const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
+        if (!tensor) {
             continue;
         }
         p->present |= (uint8_t)(1u << i);
-        if (operands[i].kind == BP__NORM_CHANNELS) {
+        if (pass->operand[i].shape == BP__NORM_CHANNELS) {
             int64_t stride;
-            bp__tensor_strides(operands[i].tensor, &stride);
+            bp__tensor_strides(tensor, &stride);
             p->stride[i] = p->channels == 1 ? 0 : stride;
-            p->parameters = (uint32_t)bp_dtype_from_dlpack(operands[i].tensor->dtype);
+            p->parameters = (uint32_t)bp_dtype_from_dlpack(tensor->dtype);
         }
     }
     merge(p);

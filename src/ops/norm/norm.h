@@ -4,25 +4,16 @@
 #define BP_OPS_NORM_H
 
 #include "backplane/norm.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
-#define BP__NORM_OPERANDS 8
+/* The shape of an operand (bp__call_operand.shape). */
+typedef enum bp__norm_shape {
+    BP__NORM_IMAGE,   /* that of the input */
+    BP__NORM_CHANNELS /* one element for each channel */
+} bp__norm_shape;
 
-typedef enum bp__norm_kind {
-    BP__NORM_IMAGE,   /* has the shape of the input */
-    BP__NORM_CHANNELS /* has one element for each channel */
-} bp__norm_kind;
-
-/* An operand of a pass. */
-typedef struct bp__norm_operand {
-    const char *name;
-    const DLTensor *tensor; /* NULL: absent */
-    bp__norm_kind kind;
-    bool required, output;
-} bp__norm_operand;
-
-/* Writes the operands of the call's plan. Returns how many there are. */
-int bp__norm_operands(const bp_batch_norm_call *call, bp__norm_operand operands[BP__NORM_OPERANDS]);
+extern const bp__signature bp__norm_signature;
+const bp__pass *bp__norm_pass(const void *call); /* of bp__signature */
 
 /* Checks everything about a call. */
 bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional);
@@ -30,13 +21,7 @@ bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional);
 /* Fills a zeroed problem. */
 void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call);
 
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__norm_request {
-    const bp_batch_norm_call *call;
-    bool data_optional;
-} bp__norm_request;
-
-bp_status bp__norm_make(bp_problem *problem, const void *request);
+bp_status bp__batch_norm_make(bp_problem *problem, const void *request);
 
 bool bp__norm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 

@@ -203,43 +203,11 @@ static bp_status check_like(const bp__pool *pool, const DLTensor *tensor, const 
                     bp__shape_text(rank, shape, want, sizeof want));
 }
 
-int bp__pool_operands(const bp_pool_call *call, const DLTensor *operands[3], int *inputs) {
-    const bool forward = call->pass == BP_POOL_FORWARD, max = call->kind == BP_POOL_MAX;
-    *inputs = max && !forward ? 2 : 1;
-    operands[0] = forward ? call->input : call->output;
-    operands[1] = forward ? call->output : max ? call->indices : call->input;
-    operands[2] = forward ? call->indices : call->input;
-    return max ? 3 : 2;
-}
-
-static bp_status check_memory(const bp_pool_call *call) {
-    static const char *const all_names[2][2][3] = {
-        [BP_POOL_MAX] = {{"input", "output", "indices"}, {"output", "indices", "input"}},
-        [BP_POOL_AVERAGE] = {{"input", "output", ""}, {"output", "input", ""}},
-    };
-    const char *const *names = all_names[call->kind][call->pass];
-    const DLTensor *operands[3];
-    int inputs;
-    const int count = bp__pool_operands(call, operands, &inputs);
-    for (int w = inputs; w < count; w++) {
-        if (operands[w] && bp__tensor_self_overlaps(operands[w])) {
-            return bp__fail_self_overlap(names[w], operands[w]);
-        }
-        for (int i = 0; operands[w] && operands[w]->data && i < w; i++) {
-            if (operands[i] && operands[i]->data && bp__tensor_overlap(operands[i], operands[w])) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
-                                names[w], names[i]);
-            }
-        }
-    }
-    return BP_OK;
-}
-
 bp_status bp__pool_check(const bp__pool *pool, bool data_optional) {
     const bp_pool_call *call = pool->call;
     BP__TRY(check_like(pool, call->output, "output", pool->dtype, data_optional));
     if (call->indices) {
         BP__TRY(check_like(pool, call->indices, "indices", BP_I64, data_optional));
     }
-    return check_memory(call);
+    return bp__call_check_overlap(bp__pool_pass(call), call);
 }

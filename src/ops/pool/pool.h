@@ -3,7 +3,7 @@
 #define BP_OPS_POOL_H
 
 #include "backplane/pool.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
 /* A call, resolved: sizes, and parameters with their defaults applied. */
 typedef struct bp__pool {
@@ -26,18 +26,11 @@ bp_status bp__pool_check(const bp__pool *pool, bool data_optional);
 /* Writes the shape of the output. Returns its rank. */
 int bp__pool_output_shape(const bp__pool *pool, int64_t *shape);
 
-/* Writes the tensors in the order of the operation's operands; NULL for absent indices. `*inputs` gets how many are
- * inputs. Returns how many there are. */
-int bp__pool_operands(const bp_pool_call *call, const DLTensor *operands[3], int *inputs);
+/* Returns the pass of a call; NULL if it has none. */
+const bp__pass *bp__pool_pass(const void *call);
 
 /* Fills a zeroed problem. */
 void bp__pool_lower(bp_problem *problem, const bp__pool *pool);
-
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__pool_request {
-    const bp_pool_call *call;
-    bool data_optional;
-} bp__pool_request;
 
 bp_status bp__pool_make(bp_problem *problem, const void *request);
 

@@ -18,7 +18,6 @@ static bool is_of_lstm(bp_rnn_tensor which) {
 }
 
 static bp_status check_parameters(const bp_rnn_call *call) {
-    static const char *const passes[] = {"INFERENCE", "TRAINING", "BACKWARD"};
     if ((unsigned)call->pass > BP_RNN_BACKWARD || (unsigned)call->mode > BP_RNN_GRU) {
         return bp__fail(BP_E_ARGUMENT, "%s is no value of its enumeration",
                         (unsigned)call->mode > BP_RNN_GRU ? "mode" : "pass");
@@ -29,15 +28,15 @@ static bp_status check_parameters(const bp_rnn_call *call) {
     if (call->reverse && call->directions == 2) {
         return bp__fail(BP_E_ARGUMENT, "rnn: reverse is for one direction, and directions is 2");
     }
-    const uint32_t surplus = bp__rnn_surplus(call);
-    for (int i = 0; i < BP_RNN_TENSORS; i++) {
-        if (surplus >> i & 1) {
-            return bp__fail(BP_E_ARGUMENT, "rnn: %s has no %s, which must be NULL", passes[call->pass],
-                            bp__rnn_name((bp_rnn_tensor)i));
-        }
-        if (call->mode != BP_RNN_LSTM && is_of_lstm((bp_rnn_tensor)i) && bp__rnn_tensor(call, (bp_rnn_tensor)i)) {
-            return bp__fail(BP_E_ARGUMENT, "rnn: %s has no %s, which must be NULL", modes[call->mode],
-                            bp__rnn_name((bp_rnn_tensor)i));
+    const bp__pass *pass = bp__rnn_pass(call);
+    BP__TRY(bp__call_check_surplus(&bp__rnn_signature, pass, call));
+    if (call->pass == BP_RNN_INFERENCE && call->reserve) {
+        return bp__fail(BP_E_ARGUMENT, "rnn: INFERENCE has no reserve, which must be NULL");
+    }
+    for (int i = 0; i < pass->count; i++) {
+        const bp__call_operand *operand = &pass->operand[i];
+        if (call->mode != BP_RNN_LSTM && is_of_lstm((bp_rnn_tensor)operand->shape) && bp__call_tensor(call, operand)) {
+            return bp__fail(BP_E_ARGUMENT, "rnn: %s has no %s, which must be NULL", modes[call->mode], operand->name);
         }
     }
     if (call->weight_hr_gradient && !call->weight_hr) {
@@ -116,8 +115,9 @@ bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optio
 
 /* ---- Tensors ---- */
 
-static bp_status check_tensor(const bp__rnn *rnn, bp_rnn_tensor which, const DLTensor *tensor) {
-    const char *name = bp__rnn_name(which);
+static bp_status check_tensor(const bp__rnn *rnn, const bp__call_operand *operand, const DLTensor *tensor) {
+    const char *name = operand->name;
+    const bp_rnn_tensor which = (bp_rnn_tensor)operand->shape;
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype), want = bp__rnn_dtype(rnn, which);
     int64_t shape[BP_MAX_NDIM];
     char one[256], two[256];
@@ -147,41 +147,20 @@ static bp_status check_tensor(const bp__rnn *rnn, bp_rnn_tensor which, const DLT
     return BP_OK;
 }
 
-static bp_status check_memory(const bp_rnn_call *call) {
-    int inputs;
-    const bp_rnn_tensor *operands = bp__rnn_operands(call->pass, &inputs);
-    for (int w = inputs; operands[w] != BP_RNN_TENSORS; w++) {
-        const DLTensor *written = bp__rnn_tensor(call, operands[w]);
-        if (!written) {
-            continue;
-        }
-        if (bp__tensor_self_overlaps(written)) {
-            return bp__fail_self_overlap(bp__rnn_name(operands[w]), written);
-        }
-        for (int i = 0; i < w && written->data; i++) {
-            const DLTensor *other = bp__rnn_tensor(call, operands[i]);
-            if (other && other->data && bp__tensor_overlap(other, written)) {
-                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
-                                bp__rnn_name(operands[w]), bp__rnn_name(operands[i]));
-            }
-        }
-    }
-    return BP_OK;
-}
-
-static bool is_required(const bp__rnn *rnn, bp_rnn_tensor which) {
-    return which == BP_RNN_INPUT || which == BP_RNN_WEIGHT_IH || which == BP_RNN_WEIGHT_HH || which == BP_RNN_OUTPUT ||
-           (which == BP_RNN_RESERVE && rnn->call->pass != BP_RNN_INFERENCE && rnn->reserve_size > 0);
+static bool is_required(const bp__rnn *rnn, const bp__call_operand *operand) {
+    return operand->required ||
+           (operand->shape == BP_RNN_RESERVE && rnn->call->pass != BP_RNN_INFERENCE && rnn->reserve_size > 0);
 }
 
 bp_status bp__rnn_check(const bp__rnn *rnn, bool data_optional) {
-    int inputs;
-    for (const bp_rnn_tensor *which = bp__rnn_operands(rnn->call->pass, &inputs); *which != BP_RNN_TENSORS; which++) {
-        const DLTensor *tensor = bp__rnn_tensor(rnn->call, *which);
-        if (tensor || is_required(rnn, *which)) {
-            BP__TRY(bp__tensor_check(tensor, bp__rnn_name(*which), data_optional));
-            BP__TRY(check_tensor(rnn, *which, tensor));
+    const bp__pass *pass = bp__rnn_pass(rnn->call);
+    for (int i = 0; i < pass->count; i++) {
+        const bp__call_operand *operand = &pass->operand[i];
+        const DLTensor *tensor = bp__call_tensor(rnn->call, operand);
+        if (tensor || is_required(rnn, operand)) {
+            BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+            BP__TRY(check_tensor(rnn, operand, tensor));
         }
     }
-    return check_memory(rnn->call);
+    return bp__call_check_overlap(pass, rnn->call);
 }

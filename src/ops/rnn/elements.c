@@ -3,10 +3,10 @@
 
 bool bp__rnn_elements(const bp_problem *problem, int operand, bp__elements *elements) {
     const bp_rnn_problem *p = &problem->of.rnn;
-    int inputs, ndim;
+    int ndim;
     int64_t shape[BP_MAX_NDIM], count = 1;
-    const bp_rnn_pass pass = problem->op == BP_OP_RNN_BACKWARD ? BP_RNN_BACKWARD : BP_RNN_TRAINING;
-    const bp_rnn_tensor which = bp__rnn_operands(pass, &inputs)[operand];
+    const bp_rnn_call call = {.pass = problem->op == BP_OP_RNN_BACKWARD ? BP_RNN_BACKWARD : BP_RNN_TRAINING};
+    const bp_rnn_tensor which = (bp_rnn_tensor)bp__rnn_pass(&call)->operand[operand].shape;
     bp__rnn rnn = {.dtype = (bp_dtype)problem->dtype,
                    .directions = p->directions,
                    .steps = p->steps,

@@ -19,8 +19,8 @@ static void lower_tensor(bp_rnn_layout *layout, bp_rnn_tensor which, const bp__r
 void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn) {
     const bp_rnn_call *call = rnn->call;
     bp_rnn_problem *p = &problem->of.rnn;
-    int inputs;
-    problem->op = call->pass == BP_RNN_BACKWARD ? BP_OP_RNN_BACKWARD : BP_OP_RNN;
+    const bp__pass *pass = bp__rnn_pass(call);
+    problem->op = (uint32_t)pass->op;
     problem->dtype = (uint32_t)rnn->dtype;
     p->steps = rnn->steps;
     p->batch = rnn->batch;
@@ -30,10 +30,11 @@ void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn) {
     p->mode = (uint8_t)call->mode;
     p->directions = (uint8_t)rnn->directions;
     p->reverse = call->reverse != 0;
-    for (const bp_rnn_tensor *which = bp__rnn_operands(call->pass, &inputs); *which != BP_RNN_TENSORS; which++) {
-        const DLTensor *tensor = bp__rnn_tensor(call, *which);
+    for (int i = 0; i < pass->count; i++) {
+        const bp_rnn_tensor which = (bp_rnn_tensor)pass->operand[i].shape;
+        const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
         if (tensor) {
-            lower_tensor(&p->tensor[*which], *which, rnn, tensor);
+            lower_tensor(&p->tensor[which], which, rnn, tensor);
         }
     }
 }

@@ -4,7 +4,7 @@
 #define BP_OPS_RNN_H
 
 #include "backplane/rnn.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
 /* A call, resolved: its sizes, and how its pass uses the tensors. */
 typedef struct bp__rnn {
@@ -15,15 +15,8 @@ typedef struct bp__rnn {
     int64_t gates, reserve_size; /* blocks of weights; elements of the reserve for each hidden unit */
 } bp__rnn;
 
-/* Returns a tensor of a call; NULL: absent. */
-const DLTensor *bp__rnn_tensor(const bp_rnn_call *call, bp_rnn_tensor which);
-const char *bp__rnn_name(bp_rnn_tensor which);
-
-/* Returns the operands of a pass in the order of the operation's; the list ends with BP_RNN_TENSORS. Sets *inputs to
- * how many of them are inputs. */
-const bp_rnn_tensor *bp__rnn_operands(bp_rnn_pass pass, int *inputs);
-/* Returns a bit for each tensor that the call has, but its pass does not. */
-uint32_t bp__rnn_surplus(const bp_rnn_call *call);
+extern const bp__signature bp__rnn_signature;
+const bp__pass *bp__rnn_pass(const void *call); /* of bp__signature */
 
 void bp__rnn_set_mode(bp__rnn *rnn, bp_rnn_mode mode); /* sets the fields that depend on it */
 
@@ -41,12 +34,6 @@ bool bp__rnn_has_directions(bp_rnn_tensor which);
 
 /* Fills a zeroed problem. */
 void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn);
-
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__rnn_request {
-    const bp_rnn_call *call;
-    bool data_optional;
-} bp__rnn_request;
 
 bp_status bp__rnn_make(bp_problem *problem, const void *request);
 

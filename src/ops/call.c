@@ -1,0 +1,85 @@
+/* call.c - checks, plans and explains calls that a signature describes. */
+#include "ops/call.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+bool bp__call_writes_nothing(const bp__pass *pass, const void *call) {
+    for (int i = pass->inputs; i < pass->count; i++) {
+        const DLTensor *written = bp__call_tensor(call, &pass->operand[i]);
+        if (written && bp__tensor_elements(written) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Checks ---- */
+
+static bool has(const bp__pass *pass, size_t offset) {
+    for (int i = 0; i < pass->count; i++) {
+        if (pass->operand[i].offset == offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bp_status bp__call_check_surplus(const bp__signature *signature, const bp__pass *pass, const void *call) {
+    for (int i = 0; i < signature->count; i++) {
+        const bp__field *field = &signature->fields[i];
+        const bp__call_operand operand = {.offset = field->offset};
+        if (field->kind == BP__FIELD_TENSOR && bp__call_tensor(call, &operand) && !has(pass, field->offset)) {
+            return bp__fail(BP_E_ARGUMENT, "%s: %s has no %s, which must be NULL", signature->name, pass->name,
+                            field->name);
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__call_check_overlap(const bp__pass *pass, const void *call) {
+    for (int w = pass->inputs; w < pass->count; w++) {
+        const DLTensor *written = bp__call_tensor(call, &pass->operand[w]);
+        if (written && bp__tensor_self_overlaps(written)) {
+            return bp__fail_self_overlap(pass->operand[w].name, written);
+        }
+        for (int i = 0; written && written->data && i < w; i++) {
+            const DLTensor *other = bp__call_tensor(call, &pass->operand[i]);
+            if (other && other->data && bp__tensor_overlap(other, written)) {
+                return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s; it must have its own memory",
+                                pass->operand[w].name, pass->operand[i].name);
+            }
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__call_check_shape_arguments(const char *function, const bp_dtype *dtype, const int *ndim,
+                                         const int64_t *shape) {
+    return dtype && ndim && shape ? BP_OK
+                                  : bp__fail(BP_E_ARGUMENT, "%s: dtype, ndim and shape must not be NULL", function);
+}
+
+/* ---- Running, planning and explaining ---- */
+
+bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call) {
+    const bp__call_request request = {call, false};
+    bp_problem problem;
+    BP__TRY(bp__problem_make(&problem, signature->family, &request));
+    if (bp__call_writes_nothing(signature->pass(call), call)) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__operation_plan_and_run(operation, &problem);
+}
+
+bp_status bp__call_plan(bp_plan **plan, const bp_options *options, const bp__signature *signature, const void *call) {
+    const bp__call_request request = {call, true};
+    return bp__plan_for(plan, options, signature->family, &request);
+}
+
+bp_status bp__call_explain(bp_explanation **explanation, const bp_options *options, const bp__signature *signature,
+                           const void *call) {
+    const bp__call_request request = {call, true};
+    return bp__explain_for(explanation, options, signature->family, &request);
+}

@@ -1,0 +1,217 @@
+/* call.h - makes run, plan, explain, shape and the key of the thread cache from the description of a family's call.
+ *
+ * A family whose functions take a struct describes it once, in src/ops/<family>/call.h: the fields of the struct, and
+ * for each pass the tensors in the order of the operation's operands. The functions here do what is the same in all
+ * families; the family itself checks values and shapes, and fills the problem. */
+#ifndef BP_OPS_CALL_H
+#define BP_OPS_CALL_H
+
+#include "dispatch/internal.h"
+
+#include <string.h>
+
+typedef enum bp__field_kind {
+    BP__FIELD_WORD,   /* an enumeration or an int, from 0 to `most` */
+    BP__FIELD_FLAG,   /* an int: 0, or not 0 */
+    BP__FIELD_NUMBER, /* an int64_t */
+    BP__FIELD_REAL,   /* a double */
+    BP__FIELD_SIZES,  /* a pointer to `ndim` elements of int64_t, or NULL */
+    BP__FIELD_TENSOR  /* a pointer to a DLTensor, or NULL */
+} bp__field_kind;
+
+typedef struct bp__field {
+    const char *name;
+    uint16_t offset;
+    uint8_t kind; /* bp__field_kind */
+    uint8_t most; /* of a word */
+} bp__field;
+
+#define BP__FIELD_OF(type, kind, field, most)                                                                          \
+    { #field, (uint16_t)offsetof(type, field), BP__FIELD_##kind, most }
+
+/* A tensor of a pass. */
+typedef struct bp__call_operand {
+    const char *name;
+    uint16_t offset;
+    bool output, required;
+    uint8_t shape; /* the family's number for its shape */
+} bp__call_operand;
+
+#define BP__OPERAND_OF(type, field, output, required, shape)                                                           \
+    { #field, (uint16_t)offsetof(type, field), output, required, shape }
+
+typedef struct bp__pass {
+    const char *name; /* in messages */
+    bp_op op;
+    uint8_t count, inputs; /* as in BP_OP_MAP */
+    bp__call_operand operand[BP__MOST_OPERANDS];
+} bp__pass;
+
+/* The description of a call. */
+typedef struct bp__signature {
+    const char *name; /* in messages */
+    bp_op op;         /* in keys */
+    int ndim_offset;  /* of the field that counts the elements of sizes; -1: there are none */
+    int ndim_most;
+    int count;
+    const bp__field *fields;
+    const bp__family *family; /* its request is a bp__call_request */
+    /* Returns the pass; NULL if a field that decides it has no value of its enumeration. */
+    const bp__pass *(*pass)(const void *call);
+} bp__signature;
+
+/* The arguments of a call, for bp__family.make. */
+typedef struct bp__call_request {
+    const void *call;
+    bool data_optional;
+} bp__call_request;
+
+static inline const DLTensor *bp__call_tensor(const void *call, const bp__call_operand *operand) {
+    return *(const DLTensor *const *)(const void *)((const char *)call + operand->offset);
+}
+
+/* Whether no written tensor of the pass has elements. */
+bool bp__call_writes_nothing(const bp__pass *pass, const void *call);
+
+/* Refuses tensors that the pass does not have. */
+bp_status bp__call_check_surplus(const bp__signature *signature, const bp__pass *pass, const void *call);
+
+/* Checks that each written tensor of the pass overlaps neither itself nor a tensor before it. */
+bp_status bp__call_check_overlap(const bp__pass *pass, const void *call);
+
+/* Takes the slow path of a call, which bp__call_describe() described: checks everything, and gets a plan. */
+bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call);
+
+/* Plans or explains a call under the settings in `options`. */
+bp_status bp__call_plan(bp_plan **plan, const bp_options *options, const bp__signature *signature, const void *call);
+bp_status bp__call_explain(bp_explanation **explanation, const bp_options *options, const bp__signature *signature,
+                           const void *call);
+
+/* ---- The key: inlined where the signature is a constant, so that the loops have no branches of other kinds ---- */
+
+#define BP__INLINE static inline __attribute__((always_inline))
+
+/* Adds the elements of an array to a word. Returns the bits that do not fit. */
+BP__INLINE uint64_t bp__call_add_sizes(uint64_t *word, const int64_t *values, int ndim, int most) {
+    const int bits = 64 / most;
+    uint64_t all = 0;
+    *word = 0;
+    for (int d = 0; d < ndim; d++) {
+        all |= (uint64_t)values[d];
+        *word |= (uint64_t)values[d] << (d * bits);
+    }
+    return most == 1 ? 0 : all >> bits;
+}
+
+/* Writes tag and parameters, and counts the tensors. Returns false if a field does not fit the key. */
+BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *o, const void *call, int *given) {
+    uint64_t flags = 0, surplus = 0;
+    int bit = 0, count = 0;
+    const char *at = call;
+    const int ndim = s->ndim_offset >= 0 ? *(const int *)(const void *)(at + s->ndim_offset) : 0;
+    if (s->ndim_offset >= 0 && (unsigned)ndim > (unsigned)s->ndim_most) {
+        return false;
+    }
+#pragma GCC unroll 40
+    for (int i = 0; i < s->count; i++) {
+        const void *field = at + s->fields[i].offset;
+        switch (s->fields[i].kind) {
+        case BP__FIELD_WORD:
+            surplus |= *(const unsigned *)field > s->fields[i].most;
+            flags |= (uint64_t)(*(const unsigned *)field) << bit;
+            bit += 32 - __builtin_clz(s->fields[i].most);
+            break;
+        case BP__FIELD_FLAG:
+            flags |= (uint64_t)(*(const int *)field != 0) << bit++;
+            break;
+        case BP__FIELD_SIZES: {
+            const int64_t *values = *(const int64_t *const *)field;
+            flags |= (uint64_t)(values != NULL) << bit++;
+            if (values) {
+                surplus |= bp__call_add_sizes(&o->parameters[count++], values, ndim, s->ndim_most);
+            }
+            break;
+        }
+        case BP__FIELD_TENSOR:
+            *given += *(const DLTensor *const *)field != NULL;
+            break;
+        default: /* numbers of 64 bits */
+            memcpy(&o->parameters[count++], field, sizeof(uint64_t));
+        }
+    }
+    o->tag = bp__tag(s->op, flags);
+    o->parameter_count = count;
+    return surplus == 0;
+}
+
+/* Describes the call for the cache of this thread. Calls that will be refused get no key, nor do those with unusually
+ * large parameters. Returns false if the call has no pass, and so no operands. */
+BP__INLINE bool bp__call_describe(const bp__signature *s, bp__operation *o, const void *call) {
+    const bp__pass *pass = s->pass(call);
+    int given = 0, own = 0;
+    o->key.count = 0;
+    if (!pass) {
+        return false;
+    }
+    o->count = pass->count;
+    o->inputs = pass->inputs;
+    o->in_place = 0;
+    for (int i = 0; i < pass->count; i++) {
+        o->tensors[i] = bp__call_tensor(call, &pass->operand[i]);
+        own += o->tensors[i] != NULL;
+    }
+    if (!bp__call_describe_fields(s, o, call, &given) || own != given) {
+        o->parameter_count = BP__PARAMETERS_LONG;
+    }
+    return true;
+}
+
+BP__INLINE bp_status bp__call_run_described(const bp__signature *signature, const bp_options *options,
+                                            const void *call) {
+    bp__call_scope scope;
+    bp__operation operation;
+    bp_status status;
+    bp__call_enter(&scope, options);
+    const bp_plan *plan = bp__call_describe(signature, &operation, call) ? bp__operation_find(&operation) : NULL;
+    if (BP__LIKELY(plan != NULL)) {
+        status = bp__operation_run(&operation, plan);
+    } else {
+        status = bp__call_run_unknown(signature, &operation, call);
+    }
+    bp__call_leave(&scope);
+    return status;
+}
+
+/* Defines bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain(), and bp__<name>_make() for the family, which reads
+ * the struct and calls bp__<name>_problem(). */
+#define BP__DEFINE_CALL(name, type, signature)                                                                         \
+    bp_status bp_##name##_run(const bp_options *options, const type *call) {                                           \
+        type own;                                                                                                      \
+        call = bp__struct_read(&own, sizeof own, call, "call");                                                        \
+        return call ? bp__call_run_described(&signature, options, call) : BP_E_ARGUMENT;                               \
+    }                                                                                                                  \
+    bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, const type *call) {                          \
+        return bp__call_plan(plan, options, &signature, call);                                                         \
+    }                                                                                                                  \
+    bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, const type *call) {         \
+        return bp__call_explain(explanation, options, &signature, call);                                               \
+    }                                                                                                                  \
+    bp_status bp__##name##_make(bp_problem *problem, const void *request) {                                            \
+        const bp__call_request *r = request;                                                                           \
+        type own;                                                                                                      \
+        const type *call = bp__struct_read(&own, sizeof own, r->call, "call");                                         \
+        return call ? bp__##name##_problem(problem, call, r->data_optional) : BP_E_ARGUMENT;                           \
+    }
+
+/* Defines bp_<name>_shape(), which reads the struct and calls bp__<name>_output(). */
+#define BP__DEFINE_SHAPE(name, type)                                                                                   \
+    bp_status bp_##name##_shape(const type *call, bp_dtype *dtype, int *ndim, int64_t *shape) {                        \
+        type own;                                                                                                      \
+        BP__TRY(bp__call_check_shape_arguments("bp_" #name "_shape", dtype, ndim, shape));                             \
+        call = bp__struct_read(&own, sizeof own, call, "call");                                                        \
+        return call ? bp__##name##_output(call, dtype, ndim, shape) : BP_E_ARGUMENT;                                   \
+    }
+bp_status bp__call_check_shape_arguments(const char *function, const bp_dtype *dtype, const int *ndim,
+                                         const int64_t *shape);
+
+#endif
