@@ -1,4 +1,4 @@
-/* call.c - checks, plans and explains calls that a signature describes. */
+/* call.c - checks calls that a signature describes, and runs them on the slow path. */
 #include "ops/call.h"
 
 #include "ops/shape.h"
@@ -60,7 +60,7 @@ bp_status bp__call_check_shape_arguments(const char *function, const bp_dtype *d
                                   : bp__fail(BP_E_ARGUMENT, "%s: dtype, ndim and shape must not be NULL", function);
 }
 
-/* ---- Running, planning and explaining ---- */
+/* ---- Slow path ---- */
 
 bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call) {
     const bp__call_request request = {call, false};
@@ -71,15 +71,4 @@ bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *op
         return BP_OK;
     }
     return bp__operation_plan_and_run(operation, &problem);
-}
-
-bp_status bp__call_plan(bp_plan **plan, const bp_options *options, const bp__signature *signature, const void *call) {
-    const bp__call_request request = {call, true};
-    return bp__plan_for(plan, options, signature->family, &request);
-}
-
-bp_status bp__call_explain(bp_explanation **explanation, const bp_options *options, const bp__signature *signature,
-                           const void *call) {
-    const bp__call_request request = {call, true};
-    return bp__explain_for(explanation, options, signature->family, &request);
 }

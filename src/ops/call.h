@@ -82,11 +82,6 @@ bp_status bp__call_check_overlap(const bp__pass *pass, const void *call);
 /* Takes the slow path of a call, which bp__call_describe() described: checks everything, and gets a plan. */
 bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call);
 
-/* Plans or explains a call under the settings in `options`. */
-bp_status bp__call_plan(bp_plan **plan, const bp_options *options, const bp__signature *signature, const void *call);
-bp_status bp__call_explain(bp_explanation **explanation, const bp_options *options, const bp__signature *signature,
-                           const void *call);
-
 /* ---- The key: inlined where the signature is a constant, so that the loops have no branches of other kinds ---- */
 
 #define BP__INLINE static inline __attribute__((always_inline))
@@ -182,19 +177,24 @@ BP__INLINE bp_status bp__call_run_described(const bp__signature *signature, cons
     return status;
 }
 
-/* Defines bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain(), and bp__<name>_make() for the family, which reads
- * the struct and calls bp__<name>_problem(). */
-#define BP__DEFINE_CALL(name, type, signature)                                                                         \
+/* Defines bp_<name>_run(). */
+#define BP__DEFINE_RUN(name, type, signature)                                                                          \
     bp_status bp_##name##_run(const bp_options *options, const type *call) {                                           \
         type own;                                                                                                      \
         call = bp__struct_read(&own, sizeof own, call, "call");                                                        \
         return call ? bp__call_run_described(&signature, options, call) : BP_E_ARGUMENT;                               \
-    }                                                                                                                  \
+    }
+
+/* Defines bp_<name>_plan() and bp_<name>_explain() for a family, and bp__<name>_make() for it, which reads the struct
+ * and calls bp__<name>_problem(). */
+#define BP__DEFINE_PLAN(name, type, family)                                                                            \
     bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, const type *call) {                          \
-        return bp__call_plan(plan, options, &signature, call);                                                         \
+        const bp__call_request request = {call, true};                                                                 \
+        return bp__plan_for(plan, options, &family, &request);                                                         \
     }                                                                                                                  \
     bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, const type *call) {         \
-        return bp__call_explain(explanation, options, &signature, call);                                               \
+        const bp__call_request request = {call, true};                                                                 \
+        return bp__explain_for(explanation, options, &family, &request);                                               \
     }                                                                                                                  \
     bp_status bp__##name##_make(bp_problem *problem, const void *request) {                                            \
         const bp__call_request *r = request;                                                                           \

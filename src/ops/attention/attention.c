@@ -35,5 +35,6 @@ static bp_status bp__attention_output(const bp_attention_call *call, bp_dtype *d
     return BP_OK;
 }
 
-BP__DEFINE_CALL(attention, bp_attention_call, bp__attention_signature)
+BP__DEFINE_RUN(attention, bp_attention_call, bp__attention_signature)
+BP__DEFINE_PLAN(attention, bp_attention_call, bp__family_attention)
 BP__DEFINE_SHAPE(attention, bp_attention_call)

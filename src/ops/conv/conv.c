@@ -33,5 +33,6 @@ static bp_status bp__conv_output(const bp_conv_call *call, bp_dtype *dtype, int 
     return BP_OK;
 }
 
-BP__DEFINE_CALL(conv, bp_conv_call, signature)
+BP__DEFINE_RUN(conv, bp_conv_call, signature)
+BP__DEFINE_PLAN(conv, bp_conv_call, bp__family_conv)
 BP__DEFINE_SHAPE(conv, bp_conv_call)

@@ -56,4 +56,5 @@ static bp_status bp__layer_norm_problem(bp_problem *problem, const bp_layer_norm
     return BP_OK;
 }
 
-BP__DEFINE_CALL(layer_norm, bp_layer_norm_call, signature)
+BP__DEFINE_RUN(layer_norm, bp_layer_norm_call, signature)
+BP__DEFINE_PLAN(layer_norm, bp_layer_norm_call, bp__family_layer_norm)

@@ -27,4 +27,5 @@ static bp_status bp__batch_norm_problem(bp_problem *problem, const bp_batch_norm
     return BP_OK;
 }
 
-BP__DEFINE_CALL(batch_norm, bp_batch_norm_call, bp__norm_signature)
+BP__DEFINE_RUN(batch_norm, bp_batch_norm_call, bp__norm_signature)
+BP__DEFINE_PLAN(batch_norm, bp_batch_norm_call, bp__family_norm)

@@ -35,5 +35,6 @@ static bp_status bp__pool_output(const bp_pool_call *call, bp_dtype *dtype, int 
     return BP_OK;
 }
 
-BP__DEFINE_CALL(pool, bp_pool_call, signature)
+BP__DEFINE_RUN(pool, bp_pool_call, signature)
+BP__DEFINE_PLAN(pool, bp_pool_call, bp__family_pool)
 BP__DEFINE_SHAPE(pool, bp_pool_call)

@@ -42,14 +42,8 @@ static void lower(bp_random_problem *p, const DLTensor *output) {
     }
 }
 
-bp_status bp__random_make(bp_problem *problem, const void *asked) {
-    const bp__random_request *r = asked;
-    bp_random_call own;
-    const bp_random_call *call = bp__struct_read(&own, sizeof own, r->call, "call");
-    if (!call) {
-        return BP_E_ARGUMENT;
-    }
-    BP__TRY(bp__tensor_check(call->output, "output", r->data_optional));
+static bp_status bp__random_problem(bp_problem *problem, const bp_random_call *call, bool data_optional) {
+    BP__TRY(bp__tensor_check(call->output, "output", data_optional));
     const bp_dtype dtype = bp_dtype_from_dlpack(call->output->dtype);
     BP__TRY(check_type(call->kind, dtype));
     if (bp__tensor_self_overlaps(call->output)) {
@@ -78,7 +72,7 @@ static bp_status run(const bp_random_call *call) {
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&operation, plan);
     }
-    const bp__random_request request = {call, false};
+    const bp__call_request request = {call, false};
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_random, &request));
     if (problem.of.random.total == 0) {
@@ -101,12 +95,4 @@ bp_status bp_random_run(const bp_options *options, const bp_random_call *call) {
     return status;
 }
 
-bp_status bp_random_plan(bp_plan **plan, const bp_options *options, const bp_random_call *call) {
-    const bp__random_request request = {call, true};
-    return bp__plan_for(plan, options, &bp__family_random, &request);
-}
-
-bp_status bp_random_explain(bp_explanation **explanation, const bp_options *options, const bp_random_call *call) {
-    const bp__random_request request = {call, true};
-    return bp__explain_for(explanation, options, &bp__family_random, &request);
-}
+BP__DEFINE_PLAN(random, bp_random_call, bp__family_random)

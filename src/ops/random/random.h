@@ -3,13 +3,7 @@
 #define BP_OPS_RANDOM_H
 
 #include "backplane/random.h"
-#include "dispatch/internal.h"
-
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__random_request {
-    const bp_random_call *call;
-    bool data_optional;
-} bp__random_request;
+#include "ops/call.h"
 
 bp_status bp__random_make(bp_problem *problem, const void *request);
 

@@ -24,7 +24,8 @@ static bp_status bp__rnn_problem(bp_problem *problem, const bp_rnn_call *call, b
     return BP_OK;
 }
 
-BP__DEFINE_CALL(rnn, bp_rnn_call, bp__rnn_signature)
+BP__DEFINE_RUN(rnn, bp_rnn_call, bp__rnn_signature)
+BP__DEFINE_PLAN(rnn, bp_rnn_call, bp__family_rnn)
 
 bp_status bp_rnn_shape(const bp_rnn_call *call, bp_rnn_tensor which, bp_dtype *dtype, int *ndim, int64_t *shape) {
     bp_rnn_call own;
