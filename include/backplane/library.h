@@ -94,6 +94,15 @@ typedef enum bp_primitive {
 #define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
 
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
+/* Bytes of memory that the probe has seen a library take. 0: nothing, or unknown. A limit that leaves less refuses the
+ * library, because many end the process if they get no memory. */
+typedef struct bp_library_need {
+    int64_t open;   /* to open it */
+    int64_t call;   /* for the first calls, on one thread */
+    int64_t thread; /* for each further thread of the library */
+    int64_t caller; /* for each further thread of the program that calls it at the same time */
+} bp_library_need;
+
 typedef struct bp_library_info {
     size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
     const char *id;     /* short, unique, stable between runs: "openblas", "openblas-openmp", "blis", "mkl", "netlib" */
@@ -121,7 +130,9 @@ typedef struct bp_library_info {
     uint64_t faulty;            /* BP_CHECK_BIT and BP_PRIMITIVE_BIT mask of what failed, or what the library does not
                                  * have on this processor; providers refuse such problems */
     const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
-    const char *blas; /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    const char *blas;      /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    bp_library_need space; /* of address space (RLIMIT_AS) */
+    bp_library_need data;  /* of private writable memory (RLIMIT_DATA) */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without

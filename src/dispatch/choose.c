@@ -92,6 +92,7 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
         return;
     }
     bp__verdict_check(&c->choice->asked, c->candidate, &offer->verdict);
+    bp__room_check(&c->choice->asked, c->candidate, &offer->verdict);
     offer->rank = bp__kernel_rank(&c->choice->asked, offer->verdict.algorithm);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
         keep_plan_data(c->choice, offer, found, size);
@@ -317,6 +318,7 @@ static void describe_refusals(bp__choice *choice) {
     int listed = 0, of_host = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
+        choice->status = o->verdict.reason == BP_REASON_MEMORY ? BP_E_NO_MEMORY : choice->status;
         of_host += o->verdict.reason == BP_REASON_DEVICE;
         if (o->verdict.reason != BP_REASON_OP && o->verdict.reason != BP_REASON_DEVICE) {
             const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
@@ -424,7 +426,7 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
         bp__text_add(&choice->decision, bp_last_error());
     } else {
         char why[512];
-        choice->status = BP_E_FALLBACK;
+        choice->status = choice->offers[wanted].verdict.reason == BP_REASON_MEMORY ? BP_E_NO_MEMORY : BP_E_FALLBACK;
         bp__text_addf(&choice->decision, "%s=%s cannot run this: %s (dispatch.fallback=strict)", preference(choice),
                       preferred, why_not(choice, preferred, wanted, why, sizeof why));
     }

@@ -24,6 +24,8 @@ typedef struct bp__candidate {
     char refusal[256];
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
     atomic_bool used_by_tuning;                   /* its library is loaded, and has run */
+    unsigned number;                              /* counted from 0 */
+    atomic_int threads_run;                       /* most threads with which it has run a plan; 0: it has not */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 
@@ -38,6 +40,16 @@ bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count)
 bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
+
+/* ---- Limits of memory (room.c) ---- */
+/* Returns whether the process has limits of memory. */
+bool bp__room_is_limited(void);
+/* Refuses an accepted verdict if the limits leave less than the library needs. */
+void bp__room_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
+/* Begin and end a run of a plan that this thread may not have run before. enter returns BP_E_NO_MEMORY if the limits
+ * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */
+bp_status bp__room_enter(const struct bp_plan *plan, bp__memory *kept);
+void bp__room_leave(const struct bp_plan *plan, const bp__memory *kept, bp_status status);
 
 /* ---- Measured times (calibrate.c) ---- */
 /* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
@@ -335,10 +347,11 @@ typedef struct bp__plan_key {
 struct bp_plan {
     bp_prepared *prepared; /* the fast path reads this and the next five */
     uint64_t serial;
-    bool plain;         /* needs neither scalars nor a workspace */
+    bool plain;         /* needs neither scalars nor a workspace, and is not guarded */
+    bool guarded;       /* may wait in a cancellation point: a library on several threads, a device, parts */
     bool needs_scalars; /* alpha is not 1, or beta is not 0 */
     bool composed;
-    atomic_bool warm; /* has run in bp_execute() */
+    atomic_bool warm; /* has run in bp_execute() or as a part, without limits of memory */
     atomic_int references;
     atomic_uint_least64_t runs;
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
@@ -396,12 +409,12 @@ bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
 
-/* Runs a plan with a workspace that Backplane provides. */
-bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
+/* Runs a plan with a workspace that Backplane provides, or one that is guarded. */
+bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
-    return BP__LIKELY(prepared->workspace == 0) ? prepared->enqueue(prepared, operands, exec)
-                                                : bp__plan_run_with_workspace(plan, operands, exec);
+    return BP__LIKELY(prepared->workspace == 0 && !plan->guarded) ? prepared->enqueue(prepared, operands, exec)
+                                                                  : bp__plan_run_with_care(plan, operands, exec);
 }
 
 /* State of the calling thread between calls. It must stay small, to fit the static TLS of a process that loads
@@ -417,6 +430,7 @@ typedef struct bp__thread_state {
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */
     uint64_t due_whole;      /* serial of that plan */
     int64_t due_ns;
+    uint64_t has_run; /* a bit for each of the first candidates (room.c) */
     struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;

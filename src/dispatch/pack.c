@@ -108,8 +108,11 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: source->base must not be NULL");
     }
     bool own_layout = operand < 32 && plan->verdict.packs >> operand & 1;
+    bp__memory kept;
+    BP__TRY(bp__room_enter(plan, &kept));
     bp_status status = own_layout ? plan->prepared->pack(plan->prepared, operand, source, packed)
                                   : copy_plainly(plan, operand, source, packed);
+    bp__room_leave(plan, &kept, BP_E_NO_MEMORY); /* other routines than those of a run */
     if (status != BP_OK) {
         if (*packed) {
             (*packed)->destroy(*packed);

@@ -12,9 +12,14 @@ static bool another_may_run(bp_status status) {
 }
 
 static bp_status run_observed(bp__runner run, const void *call, const bp_plan *plan, bool fresh) {
+    bp__memory kept;
     bool due = bp__count_run(plan), timed = due || bp__thread.observed;
     int64_t start = timed ? bp__now_ns() : 0;
-    bp_status status = run(call, plan);
+    bp_status status = bp__room_enter(plan, &kept);
+    if (status == BP_OK) {
+        status = run(call, plan);
+        bp__room_leave(plan, &kept, status);
+    }
     int64_t end = timed ? bp__now_ns() : 0;
     if (bp__thread.observed) {
         bp__trace_call(plan, fresh, start, end, status);

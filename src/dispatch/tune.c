@@ -28,7 +28,8 @@ void bp__tune_forked(void) {
 static void measure(bp__choice *choice, const char *key, const bp_operand *addresses) {
     bp__eligible all = bp__tune_eligible(choice);
     bp__tune_keep_likely(&all, choice);
-    bp__session *s = all.count > 1 ? bp__alloc_zero(1, sizeof *s) : NULL;
+    /* With limits of memory a library that is only measured might take what the program needs. */
+    bp__session *s = all.count > 1 && !bp__room_is_limited() ? bp__alloc_zero(1, sizeof *s) : NULL;
     if (!s) {
         return;
     }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,6 +136,30 @@ DEED need_memory(void) {
         raise(SIGSEGV);
     }
     free(block);
+}
+
+/* Maps a buffer of 64 MiB for each calling thread, and ends the process if there is none, as OpenBLAS does. */
+DEED take_buffer(void) {
+    static __thread void *buffer;
+    if (!buffer) {
+        buffer = mmap(NULL, (size_t)64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (buffer == MAP_FAILED) {
+        exit(1);
+    }
+}
+
+/* Leaves this process no address space for a thread. */
+DEED limit_itself(void) {
+    char path[64] = "/proc/self/statm";
+    long pages = 0;
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%ld", &pages) != 1) {
+        abort();
+    }
+    fclose(file);
+    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (4 << 20);
+    setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
 }
 
 /* Uses 4 MiB of the stack. */
