@@ -151,8 +151,26 @@ static void test_on_any_number_of_threads(void **state) {
     }
 }
 
+/* Its products are cancellation points. As a library of an unknown family it may use several threads. */
+static void test_a_library_that_waits(void **state) {
+    (void)state;
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_REGISTRY_CACHE", "off", 1);
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/tests/registry-fakes/waiting", 1);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set("blas.preferred", "blas"), BP_OK);
+    assert_true(check("blas", "bp_matmul", multiply));
+    assert_true(check_execute("blas"));
+    assert_true(check("blas", "bp_einsum", contract));
+    assert_int_equal(bp_reset(), BP_OK);
+    unsetenv("BACKPLANE_REGISTRY_SYSTEM");
+    unsetenv("BACKPLANE_REGISTRY_CACHE");
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_on_any_number_of_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_library_that_waits),
+                                       cmocka_unit_test(test_on_any_number_of_threads)};
     setenv("BACKPLANE_DISPATCH_FALLBACK", "strict", 1);
     for (int i = 0; i < ELEMENTS; i++) {
         a[i] = (double)(i % 17) / 17 + (i % (SIDE + 1) == 0 ? SIDE : 0);

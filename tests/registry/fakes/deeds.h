@@ -1,6 +1,7 @@
 /* deeds.h - harmful actions of constructors of fake libraries. Each process that one of them starts writes its number
  * to the file named by the variable FAKE_NOTES. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,23 @@ DEED take_buffer(void) {
     if (buffer == MAP_FAILED) {
         exit(1);
     }
+}
+
+__attribute__((unused)) static void *end_at_once(void *user) {
+    return user;
+}
+
+/* Starts a thread and waits for it, which is a cancellation point. */
+DEED wait_for_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_at_once, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+DEED take_little(void) {
+    static void *buffer;
+    buffer = buffer ? buffer : malloc(2 << 20);
 }
 
 /* Leaves this process no address space for a thread. */
