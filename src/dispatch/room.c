@@ -87,8 +87,22 @@ static bp__memory need_of(const bp__candidate *candidate, const bp_problem *prob
     return (bp__memory){rest_of(&candidate->library->space, &s) + more, rest_of(&candidate->library->data, &s) + more};
 }
 
+/* Whether the candidate runs in this process, on a library. */
+static bool has_library(const bp__candidate *candidate, const bp_problem *problem) {
+    return candidate->library && problem->place == 0;
+}
+
+static bool is_measured(const bp__candidate *candidate) {
+    return candidate->library->space.open > 0 || candidate->library->space.call > 0;
+}
+
 /* Returns false, and writes the reason, if the limits leave less. `kept`: what other runs in progress may take. */
-static bool fits(const bp__memory *left, const bp__memory *need, const bp__memory *kept, char *text, size_t size) {
+static bool fits(const bp__candidate *candidate, const bp__memory *left, const bp__memory *need, const bp__memory *kept,
+                 char *text, size_t size) {
+    if (!is_measured(candidate)) {
+        snprintf(text, size, "the process has a limit of memory, and what the library needs could not be measured");
+        return false;
+    }
     const bool space = need->space <= left->space - kept->space, data = need->data <= left->data - kept->data;
     if (space && data) {
         return true;
@@ -100,20 +114,15 @@ static bool fits(const bp__memory *left, const bp__memory *need, const bp__memor
     return false;
 }
 
-/* Only libraries of which the probe has measured something are refused. */
-static bool is_measured(const bp__candidate *candidate) {
-    return candidate->library && candidate->library->space.open + candidate->library->space.call > 0;
-}
-
 void bp__room_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
     bp__memory left;
     char text[160];
-    if (verdict->reason != BP_REASON_ACCEPTED || !is_measured(candidate) || !bp__memory_left(&left)) {
+    if (verdict->reason != BP_REASON_ACCEPTED || !has_library(candidate, problem) || !bp__memory_left(&left)) {
         return;
     }
     const bp__memory need = need_of(candidate, problem, verdict);
     const bp__memory kept = {atomic_load(&kept_space), atomic_load(&kept_data)};
-    if (!fits(&left, &need, &kept, text, sizeof text)) {
+    if (!fits(candidate, &left, &need, &kept, text, sizeof text)) {
         bp__verdict_refuse(verdict, BP_REASON_MEMORY, text);
     }
 }
@@ -122,13 +131,13 @@ bp_status bp__room_enter(const bp_plan *plan, bp__memory *kept) {
     bp__memory left;
     char text[160];
     *kept = (bp__memory){0, 0};
-    if (!is_measured(plan->candidate) || plan->composed || !bp__memory_left(&left)) {
+    if (plan->composed || !has_library(plan->candidate, &plan->problem) || !bp__memory_left(&left)) {
         return BP_OK;
     }
     const bp__memory need = need_of(plan->candidate, &plan->problem, &plan->verdict);
     const bp__memory others = {atomic_fetch_add(&kept_space, need.space), atomic_fetch_add(&kept_data, need.data)};
     *kept = need;
-    if (fits(&left, &need, &others, text, sizeof text)) {
+    if (fits(plan->candidate, &left, &need, &others, text, sizeof text)) {
         return BP_OK;
     }
     bp__room_leave(plan, kept, BP_E_NO_MEMORY);

@@ -151,7 +151,8 @@ static bool tells_of_shortage(const char *error) {
 /* Tells a verdict about the library from one about the moment. A supervisor that has not reported the end was ended
  * from outside. */
 static bool conclude_moment(bp__facts *facts, const summary *all) {
-    facts->momentary = all->shortage;
+    const bool unmeasured = facts->open_space == 0 && facts->call_space == 0;
+    facts->momentary = all->shortage || (all->limited && unmeasured);
     if (facts->outcome == BP__OUTCOME_OK && !*facts->faults) {
         return true;
     }
