@@ -92,7 +92,6 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
         return;
     }
     bp__verdict_check(&c->choice->asked, c->candidate, &offer->verdict);
-    bp__room_check(&c->choice->asked, c->candidate, &offer->verdict);
     offer->rank = bp__kernel_rank(&c->choice->asked, offer->verdict.algorithm);
     if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
         keep_plan_data(c->choice, offer, found, size);
@@ -243,8 +242,7 @@ static bool is_before(const bp__offer *a, const bp__offer *b) {
     return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
 }
 
-/* Returns the first usable offer, by rank and cost, that matches `name` with at least quality `match`; -1 if there is
- * none. */
+/* Returns the first usable offer, by rank and cost, that matches `name` with quality `match` or more; -1: none. */
 static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {

@@ -1,5 +1,6 @@
 /* execute.c - runs plans that the program holds, and the parts of composed plans. */
 #include "dispatch/internal.h"
+#include "dispatch/needs.h"
 #include "base/uncancelled.h"
 
 #include "machine/internal.h"
@@ -137,7 +138,7 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
 
 /* With limits of memory, every run by a new thread may need some, so that the plan stays cold. */
 static void note_run(const bp_plan *plan) {
-    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, !bp__room_is_limited(), memory_order_relaxed);
+    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, !bp__memory_is_limited(), memory_order_relaxed);
 }
 
 /* In the first call of a plan the library may take memory, open files or start threads, where a thread could be
@@ -146,9 +147,9 @@ __attribute__((noinline)) static bp_status execute_first(const bp_plan *plan, co
                                                          const bp_exec *exec) {
     BP__UNCANCELLED;
     bp__memory kept;
-    BP__TRY(bp__room_enter(plan, &kept));
+    BP__TRY(bp__needs_enter(plan, &kept));
     bp_status status = execute(plan, operands, exec);
-    bp__room_leave(plan, &kept, status);
+    bp__needs_leave(plan, &kept, status);
     note_run(plan);
     return status;
 }
@@ -176,9 +177,9 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
 __attribute__((noinline)) static bp_status run_first(const bp_plan *part, const bp_operand *operands,
                                                      const bp_exec *exec) {
     bp__memory kept;
-    BP__TRY(bp__room_enter(part, &kept));
+    BP__TRY(bp__needs_enter(part, &kept));
     bp_status status = part->prepared->enqueue(part->prepared, operands, exec);
-    bp__room_leave(part, &kept, status);
+    bp__needs_leave(part, &kept, status);
     note_run(part);
     return status;
 }

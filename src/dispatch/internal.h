@@ -41,16 +41,6 @@ bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
 
-/* ---- Limits of memory (room.c) ---- */
-/* Returns whether the process has limits of memory. */
-bool bp__room_is_limited(void);
-/* Refuses an accepted verdict if the limits leave less than the library needs. */
-void bp__room_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
-/* Begin and end a run of a plan that this thread may not have run before. enter returns BP_E_NO_MEMORY if the limits
- * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */
-bp_status bp__room_enter(const struct bp_plan *plan, bp__memory *kept);
-void bp__room_leave(const struct bp_plan *plan, const bp__memory *kept, bp_status status);
-
 /* ---- Measured times (calibrate.c) ---- */
 /* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
 bp_status bp__calibrate_load(bp__candidate *const *list, int count);
@@ -80,8 +70,7 @@ typedef struct bp__adapter {
     const char *(*applies)(const bp_problem *problem);
     /* Changes the problem into the one that providers evaluate. */
     void (*layout)(bp_problem *problem);
-    /* Wraps the adapter around `inner`, a plan for the problem that layout() made. Takes ownership of `inner` on
-     * success. */
+    /* Wraps the adapter around `inner`, a plan for the problem of layout(). Takes ownership of it on success. */
     bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
 } bp__adapter;
 
@@ -313,8 +302,7 @@ void bp__failures_free(bp__failures *failures);
 /* Fills a choice for the problem; skips what is in `failures` (may be NULL). If `all` is true, every candidate is
  * evaluated, even if a preference already decides. Fails only without memory or a list of libraries. */
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all);
-/* Returns whether the candidate implements the sample's operation. Settings in force that may refuse it do not count.
- */
+/* Returns whether the candidate implements the sample's operation, whatever settings in force refuse. */
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample);
 void bp__choice_free(bp__choice *choice);
 
@@ -324,8 +312,7 @@ struct bp__devices_noted;
  * BP_E_UNSUPPORTED. */
 bp_status bp__problem_put_on_device(bp_problem *problem, const struct bp__devices_noted *noted);
 void bp__policy_on_device(bp_policy *policy); /* switches off what works on the host only */
-/* Wrap a provider's prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on
- * success. */
+/* Wrap a prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on success. */
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
 /* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
@@ -430,7 +417,7 @@ typedef struct bp__thread_state {
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */
     uint64_t due_whole;      /* serial of that plan */
     int64_t due_ns;
-    uint64_t has_run; /* a bit for each of the first candidates (room.c) */
+    uint64_t has_run; /* a bit for each of the first candidates (needs.c) */
     struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;
@@ -472,8 +459,7 @@ typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, con
 bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
                                  const void *context, bool *fresh);
 void bp__cache_reset(void);
-/* Returns a number that changes when older plans become invalid: after a cleared cache, a new library list or a fork.
- */
+/* Returns a number that changes when older plans become invalid: cleared cache, new library list, fork. */
 uint64_t bp__plan_epoch(void);
 void bp__plan_epoch_next(void);
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 200, ELEMENTS = SIDE * SIDE, ROUNDS = 100 };
+enum { SIDE = 200, ELEMENTS = SIDE * SIDE, ROUNDS = 30 };
 
 static double a[ELEMENTS], b[ELEMENTS], x[2 * ELEMENTS];
 static bp_view in, other, out;

@@ -2,7 +2,7 @@
  *
  * Many libraries end the process if they get no memory, so a process with limits must know before it calls one. The
  * calls are of a size at which libraries use their buffers and start threads. Some libraries need more for larger
- * matrices; the host program adds the size of the operands (dispatch/room.c). */
+ * matrices; the host program adds the size of the operands (dispatch/needs.c). */
 #include "registry/probe/probe.h"
 
 #include "base/base.h"

@@ -134,8 +134,8 @@ void note_opened(void);
 /* Makes calls of ordinary size on one thread and on two, and reports what they and the opening have added to the
  * address space and to the data of this process. */
 void measure_needs(const subject *library);
-/* Computes one product of square matrices in each type that the library has. `memory` has room for three of them in
- * double complex. */
+/* Computes one product of square matrices in each type that the library has. `memory` holds three of them in double
+ * complex. */
 void multiply_squares(const subject *library, int64_t side, void *memory);
 
 /* Finds the integer width with dpotrf. Called last, because the reference library ends the process on a bad argument.

@@ -1,7 +1,7 @@
 /* shortage.c - tells what a container or the system is short of, which no resource limit of the process shows.
  *
  * A cgroup limits the number of threads (pids.max), and a system with vm.overcommit_memory=2 the memory that it
- * promises to all programs. Both make a library's threads or memory fail that work at another moment. A full memory
+ * grants to all programs. Both make a library's threads or memory fail that work at another moment. A full memory
  * cgroup is not looked at: there the kernel ends a process by a signal, which is a circumstance anyway. */
 #include "registry/probe/shortage.h"
 
@@ -22,7 +22,7 @@ static int64_t number_in(const char *folder, const char *name) {
     return end == text ? -1 : number;
 }
 
-/* Whether a cgroup, or one above it, has room for few threads. `folder` is modified; `top` is the length of its part
+/* Whether a cgroup, or one above it, allows few more threads. `folder` is modified; `top` is the length of its part
  * that belongs to the file system of cgroups. */
 static bool few_threads_left(char *folder, size_t top) {
     for (;;) {
@@ -94,7 +94,7 @@ static int64_t line_of(const char *text, const char *name) {
     return at ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Whether the system promises less memory than a library may take. */
+/* Whether the system grants less memory than a library may take. */
 static bool system_limits_memory(const char *root, int64_t mebibytes) {
     enum { NEVER_MORE_THAN_THERE_IS = 2 };
     char path[PATH], text[PATH];

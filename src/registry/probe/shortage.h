@@ -1,4 +1,4 @@
-/* shortage.h - declares what limits a process beside its own resource limits. */
+/* shortage.h - declares what limits a process apart from its own resource limits. */
 #ifndef BP_REGISTRY_PROBE_SHORTAGE_H
 #define BP_REGISTRY_PROBE_SHORTAGE_H
 

@@ -1,10 +1,10 @@
-/* room.c - refuses libraries for which the limits of the process leave too little memory.
+/* needs.c - refuses libraries for which the limits of the process leave too little memory.
  *
  * Many libraries end the process if they get no memory. The probe has measured what each takes
  * (registry/probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
  * is made and when a thread runs a plan for the first time. A library that has run in this thread keeps its buffers, so
  * that it needs no more than what grows with the operands. */
-#include "dispatch/internal.h"
+#include "dispatch/needs.h"
 
 #include "registry/internal.h"
 #include "tuning/tuning.h"
@@ -20,7 +20,7 @@ enum {
 /* What runs in progress may still take. */
 static _Atomic int64_t kept_space, kept_data;
 
-bool bp__room_is_limited(void) {
+bool bp__memory_is_limited(void) {
     bp__memory left;
     return bp__memory_left(&left);
 }
@@ -114,7 +114,7 @@ static bool fits(const bp__candidate *candidate, const bp__memory *left, const b
     return false;
 }
 
-void bp__room_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
+void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
     bp__memory left;
     char text[160];
     if (verdict->reason != BP_REASON_ACCEPTED || !has_library(candidate, problem) || !bp__memory_left(&left)) {
@@ -127,7 +127,7 @@ void bp__room_check(const bp_problem *problem, const bp__candidate *candidate, b
     }
 }
 
-bp_status bp__room_enter(const bp_plan *plan, bp__memory *kept) {
+bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept) {
     bp__memory left;
     char text[160];
     *kept = (bp__memory){0, 0};
@@ -140,7 +140,7 @@ bp_status bp__room_enter(const bp_plan *plan, bp__memory *kept) {
     if (fits(plan->candidate, &left, &need, &others, text, sizeof text)) {
         return BP_OK;
     }
-    bp__room_leave(plan, kept, BP_E_NO_MEMORY);
+    bp__needs_leave(plan, kept, BP_E_NO_MEMORY);
     return bp__fail(BP_E_NO_MEMORY, "library '%s' is not called: %s", bp__candidate_id(plan->candidate), text);
 }
 
@@ -153,7 +153,7 @@ static void note_run(const bp_plan *plan) {
     bp__thread.has_run |= bit_of(candidate);
 }
 
-void bp__room_leave(const bp_plan *plan, const bp__memory *kept, bp_status status) {
+void bp__needs_leave(const bp_plan *plan, const bp__memory *kept, bp_status status) {
     atomic_fetch_sub(&kept_space, kept->space);
     atomic_fetch_sub(&kept_data, kept->data);
     if (status == BP_OK && !plan->composed) {
