@@ -48,9 +48,10 @@ typedef struct bp_plan bp_plan;
  * 64 bytes.
  *
  * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands; those of the operation and of
- * the library; BP_E_NO_MEMORY (workspace); BP_E_FORKED; BP_E_UNSUPPORTED for a queue or bp_exec.done if the plan is
- * one of the host, and for an array of packed operands, even of NULLs, if bp_plan_pack() supports no operand of the
- * plan; BP_E_ARGUMENT for an operand packed for another plan or another position. */
+ * the library; BP_E_NO_MEMORY (workspace; RLIMIT_AS or RLIMIT_DATA leaves less than the library needs); BP_E_FORKED;
+ * BP_E_UNSUPPORTED for a queue or bp_exec.done if the plan is one of the host, and for an array of packed operands,
+ * even of NULLs, if bp_plan_pack() supports no operand of the plan; BP_E_ARGUMENT for an operand packed for another
+ * plan or another position. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- Packed operands ---- */

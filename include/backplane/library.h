@@ -93,6 +93,15 @@ typedef enum bp_primitive {
 /* The bit of a primitive, between those of the checks 10 and 14. */
 #define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
 
+/* Bytes of memory that the probe has seen a library take; 0 in all members if they are unknown. If a limit leaves less,
+ * the library is refused in this process (BP_REASON_MEMORY), because many end the process if they get no memory. */
+typedef struct bp_library_need {
+    int64_t open;   /* to open it */
+    int64_t call;   /* for the first calls, on one thread */
+    int64_t thread; /* for each further thread of the library */
+    int64_t caller; /* for each further thread of the program that calls it at the same time */
+} bp_library_need;
+
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {
     size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
@@ -121,7 +130,9 @@ typedef struct bp_library_info {
     uint64_t faulty;            /* BP_CHECK_BIT and BP_PRIMITIVE_BIT mask of what failed, or what the library does not
                                  * have on this processor; providers refuse such problems */
     const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
-    const char *blas; /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    const char *blas;      /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    bp_library_need space; /* of address space (RLIMIT_AS) */
+    bp_library_need data;  /* of private writable memory (RLIMIT_DATA) */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without
@@ -167,7 +178,7 @@ BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
  * for dlsym(). Never close it. The names of its routines have the prefix and the suffixes of bp_library_info. It is
  * opened as for Backplane's own calls: by absolute path, invisible to others, with its own symbols first
  * (registry.deepbind). Errors: those of bp_library_find(); BP_E_UNTRUSTED, BP_E_BROKEN, BP_E_UNSUPPORTED (the state is
- * not OK, or it has no file); BP_E_LOAD. */
+ * not OK, or it has no file); BP_E_NO_MEMORY (also if a limit leaves less than it needs); BP_E_LOAD. */
 BP_API bp_status bp_library_open(const char *name, void **handle);
 
 /* Searches again. `probe_all`: ignores the probe cache and probes every library. Libraries in use stay loaded. If the

@@ -96,7 +96,8 @@ BP_API const char *bp_op_outputs(bp_op op);
     X(12, CAPABILITY, "needs instructions that this processor does not have")         \
     X(13, LOAD, "library could not be loaded")                                        \
     X(14, OTHER, "refused")                                                           \
-    X(15, DEVICE, "works on host memory only")
+    X(15, DEVICE, "works on host memory only")                                        \
+    X(16, MEMORY, "a limit leaves less memory than the library needs")
 /* clang-format on */
 
 typedef enum bp_reason {

@@ -46,7 +46,8 @@ extern "C" {
     X(62, E_NO_CANDIDATE, "no provider accepts this call")                                 \
     X(63, E_FALLBACK, "falling back is forbidden by dispatch.fallback=strict")             \
     X(64, E_FORKED, "library does not survive fork and was in use before it")              \
-    /* The machine. */                                                                     \
+    /* The machine. NO_MEMORY: an allocation failed, or a limit (RLIMIT_AS, RLIMIT_DATA)   \
+     * leaves less than the library needs, which is not called then. */                    \
     X(80, E_NO_MEMORY, "out of memory")                                                    \
     X(81, E_IO, "input or output failed")                                                  \
     X(82, E_SYSTEM, "a system call failed")                                                \

@@ -159,6 +159,13 @@ uint64_t bp__hash(const void *bytes, size_t size); /* 64 well-mixed bits; stable
 /* ---- Clock ---- */
 int64_t bp__now_ns(void); /* monotonic */
 
+/* Bytes of address space, and of private writable memory. */
+typedef struct bp__memory {
+    int64_t space, data;
+} bp__memory;
+/* Writes what the limits of this process leave (limits.c). Returns false if there are none. */
+bool bp__memory_left(bp__memory *memory);
+
 /* ---- Warnings (warning.c): see bp_set_warning_handler ---- */
 void bp__warn(const char *format, ...) BP_PRINTF(1, 2);
 void bp__warning_reset(void);

@@ -58,6 +58,27 @@ static void detail(const char *name, const char *text) {
     }
 }
 
+enum { MIB = 1 << 20 };
+
+/* Prints what a library needs. */
+static void print_need(const char *name, const bp_library_need *need) {
+    char *text = cli_format(
+        "%.1f MiB to be opened, %.1f for its first calls, %.1f for each further thread, %.1f for each "
+        "further caller",
+        (double)need->open / MIB, (double)need->call / MIB, (double)need->thread / MIB, (double)need->caller / MIB);
+    detail(name, need->open || need->call ? text : "");
+    free(text);
+}
+
+static void need_json(const char *name, const bp_library_need *need) {
+    json_open(name, '{');
+    json_int("open", need->open);
+    json_int("call", need->call);
+    json_int("thread", need->thread);
+    json_int("caller", need->caller);
+    json_close();
+}
+
 static void print_details(const bp_library_info *row) {
     cli_say(CLI_STRONG, "\n%s", row->id);
     cli_say(CLI_PLAIN, "  %s%s\n", bp_library_state_name(row->state), row->loaded ? ", loaded in this process" : "");
@@ -74,6 +95,8 @@ static void print_details(const bp_library_info *row) {
     detail("thread setter", row->thread_scope);
     detail("products by", row->blas);
     detail("not offered", row->faults);
+    print_need("address space", &row->space);
+    print_need("data", &row->data);
     detail("fact sources", row->fact_sources);
 }
 
@@ -102,6 +125,8 @@ static void library_json(const bp_library_info *row) {
     json_bool("loaded", row->loaded);
     json_text("blas", row->blas);
     json_list("faults", row->faults, '\n');
+    need_json("space", &row->space);
+    need_json("data", &row->data);
     json_text("fact_sources", row->fact_sources);
     json_number("probe_ms", row->probe_ms);
     json_close();

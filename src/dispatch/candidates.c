@@ -16,6 +16,7 @@ pthread_mutex_t bp__candidates_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bp__candidate *all;
     bp__candidate **list; /* the current list */
+    unsigned made;        /* candidates so far */
     int count;
     bool with_libraries;
     const bp_library_info **entries; /* the library list that it was made from */
@@ -84,6 +85,7 @@ static bp_status add_candidate(bp__candidate **list, int *count, const bp_provid
         }
         c->provider = provider;
         c->library = library;
+        c->number = state.made++;
         open_instance(c);
         if (c->status == BP_E_NO_MEMORY) {
             bp__free(c);
@@ -325,5 +327,7 @@ void bp__candidates_reset(void) {
     }
     bp__calibrate_reset();
     bp__free(state.list);
+    const unsigned made = state.made; /* threads keep bits of older numbers */
     memset(&state, 0, sizeof state);
+    state.made = made;
 }

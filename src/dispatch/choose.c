@@ -242,8 +242,7 @@ static bool is_before(const bp__offer *a, const bp__offer *b) {
     return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
 }
 
-/* Returns the first usable offer, by rank and cost, that matches `name` with at least quality `match`; -1 if there is
- * none. */
+/* Returns the first usable offer, by rank and cost, that matches `name` with quality `match` or more; -1: none. */
 static int cheapest(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
@@ -317,6 +316,7 @@ static void describe_refusals(bp__choice *choice) {
     int listed = 0, of_host = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
+        choice->status = o->verdict.reason == BP_REASON_MEMORY ? BP_E_NO_MEMORY : choice->status;
         of_host += o->verdict.reason == BP_REASON_DEVICE;
         if (o->verdict.reason != BP_REASON_OP && o->verdict.reason != BP_REASON_DEVICE) {
             const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
@@ -424,7 +424,7 @@ static void refuse_to_fall_back(bp__choice *choice, const char *preferred, int w
         bp__text_add(&choice->decision, bp_last_error());
     } else {
         char why[512];
-        choice->status = BP_E_FALLBACK;
+        choice->status = choice->offers[wanted].verdict.reason == BP_REASON_MEMORY ? BP_E_NO_MEMORY : BP_E_FALLBACK;
         bp__text_addf(&choice->decision, "%s=%s cannot run this: %s (dispatch.fallback=strict)", preference(choice),
                       preferred, why_not(choice, preferred, wanted, why, sizeof why));
     }

@@ -1,5 +1,5 @@
-/* constraints.c - refuses candidates and verdicts that the settings in force do not permit. */
-#include "dispatch/internal.h"
+/* constraints.c - refuses candidates and verdicts that settings or limits of memory do not permit. */
+#include "dispatch/needs.h"
 
 #include <stdio.h>
 
@@ -72,5 +72,6 @@ void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate
     }
     check_guarantees(problem, verdict);
     check_onednn(problem, candidate, verdict);
+    bp__needs_check(problem, candidate, verdict);
     verdict->properties |= simulation_property(problem);
 }

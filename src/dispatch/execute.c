@@ -1,5 +1,6 @@
 /* execute.c - runs plans that the program holds, and the parts of composed plans. */
 #include "dispatch/internal.h"
+#include "dispatch/needs.h"
 #include "base/uncancelled.h"
 
 #include "machine/internal.h"
@@ -12,10 +13,11 @@ const bp_scalar bp__plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
 static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_scalars};
 
 /* A composed plan may need more memory than the thread's scratch keeps. */
-bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
     bp_exec whole = *exec;
-    if (whole.workspace.base || plan->problem.place != 0) { /* a plan on a device takes it from the device's pool */
+    /* A plan on a device takes its workspace from the device's pool. */
+    if (prepared->workspace == 0 || whole.workspace.base || plan->problem.place != 0) {
         return prepared->enqueue(prepared, operands, exec);
     }
     whole.workspace_size = prepared->workspace;
@@ -29,6 +31,16 @@ bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *ope
         bp__workspace_give(whole.workspace.base);
     }
     return status;
+}
+
+__attribute__((noinline)) static bp_status run_guarded(const bp_plan *plan, const bp_operand *operands,
+                                                       const bp_exec *exec) {
+    BP__UNCANCELLED;
+    return run_with_workspace(plan, operands, exec);
+}
+
+bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    return (plan->guarded ? run_guarded : run_with_workspace)(plan, operands, exec);
 }
 
 /* ---- Plans of the program ---- */
@@ -124,12 +136,21 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     return status;
 }
 
-/* In the first call of a plan the library may open files or start threads, where a thread could be cancelled. */
+/* With limits of memory, every run by a new thread may need some, so that the plan stays cold. */
+static void note_run(const bp_plan *plan) {
+    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, !bp__memory_is_limited(), memory_order_relaxed);
+}
+
+/* In the first call of a plan the library may take memory, open files or start threads, where a thread could be
+ * cancelled. */
 __attribute__((noinline)) static bp_status execute_first(const bp_plan *plan, const bp_operand *operands,
                                                          const bp_exec *exec) {
     BP__UNCANCELLED;
+    bp__memory kept;
+    BP__TRY(bp__needs_enter(plan, &kept));
     bp_status status = execute(plan, operands, exec);
-    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, true, memory_order_relaxed);
+    bp__needs_leave(plan, &kept, status);
+    note_run(plan);
     return status;
 }
 
@@ -153,19 +174,34 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
 
 /* ---- Parts of composed plans ---- */
 
+__attribute__((noinline)) static bp_status run_first(const bp_plan *part, const bp_operand *operands,
+                                                     const bp_exec *exec) {
+    bp__memory kept;
+    BP__TRY(bp__needs_enter(part, &kept));
+    bp_status status = part->prepared->enqueue(part->prepared, operands, exec);
+    bp__needs_leave(part, &kept, status);
+    note_run(part);
+    return status;
+}
+
+static bp_status run_part(const bp_plan *part, const bp_operand *operands, const bp_exec *exec) {
+    return BP__LIKELY(atomic_load_explicit(&part->warm, memory_order_relaxed))
+               ? part->prepared->enqueue(part->prepared, operands, exec)
+               : run_first(part, operands, exec);
+}
+
 bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
                             const bp_operand *workspace) {
-    const bp_prepared *prepared = part->prepared;
     bp_exec exec = plain;
     exec.queue = queue;
     exec.workspace = *workspace;
-    exec.workspace_size = prepared->workspace;
+    exec.workspace_size = part->prepared->workspace;
     bool due = bp__run_counted(part);
     if (BP__LIKELY(!(due | bp__thread.observed))) {
-        return prepared->enqueue(prepared, operands, &exec);
+        return run_part(part, operands, &exec);
     }
     int64_t start = bp__now_ns();
-    bp_status status = prepared->enqueue(prepared, operands, &exec);
+    bp_status status = run_part(part, operands, &exec);
     int64_t end = bp__now_ns();
     if (bp__thread.observed) {
         bp__trace_call(part, false, start, end, status);

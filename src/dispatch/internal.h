@@ -24,6 +24,8 @@ typedef struct bp__candidate {
     char refusal[256];
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
     atomic_bool used_by_tuning;                   /* its library is loaded, and has run */
+    unsigned number;                              /* counted from 0 */
+    atomic_int threads_run;                       /* most threads with which it has run a plan; 0: it has not */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 } bp__candidate;
 
@@ -68,8 +70,7 @@ typedef struct bp__adapter {
     const char *(*applies)(const bp_problem *problem);
     /* Changes the problem into the one that providers evaluate. */
     void (*layout)(bp_problem *problem);
-    /* Wraps the adapter around `inner`, a plan for the problem that layout() made. Takes ownership of `inner` on
-     * success. */
+    /* Wraps the adapter around `inner`, a plan for the problem of layout(). Takes ownership of it on success. */
     bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
 } bp__adapter;
 
@@ -301,8 +302,7 @@ void bp__failures_free(bp__failures *failures);
 /* Fills a choice for the problem; skips what is in `failures` (may be NULL). If `all` is true, every candidate is
  * evaluated, even if a preference already decides. Fails only without memory or a list of libraries. */
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all);
-/* Returns whether the candidate implements the sample's operation. Settings in force that may refuse it do not count.
- */
+/* Returns whether the candidate implements the sample's operation, whatever settings in force refuse. */
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample);
 void bp__choice_free(bp__choice *choice);
 
@@ -312,8 +312,7 @@ struct bp__devices_noted;
  * BP_E_UNSUPPORTED. */
 bp_status bp__problem_put_on_device(bp_problem *problem, const struct bp__devices_noted *noted);
 void bp__policy_on_device(bp_policy *policy); /* switches off what works on the host only */
-/* Wrap a provider's prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on
- * success. */
+/* Wrap a prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on success. */
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
 /* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
@@ -335,10 +334,11 @@ typedef struct bp__plan_key {
 struct bp_plan {
     bp_prepared *prepared; /* the fast path reads this and the next five */
     uint64_t serial;
-    bool plain;         /* needs neither scalars nor a workspace */
+    bool plain;         /* needs neither scalars nor a workspace, and is not guarded */
+    bool guarded;       /* may wait in a cancellation point: a library on several threads, a device, parts */
     bool needs_scalars; /* alpha is not 1, or beta is not 0 */
     bool composed;
-    atomic_bool warm; /* has run in bp_execute() */
+    atomic_bool warm; /* has run in bp_execute() or as a part, without limits of memory */
     atomic_int references;
     atomic_uint_least64_t runs;
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
@@ -396,12 +396,12 @@ bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
 
-/* Runs a plan with a workspace that Backplane provides. */
-bp_status bp__plan_run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
+/* Runs a plan with a workspace that Backplane provides, or one that is guarded. */
+bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
-    return BP__LIKELY(prepared->workspace == 0) ? prepared->enqueue(prepared, operands, exec)
-                                                : bp__plan_run_with_workspace(plan, operands, exec);
+    return BP__LIKELY(prepared->workspace == 0 && !plan->guarded) ? prepared->enqueue(prepared, operands, exec)
+                                                                  : bp__plan_run_with_care(plan, operands, exec);
 }
 
 /* State of the calling thread between calls. It must stay small, to fit the static TLS of a process that loads
@@ -417,6 +417,7 @@ typedef struct bp__thread_state {
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */
     uint64_t due_whole;      /* serial of that plan */
     int64_t due_ns;
+    uint64_t has_run; /* a bit for each of the first candidates (needs.c) */
     struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;
@@ -458,8 +459,7 @@ typedef bp_status (*bp__plan_maker)(bp_plan **plan, const bp__plan_key *key, con
 bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
                                  const void *context, bool *fresh);
 void bp__cache_reset(void);
-/* Returns a number that changes when older plans become invalid: after a cleared cache, a new library list or a fork.
- */
+/* Returns a number that changes when older plans become invalid: cleared cache, new library list, fork. */
 uint64_t bp__plan_epoch(void);
 void bp__plan_epoch_next(void);
 

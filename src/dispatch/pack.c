@@ -4,6 +4,7 @@
  * the operand is copied unchanged, and the copy replaces the operand in the call. Programs therefore need not know
  * which library was chosen. */
 #include "dispatch/internal.h"
+#include "dispatch/needs.h"
 #include "base/uncancelled.h"
 
 #include "tensor/internal.h"
@@ -108,8 +109,11 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: source->base must not be NULL");
     }
     bool own_layout = operand < 32 && plan->verdict.packs >> operand & 1;
+    bp__memory kept;
+    BP__TRY(bp__needs_enter(plan, &kept));
     bp_status status = own_layout ? plan->prepared->pack(plan->prepared, operand, source, packed)
                                   : copy_plainly(plan, operand, source, packed);
+    bp__needs_leave(plan, &kept, BP_E_NO_MEMORY); /* other routines than those of a run */
     if (status != BP_OK) {
         if (*packed) {
             (*packed)->destroy(*packed);

@@ -152,7 +152,9 @@ static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, 
 /* Sets the fields that the fast path reads. */
 static void finish(bp_plan *plan, bp_prepared *prepared) {
     plan->prepared = prepared;
-    plan->plain = !plan->needs_scalars && prepared->workspace == 0;
+    plan->guarded =
+        plan->composed || plan->problem.place != 0 || (plan->candidate->library && plan->verdict.threads != 1);
+    plan->plain = !plan->needs_scalars && prepared->workspace == 0 && !plan->guarded;
     plan->verdict.workspace = prepared->workspace;
     plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* adapters and devices take unpacked operands */
     link_plan(plan);

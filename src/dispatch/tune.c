@@ -2,6 +2,7 @@
  *
  * A call never waits for this unless tuning.start=now. */
 #include "dispatch/tune_session.h"
+#include "dispatch/needs.h"
 
 #include "machine/internal.h"
 
@@ -28,7 +29,8 @@ void bp__tune_forked(void) {
 static void measure(bp__choice *choice, const char *key, const bp_operand *addresses) {
     bp__eligible all = bp__tune_eligible(choice);
     bp__tune_keep_likely(&all, choice);
-    bp__session *s = all.count > 1 ? bp__alloc_zero(1, sizeof *s) : NULL;
+    /* With limits of memory a library that is only measured might take what the program needs. */
+    bp__session *s = all.count > 1 && !bp__memory_is_limited() ? bp__alloc_zero(1, sizeof *s) : NULL;
     if (!s) {
         return;
     }

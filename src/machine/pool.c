@@ -245,6 +245,7 @@ static bool run_on_executor(int threads, int count, bp_task task, void *context)
         return false;
     }
     marked m = {task, context, &inside};
+    BP__UNCANCELLED; /* the program's function waits for its threads */
     bp__scratch_held held;
     bp__scratch_hold(&held);
     awaited++;

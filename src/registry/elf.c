@@ -3,6 +3,7 @@
 #include "base/uncancelled.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -277,10 +278,12 @@ bool bp__elf_open(bp__elf *elf, const char *path, const char **why) {
     }
     size_t size = (size_t)facts.st_size;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    const int error = errno;
     close(file);
     if (bytes == MAP_FAILED) {
         *why = "cannot be mapped";
         elf->unread = true;
+        elf->no_space = error == ENOMEM;
         return false;
     }
     if (!bp__elf_read(elf, bytes, size, why)) {

@@ -21,10 +21,11 @@ typedef struct bp__elf_segment {
 typedef struct bp__elf {
     const unsigned char *bytes;
     size_t size;
-    bool wide;   /* ELF64 */
-    bool big;    /* big endian */
-    bool usable; /* class, byte order and machine are those of the running program */
-    bool unread; /* bp__elf_open could not open or map the file */
+    bool wide;     /* ELF64 */
+    bool big;      /* big endian */
+    bool usable;   /* class, byte order and machine are those of the running program */
+    bool unread;   /* bp__elf_open could not open or map the file */
+    bool no_space; /* because the process has no address space for it */
     bp__elf_segment load[BP__ELF_MAX_SEGMENTS];
     int load_count;
     uint64_t strings; /* file offset and size of the dynamic string table */

@@ -47,8 +47,16 @@ typedef enum bp__outcome {
     X(TEXT, complex_return)                                                                                            \
     X(INT, f2c)                                                                                                        \
     X(TEXT, thread_scope)                                                                                              \
-    X(TEXT, runtimes) /* OpenMP and TBB runtimes that were loaded with it, space-separated */                          \
-    X(TEXT, probed)   /* source of each of these facts */                                                              \
+    X(TEXT, runtimes)  /* OpenMP and TBB runtimes that were loaded with it, space-separated */                         \
+    X(TEXT, probed)    /* source of each of these facts */                                                             \
+    X(INT, open_space) /* bp_library_info.space and .data, in KiB */                                                   \
+    X(INT, call_space)                                                                                                 \
+    X(INT, thread_space)                                                                                               \
+    X(INT, caller_space)                                                                                               \
+    X(INT, open_data)                                                                                                  \
+    X(INT, call_data)                                                                                                  \
+    X(INT, thread_data)                                                                                                \
+    X(INT, caller_data)                                                                                                \
     X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \

@@ -51,11 +51,15 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
     return true;
 }
 
+static bool same_need(const bp_library_need *a, const bp_library_need *b) {
+    return a->open == b->open && a->call == b->call && a->thread == b->thread && a->caller == b->caller;
+}
+
 /* Compares all but what may differ between two lists of an unchanged machine: the time of a probe, and whether the
  * library is loaded. */
 static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           same_texts(a, b);
+           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && same_texts(a, b);
 }
 
 static const bp_library_info *keep_entry(const bp_library_info *info) {

@@ -181,6 +181,8 @@ static bool name_entry(const bp__library_list *list, bp__list_entry *entry) {
     return (entry->id = bp__intern(id)) != NULL;
 }
 
+enum { KIB = 1024 };
+
 static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
     const bp__file *file = entry->file;
     const bp__facts *facts = &file->facts;
@@ -211,6 +213,9 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
         .faulty = bp__faulty_checks(facts->faults),
         .faults = facts->faults,
         .blas = facts->blas,
+        .space = {facts->open_space * KIB, facts->call_space * KIB, facts->thread_space * KIB,
+                  facts->caller_space * KIB},
+        .data = {facts->open_data * KIB, facts->call_data * KIB, facts->thread_data * KIB, facts->caller_data * KIB},
     };
     if (!bp__facts_learn_all(&fact_sources, facts->probed)) {
         return false;

@@ -11,6 +11,7 @@
 #include "machine/internal.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,8 +195,26 @@ static bp_status open_file(const bp_library_info *library, void **handle) {
     return check_origin(library, *handle);
 }
 
+/* Checks that the limits leave what the library needs to be opened and called once: some end the process, in their
+ * constructor or in the first call, if they get no memory. */
+static bp_status check_memory(const bp_library_info *library) {
+    bp__memory left;
+    const int64_t space = library->space.open + library->space.call, data = library->data.open + library->data.call;
+    if (library->loaded || !bp__memory_left(&left) || (space <= left.space && data <= left.data)) {
+        return BP_OK;
+    }
+    const bool of_space = space > left.space;
+    return bp__fail(BP_E_NO_MEMORY,
+                    "library '%s' (%s) is not opened: %s leaves %" PRId64 " MiB, and the library needs %" PRId64
+                    " MiB to be opened and called",
+                    library->id, library->path,
+                    of_space ? "the limit of the address space (RLIMIT_AS)" : "the limit of data (RLIMIT_DATA)",
+                    (of_space ? left.space : left.data) >> 20, (of_space ? space : data) >> 20);
+}
+
 /* Opens a library that is not open yet, and records it. */
 static bp_status open_first(const bp_library_info *library, void **handle) {
+    BP__TRY(check_memory(library));
     size_t length = strlen(library->path) + 1;
     opened *one = bp__alloc(sizeof *one + length);
     if (!one) {

@@ -102,7 +102,8 @@ bool bp__build_id_matches(const char *path, const char *family, const char *buil
     }
     bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
     bool opened = elf && bp__elf_open(elf, path, &why);
-    bool same = opened && strcmp(elf->build_id, build_id) == 0;
+    /* Without address space for the file, its other properties must do. */
+    bool same = opened ? strcmp(elf->build_id, build_id) == 0 : elf && elf->no_space;
     if (opened) {
         bp__elf_close(elf);
     }

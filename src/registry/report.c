@@ -7,8 +7,10 @@
 #include <string.h>
 
 /* Facts that a report may set; only the parent sets the others. */
-static const char *const reported[] = {"version",      "kernels",   "int_bits", "complex_return", "f2c",
-                                       "thread_scope", "threading", "runtimes", "forwards",       "blas"};
+static const char *const reported[] = {"version",      "kernels",    "int_bits",     "complex_return", "f2c",
+                                       "thread_scope", "threading",  "runtimes",     "forwards",       "blas",
+                                       "open_space",   "call_space", "thread_space", "caller_space",   "caller_data",
+                                       "open_data",    "call_data",  "thread_data"};
 
 typedef struct summary {
     const char *step;
@@ -19,6 +21,7 @@ typedef struct summary {
     const char *end;       /* how the process ended, reported by its supervisor */
     const char *unstarted; /* why the process was not started */
     const char *limited;   /* the resource that was limited */
+    bool shortage;         /* a thread or memory was refused to the probe itself, so that facts are missing */
     bool moment;           /* time, memory or a signal from outside ended a process */
     bool done;
     uint64_t due, passed; /* BP_CHECK_BIT and BP_PRIMITIVE_BIT masks */
@@ -50,6 +53,8 @@ static bool take_line(bp__facts *facts, summary *all, const char *name, const ch
         all->unstarted = value;
     } else if (strcmp(name, "limited") == 0) {
         all->limited = value;
+    } else if (strcmp(name, "shortage") == 0) {
+        all->shortage = true;
     } else if (strcmp(name, "moment") == 0) {
         all->moment = true;
     } else if (strcmp(name, "done") == 0) {
@@ -146,10 +151,12 @@ static bool tells_of_shortage(const char *error) {
 /* Tells a verdict about the library from one about the moment. A supervisor that has not reported the end was ended
  * from outside. */
 static bool conclude_moment(bp__facts *facts, const summary *all) {
+    const bool unmeasured = facts->open_space == 0 && facts->call_space == 0;
+    facts->momentary = all->shortage || (all->limited && unmeasured);
     if (facts->outcome == BP__OUTCOME_OK && !*facts->faults) {
         return true;
     }
-    facts->momentary = all->moment || all->limited || !all->end || tells_of_shortage(all->error);
+    facts->momentary = all->shortage || all->moment || all->limited || !all->end || tells_of_shortage(all->error);
     if (!all->limited || !*facts->reason) {
         return true;
     }

@@ -46,3 +46,7 @@ target_include_directories(several_providers PRIVATE ${CMAKE_SOURCE_DIR}/include
 target_link_libraries(several_providers PRIVATE backplane_flags)
 set_target_properties(several_providers PROPERTIES PREFIX "" OUTPUT_NAME several
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/dispatch-several)
+if(TARGET test_dispatch_limits)
+    add_dependencies(test_dispatch_limits blas_fake_buffered)
+    add_dependencies(test_dispatch_cancelled_calls blas_fake_waiting)
+endif()

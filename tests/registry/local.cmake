@@ -33,6 +33,9 @@ foreach(deed start_daemon go_to_background take_memory hang_noted hang_with_daem
 endforeach()
 add_blas_fake(print ${narrow} ${both} "FAKE_LOAD=puts(\"0123456789\")")
 add_blas_fake(exit ${narrow} ${both} "FAKE_LOAD=exit(0)")
+add_blas_fake(limit_itself ${narrow} ${both} "FAKE_LOAD=limit_itself()" "FAKE_CALL=take_little()")
+add_blas_fake(waiting ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=wait_for_thread()")
+add_blas_fake(buffered ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=take_buffer()")
 add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
 # Reads the element after C in c64, and the one before B in f64.
 add_blas_fake(peeking ${narrow} ${both} FAKE_PEEKS)
@@ -163,3 +166,6 @@ foreach(source ${sources})
         add_dependencies(${target} ${fakes})
     endif()
 endforeach()
+if(TARGET test_registry_shortage) # a file of the probe helper
+    target_sources(test_registry_shortage PRIVATE ${CMAKE_SOURCE_DIR}/src/registry/probe/shortage.c)
+endif()

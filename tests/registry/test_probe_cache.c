@@ -395,6 +395,17 @@ static void test_a_limit_of_the_user_is_not_stored(void **state) {
     assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_OK); /* stored */
 }
 
+/* The library works, but what it needs could not be measured, because the probe got no thread. */
+static void test_a_shortage_of_threads_is_not_stored(void **state) {
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip();
+    }
+    use_fake("limit_itself");
+    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+}
+
 static void test_soft_limits_are_raised(void **state) {
     (void)state;
     const rlim_t mib = 1 << 20;
@@ -474,6 +485,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_library_on_a_busy_machine_is_good, make, forget),
         cmocka_unit_test_setup_teardown(test_a_signal_from_outside_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_a_limit_of_the_user_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_shortage_of_threads_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_soft_limits_are_raised, make, forget),
         cmocka_unit_test_setup_teardown(test_a_file_that_could_not_be_read_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_other_entries_stay, make, forget),

@@ -86,10 +86,13 @@ void work_in_children(subject *library, int limit_ms, void (*work)(subject *libr
     }
     library->int_bits = state->int_bits;
     while (state->check != ALL_DONE) {
-        if (state->check >= 0) {
+        if (state->check >= 0 && !state->measuring) {
             report_end(library, state, status);
         }
-        skip(state, status);
+        if (!state->measuring) {
+            skip(state, status);
+        }
+        state->measuring = false;
         status = try_once(library, state, work);
     }
     end_like(status);

@@ -5,6 +5,7 @@
  * sleeps uses none; it is given up after the same time by the clock. That may be wrong, so such a verdict is reported
  * as one of the moment, and is not stored. */
 #include "registry/probe/probe.h"
+#include "registry/probe/shortage.h"
 
 #include "base/base.h"
 
@@ -199,12 +200,12 @@ void raise_limits(void) {
     raise_stack_of_threads();
 }
 
-const char *limit_in_force(void) {
+const char *limit_in_force(int64_t mebibytes) {
     struct rlimit limit;
     for (int i = 0; i < BP__COUNT(limits); i++) {
         if (getrlimit(limits[i].resource, &limit) == 0 && limit.rlim_cur < limits[i].enough) {
             return limits[i].what;
         }
     }
-    return NULL;
+    return system_shortage("", mebibytes);
 }

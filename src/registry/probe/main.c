@@ -151,11 +151,13 @@ static bool open_library(subject *library, bool known) {
     char error[1024];
     int flags = RTLD_NOW | RTLD_LOCAL | (library->deepbind ? RTLD_DEEPBIND : 0);
     note_loaded();
+    note_before_opening();
     library->handle =
         bp__open_with_local_dependencies(library->path, flags, known ? NULL : report_dependency, error, sizeof error);
     if (!library->handle && !known) {
         report("error", "%s", error);
     }
+    note_opened();
     return library->handle != NULL;
 }
 
@@ -197,6 +199,17 @@ static void find_width(subject *library, progress *state) {
     state->int_bits = library->int_bits;
 }
 
+/* Is tried once, because the library may end the process. */
+static void measure(const subject *library, progress *state) {
+    if (!state->measured) {
+        state->measured = state->measuring = true;
+        limit_check(state->limit_ms);
+        measure_needs(library);
+        limit_check(0);
+        state->measuring = false;
+    }
+}
+
 /* Runs in each child: the first one collects all facts, the others continue with the checks. */
 static void work(subject *library, progress *state) {
     report("step", "while it was loaded");
@@ -208,6 +221,7 @@ static void work(subject *library, progress *state) {
         find_width(library, state);
     }
     report_due(library);
+    measure(library, state);
     run_checks(library, state);
 }
 

@@ -42,8 +42,10 @@ typedef struct product_call {
 typedef struct progress {
     bool known; /* all facts except the checks have been reported */
     int int_bits;
-    int limit_ms; /* limit of one check in all types */
-    int check;    /* position of the current one in the order of the checks, or -1 before the first */
+    int limit_ms;   /* limit of one check in all types */
+    bool measured;  /* the memory that it needs is measured, or was tried to be */
+    bool measuring; /* and is being measured */
+    int check;      /* position of the current one in the order of the checks, or -1 before the first */
     int type;
     char routine[24];
     product_call product; /* the current call, in the checks of products */
@@ -84,8 +86,8 @@ bool is_own_fault(int number);
 /* Raises the soft limits of resources to the hard ones, as far as a library may need. */
 void raise_limits(void);
 
-/* Returns what is limited so far that a library may fail, or NULL. */
-const char *limit_in_force(void);
+/* Returns what is limited so far that a library may fail, or NULL. `mebibytes`: memory that it may take. */
+const char *limit_in_force(int64_t mebibytes);
 
 /* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. Returns the
  * file that receives the output, or -1. */
@@ -120,6 +122,21 @@ void find_loaded_runtimes(const subject *library);
 /* Sets one thread, also in a library below this one. The problems are small, so that several threads would only wait
  * for each other. */
 void stay_on_one_thread(const subject *library);
+
+/* Sets the number of threads of the library, and of one below it. Returns false if there is no function for that. */
+bool set_threads(const subject *library, int64_t count);
+
+/* ---- Needed memory (needs.c) ---- */
+
+/* Note the memory of this process before and after it opens the library. */
+void note_before_opening(void);
+void note_opened(void);
+/* Makes calls of ordinary size on one thread and on two, and reports what they and the opening have added to the
+ * address space and to the data of this process. */
+void measure_needs(const subject *library);
+/* Computes one product of square matrices in each type that the library has. `memory` holds three of them in double
+ * complex. */
+void multiply_squares(const subject *library, int64_t side, void *memory);
 
 /* Finds the integer width with dpotrf. Called last, because the reference library ends the process on a bad argument.
  */

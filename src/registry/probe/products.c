@@ -149,6 +149,22 @@ void check_products(const subject *library) {
     }
 }
 
+void multiply_squares(const subject *library, int64_t side, void *memory) {
+    const bool c_interface = !(library->kinds & BP_LIB_BLAS);
+    const size_t size = (size_t)(side * side) * sizeof(double complex);
+    memset(memory, 0, 3 * size);
+    matrix *a = memory, *b = (matrix *)((char *)memory + size), *c = (matrix *)((char *)memory + 2 * size);
+    for (int t = 0; t < 4 && library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS); t++) {
+        const product square = {number_types[t], 'N', 'N', side, side, side, 1, 0};
+        char name[16];
+        snprintf(name, sizeof name, "%s%cgemm", c_interface ? "cblas_" : "", number_types[t].letter);
+        void *address = c_interface ? c_routine(library, name) : fortran_routine(library, name);
+        if (address) {
+            (c_interface ? call_c : call_fortran)(address, &square, a, side, b, side, c, side);
+        }
+    }
+}
+
 void try_product(const subject *library) {
     const product small = {number_types[0], 'N', 'N', 3, 4, 5, 1, 0};
     bool c_interface = !(library->kinds & BP_LIB_BLAS);

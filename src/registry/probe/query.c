@@ -156,6 +156,7 @@ void find_thread_scope(const subject *library) {
     }
     question.set(1);
     if (pthread_create(&thread, NULL, set_two, &question) != 0) {
+        report("shortage", "threads");
         return;
     }
     pthread_join(thread, NULL);
@@ -166,15 +167,22 @@ void find_thread_scope(const subject *library) {
     }
 }
 
-void stay_on_one_thread(const subject *library) {
+bool set_threads(const subject *library, int64_t count) {
     static const char *const setters[] = {"openblas_set_num_threads", "bli_thread_set_num_threads",
                                           "MKL_Set_Num_Threads", "omp_set_num_threads"};
+    bool found = false;
     for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
         void *address = own_symbol(library, setters[i]);
         if (address) {
-            ((void (*)(int64_t))address)(1);
+            ((void (*)(int64_t))address)(count);
+            found = true;
         }
     }
+    return found;
+}
+
+void stay_on_one_thread(const subject *library) {
+    set_threads(library, 1);
 }
 
 static int visit_object(struct dl_phdr_info *object, size_t size, void *user) {

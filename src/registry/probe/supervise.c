@@ -233,7 +233,7 @@ void start_supervised(int64_t milliseconds, int64_t mebibytes) {
     if (got != 1) {
         _exit(0); /* the host program has ended */
     }
-    const char *limited = limit_in_force();
+    const char *limited = limit_in_force(mebibytes);
     pid_t self = getpid();
     become_reporter();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -249,6 +249,7 @@ void start_supervised(int64_t milliseconds, int64_t mebibytes) {
         outcome how = watch(child, milliseconds, &before);
         end_child(child, &status, &usage);
         end_children();
+        limited = limited ? limited : limit_in_force(mebibytes); /* others may have used it up meanwhile */
         say_end(how, status, &usage, mebibytes, limited);
     }
     wait_for_host();

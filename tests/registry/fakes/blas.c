@@ -9,6 +9,7 @@
  *   FAKE_PARTIAL      only dgemm and the integer routine exist
  *   FAKE_LOAD         code of a constructor; see deeds.h
  *   FAKE_CALL         code that each product runs first
+ *   FAKE_DEEDS        FAKE_CALL is of deeds.h
  *   FAKE_PEEKS        products read the element after C in c64, and the one before B in f64
  */
 #define _GNU_SOURCE
@@ -28,8 +29,10 @@ typedef double complex double_complex;
 #define FORTRAN(name) JOIN(name, FAKE_SUFFIX)
 #define EXPORT __attribute__((visibility("default")))
 
-#ifdef FAKE_LOAD
+#if defined(FAKE_LOAD) || defined(FAKE_DEEDS)
 #include "deeds.h"
+#endif
+#ifdef FAKE_LOAD
 __attribute__((constructor)) static void load(void) {
     FAKE_LOAD;
 }

@@ -1,10 +1,13 @@
 /* deeds.h - harmful actions of constructors of fake libraries. Each process that one of them starts writes its number
  * to the file named by the variable FAKE_NOTES. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,6 +137,47 @@ DEED need_memory(void) {
         raise(SIGSEGV);
     }
     free(block);
+}
+
+/* Maps a buffer of 64 MiB for each calling thread, and ends the process if there is none, as OpenBLAS does. */
+DEED take_buffer(void) {
+    static __thread void *buffer;
+    if (!buffer) {
+        buffer = mmap(NULL, (size_t)64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    if (buffer == MAP_FAILED) {
+        exit(1);
+    }
+}
+
+__attribute__((unused)) static void *end_at_once(void *user) {
+    return user;
+}
+
+/* Starts a thread and waits for it, which is a cancellation point. */
+DEED wait_for_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_at_once, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+DEED take_little(void) {
+    static void *buffer;
+    buffer = buffer ? buffer : malloc(2 << 20);
+}
+
+/* Leaves this process no address space for a thread. */
+DEED limit_itself(void) {
+    char path[64] = "/proc/self/statm";
+    long pages = 0;
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%ld", &pages) != 1) {
+        abort();
+    }
+    fclose(file);
+    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (4 << 20);
+    setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
 }
 
 /* Uses 4 MiB of the stack. */

@@ -1,0 +1,162 @@
+/* needs.c - refuses libraries for which the limits of the process leave too little memory.
+ *
+ * Many libraries end the process if they get no memory. The probe has measured what each takes
+ * (registry/probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
+ * is made and when a thread runs a plan for the first time. A library that has run in this thread keeps its buffers, so
+ * that it needs no more than what grows with the operands. */
+#include "dispatch/needs.h"
+
+#include "registry/internal.h"
+#include "tuning/tuning.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    BITS = 64,
+    SPARE = 1 << 20 /* bytes that anything else may take meanwhile */
+};
+
+/* What runs in progress may still take. */
+static _Atomic int64_t kept_space, kept_data;
+
+bool bp__memory_is_limited(void) {
+    bp__memory left;
+    return bp__memory_left(&left);
+}
+
+static uint64_t bit_of(const bp__candidate *candidate) {
+    return candidate->number < BITS ? UINT64_C(1) << candidate->number : 0;
+}
+
+/* Returns an estimate of the library's copies, which are no larger than the operands, and our workspace. */
+static int64_t bytes_of_work(const bp_problem *problem, size_t workspace) {
+    double bytes = (double)workspace;
+    bp__trial *trial = bp__alloc(sizeof *trial); /* large: not on the stack */
+    if (trial && bp__trial_layout(trial, problem)) {
+        for (int i = 0; i < trial->count; i++) {
+            const bp__trial_operand *o = &trial->operand[i];
+            double size = o->present ? (double)bp_dtype_size(o->dtype) : 0;
+            for (int d = 0; d < o->ndim; d++) {
+                size *= o->strides[d] != 0 || o->shape[d] == 0 ? (double)o->shape[d] : 1;
+            }
+            bytes += size;
+        }
+    }
+    bp__free(trial);
+    return bytes < 0x1p60 ? (int64_t)bytes : INT64_C(1) << 60;
+}
+
+/* What has been done in this process already, and what a call will do. */
+typedef struct situation {
+    bool open;        /* the library is open */
+    bool has_run;     /* this thread has called it */
+    bool shared;      /* the threads are callers, with one library thread each */
+    int threads_run;  /* most threads so far; 0: it has not been called */
+    int more_threads; /* than before */
+} situation;
+
+/* Batches of matrices are computed by several callers. */
+static bool is_batch(const bp_problem *problem) {
+    return bp__family_of(problem) == &bp__family_linalg && problem->of.linalg.batch > 1;
+}
+
+static situation situation_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
+    const bp_library_info *library = candidate->library;
+    const int threads = verdict->threads > 0 ? verdict->threads : problem->policy.threads;
+    const int run = atomic_load(&candidate->threads_run), counted = run > 0 ? run : 1;
+    return (situation){
+        .open = library->loaded || bp__library_is_open(library),
+        .has_run = (bp__thread.has_run & bit_of(candidate)) != 0,
+        .shared = is_batch(problem),
+        .threads_run = run,
+        .more_threads = threads > counted ? threads - counted : 0,
+    };
+}
+
+/* The part of a need that is not met. */
+static int64_t rest_of(const bp_library_need *need, const situation *s) {
+    const int64_t own = s->threads_run == 0 ? need->call : s->has_run ? 0 : need->caller;
+    const int64_t each = s->shared && need->caller > need->thread ? need->caller : need->thread;
+    return (s->open ? 0 : need->open) + own + s->more_threads * each;
+}
+
+static bp__memory need_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
+    const situation s = situation_of(candidate, problem, verdict);
+    const int64_t more = bytes_of_work(problem, verdict->workspace) + SPARE;
+    return (bp__memory){rest_of(&candidate->library->space, &s) + more, rest_of(&candidate->library->data, &s) + more};
+}
+
+/* Whether the candidate runs in this process, on a library. */
+static bool has_library(const bp__candidate *candidate, const bp_problem *problem) {
+    return candidate->library && problem->place == 0;
+}
+
+static bool is_measured(const bp__candidate *candidate) {
+    return candidate->library->space.open > 0 || candidate->library->space.call > 0;
+}
+
+/* Returns false, and writes the reason, if the limits leave less. `kept`: what other runs in progress may take. */
+static bool fits(const bp__candidate *candidate, const bp__memory *left, const bp__memory *need, const bp__memory *kept,
+                 char *text, size_t size) {
+    if (!is_measured(candidate)) {
+        snprintf(text, size, "the process has a limit of memory, and what the library needs could not be measured");
+        return false;
+    }
+    const bool space = need->space <= left->space - kept->space, data = need->data <= left->data - kept->data;
+    if (space && data) {
+        return true;
+    }
+    const int64_t rest = space ? left->data - kept->data : left->space - kept->space;
+    snprintf(text, size, "%s leaves %" PRId64 " MiB, and the library needs %" PRId64 " MiB for this call",
+             space ? "the limit of data (RLIMIT_DATA)" : "the limit of the address space (RLIMIT_AS)",
+             rest > 0 ? rest >> 20 : 0, ((space ? need->data : need->space) + SPARE - 1) >> 20);
+    return false;
+}
+
+void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
+    bp__memory left;
+    char text[160];
+    if (verdict->reason != BP_REASON_ACCEPTED || !has_library(candidate, problem) || !bp__memory_left(&left)) {
+        return;
+    }
+    const bp__memory need = need_of(candidate, problem, verdict);
+    const bp__memory kept = {atomic_load(&kept_space), atomic_load(&kept_data)};
+    if (!fits(candidate, &left, &need, &kept, text, sizeof text)) {
+        bp__verdict_refuse(verdict, BP_REASON_MEMORY, text);
+    }
+}
+
+bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept) {
+    bp__memory left;
+    char text[160];
+    *kept = (bp__memory){0, 0};
+    if (plan->composed || !has_library(plan->candidate, &plan->problem) || !bp__memory_left(&left)) {
+        return BP_OK;
+    }
+    const bp__memory need = need_of(plan->candidate, &plan->problem, &plan->verdict);
+    const bp__memory others = {atomic_fetch_add(&kept_space, need.space), atomic_fetch_add(&kept_data, need.data)};
+    *kept = need;
+    if (fits(plan->candidate, &left, &need, &others, text, sizeof text)) {
+        return BP_OK;
+    }
+    bp__needs_leave(plan, kept, BP_E_NO_MEMORY);
+    return bp__fail(BP_E_NO_MEMORY, "library '%s' is not called: %s", bp__candidate_id(plan->candidate), text);
+}
+
+static void note_run(const bp_plan *plan) {
+    bp__candidate *candidate = (bp__candidate *)(uintptr_t)plan->candidate;
+    const int threads = plan->verdict.threads > 0 ? plan->verdict.threads : plan->problem.policy.threads;
+    int before = atomic_load(&candidate->threads_run);
+    while (before < threads && !atomic_compare_exchange_weak(&candidate->threads_run, &before, threads)) {
+    }
+    bp__thread.has_run |= bit_of(candidate);
+}
+
+void bp__needs_leave(const bp_plan *plan, const bp__memory *kept, bp_status status) {
+    atomic_fetch_sub(&kept_space, kept->space);
+    atomic_fetch_sub(&kept_data, kept->data);
+    if (status == BP_OK && !plan->composed) {
+        note_run(plan);
+    }
+}

@@ -1,0 +1,18 @@
+/* needs.h - declares the comparison of what libraries need with the limits of memory of the process. */
+#ifndef BP_DISPATCH_NEEDS_H
+#define BP_DISPATCH_NEEDS_H
+
+#include "dispatch/internal.h"
+
+/* Returns whether the process has limits of memory. */
+bool bp__memory_is_limited(void);
+
+/* Refuses an accepted verdict if the limits leave less than the library needs. */
+void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
+
+/* Begin and end a run of a plan that this thread may not have run before. enter returns BP_E_NO_MEMORY if the limits
+ * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */
+bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept);
+void bp__needs_leave(const bp_plan *plan, const bp__memory *kept, bp_status status);
+
+#endif
