@@ -50,6 +50,7 @@ typedef enum bp__outcome {
     X(TEXT, runtimes) /* OpenMP and TBB runtimes that were loaded with it, space-separated */                          \
     X(TEXT, probed)   /* source of each of these facts */                                                              \
     X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
+    X(INT, overreads) /* the types of which LAPACK routines read next to their operands: a mask */                     \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \
     X(TEXT, blas_key) /* the file key of that BLAS */

@@ -211,6 +211,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
         .faulty = bp__faulty_checks(facts->faults),
         .faults = facts->faults,
         .blas = facts->blas,
+        .overreads = (uint32_t)facts->overreads,
     };
     if (!bp__facts_learn_all(&fact_sources, facts->probed)) {
         return false;

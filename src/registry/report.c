@@ -7,8 +7,9 @@
 #include <string.h>
 
 /* Facts that a report may set; only the parent sets the others. */
-static const char *const reported[] = {"version",      "kernels",   "int_bits", "complex_return", "f2c",
-                                       "thread_scope", "threading", "runtimes", "forwards",       "blas"};
+static const char *const reported[] = {"version",  "kernels",      "int_bits",  "complex_return",
+                                       "f2c",      "thread_scope", "threading", "runtimes",
+                                       "forwards", "blas",         "overreads"};
 
 typedef struct summary {
     const char *step;

@@ -45,6 +45,7 @@ typedef struct progress {
     int limit_ms; /* limit of one check in all types */
     int check;    /* position of the current one in the order of the checks, or -1 before the first */
     int type;
+    unsigned overreads; /* the types of which LAPACK routines have read next to their operands: 1 << type */
     char routine[24];
     product_call product; /* the current call, in the checks of products */
 } progress;
