@@ -43,7 +43,7 @@ BP_API const char *bp_library_state_name(bp_library_state state);
  * inputs are random, graded, huge, tiny, and have clustered eigenvalues. */
 /* clang-format off */
 #define BP_CHECK_MAP(X)                                                               \
-    X(0, LU, "lu")                    /* getrf, getrs, getri */                       \
+    X(0, LU, "lu")                    /* getrf, getrs, getri; memory of lange */      \
     X(1, CHOLESKY, "cholesky")        /* potrf, potrs, potri */                       \
     X(2, QR, "qr")                    /* geqrf, orgqr or ungqr */                     \
     X(3, EIGH, "eigh")                /* syevd or heevd */                            \
@@ -102,6 +102,12 @@ typedef struct bp_library_need {
     int64_t caller; /* for each further thread of the program that calls it at the same time */
 } bp_library_need;
 
+/* The bit of an element type, BP_F32, BP_F64, BP_C64 or BP_C128, in bp_library_info.overreads. In such a type the
+ * library's LAPACK routines read up to one page of memory beyond an operand or in front of it. Results do not depend on
+ * it, but the process ends if there is no memory. The lapack provider gives these routines copies of the operands that
+ * have a page of their own on each side. */
+#define BP_OVERREAD_BIT(dtype) (UINT32_C(1) << ((dtype)-3))
+
 /* One library. Strings are "" when unknown, never NULL, and valid until bp_reset(). */
 typedef struct bp_library_info {
     size_t struct_size; /* set by the caller: sizeof(bp_library_info) */
@@ -133,6 +139,7 @@ typedef struct bp_library_info {
     const char *blas;      /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
     bp_library_need space; /* of address space (RLIMIT_AS) */
     bp_library_need data;  /* of private writable memory (RLIMIT_DATA) */
+    uint32_t overreads; /* the types of which LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without

@@ -96,6 +96,14 @@ static int set_limit(void) {
     return set_option("SMALL", every ? "0" : NULL);
 }
 
+/* A drop-in library looks into the list of libraries itself. */
+static int set_faults(void) {
+    char *faults = launch_faults();
+    const int code = set_variable("BACKPLANE_LAUNCH_FAULTS", faults);
+    free(faults);
+    return code;
+}
+
 /* ---- Routines and the library ---- */
 
 /* Checks that each item of a list names a routine or a family, which the hooks library knows. */
@@ -224,6 +232,7 @@ int launch_environment(const cli_args *args, const launch_program *program, cons
     code = code == CLI_OK ? set_library(args) : code;
     code = code == CLI_OK ? set_wait(args) : code;
     code = code == CLI_OK ? set_limit() : code;
+    code = code == CLI_OK ? set_faults() : code;
     code = code == CLI_OK ? set_list(args, hooks, "only", "ONLY") : code;
     code = code == CLI_OK ? set_list(args, hooks, "exclude", "EXCLUDE") : code;
     code = code == CLI_OK ? set_option("OBSERVE", cli_has(args, "observe") ? "1" : NULL) : code;

@@ -31,6 +31,7 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
     to->faulty = info.faulty;
+    to->overreads = info.overreads;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
@@ -255,5 +256,10 @@ bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine)
     name += strncmp(name, "cblas_", 6) == 0 ? 6 : strncmp(name, "LAPACKE_", 8) == 0 ? 8 : 0;
     const char *letter = *name ? strchr(letters, *name) : NULL;
     const int check = letter ? check_of(name + 1) : -1;
+    const bp__dropin_family family = bp__dropin_family_of(routine);
+    const bool factorizes = family == BP__DROPIN_FAMILY_LAPACK || family == BP__DROPIN_FAMILY_LAPACKE;
+    if (letter && factorizes && (library->overreads & BP_OVERREAD_BIT(BP_F32 + (int)(letter - letters)))) {
+        return false;
+    }
     return check < 0 || !(library->faulty & BP_CHECK_BIT(check, BP_F32 + (int)(letter - letters)));
 }

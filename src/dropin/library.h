@@ -13,7 +13,8 @@ typedef struct bp__dropin_library {
     unsigned kinds;
     int int_bits;
     uint64_t faulty; /* as in bp_library_info */
-    bool hidden;     /* complex functions get the address for their result as first argument */
+    uint32_t overreads;
+    bool hidden; /* complex functions get the address for their result as first argument */
 } bp__dropin_library;
 
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
@@ -42,7 +43,8 @@ const char *bp__dropin_library_id(int rank);
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
 
-/* Returns whether the probe found nothing wrong with a routine. */
+/* Returns whether the probe found nothing wrong with a routine. A routine of LAPACK that may read next to its operands
+ * is wrong here, because it gets the program's own memory. */
 bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine);
 
 /* Makes the library call the program's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if it has them.

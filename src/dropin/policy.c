@@ -2,6 +2,7 @@
 #include "dropin/policy.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,9 @@ static void read_policy(void) {
     const char *observe = bp__dropin_env(BP__DROPIN_VARIABLE("OBSERVE"));
     policy.observe = observe && strcmp(observe, "0") != 0;
     policy.record = bp__dropin_env(BP__DROPIN_VARIABLE("RECORD")) != NULL;
+#if BP__DROPIN_LAUNCHED
+    policy.faults = read_text(BP__DROPIN_VARIABLE("FAULTS"));
+#endif
     policy.small = (uint64_t)SMALL_SIDE * SMALL_SIDE * SMALL_SIDE;
     const char *small = bp__dropin_env(BP__DROPIN_VARIABLE("SMALL"));
     if (small && *small >= '0' && *small <= '9') {
@@ -48,6 +52,23 @@ const bp__dropin_policy *bp__dropin_policy_get(void) {
     }
     return &policy;
 }
+
+#if BP__DROPIN_LAUNCHED
+unsigned bp__dropin_faults(const bp__dropin_policy *p, const char *path) {
+    char real[PATH_MAX];
+    const char *line = p->faults && *path && realpath(path, real) ? p->faults : "";
+    while (*line) {
+        char *name;
+        const unsigned long faults = strtoul(line, &name, 16);
+        const size_t length = strcspn(name, "\n");
+        if (*name == ' ' && length == strlen(real) + 1 && memcmp(name + 1, real, length - 1) == 0) {
+            return (unsigned)faults;
+        }
+        line = name + length + (name[length] == '\n');
+    }
+    return 0;
+}
+#endif
 
 /* Returns whether a list has the routine: its family, its name, or its name without the letter of the type. */
 static bool lists(const char *list, int routine) {

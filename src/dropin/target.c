@@ -56,6 +56,7 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
     if (!bp__dropin_allowed(policy, routine)) {
         return;
     }
+    target->faulty = bp__dropin_is_product(routine) && (bp__dropin_faults(policy, own) & bp__dropin_fault_bit(routine));
     if (policy->library) {
         const bp__dropin_library *library = bp__dropin_library_asked(policy->library);
         if (suits(library, routine)) {

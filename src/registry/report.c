@@ -10,7 +10,7 @@
 static const char *const reported[] = {"version",      "kernels",    "int_bits",     "complex_return", "f2c",
                                        "thread_scope", "threading",  "runtimes",     "forwards",       "blas",
                                        "open_space",   "call_space", "thread_space", "caller_space",   "caller_data",
-                                       "open_data",    "call_data",  "thread_data"};
+                                       "open_data",    "call_data",  "thread_data",  "overreads"};
 
 typedef struct summary {
     const char *step;

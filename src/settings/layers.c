@@ -128,7 +128,8 @@ static const char *variable_at(void *user, int index) {
 /* Variables of the drop-in libraries and of `backplane launch` (src/dropin/policy.c), which belong to no setting. */
 static bool is_of_dropin(const char *name) {
     static const char *const heads[] = {"BACKPLANE_DROPIN_", "BACKPLANE_LAUNCH_"};
-    static const char *const tails[] = {"LIBRARY", "ONLY", "EXCLUDE", "SMALL", "OBSERVE", "RECORD", "COMPLEX_RETURN"};
+    static const char *const tails[] = {"LIBRARY", "ONLY",    "EXCLUDE", "SMALL",
+                                        "FAULTS",  "OBSERVE", "RECORD",  "COMPLEX_RETURN"};
     for (int i = 0; i < BP__COUNT(heads); i++) {
         for (int j = 0; bp__text_starts(name, heads[i]) && j < BP__COUNT(tails); j++) {
             if (bp__text_equal(name + strlen(heads[i]), tails[j])) {

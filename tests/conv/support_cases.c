@@ -1,6 +1,7 @@
 /* support_cases.c - implements cases.h. */
 #include "conv/cases.h"
 
+#include "support/guarded.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -111,14 +112,18 @@ static void random_layout(uint64_t *state, bool plain, int ndim, const int64_t *
     }
 }
 
+/* Memory that ends at a page without access, or begins after one. Copies, of the same size, have equal alignment. */
+static char *new_memory(size_t bytes) {
+    return test_guarded(bytes, bytes / 16 % 2 == 1);
+}
+
 static void make_tensor(conv_tensor *t, uint64_t *state, const conv_limits *limits, int ndim, const int64_t *shape) {
     int64_t strides[BP_MAX_NDIM], first, all;
     const size_t element = bp_dtype_size(limits->dtype);
     random_layout(state, limits->plain, ndim, shape, strides, &first, &all);
     t->bytes = (size_t)all * element;
-    t->memory = malloc(t->bytes);
+    t->memory = new_memory(t->bytes);
     t->used = calloc((size_t)all, 1);
-    assert_non_null(t->memory);
     assert_non_null(t->used);
     for (int64_t i = 0; i < all; i++) {
         const double mark = MARK;
@@ -134,9 +139,8 @@ static void make_tensor(conv_tensor *t, uint64_t *state, const conv_limits *limi
 void conv_copy(conv_tensor *to, const conv_tensor *from) {
     const int64_t all = (int64_t)(from->bytes / bp_dtype_size(dtype_of(from)));
     *to = *from;
-    to->memory = malloc(from->bytes);
+    to->memory = new_memory(from->bytes);
     to->used = malloc((size_t)all);
-    assert_non_null(to->memory);
     assert_non_null(to->used);
     memcpy(to->memory, from->memory, from->bytes);
     memcpy(to->used, from->used, (size_t)all);
@@ -147,7 +151,7 @@ void conv_copy(conv_tensor *to, const conv_tensor *from) {
 }
 
 void conv_free_tensor(conv_tensor *t) {
-    free(t->memory);
+    test_guarded_free(t->memory, t->bytes);
     free(t->used);
     *t = (conv_tensor){0};
 }

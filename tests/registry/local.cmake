@@ -59,6 +59,7 @@ add_lapack_fake(lapack-wrong "FAKE_FIRST=if (kind == 'd') return")
 add_lapack_fake(lapack-crash FAKE_IDLE_TRSM "FAKE_FIRST=if (kind == 'c') raise(SIGSEGV)")
 add_lapack_fake(lapack-hang "FAKE_FIRST=while (kind == 's') pause()")
 add_lapack_fake(lapack-stuck "FAKE_FIRST=while (kind == 'd' && signal(SIGALRM, SIG_IGN) != SIG_ERR) pause()")
+add_lapack_fake(lapack-peeking FAKE_LAPACK_PEEKS)
 add_lapack_fake(lapack-exit "FAKE_FIRST=if (kind == 'z') exit(0)")
 # One without BLAS and ilaver, which ends the process on a bad argument.
 add_library(blas_fake_lapack-stops SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/lapack.c)

@@ -183,17 +183,32 @@ static void test_blis_is_initialised_before_queries(void **state) {
 
 /* ---- Libraries with correct products and another fault ---- */
 
-/* Products are right, but read outside of their operands in two types. The others stay usable, and so do those after the
- * types that ended a child. */
+/* Products are right, but read outside of their operands in two types. The others stay usable, and so do those after
+ * the types that ended a child. */
 static void test_peeking_products(void **state) {
     (void)state;
     bp_library_info row = probe_good("peeking");
     assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_GEMM, BP_F64) | BP_CHECK_BIT(BP_CHECK_GEMM, BP_C64)));
-    const char *const before = "gemm f64: accesses memory outside of its operands in probe: dgemm (op ",
-                      *const after = "\ngemm c64: accesses memory outside of its operands in probe: cgemm (op ";
+    const char *const before = "gemm f64: reads memory outside of its operands in probe: dgemm (op ",
+                      *const after = "\ngemm c64: reads memory outside of its operands in probe: cgemm (op ";
     assert_memory_equal(row.faults, before, strlen(before));
     assert_non_null(strstr(row.faults, after));
-    assert_non_null(strstr(row.faults, "ended the probe with SIGSEGV"));
+}
+
+/* A read next to an operand is a property. A write, a distant read, and a result that depends on such memory are
+ * faults.
+ */
+static void test_peeking_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-peeking");
+    assert_int_equal(row.overreads, BP_OVERREAD_BIT(BP_C64));
+    assert_non_null(strstr(row.fact_sources,
+                           "overreads: reads memory next to its operands in probe: cpotrf (L, 1x1, 1 right sides)"));
+    assert_string_equal(
+        row.faults,
+        "cholesky f32: reads memory far outside of its operands in probe: spotrf (L, 1x1, 1 right sides)\n"
+        "cholesky f64: its results depend on memory outside of its operands in probe: dpotrf (L, 1x1, 1 right sides)\n"
+        "cholesky c128: writes memory outside of its operands in probe: zpotrf (L, 1x1, 1 right sides)");
 }
 
 static void test_right_lapack(void **state) {
@@ -202,6 +217,7 @@ static void test_right_lapack(void **state) {
     assert_int_equal(row.kinds, BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK);
     assert_string_equal(row.faults, "");
     assert_true(row.faulty == 0);
+    assert_int_equal(row.overreads, 0);
     assert_string_equal(row.blas, "");
 }
 
@@ -572,6 +588,7 @@ int main(void) {
         cmocka_unit_test(test_family_and_facade),
         cmocka_unit_test(test_blis_is_initialised_before_queries),
         cmocka_unit_test(test_peeking_products),
+        cmocka_unit_test(test_peeking_lapack),
         cmocka_unit_test(test_right_lapack),
         cmocka_unit_test(test_wrong_lapack),
         cmocka_unit_test(test_crashing_lapack),

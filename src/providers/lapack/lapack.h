@@ -73,8 +73,8 @@ double bp__lapack_shared_cost(double alone_ns, int sharers);
 
 /* ---- Plans (plan.c) ---- */
 
-/* A column-major matrix for the library, with leading dimension `ld`: the operand itself if its layout allows, else
- * memory in scratch. */
+/* A column-major matrix for the library, with leading dimension `ld`: the operand itself if its layout allows and the
+ * library stays within it, else memory in scratch. */
 typedef struct bp__lapack_view {
     int operand;
     bool in_place;
@@ -94,11 +94,12 @@ struct bp__lapack_plan {
     bp_problem problem;
     bp_dtype dtype, real_type;
     bool complex;
-    int bits;                        /* bits of the library's integer */
-    size_t size;                     /* bytes of an element */
-    size_t real_size;                /* bytes of a real of its precision */
-    size_t integer;                  /* bytes of the library's integer */
-    size_t scratch;                  /* bytes */
+    int bits;         /* bits of the library's integer */
+    size_t size;      /* bytes of an element */
+    size_t real_size; /* bytes of a real of its precision */
+    size_t integer;   /* bytes of the library's integer */
+    size_t scratch;   /* bytes */
+    size_t margin;    /* bytes that the library may read next to its operands; above 0 no operand is used in place */
     const bp__lapack_passes *passes; /* for reals of the element's precision */
     bool too_large;                  /* the reserved bytes overflowed */
     int info_operand;                /* -1: the operation has no info operand */

@@ -98,7 +98,7 @@ bp__lapack_view bp__lapack_place_in_scratch(bp__lapack_plan *plan, int operand, 
 
 bp__lapack_view bp__lapack_place(bp__lapack_plan *plan, int operand, bool transposed) {
     bp__lapack_view view = view_of(plan, operand, transposed);
-    return view.in_place ? view : bp__lapack_place_in_scratch(plan, operand, transposed, false);
+    return view.in_place && plan->margin == 0 ? view : bp__lapack_place_in_scratch(plan, operand, transposed, false);
 }
 
 void *bp__lapack_address(const bp__lapack_view *view, const bp__lapack_item *item) {

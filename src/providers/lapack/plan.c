@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static char letter_of(bp_dtype dtype) {
     return dtype == BP_F32 ? 's' : dtype == BP_F64 ? 'd' : dtype == BP_C64 ? 'c' : 'z';
@@ -73,6 +74,12 @@ static const bp__lapack_passes *passes_of(const bp__lapack_plan *plan) {
     return passes + (plan->real_size == sizeof(double));
 }
 
+/* Returns how far the library may read next to its operands: one page, which is what the probe allows. Scratch memory
+ * begins and ends with so many unused bytes. */
+static size_t margin_of(const bp_library_info *library, bp_dtype dtype) {
+    return library->overreads & BP_OVERREAD_BIT(dtype) ? (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 static void describe(bp__lapack_plan *plan, const bp_problem *problem) {
     plan->problem = *problem;
     plan->dtype = (bp_dtype)problem->dtype;
@@ -83,6 +90,7 @@ static void describe(bp__lapack_plan *plan, const bp_problem *problem) {
     plan->size = plan->real_size << plan->complex;
     plan->bits = plan->driver->library->int_bits;
     plan->integer = (size_t)plan->bits / 8;
+    plan->margin = margin_of(plan->driver->library, plan->dtype);
     plan->passes = passes_of(plan);
     plan->info_operand = info_operand_of(problem->op);
 }
@@ -107,7 +115,9 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     int before = bp__driver_begin(driver, &plan->setup); /* prepare makes workspace queries */
     bp__driver_illegal illegal = {0};
     bp__driver_capture_xerbla(&illegal);
+    bp__lapack_reserve(plan, 1, plan->margin);
     status = plan->operation->prepare(plan);
+    bp__lapack_reserve(plan, 1, plan->margin);
     bp__driver_capture_xerbla(NULL);
     bp__driver_end(driver, &plan->setup, before);
     if (status == BP_OK && illegal.argument != 0) {

@@ -1,18 +1,16 @@
 /* bounds.c - checks that matrix products access their operands only.
  *
- * Each operand lies between pages that cannot be accessed, at their end and then at their start. A routine that goes
- * beyond it ends this process, and the record of the call tells where. Kernels for vectors have a main loop and tails,
- * and some of these read whole vectors, so that sizes around the lengths of vectors are taken, also with increments
- * and leading dimensions. The routines are those that the blas provider calls.
+ * Each operand lies between pages that cannot be accessed, at their end and then at their start. The first call that
+ * goes beyond one is reported. Kernels for vectors have a main loop and tails, and some of these read whole vectors, so
+ * that sizes around the lengths of vectors are taken, also with increments and leading dimensions. The routines are
+ * those that the blas provider calls.
  */
 #include "registry/probe/checks.h"
+#include "registry/probe/guards.h"
 
 #include "providers/blas/routines.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { OPERANDS = 3, REGION = 1 << 18 };
 
@@ -30,9 +28,9 @@ typedef struct bounded {
     trial *t;
     void *routine;
     bool c_interface, vector;
-    char *region[OPERANDS]; /* between two pages without access */
-    product_call *call;     /* in memory that outlives this process, for the report if the routine does not return */
+    product_call *call; /* in memory that outlives this process, for the report if the routine does not return */
     int64_t alpha, beta;
+    guard_access access; /* of memory outside of the operands; the shapes end there */
 } bounded;
 
 static size_t element_of(const bounded *b) {
@@ -41,33 +39,21 @@ static size_t element_of(const bounded *b) {
 
 /* ---- Memory ---- */
 
-/* Returns a region between two pages without access, full of ones, or NULL. */
-static char *new_region(const number_type *type) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *block = mmap(NULL, REGION + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED || mprotect(block + page, REGION, PROT_READ | PROT_WRITE) != 0) {
-        return NULL;
-    }
-    const int64_t count = type->is_double ? REGION / 8 : REGION / 4;
+static bool open_ones(const number_type *type) {
     const number_type real = {type->letter, type->is_double, false};
-    for (int64_t i = 0; i < count; i++) {
-        put(&real, block + page, i, 1);
-    }
-    return block + page;
-}
-
-static void free_regions(bounded *b) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (int i = 0; i < OPERANDS; i++) {
-        if (b->region[i]) {
-            munmap(b->region[i] - page, REGION + 2 * page);
+    const bool enough = guards_open(OPERANDS, REGION, type);
+    for (int operand = 0; operand < OPERANDS && enough; operand++) {
+        char *region = guards_place(operand, REGION, true);
+        for (int64_t i = 0; i < REGION / (type->is_double ? 8 : 4); i++) {
+            put(&real, region, i, 1);
         }
     }
+    return enough;
 }
 
 /* Returns the address of an operand of that many elements, at the start or the end of its region. */
 static char *place(const bounded *b, int operand, int64_t elements, bool at_end) {
-    return b->region[operand] + (at_end ? REGION - (size_t)elements * element_of(b) : 0);
+    return guards_place(operand, (size_t)elements * element_of(b), at_end);
 }
 
 static int64_t matrix_elements(int64_t rows, int64_t columns, int64_t ld) {
@@ -120,15 +106,17 @@ static void call_gemm(const bounded *b, const void *alpha, const void *beta, con
     }
 }
 
-/* Makes the call with the operands at both places. */
-static void call_at_both(const bounded *b, int64_t size_a, int64_t size_b, int64_t size_c) {
+/* Makes the call with the operands at both places. Returns whether it stayed within them. */
+static bool call_at_both(bounded *b, int64_t size_a, int64_t size_b, int64_t size_c) {
     double alpha[2], beta[2];
     put(b->t->type, alpha, 0, (double)b->alpha);
     put(b->t->type, beta, 0, (double)b->beta);
-    for (int at_end = 0; at_end < 2; at_end++) {
+    for (int at_end = 0; at_end < 2 && b->access == GUARD_UNTOUCHED; at_end++) {
         (b->vector ? call_gemv : call_gemm)(b, alpha, beta, place(b, 0, size_a, at_end), place(b, 1, size_b, at_end),
                                             place(b, 2, size_c, at_end));
+        b->access = guards_accessed();
     }
+    return b->access == GUARD_UNTOUCHED;
 }
 
 void print_product(const product_call *c, char *text, size_t size) {
@@ -144,7 +132,7 @@ void print_product(const product_call *c, char *text, size_t size) {
 /* ---- Shapes ---- */
 
 /* Number `index` selects the layout and the factors, so that all of them occur with sizes of every kind. */
-static void try_gemv(bounded *b, char op, int64_t m, int64_t n, int index) {
+static bool try_gemv(bounded *b, char op, int64_t m, int64_t n, int index) {
     static const int64_t increments[] = {1, 1, 2, 1, -1, 1, -3};
     const int64_t length_x = op == 'N' ? n : m, length_y = op == 'N' ? m : n;
     product_call *c = b->call;
@@ -154,8 +142,8 @@ static void try_gemv(bounded *b, char op, int64_t m, int64_t n, int index) {
     c->ld_c = increments[index / 2 % 7];
     b->alpha = 1 + index % 2;
     b->beta = index % 3 == 0;
-    call_at_both(b, matrix_elements(m, n, c->ld_a), vector_elements(length_x, c->ld_b),
-                 vector_elements(length_y, c->ld_c));
+    return call_at_both(b, matrix_elements(m, n, c->ld_a), vector_elements(length_x, c->ld_b),
+                        vector_elements(length_y, c->ld_c));
 }
 
 /* All rows with few columns and the other way round, in the plain layout, and every third one in another one. */
@@ -169,16 +157,16 @@ static void try_all_gemv(bounded *b) {
             for (int op = 0; op < 2 * ops; op++, index++) {
                 const bool wide = op >= ops;
                 const int64_t m = wide ? shorter[j] : longer[i], n = wide ? longer[i] : shorter[j];
-                try_gemv(b, "NTC"[op % ops], m, n, 0);
-                if ((i + j) % 3 == 0) {
-                    try_gemv(b, "NTC"[op % ops], m, n, index);
+                if (!try_gemv(b, "NTC"[op % ops], m, n, 0) ||
+                    ((i + j) % 3 == 0 && !try_gemv(b, "NTC"[op % ops], m, n, index))) {
+                    return;
                 }
             }
         }
     }
 }
 
-static void try_gemm(bounded *b, int ops, int64_t m, int64_t n, int64_t k, int index) {
+static bool try_gemm(bounded *b, int ops, int64_t m, int64_t n, int64_t k, int index) {
     const int64_t gap = index % 5 == 4 ? 3 : 0;
     product_call *c = b->call;
     *c = (product_call){.op_a = "NTC"[ops % 3], .op_b = "NTC"[ops / 3], .m = m, .n = n, .k = k};
@@ -187,9 +175,9 @@ static void try_gemm(bounded *b, int ops, int64_t m, int64_t n, int64_t k, int i
     c->ld_c = m + gap;
     b->alpha = 1 + index % 2;
     b->beta = index % 3 == 0;
-    call_at_both(b, c->op_a == 'N' ? matrix_elements(m, k, c->ld_a) : matrix_elements(k, m, c->ld_a),
-                 c->op_b == 'N' ? matrix_elements(k, n, c->ld_b) : matrix_elements(n, k, c->ld_b),
-                 matrix_elements(m, n, c->ld_c));
+    return call_at_both(b, c->op_a == 'N' ? matrix_elements(m, k, c->ld_a) : matrix_elements(k, m, c->ld_a),
+                        c->op_b == 'N' ? matrix_elements(k, n, c->ld_b) : matrix_elements(n, k, c->ld_b),
+                        matrix_elements(m, n, c->ld_c));
 }
 
 /* Every shape with some transpositions, each of which occurs with sizes of every kind. */
@@ -200,9 +188,10 @@ static void try_all_gemm(bounded *b) {
     for (int shape = 0, index = 0; shape < SIZES * SIZES * SIZES; shape++) {
         for (int ops = 0; ops < 9; ops++) {
             const bool conjugates = ops % 3 == 2 || ops / 3 == 2;
-            if ((shape + ops) % step == 0 && (b->t->type->is_complex || !conjugates)) {
-                try_gemm(b, ops, sizes[shape % SIZES], sizes[shape / SIZES % SIZES], sizes[shape / SIZES / SIZES],
-                         index++);
+            if ((shape + ops) % step == 0 && (b->t->type->is_complex || !conjugates) &&
+                !try_gemm(b, ops, sizes[shape % SIZES], sizes[shape / SIZES % SIZES], sizes[shape / SIZES / SIZES],
+                          index++)) {
+                return;
             }
         }
     }
@@ -220,22 +209,27 @@ static bool find(bounded *b, const char *stem) {
     return b->routine != NULL;
 }
 
+static const char *describe(const bounded *b) {
+    static char text[192];
+    char call[96];
+    print_product(b->call, call, sizeof call);
+    snprintf(text, sizeof text, "%s memory outside of its operands in probe: %s%s", guard_verb(b->access),
+             b->t->state->routine, call);
+    return text;
+}
+
 /* Returns NULL, also if the library does not have the routine, which the provider then does not call. */
 static const char *check(trial *t, const char *stem, bool vector, void (*try_all)(bounded *)) {
     bounded b = {.t = t, .vector = vector, .call = &t->state->product};
     if (!find(&b, stem)) {
         return NULL;
     }
-    bool enough = true;
-    for (int i = 0; i < OPERANDS && enough; i++) {
-        b.region[i] = new_region(t->type);
-        enough = b.region[i] != NULL;
-    }
+    const bool enough = open_ones(t->type);
     if (enough) {
         try_all(&b);
     }
-    free_regions(&b);
-    return enough ? NULL : "not tested: no memory";
+    guards_close();
+    return !enough ? "not tested: no memory" : b.access == GUARD_UNTOUCHED ? NULL : describe(&b);
 }
 
 const char *check_gemv_memory(trial *t) {

@@ -60,6 +60,10 @@ static bool transforms(int check) {
     return check >= BP_CHECK_C2C && check <= BP_CHECK_C2R;
 }
 
+static bool factorizes(int check) {
+    return !multiplies(check) && !transforms(check);
+}
+
 static uint64_t bit_of(int check, int type) {
     return BP_CHECK_BIT(check, BP_F32 + type);
 }
@@ -111,8 +115,11 @@ static void run_check(const subject *library, progress *state, int check, int ty
     t.type = &number_types[type];
     t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
     const char *wrong = transforms(check) || multiplies(check) ? functions[check](&t) : try_samples(&t, check);
-    if (wrong && multiplies(check)) {
-        report("fault", "%s: %s", topic_of(check, type), wrong);
+    const char *accesses = wrong && multiplies(check)    ? wrong
+                           : !wrong && factorizes(check) ? check_lapack_memory(&t, check)
+                                                         : NULL;
+    if (accesses) {
+        report("fault", "%s: %s", topic_of(check, type), accesses);
     } else if (wrong) {
         report("fault", "%s: wrong results in probe: %s, %s %s: %s", topic_of(check, type), state->routine,
                sample_names[t.kind], transforms(check) ? "signal" : "matrix", wrong);

@@ -1,7 +1,8 @@
 /* checks.h - declares samples, algebra and comparison functions for the checks of LAPACK and FFT routines.
  *
  * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c those
- * of FFTW and MKL, and bounds.c BLAS's products. Each check returns a description of what is wrong, or NULL. Results
+ * of FFTW and MKL, and bounds.c BLAS's products. bounds_lapack.c calls LAPACK's routines again, next to memory that
+ * they must not access. Each check returns a description of what is wrong, or NULL. Results
  * are checked by residuals in the norm, in double precision. A correct routine is far within the bounds on any
  * processor, a wrong one far outside. checks.c runs all of them.
  *
@@ -94,8 +95,10 @@ const char *check_lstsq(trial *t);
 typedef enum transform_kind { COMPLEX_TO_COMPLEX, REAL_TO_COMPLEX, COMPLEX_TO_REAL } transform_kind;
 const char *check_transforms(trial *t, transform_kind kind);
 
-/* Whether products access their operands only (bounds.c). A routine that accesses more ends the process. */
+/* Whether products access their operands only (bounds.c). */
 const char *check_gemv_memory(trial *t);
 const char *check_gemm_memory(trial *t);
+/* The same for the routines of a check of LAPACK (bounds_lapack.c). Reports reads next to operands as a property. */
+const char *check_lapack_memory(trial *t, int check);
 
 #endif

@@ -47,6 +47,7 @@ typedef struct progress {
     bool measuring; /* and is being measured */
     int check;      /* position of the current one in the order of the checks, or -1 before the first */
     int type;
+    unsigned overreads; /* the types of which LAPACK routines have read next to their operands: 1 << type */
     char routine[24];
     product_call product; /* the current call, in the checks of products */
 } progress;

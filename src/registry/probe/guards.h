@@ -1,0 +1,35 @@
+/* guards.h - declares memory regions between pages without access, and what a routine has accessed there.
+ *
+ * A handler of SIGSEGV opens the page that was accessed and notes how, so that the routine goes on and returns. Nothing
+ * is left in the middle of a library's work, and no other process is needed.
+ */
+#ifndef BP_REGISTRY_PROBE_GUARDS_H
+#define BP_REGISTRY_PROBE_GUARDS_H
+
+#include "registry/probe/numbers.h"
+
+#include <stddef.h>
+
+typedef enum guard_access {
+    GUARD_UNTOUCHED,
+    GUARD_READ_NEAR, /* only read, and only in the pages next to regions */
+    GUARD_READ_FAR,
+    GUARD_WRITTEN
+} guard_access;
+
+/* Makes `count` regions of so many bytes, of zeros. The pages around them hold infinities of the type, so that a result
+ * that depends on them is not finite. Returns false without memory. guards_close() frees them in any case. */
+bool guards_open(int count, size_t size, const number_type *type);
+void guards_close(void);
+
+/* Returns the address for so many bytes at the start or the end of a region, which must be large enough. */
+char *guards_place(int region, size_t bytes, bool at_end);
+
+static inline const char *guard_verb(guard_access access) {
+    return access == GUARD_WRITTEN ? "writes" : "reads";
+}
+
+/* Returns the worst access since the last call, and closes the pages again. */
+guard_access guards_accessed(void);
+
+#endif
