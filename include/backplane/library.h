@@ -193,6 +193,10 @@ BP_API bp_status bp_library_open(const char *name, void **handle);
  * bp_library_count(). */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
+/* Sets *known to whether the list exists: it is built unless a library has to be probed. So the call takes
+ * milliseconds, and not seconds. Errors: those of bp_library_count(). */
+BP_API bp_status bp_libraries_cached(int *known);
+
 /* Sets *place to search location `index` (0, 1, ...), and *outcome to the result there ("4 libraries", "no such
  * folder"), and returns 1. Returns 0 past the end. */
 BP_API int bp_search_location_at(int index, const char **place, const char **outcome);

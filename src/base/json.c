@@ -1,4 +1,5 @@
 /* json.c - writes JSON, one value at a time. It handles commas and escapes; the caller must pair the brackets. */
+#include "base/number.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -116,31 +117,16 @@ void bp__json_int(bp__json *json, const char *key, int64_t value) {
     bp__text_addf(json->out, "%lld", (long long)value);
 }
 
-/* Replaces the decimal point of the host program's locale, which may have several bytes, by the full stop that JSON
- * requires. */
-static void use_full_stop(char *number) {
-    char *to = number;
-    for (const char *from = number; *from; from++) {
-        if (strchr("0123456789+-e", *from)) {
-            *to++ = *from;
-        } else if (to == number || to[-1] != '.') {
-            *to++ = '.';
-        }
-    }
-    *to = '\0';
-}
-
 void bp__json_number(bp__json *json, const char *key, double value) {
     char number[64] = "null";
     lead_in(json, key);
     if (isfinite(value)) {
         for (int digits = 15; digits <= 17; digits++) {
-            snprintf(number, sizeof number, "%.*g", digits, value);
-            if (strtod(number, NULL) == value) {
+            bp__format(number, sizeof number, "%.*g", digits, value);
+            if (bp__read_real(number, NULL) == value) {
                 break; /* the fewest digits that read back as the same number */
             }
         }
-        use_full_stop(number);
     }
     bp__text_add(json->out, number);
 }

@@ -4,6 +4,7 @@
 #include "base/uncancelled.h"
 #include "base/base.h"
 #include "base/locks.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +88,7 @@ void bp__warn(const char *format, ...) {
     char text[LONGEST];
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(text, sizeof text, format, args);
+    int length = bp__format_v(text, sizeof text, format, args);
     va_end(args);
     if (length < 0) {
         return;

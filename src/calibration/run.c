@@ -1,5 +1,6 @@
 /* run.c - starts the helper program that measures a candidate, and reads its report. */
 #include "calibration/internal.h"
+#include "base/number.h"
 #include "base/path_buffer.h"
 
 #include "machine/internal.h"
@@ -113,7 +114,7 @@ static void write_words(words *w, const bp__calibrated *candidate, uint64_t clas
     write_classes(classes, w->names, sizeof w->names);
     snprintf(w->threads, sizeof w->threads, "%d", bp__available_cpus());
     snprintf(w->turn, sizeof w->turn, "%d", TURN_NS);
-    snprintf(w->budget, sizeof w->budget, "%.0f", budget_ms);
+    bp__format(w->budget, sizeof w->budget, "%.0f", budget_ms);
     snprintf(w->limit, sizeof w->limit, "%lld", (long long)milliseconds);
     snprintf(w->memory, sizeof w->memory, "%lld", (long long)bp__probe_memory());
     const char *const first[] = {

@@ -119,6 +119,9 @@ void *cli_allocate(size_t size);
 void *cli_grow(void *block, size_t size);
 char *cli_format(const char *format, ...) BP_PRINTF(1, 2);
 char *cli_format_v(const char *format, va_list args);
+/* Returns the names in a folder, sorted, and their number; none if it cannot be read. Free them with cli_folder_free(). */
+char **cli_folder_names(const char *folder, int *count);
+void cli_folder_free(char **names, int count);
 char *cli_join(char *head, const char *separator,
                const char *tail); /* frees head, which may be NULL; returns a new text */
 /* Joins the beginnings of the lines, each up to the first character of `ends`, which includes the newline. Returns NULL

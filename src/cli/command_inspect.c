@@ -42,7 +42,7 @@ static void print_library(cli_table *table, const inspect_library *library) {
     } else {
         cli_cell(table, CLI_PLAIN, "-");
     }
-    cli_cell(table, CLI_PLAIN, "%s", or_dash(facts ? facts->kernels : NULL));
+    cli_cell(table, CLI_PLAIN, "%s", or_dash(inspect_kernels(library)));
     cli_cell(table, CLI_PLAIN, "%s", or_dash(facts ? facts->threading : NULL));
     if (library->threads) {
         cli_cell(table, CLI_PLAIN, "%d", library->threads);
@@ -98,7 +98,7 @@ static void print_json_library(const inspect_library *library) {
     json_text("version", facts ? facts->version : "");
     json_list("interfaces", interfaces_of(library, interfaces, sizeof interfaces), ',');
     json_int("int_bits", bits_of(library));
-    json_text("kernels", facts ? facts->kernels : "");
+    json_text("kernels", inspect_kernels(library));
     json_text("threading", facts ? facts->threading : "");
     json_int("threads", library->threads);
     json_text("needed_by", library->users ? library->users : "");

@@ -28,6 +28,7 @@ typedef struct inspect_library {
     bool wide;             /* 64-bit integers behind names without a suffix */
     bool wide_names;       /* names with a suffix of 64-bit integers */
     int threads;           /* of its pool, read from the process; 0: not known */
+    char *kernels;         /* its kernel set, read from the process; NULL: not known */
     bool same_here;        /* the file's path means the same file for this process */
     char *users;           /* names of the files that need it, "a, b"; NULL: opened by its path or name */
     bp_library_info facts; /* of Backplane's list; id NULL: it is not in the list */
@@ -85,6 +86,10 @@ char *inspect_elf_needed(const inspect_elf *elf, char **soname);
 /* Finds the libraries among the files, and looks them up in Backplane's list. (inspect_libraries.c) */
 void inspect_libraries(inspect_process *process);
 void inspect_facts(inspect_process *process);
+
+/* Returns the kernel set of a library: the one that it uses in the process, else the one that it would use under the
+ * variables of the process's start; "" if neither is known. */
+const char *inspect_kernels(const inspect_library *library);
 
 /* Finds what is wrong. (inspect_findings.c) */
 void inspect_judge(inspect_process *process);

@@ -141,25 +141,39 @@ static void judge_files(inspect_process *p) {
     }
 }
 
+/* Returns whether the library uses lower kernels than those that it would select under the variables of the start. */
+static bool was_changed(const inspect_library *library) {
+    return library->kernels && library->facts.id &&
+           doctor_kernel_rank(library->kernels) < doctor_kernel_rank(library->facts.kernels);
+}
+
+static char *kernel_advice(const inspect_process *p, const inspect_library *library) {
+    char *set = NULL;
+    if (was_changed(library)) {
+        return cli_format(
+            "look for OPENBLAS_CORETYPE in the program: it was set after the start, before the library was "
+            "opened.");
+    }
+    for (int i = 0; i < p->selection_count; i++) {
+        set = cli_join(set, ", ", p->selections[i]);
+    }
+    char *advice = set ? cli_format("start the program without %s, unless it is intended.", set)
+                       : cli_format("install a newer version, or another library: `backplane doctor` tells which.");
+    free(set);
+    return advice;
+}
+
 /* Kernels below those that the processor can run. netlib's reference code has none. */
 static void judge_kernels(inspect_process *p) {
     const char *hardware = bp_cpu_hardware_capability();
     for (int i = 0; i < p->library_count; i++) {
         const inspect_library *library = &p->libraries[i];
-        const int rank = library->facts.id && !is_facade(library) ? doctor_kernel_rank(library->facts.kernels) : -1;
+        const int rank = !is_facade(library) ? doctor_kernel_rank(inspect_kernels(library)) : -1;
         if (rank < 0 || rank >= doctor_kernel_rank(hardware) || !(library->interfaces & INSPECT_BLAS)) {
             continue;
         }
-        char *set = NULL;
-        for (int j = 0; j < p->selection_count; j++) {
-            set = cli_join(set, ", ", p->selections[j]);
-        }
-        find(p,
-             set ? cli_format("start the program without %s, unless it is intended.", set)
-                 : cli_format("install a newer version, or another library: `backplane doctor` tells which."),
-             "%s runs its kernels %s, although the processor has %s", library->file->path, library->facts.kernels,
-             hardware);
-        free(set);
+        find(p, kernel_advice(p, library), "%s runs its kernels %s, although the processor has %s", library->file->path,
+             inspect_kernels(library), hardware);
     }
 }
 

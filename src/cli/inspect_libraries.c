@@ -3,9 +3,11 @@
 #include "doctor.h"
 #include "inspect.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -16,6 +18,12 @@ typedef struct marks {
     bool openblas, blis, mkl, mkl_dispatcher, flexiblas, atlas, gomp, kmp, omp_names, dnnl, fftw, backplane, hooks;
     bool blas, lapack, wide_names;
     uint64_t counter; /* OpenBLAS's number of threads */
+    uint64_t chosen;  /* the address of OpenBLAS's pointer to the table of its kernels */
+    struct {
+        char *name;
+        uint64_t value;
+    } * tables; /* one for each kernel set */
+    int table_count;
 } marks;
 
 static bool ends_with(const char *text, const char *tail) {
@@ -33,6 +41,17 @@ static bool names_routine(const char *name, const char *routine, bool *wide) {
     const bool suffixed = strcmp(rest, "64_") == 0 || strcmp(rest, "_64_") == 0 || strcmp(rest, "_64") == 0;
     *wide = *wide || suffixed;
     return suffixed || strcmp(rest, "_") == 0 || *rest == '\0';
+}
+
+/* The pointer has the name gotoblas, and the tables gotoblas_HASWELL and the like. */
+static void mark_table(marks *m, const char *rest, uint64_t value) {
+    if (*rest == '\0') {
+        m->chosen = value;
+    } else if (*rest == '_') {
+        m->tables = cli_grow(m->tables, (size_t)(m->table_count + 1) * sizeof *m->tables);
+        m->tables[m->table_count].name = cli_format("%s", rest + 1);
+        m->tables[m->table_count++].value = value;
+    }
 }
 
 static void mark(void *context, const char *name, uint64_t value, int type) {
@@ -55,6 +74,9 @@ static void mark(void *context, const char *name, uint64_t value, int type) {
     m->lapack = m->lapack || names_routine(name, "dgetrf", &m->wide_names);
     if (type == OBJECT && (ends_with(name, "blas_cpu_number") || ends_with(name, "blas_cpu_number64_"))) {
         m->counter = value;
+    }
+    if (type == OBJECT && strncmp(name, "gotoblas", 8) == 0) {
+        mark_table(m, name + 8, value);
     }
 }
 
@@ -81,10 +103,10 @@ static const char *family_of(const marks *m, const inspect_file *file) {
 
 /* ---- Memory ---- */
 
-/* Reads an int of the process. Returns 0, or an errno. */
-static int read_int(pid_t pid, uint64_t address, int *value) {
-    struct iovec here = {value, sizeof *value}, there = {(void *)(uintptr_t)address, sizeof *value};
-    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)sizeof *value ? 0 : errno ? errno : EFAULT;
+/* Reads a variable of the process. Returns 0, or an errno. */
+static int read_variable(pid_t pid, uint64_t address, void *value, size_t size) {
+    struct iovec here = {value, size}, there = {(void *)(uintptr_t)address, size};
+    return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size ? 0 : errno ? errno : EFAULT;
 }
 
 /* Returns the reason for which another process's memory cannot be read. */
@@ -108,12 +130,44 @@ static char *memory_problem(int error) {
 static void read_threads(inspect_process *p, inspect_library *library, uint64_t counter, bool *told) {
     enum { MOST_THREADS = 4096 };
     int value = 0;
-    const int error = counter ? read_int(p->pid, library->file->start + counter, &value) : 0;
+    const int error = counter ? read_variable(p->pid, library->file->start + counter, &value, sizeof value) : 0;
     if (error && error != ESRCH && !*told) {
         *told = true;
         inspect_problem(p, memory_problem(error));
     }
     library->threads = !error && value > 0 && value <= MOST_THREADS ? value : 0;
+}
+
+/* Returns the name of a kernel set as OpenBLAS's functions return it. */
+static char *spell_kernels(const char *table) {
+    static const char *const mixed[] = {"SkylakeX", "SapphireRapids", "Opteron_SSE3"};
+    char *name = cli_format("%s", table);
+    for (char *at = name; *at; at++) {
+        *at = at == name ? *at : (char)tolower((unsigned char)*at);
+    }
+    for (size_t i = 0; i < sizeof mixed / sizeof mixed[0]; i++) {
+        if (strcasecmp(name, mixed[i]) == 0) {
+            memcpy(name, mixed[i], strlen(mixed[i]));
+        }
+    }
+    return name;
+}
+
+/* OpenBLAS chooses its kernels when it is opened, by the processor and a variable, which the program may have set after
+ * its start. A program that ran has the choice in its memory alone. */
+static void read_kernels(const inspect_process *p, inspect_library *library, const marks *m) {
+    const uint64_t start = library->file->start;
+    uint64_t table = 0;
+    if (!m->chosen || read_variable(p->pid, start + m->chosen, &table, sizeof table) != 0) {
+        return;
+    }
+    for (int i = 0; i < m->table_count && !library->kernels; i++) {
+        library->kernels = table == start + m->tables[i].value ? spell_kernels(m->tables[i].name) : NULL;
+    }
+}
+
+const char *inspect_kernels(const inspect_library *library) {
+    return library->kernels ? library->kernels : library->facts.id ? library->facts.kernels : "";
 }
 
 /* ---- Files ---- */
@@ -130,6 +184,7 @@ static void add_library(inspect_process *p, const inspect_file *file, const char
     made->wide = strstr(file->path, "blas64") || strstr(file->path, "lapack64") || strstr(file->path, "ilp64");
     made->same_here = !file->deleted && inspect_same_file(p, file->path);
     read_threads(p, made, m->counter, told);
+    read_kernels(p, made, m);
 }
 
 static void examine(inspect_process *p, inspect_file *file, bool *told) {
@@ -144,6 +199,10 @@ static void examine(inspect_process *p, inspect_file *file, bool *told) {
             add_library(p, file, family, &m, told);
         }
     }
+    for (int i = 0; i < m.table_count; i++) {
+        free(m.tables[i].name);
+    }
+    free(m.tables);
     inspect_elf_free(elf);
     if (opened >= 0) {
         close(opened);

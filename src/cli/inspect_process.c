@@ -160,6 +160,7 @@ void inspect_free(inspect_process *p) {
     }
     for (int i = 0; i < p->library_count; i++) {
         free(p->libraries[i].users);
+        free(p->libraries[i].kernels);
     }
     for (int i = 0; i < p->finding_count; i++) {
         free(p->findings[i].text);

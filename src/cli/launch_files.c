@@ -31,7 +31,7 @@ static int write_file(const char *path, bp__text *text) {
 
 /* ---- JSON ---- */
 
-static void add_row(bp__text *to, const bp__record_row *row) {
+static void add_row(bp__text *to, const bp__record_row *row, uint64_t discovery_ns) {
     const bp__record_key *key = &row->key;
     bp__json json;
     bp__json_begin(&json, to);
@@ -54,6 +54,7 @@ static void add_row(bp__text *to, const bp__record_row *row) {
     bp__json_text(&json, "own_library", key->own);
     bp__json_text(&json, "why", row->why);
     bp__json_bool(&json, "through_backplane", key->through);
+    bp__json_int(&json, "discovery_ns", (int64_t)discovery_ns); /* of the run: a reader may take any line */
     bp__json_close(&json, '}');
     bp__text_add(to, "\n");
 }
@@ -61,7 +62,7 @@ static void add_row(bp__text *to, const bp__record_row *row) {
 int launch_trace(const launch_calls *calls, const char *path) {
     bp__text text = {.length = 0};
     for (int i = 0; i < calls->count; i++) {
-        add_row(&text, calls->rows[i]);
+        add_row(&text, calls->rows[i], calls->file->discovery_ns);
     }
     return write_file(path, &text);
 }

@@ -27,6 +27,14 @@ static double total_time(const launch_calls *calls) {
     return sum;
 }
 
+static void print_discovery(const launch_calls *calls) {
+    char time[32];
+    if (calls->file->discovery_ns > 0) {
+        cli_say(CLI_PLAIN, "Discovery of the libraries: %s, not counted.\n",
+                time_text((double)calls->file->discovery_ns, time, sizeof time));
+    }
+}
+
 /* The first call of a process that Backplane runs takes much longer than the others, which may surprise. */
 static void print_first_call(const launch_calls *calls) {
     const double noticed_ns = 1e8;
@@ -38,13 +46,13 @@ static void print_first_call(const launch_calls *calls) {
         longest = other && (double)row->most_ns > longest ? (double)row->most_ns : longest;
     }
     if (longest > noticed_ns) {
-        cli_say(CLI_PLAIN,
-                "The longest call took %s. The first one that Backplane runs in a process also finds the libraries.\n",
+        cli_say(CLI_PLAIN, "The longest call took %s. The first one on a library also opens it.\n",
                 time_text(longest, time, sizeof time));
     }
 }
 
 static void print_end(const launch_calls *calls) {
+    print_discovery(calls);
     print_first_call(calls);
     if (calls->file->lost > 0) {
         cli_say(CLI_CAUTION, "%llu calls are missing: too many different sizes\n",
@@ -82,7 +90,7 @@ static double best_time(const launch_product *p, char *library, size_t size) {
 }
 
 /* Returns the usual time of a call in ns: the mean without the longest one, which may have been the first. That one
- * also finds the libraries. Returns 0 if there was only one call. */
+ * also opens the library. Returns 0 if there was only one call. */
 static double usual_time(const bp__record_row *row) {
     return row->calls > 1 ? (double)(row->time_ns - row->most_ns) / (double)(row->calls - 1) : 0;
 }

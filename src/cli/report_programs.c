@@ -2,12 +2,12 @@
  * names of installed files: no program is started. */
 #include "report.h"
 
-#include <dirent.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* Names of Python packages, as their .dist-info and .egg-info entries begin. */
 static const char *const packages[] = {
@@ -57,29 +57,39 @@ static void add_package(report *r, const char *folder, const char *entry) {
 }
 
 static void add_packages_of(report *r, const char *folder) {
-    struct dirent **entries = NULL;
-    const int count = scandir(folder, &entries, NULL, alphasort);
+    int count;
+    char **names = cli_folder_names(folder, &count);
     for (int i = 0; i < count; i++) {
-        add_package(r, folder, entries[i]->d_name);
-        free(entries[i]);
+        add_package(r, folder, names[i]);
     }
-    free(entries);
+    cli_folder_free(names, count);
 }
 
-/* Calls `each` for every path that matches. */
-static void match(report *r, const char *prefix, const char *pattern, void (*each)(report *r, const char *path)) {
-    glob_t found;
-    if (!prefix || !prefix[0]) {
+/* Calls `each` for every path below a folder that matches a pattern, of which each part may have wildcards. */
+static void match(report *r, const char *folder, const char *pattern, void (*each)(report *r, const char *path)) {
+    if (!folder || !folder[0]) {
         return;
     }
-    char *whole = cli_format("%s/%s", prefix, pattern);
-    if (glob(whole, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            each(r, found.gl_pathv[i]);
+    const size_t length = strcspn(pattern, "/");
+    const char *rest = pattern[length] ? pattern + length + 1 : NULL;
+    char *part = cli_format("%.*s", (int)length, pattern);
+    int count = 1;
+    const bool plain = !strpbrk(part, "*?[");
+    char *only[] = {part}, **names = plain ? only : cli_folder_names(folder, &count);
+    for (int i = 0; i < count; i++) {
+        char *path = cli_format("%s/%s", folder, names[i]);
+        const bool matches = fnmatch(part, names[i], FNM_PERIOD) == 0;
+        if (matches && rest) {
+            match(r, path, rest, each);
+        } else if (matches && access(path, F_OK) == 0) {
+            each(r, path);
         }
-        globfree(&found);
+        free(path);
     }
-    free(whole);
+    if (!plain) {
+        cli_folder_free(names, count);
+    }
+    free(part);
 }
 
 /* Adds the packages of a directory that was not seen before, also not by another name. */

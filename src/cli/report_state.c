@@ -3,7 +3,6 @@
 #include "report.h"
 #include "settings_table.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,11 +74,10 @@ void report_files(report *r) {
         return;
     }
     *slash = '\0';
-    struct dirent **entries = NULL;
-    const int count = scandir(path, &entries, NULL, alphasort);
+    int count;
+    char **names = cli_folder_names(path, &count);
     for (int i = 0; i < count; i++) {
-        add_file(r, path, entries[i]->d_name);
-        free(entries[i]);
+        add_file(r, path, names[i]);
     }
-    free(entries);
+    cli_folder_free(names, count);
 }

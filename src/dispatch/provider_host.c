@@ -1,5 +1,6 @@
 /* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
 #include "dispatch/tune.h"
+#include "base/number.h"
 #include "device/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -21,7 +22,7 @@ static void host_warn(const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    bp__format_v(text, sizeof text, format, args);
     va_end(args);
     bp__warn("%s", text);
 }

@@ -6,6 +6,7 @@
 #include "backplane/library.h"
 #include "backplane/linalg.h"
 #include "backplane/matmul.h"
+#include "backplane/settings.h"
 #include "dropin/internal.h"
 
 /* The functions that are used. */
@@ -17,8 +18,12 @@
     X(bp_explanation_release)                                                                                          \
     X(bp_last_plan)                                                                                                    \
     X(bp_last_error)                                                                                                   \
+    X(bp_library_at)                                                                                                   \
     X(bp_library_find)                                                                                                 \
     X(bp_library_open)                                                                                                 \
+    X(bp_libraries_cached)                                                                                             \
+    X(bp_scope_enter)                                                                                                  \
+    X(bp_scope_leave)                                                                                                  \
     X(bp_get)
 
 typedef struct bp__dropin_api {

@@ -3,6 +3,7 @@
 #include "dropin/entry.h"
 #include "dropin/library.h"
 
+#include <fenv.h>
 #include <string.h>
 
 __thread uintptr_t bp__dropin_mark;
@@ -85,6 +86,26 @@ bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target)
 
 /* ---- Calls ---- */
 
+/* Finds the libraries and their measured times before the first recorded call that needs them, so that its time is that
+ * of the call. The chosen library is opened by the call itself: another one would start threads that nobody uses.
+ * Threads that come meanwhile do the same, and wait for the first one's list here. */
+static void discover(void) {
+    static bool done;
+    if (__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    bp__dropin_visit visit;
+    bp__dropin_visit_begin(&visit);
+    fenv_t state; /* choosing computes, and the program must see no exception of that */
+    feholdexcept(&state);
+    const int64_t start = bp__dropin_now();
+    bp__dropin_library_exists(0);
+    bp__dropin_record_discovery(bp__dropin_now() - start);
+    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    fesetenv(&state);
+    bp__dropin_visit_end(&visit);
+}
+
 static bool run_product(const bp__dropin_slot *slot, const bp__dropin_frame *frame) {
     bp__dropin_visit visit;
     bp__dropin_visit_begin(&visit);
@@ -102,6 +123,9 @@ void *bp__dropin_run(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
         (size_of(slot, frame) < bp__dropin_limit(bp__dropin_routine(slot), deed, target->faulty) ||
          bp__dropin_in_loader())) {
         deed = BP__DROPIN_PASS;
+    }
+    if (record && deed != BP__DROPIN_PASS) {
+        discover();
     }
     const char *own = target->own;
     if (deed == BP__DROPIN_PRODUCT && !record && run_product(slot, frame)) {

@@ -16,11 +16,16 @@ static bool known[BP__DROPIN_ENTRIES];
 static void learn(bp__dropin_slot *slot) {
     int routine = bp__dropin_routine(slot);
     bp__dropin_target chosen, *target = &targets[bp__dropin_index(slot)];
+    const bool record = bp__dropin_policy_get()->record;
     bp__dropin_visit visit;
     bp__dropin_visit_begin(&visit);
     fenv_t state; /* choosing computes, and the program must see no exception of that */
     feholdexcept(&state);
+    const int64_t start = record ? bp__dropin_now() : 0;
     bp__dropin_choose(slot, &chosen);
+    if (record) {
+        bp__dropin_record_discovery(bp__dropin_now() - start);
+    }
     fesetenv(&state);
     bp__dropin_visit_end(&visit);
     bp__dropin_deed deed = bp__dropin_deed_of(routine, &chosen);
@@ -33,7 +38,7 @@ static void learn(bp__dropin_slot *slot) {
     __atomic_store_n(&target->routine, chosen.routine, __ATOMIC_RELAXED);
     __atomic_store_n(&target->deed, deed, __ATOMIC_RELAXED);
     __atomic_store_n(&known[bp__dropin_index(slot)], true, __ATOMIC_RELEASE);
-    bool direct = !bp__dropin_policy_get()->record && !chosen.converts;
+    bool direct = !record && !chosen.converts;
     __atomic_store_n(&slot->limit, bp__dropin_limit(routine, deed, chosen.faulty), __ATOMIC_RELAXED);
     __atomic_store_n(&slot->small, direct ? chosen.routine : (void *)(uintptr_t)bp__dropin_enter, __ATOMIC_RELEASE);
 }

@@ -19,9 +19,20 @@ static unsigned wanted_kinds(void) {
     }
 }
 
+static const char *first_failure;
+
+static void keep_failure(const char *text) {
+    const char *none = NULL, *kept = bp__dropin_keep(text);
+    __atomic_compare_exchange_n(&first_failure, &none, kept, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin_library *to) {
     bp_library_info info = {.struct_size = sizeof info};
-    if (api->bp_library_find(name, &info) != BP_OK || api->bp_library_open(info.id, &to->handle) != BP_OK) {
+    if (api->bp_library_find(name, &info) != BP_OK) {
+        return false;
+    }
+    if (api->bp_library_open(info.id, &to->handle) != BP_OK) {
+        keep_failure(api->bp_last_error());
         return false;
     }
     snprintf(to->id, sizeof to->id, "%s", info.id);
@@ -225,6 +236,67 @@ void *bp__dropin_library_routine(const bp__dropin_library *library, int routine,
     }
     return found;
 }
+
+/* ---- When a program starts, and what failed then or later ---- */
+
+#if !BP__DROPIN_LAUNCHED
+
+const char *bp__dropin_library_failure(void) {
+    const char *first = __atomic_load_n(&first_failure, __ATOMIC_ACQUIRE);
+    return first ? first : "";
+}
+
+/* Calls a product that is large enough for threads: MKL opens its parts at the first call, and OpenMP starts its
+ * threads then. */
+static void warm_up(const bp__dropin_library *library) {
+    enum { SIDE = 128 };
+    void *found = find(library, "dgemm", library->suffix);
+    void (*product)(const char *, const char *, const void *, const void *, const void *, const double *,
+                    const double *, const void *, const double *, const void *, const double *, double *, const void *,
+                    size_t, size_t);
+    double *memory = found ? calloc((size_t)2 * SIDE * SIDE, sizeof *memory) : NULL;
+    const double one = 1, zero = 0;
+    const int64_t side = SIDE; /* a little-endian int is its first half */
+    if (memory) {
+        memcpy(&product, &found, sizeof product);
+        product("N", "N", &side, &side, &side, &one, memory, &side, memory, &side, &zero, memory + SIDE * SIDE, &side,
+                1, 1);
+    }
+    free(memory);
+}
+
+static bool start(const bp__dropin_api *api, const char *name, bp__dropin_library *to) {
+    const bool good = open_library(api, name, to);
+    if (good) {
+        warm_up(to);
+    }
+    return good;
+}
+
+/* Stored times are read, and none are measured. */
+static void start_best(const bp__dropin_api *api, bp__dropin_library *to) {
+    ranking *made = calloc(1, sizeof *made);
+    bp_scope *scope = NULL;
+    const bool measures = bp__dropin_setting_is(api, "calibration", "auto");
+    if (made && (!measures || api->bp_scope_enter(&scope, "calibration=read") == BP_OK)) {
+        make_ranks(made);
+        for (int i = 0; i < made->count && !start(api, made->libraries[i].name, to); i++) {
+        }
+        api->bp_scope_leave(&scope);
+    }
+    free(made);
+}
+
+void bp__dropin_library_start(const char *asked) {
+    const bp__dropin_api *api = bp__dropin_backplane(NULL);
+    bp__dropin_library *opened = api ? calloc(1, sizeof *opened) : NULL;
+    if (opened && (!asked || !start(api, asked, opened))) {
+        start_best(api, opened);
+    }
+    free(opened);
+}
+
+#endif
 
 /* ---- What the probe found ---- */
 

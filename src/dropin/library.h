@@ -37,6 +37,13 @@ const bp__dropin_library *bp__dropin_library_with_id(const char *id);
 bool bp__dropin_library_exists(int rank);
 const bp__dropin_library *bp__dropin_library_at(int rank);
 
+/* Opens the library that was asked for, or the best one, and starts its threads. The order is not kept: the first call
+ * makes it with the measured times of that moment, which may be more. */
+void bp__dropin_library_start(const char *asked);
+
+/* Returns why a library of the list could not be opened, the first of them; "" if none failed. */
+const char *bp__dropin_library_failure(void);
+
 /* Returns the id of a number that exists. */
 const char *bp__dropin_library_id(int rank);
 

@@ -3,13 +3,6 @@
 #include "dropin/entry.h"
 
 #include <string.h>
-#include <time.h>
-
-static int64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* Words of arguments on the stack that any routine of the family has at most, with the lengths of its texts. */
 static long most_words(bp__dropin_family family) {
@@ -39,7 +32,7 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
     bp__dropin_visit visit;
     bp__dropin_measure(slot, frame, &call); /* before the call, which may change what its arguments point to */
     bp__dropin_visit_begin(&visit);
-    call.start_ns = now();
+    call.start_ns = bp__dropin_now();
     call.through = product && bp__dropin_product(slot, frame);
     if (!call.through) {
         bp__dropin_visit_end(
@@ -47,7 +40,7 @@ void bp__dropin_note(const bp__dropin_slot *slot, bp__dropin_frame *frame, const
         run_target(slot, frame, target);
         bp__dropin_visit_begin(&visit);
     }
-    call.time_ns = now() - call.start_ns;
+    call.time_ns = bp__dropin_now() - call.start_ns;
     bp_plan_info plan = {.struct_size = sizeof plan};
     const bp__dropin_api *api = call.through ? bp__dropin_backplane(NULL) : NULL;
     if (api && api->bp_last_plan(&plan) == BP_OK) {

@@ -197,7 +197,11 @@ static void learn(bp__dropin_slot *slot, uintptr_t address, binding *made) {
     fenv_t state; /* choosing computes, and the program must see no exception of that */
     feholdexcept(&state);
     bool in_loader = bp__dropin_in_loader();
+    const int64_t start = bp__dropin_policy_get()->record ? bp__dropin_now() : 0;
     bind(slot, from, in_loader, made); /* may open libraries, so the lock is not held */
+    if (bp__dropin_policy_get()->record) {
+        bp__dropin_record_discovery(bp__dropin_now() - start);
+    }
     fesetenv(&state);
     pthread_mutex_lock(&lock);
     if (from && (made->plain || !in_loader) && binding_count[index] < MOST_BINDINGS && !binding_of(index, from)) {

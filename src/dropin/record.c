@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- The file ---- */
@@ -137,6 +138,19 @@ static void count(bp__record_row *row, uint64_t time_ns) {
     seen = __atomic_load_n(&row->most_ns, __ATOMIC_RELAXED);
     while (time_ns > seen &&
            !__atomic_compare_exchange_n(&row->most_ns, &seen, time_ns, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+int64_t bp__dropin_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void bp__dropin_record_discovery(int64_t time_ns) {
+    bp__record_file *file = file_of_run();
+    if (file && time_ns > 0) {
+        __atomic_fetch_add(&file->discovery_ns, (uint64_t)time_ns, __ATOMIC_RELAXED);
     }
 }
 

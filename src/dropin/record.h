@@ -29,6 +29,12 @@ typedef struct bp__dropin_call {
     const char *why; /* why `ran` and not `own`: "below the size limit", "lowest estimated time"; "" if not known */
 } bp__dropin_call;
 
+/* Returns the time of CLOCK_MONOTONIC. */
+int64_t bp__dropin_now(void);
+
+/* Counts what the search for libraries took, which is no time of the program's. */
+void bp__dropin_record_discovery(int64_t time_ns);
+
 /* Keeps one call. All strings but those of `routine` and `family` are valid during the call only. */
 void bp__dropin_record(const bp__dropin_call *call);
 

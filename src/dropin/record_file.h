@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define BP__RECORD_MAGIC "BPCALLS1"
+#define BP__RECORD_MAGIC "BPCALLS2"
 enum { BP__RECORD_ROWS = 1 << 14, BP__RECORD_PROBES = 64 };
 
 /* The state of a row. Its key is written by the thread that takes it, and is valid once the row is ready. */
@@ -35,7 +35,8 @@ typedef struct bp__record_row {
 typedef struct bp__record_file {
     char magic[8];
     uint32_t rows, row_size;
-    uint64_t lost; /* calls for which no row was free */
+    uint64_t lost;         /* calls for which no row was free */
+    uint64_t discovery_ns; /* of all processes: the search for libraries and the choice of routines; in no row */
     bp__record_row row[BP__RECORD_ROWS];
 } bp__record_file;
 

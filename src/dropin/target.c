@@ -1,10 +1,18 @@
 /* target.c - chooses the routine that an entry jumps to. */
+#define _GNU_SOURCE
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
 #include "dropin/fftw.h"
+#include "dropin/library.h"
 #include "dropin/reference.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #if BP__DROPIN_PART != BP__DROPIN_PART_FFTW
 
@@ -78,17 +86,54 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
 #endif
 #if !BP__DROPIN_LAUNCHED
 
+/* Returns why this process cannot open files that exist; NULL if it can. `own`: the path of this object. */
+static const char *why_closed(const char *own, char *text, size_t size) {
+    const int file = open(own, O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+        close(file);
+        return NULL;
+    }
+    const int error = errno;
+    const bool hidden = error == ENOENT || error == ENOTDIR;
+    char reason[128];
+    snprintf(text, size, "%s, from which this library was loaded: %s%s", own, strerror_r(error, reason, sizeof reason),
+             hidden            ? " (the process has changed its root with chroot(), or the file was removed)"
+             : error == EMFILE ? " (the process has used all its descriptors, see 'ulimit -n')"
+                               : "");
+    return text;
+}
+
+/* Adds why a library of the list cannot be used, if there is one. */
+static void add_unusable(const bp__dropin_api *api, char *text, size_t size) {
+    bp_library_info info = {.struct_size = sizeof info};
+    *text = 0;
+    for (int i = 0; !*text && api->bp_library_at(i, &info) == BP_OK; i++) {
+        if ((info.state == BP_LIBRARY_BROKEN || info.state == BP_LIBRARY_UNPROBED) && !(info.kinds & BP_LIB_GPU) &&
+            (info.kinds & (BP_LIB_BLAS | BP_LIB_LAPACK | BP_LIB_FFT))) {
+            snprintf(text, size, "'%s' (%s) is not used: %s; ", info.id, info.path, info.reason);
+        }
+    }
+}
+
 /* Ends the process as the loader does when it does not find a symbol, because the routine has no way to report that. */
 static void missing(const bp__dropin_slot *slot) {
     const char *why, *name = bp__dropin_names[bp__dropin_routine(slot)];
-    if (!bp__dropin_backplane(&why)) {
-        bp__dropin_say("backplane: %s cannot run: %s\n", name, why);
-    } else if (BP__DROPIN_PART == BP__DROPIN_PART_FFTW) {
-        bp__dropin_say("backplane: no library of this machine has %s; 'backplane list' shows the libraries\n", name);
+    const bp__dropin_api *api = bp__dropin_backplane(&why);
+    const char *failure = api ? bp__dropin_library_failure() : why;
+    char text[PATH_MAX + 256];
+    Dl_info own;
+    const bool found = dladdr((const void *)(uintptr_t)&bp__dropin_choose, &own) != 0 && own.dli_fname;
+    const char *closed = found ? why_closed(own.dli_fname, text, sizeof text) : NULL;
+    if (closed || *failure) {
+        bp__dropin_say("backplane: %s cannot run, because a library cannot be opened now: %s. A program that gives up "
+                       "rights makes one call before, or runs with BACKPLANE_DROPIN_OPEN=start and a probe cache that "
+                       "'backplane list' has filled\n",
+                       name, closed ? closed : failure);
     } else {
-        bp__dropin_say("backplane: no library of this machine has %s with %d-bit integers; 'backplane list' shows the "
-                       "libraries\n",
-                       name, bp__dropin_wide(slot) ? 64 : 32);
+        const char *width = bp__dropin_wide(slot) ? " with 64-bit integers" : " with 32-bit integers";
+        add_unusable(api, text, sizeof text);
+        bp__dropin_say("backplane: no library of this machine has %s%s; %s'backplane list' shows the libraries\n", name,
+                       BP__DROPIN_PART == BP__DROPIN_PART_FFTW ? "" : width, text);
     }
     bp__dropin_end();
 }

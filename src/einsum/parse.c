@@ -1,6 +1,7 @@
 /* parse.c - parses einsum's notation, as text or as lists of numbers, into tokens.
  *
  * Errors point at the character. terms.c matches the tokens with the operands' shapes. */
+#include "base/number.h"
 #include "einsum/internal.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ bp_status bp__token_fail(const bp__source *source, int token, bp_status status, 
     char sentence[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    bp__format_v(sentence, sizeof sentence, format, args);
     va_end(args);
     if (source->text) {
         int at = token < source->token_count ? source->tokens[token].at : (int)strlen(source->text);
@@ -90,7 +91,7 @@ static bp_status wrong(const reader *r, const char *format, ...) {
     char sentence[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    bp__format_v(sentence, sizeof sentence, format, args);
     va_end(args);
     return fail_at(r->text, r->at, BP_E_ARGUMENT, sentence);
 }

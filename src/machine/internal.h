@@ -19,6 +19,10 @@ const char *bp__capability_name(bp_capability capability);
  * Cached. */
 int bp__available_cpus(void);
 
+/* Returns 0 if this process can start so many threads, at most 256, else the errno of pthread_create(). Takes about 20
+ * us for each (startable_threads.c). */
+int bp__threads_start_error(int count);
+
 /* ---- Thread pool (pool.c). Started on first use, sleeps when idle, restarted in a child of fork. ---- */
 void bp__parallel(int threads, int count, bp_task task, void *context);
 int bp__pool_threads(void); /* workers started so far, plus the caller */

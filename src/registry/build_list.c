@@ -91,7 +91,7 @@ static bool refine(bp__file *file) {
     return enough && bp__note_blas(facts);
 }
 
-static bp_status probe_entries(bp__library_list *list) {
+static bp_status probe_entries(bp__library_list *list, bp__list_mode mode) {
     bp__file **files = bp__alloc_zero((size_t)list->count + 1, sizeof *files);
     int count = 0;
     if (!files) {
@@ -103,7 +103,8 @@ static bp_status probe_entries(bp__library_list *list) {
             files[count++]->stored = false;
         }
     }
-    bp_status status = count > 0 ? bp__probe(files, count) : BP_OK;
+    list->unknown = count > 0 && mode == BP__LIST_CACHED;
+    bp_status status = count > 0 && !list->unknown ? bp__probe(files, count) : BP_OK;
     for (int i = 0; i < count && status == BP_OK; i++) {
         status = refine(files[i]) ? BP_OK : bp__fail_memory(sizeof **files, "a library's facts");
     }
@@ -132,16 +133,19 @@ static bool mark_loaded(void *user, const char *path, uintptr_t base) {
     return true;
 }
 
-static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bool probe_all) {
+static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bp__list_mode mode) {
     bp__search *search = &list->search;
     BP__TRY(bp__scan(search));
     for (int i = 0; i < search->file_count; i++) {
-        BP__TRY(learn_file(cache, &search->files[i], probe_all));
+        BP__TRY(learn_file(cache, &search->files[i], mode == BP__LIST_PROBED));
     }
     bp__loaded_visit(mark_loaded, search);
     bp__merge_copies(search);
     BP__TRY(make_entries(list));
-    BP__TRY(probe_entries(list));
+    BP__TRY(probe_entries(list, mode));
+    if (list->unknown) {
+        return BP_OK;
+    }
     if (search->no_memory) {
         return bp__fail_memory(sizeof(bp__file), "the search for libraries");
     }
@@ -149,7 +153,7 @@ static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bool probe
     return bp__list_entries_finish(list);
 }
 
-bp_status bp__library_list_new(bp__library_list **list, bool probe_all) {
+bp_status bp__library_list_new(bp__library_list **list, bp__list_mode mode) {
     bp__probe_cache cache;
     *list = NULL;
     bp__library_list *made = bp__alloc_zero(1, sizeof *made);
@@ -158,7 +162,7 @@ bp_status bp__library_list_new(bp__library_list **list, bool probe_all) {
     }
     bp_status status = bp__probe_cache_open(&cache);
     if (status == BP_OK) {
-        status = fill(made, &cache, probe_all);
+        status = fill(made, &cache, mode);
         bp__probe_cache_close(&cache);
     }
     if (status != BP_OK) {

@@ -23,10 +23,14 @@ typedef struct bp__library_list {
     bp_library_info *infos;       /* as they are now, followed by that of the native provider */
     const bp_library_info **kept; /* the kept entries for `infos` */
     int count;
+    bool unknown; /* BP__LIST_CACHED only: a library has to be probed, and there are no entries */
 } bp__library_list;
 
+/* Which libraries are probed: none; those that are not in the probe cache; all. */
+typedef enum bp__list_mode { BP__LIST_CACHED, BP__LIST_USUAL, BP__LIST_PROBED } bp__list_mode;
+
 /* Searches, identifies, probes, and makes the entries. Errors: BP_E_NO_MEMORY. */
-bp_status bp__library_list_new(bp__library_list **list, bool probe_all);
+bp_status bp__library_list_new(bp__library_list **list, bp__list_mode mode);
 void bp__library_list_free(bp__library_list *list);
 
 /* Relations (relations.c): find the files that only stand for another one. */

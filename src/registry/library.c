@@ -29,11 +29,15 @@ void bp__registry_unlock(void) {
 }
 
 /* What is wrong with a file, or with a folder, is in the list; it is no error of the call. */
-static bp_status make(bool probe_all) {
+static bp_status make(bp__list_mode mode) {
     bp__library_list *made;
     bp__held_error held;
     bp__error_hold(&held);
-    BP__TRY(bp__error_finish(&held, bp__library_list_new(&made, probe_all)));
+    BP__TRY(bp__error_finish(&held, bp__library_list_new(&made, mode)));
+    if (made->unknown) {
+        bp__library_list_free(made);
+        return BP_OK;
+    }
     if (newest) {
         if (newest->kept != made->kept) {
             atomic_fetch_add_explicit(&lists, 1, memory_order_release);
@@ -45,7 +49,7 @@ static bp_status make(bool probe_all) {
 }
 
 bp_status bp__library_list_current(bp__library_list **list) {
-    bp_status status = newest ? BP_OK : make(false);
+    bp_status status = newest ? BP_OK : make(BP__LIST_USUAL);
     *list = newest;
     return status;
 }
@@ -139,7 +143,18 @@ bp_status bp_library_open(const char *name, void **handle) {
 
 bp_status bp_libraries_refresh(int probe_all) {
     bp__registry_lock();
-    bp_status status = make(probe_all != 0);
+    bp_status status = make(probe_all ? BP__LIST_PROBED : BP__LIST_USUAL);
+    bp__registry_unlock();
+    return status;
+}
+
+bp_status bp_libraries_cached(int *known) {
+    if (!known) {
+        return bp__fail(BP_E_ARGUMENT, "known is NULL; it must point to an int");
+    }
+    bp__registry_lock();
+    bp_status status = newest ? BP_OK : make(BP__LIST_CACHED);
+    *known = newest != NULL;
     bp__registry_unlock();
     return status;
 }

@@ -182,8 +182,26 @@ static bp_status check_origin(const bp_library_info *library, void *handle) {
                     name, file);
 }
 
+/* A library without the threads that it wants may end the process: OpenBLAS raises a signal when it is opened, and
+ * Intel's OpenMP stops at its first parallel region. */
+static bp_status check_threads(const bp_library_info *library) {
+    const char *limit = NULL; /* OMP_NUM_THREADS and its like, which the libraries read too */
+    const bool limited = bp_get_layer("num_threads", BP_LAYER_SHARED_ENVIRONMENT, &limit, NULL) == BP_OK && limit;
+    const long cpus = bp__available_cpus(), wanted = limited ? strtol(limit, NULL, 10) : cpus;
+    const int count = (int)(wanted > 0 && wanted < cpus ? wanted : cpus) - 1;
+    const int error = strcmp(library->threading, "serial") == 0 ? 0 : bp__threads_start_error(count);
+    char reason[128];
+    return error == 0
+               ? BP_OK
+               : bp__fail(BP_E_LOAD,
+                          "library '%s' (%s) is not opened, because it starts threads and this process cannot "
+                          "start %d: %s. 'ulimit -u' and the control group limit them; OMP_NUM_THREADS=1 needs none",
+                          library->id, library->path, count, strerror_r(error, reason, sizeof reason));
+}
+
 static bp_status open_file(const bp_library_info *library, void **handle) {
     BP__TRY(bp__file_trusted(library->path));
+    BP__TRY(check_threads(library));
     BP__TRY(check_unchanged(library));
     warn_of_conflict(library);
     char error[1024];

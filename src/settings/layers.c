@@ -1,5 +1,6 @@
 /* layers.c - reads the layers below the program: files and environment. An invalid entry never stops the program: it is
  * ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
+#include "base/number.h"
 #include "settings/private.h"
 
 #include <limits.h>
@@ -21,7 +22,7 @@ bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
         return bp__fail_memory(LONGEST, "a problem of the settings");
     }
     va_start(args, format);
-    vsnprintf(text, LONGEST, format, args);
+    bp__format_v(text, LONGEST, format, args);
     va_end(args);
     bool last = layers->problem_count == most - 1;
     const char *kept = bp__intern(last ? "more problems are not listed" : text);

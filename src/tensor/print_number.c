@@ -1,6 +1,7 @@
 /* print_number.c - writes single floating numbers as NumPy does: the shortest digits that identify a number in its
- * type, in columns. Digits come from snprintf(), whose decimal point depends on the locale and is replaced. */
+ * type, in columns. Digits come from bp__format(), whose decimal point depends on the locale and is replaced. */
 #include "tensor/print.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -50,8 +51,8 @@ static double shortest(bp_dtype dtype, double x) {
     char text[64];
     const bool cut = dtype == BP_F64 && fabs(x) >= DBL_MIN;
     for (int more = 0; !cut && isfinite(x) && more < 9; more++) {
-        snprintf(text, sizeof text, "%.*e", more, x);
-        const double candidate = strtod(text, NULL);
+        bp__format(text, sizeof text, "%.*e", more, x);
+        const double candidate = bp__read_real(text, NULL);
         if (rounded(dtype, candidate) == x) {
             return candidate;
         }
@@ -67,7 +68,7 @@ static bool is_digit(char c) {
 
 /* Without zeros at the end of the fraction. */
 static void take_apart(digits *d, double x, int precision, bool exponent) {
-    snprintf(d->text, sizeof d->text, exponent ? "%.*e" : "%.*f", precision, x);
+    bp__format(d->text, sizeof d->text, exponent ? "%.*e" : "%.*f", precision, x);
     const char *c = d->text;
     d->whole = c;
     c += *c == '-';
@@ -93,7 +94,7 @@ static void take_apart(digits *d, double x, int precision, bool exponent) {
 /* Without an exponent: of the shortest form, or rounded once if that has more digits than are shown. */
 static void take_apart_fixed(digits *d, bp_dtype dtype, double x, double element, int precision) {
     take_apart(d, x, precision, false);
-    if (dtype != BP_F64 && strtod(d->text, NULL) != x) {
+    if (dtype != BP_F64 && bp__read_real(d->text, NULL) != x) {
         take_apart(d, element, precision, false);
     }
 }
@@ -168,7 +169,7 @@ void bp__number_write(const bp__number_format *f, bp_dtype dtype, const char *at
     const double x = shortest(dtype, load(dtype, at));
     if (!isfinite(x)) {
         const char *text = isnan(x) ? (f->sign ? "+nan" : "nan") : x < 0 ? "-inf" : f->sign ? "+inf" : "inf";
-        snprintf(word, BP__NUMBER_LENGTH, "%*s", f->left + f->right + 1, text);
+        bp__format(word, BP__NUMBER_LENGTH, "%*s", f->left + f->right + 1, text);
         return;
     }
     digits d;

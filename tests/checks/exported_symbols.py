@@ -11,7 +11,8 @@ PINNED = common.ROOT / "tests/checks/symbols.txt"
 
 
 DROPIN = common.ROOT / "src/dropin"
-LOADER = {"bp_dropin_find_loader_mutex"}  # src/dropin/loader.c: the loader must resolve it, so it cannot be hidden
+# src/dropin/loader.c: the loader must resolve it, so it cannot be hidden. early.c: one variable for all drop-in libraries of a process.
+LOADER = {"bp_dropin_find_loader_mutex", "bp_dropin_threads"}
 HOOKS = LOADER | {"bp_hooks", "bp_hooks_entries", "bp_hooks_enter", "bp_hooks_knows", "bp_hooks_sized_stubs", "bp_hooks_stubs"}
 HELPERS = {"xerbla_", "xerbla_64_", "xerbla_array_", "lsame_"}
 

@@ -72,6 +72,26 @@ def test_kernels_are_those_of_the_process(backplane, start):
     assert not [row for row in usual["findings"] if f"runs its kernels {kernels[1]}" in row["finding"]]
 
 
+@pytest.mark.skipif(not LIBRARIES or not can_read_memory(), reason="needs OpenBLAS, and rights")
+@pytest.mark.parametrize("code", [
+    "import os; os.environ['OPENBLAS_CORETYPE'] = 'Prescott'; import numpy",
+    f"import os, ctypes; os.environ['OPENBLAS_CORETYPE'] = 'Prescott'; ctypes.CDLL({str(next(iter(LIBRARIES), None))!r})",
+    "import os, numpy; os.environ['OPENBLAS_CORETYPE'] = 'Prescott'",
+])
+def test_kernels_that_the_program_selected_itself(backplane, start, code):
+    """The environment of its start does not tell. A variable that is set after the library was opened has no effect."""
+    row = backplane("inspect", "-p", start(code, {"OPENBLAS_CORETYPE": ""}).pid, "--json").json
+    kernels = [library["kernels"] for library in row["libraries"] if library["family"] == "openblas"]
+    assert len(kernels) == 1
+    findings = [finding for finding in row["findings"] if "runs its kernels Prescott" in finding["finding"]]
+    if code.startswith("import os, numpy"):
+        assert kernels[0] not in ("Prescott", "Katmai", "") and not findings
+    else:
+        assert kernels == ["Prescott"]
+        if backplane("version", "--json").json["cpu_hardware_capability"] in ("AVX2", "AVX512"):
+            assert len(findings) == 1 and "was set after the start" in findings[0]["advice"]
+
+
 @pytest.mark.skipif(not LIBRARIES or not can_read_memory() or (os.cpu_count() or 1) < 2, reason="needs a second OpenBLAS, and rights")
 def test_two_pools(backplane, start):
     code = f"import numpy, ctypes; ctypes.CDLL({str(LIBRARIES[0])!r})"

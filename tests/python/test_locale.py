@@ -25,6 +25,12 @@ try:
     backplane.nn.functional.layer_norm(a, (30,), eps=-0.5)
 except Exception as problem:
     print(problem)
+try:
+    backplane.linalg.pinv(a, rtol=-0.5)
+except Exception as problem:
+    print(problem)
+backplane.manual_seed(1)
+print(backplane.rand(3))
 """
 
 
@@ -64,5 +70,6 @@ def test_records_of_another_locale(run, tmp_path, writer):
     others = [run(place) for place in ("comma", "point")]
     assert others[0].stdout == others[1].stdout
     assert "measured" in others[0].stdout and "eps is -0.5;" in others[0].stdout
+    assert re.search(r"(rtol|rcond|tolerance)\D* is -0\.5;", others[0].stdout) and not re.search(r"\d,\d", others[0].stdout), others[0].stdout
     for done in (first, *others):
         assert not [text for text in times(done.stdout + done.stderr) if "," in text], done

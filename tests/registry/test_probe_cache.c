@@ -55,6 +55,24 @@ static void test_hit(void **state) {
     assert_true(only_row().probe_ms > 0);
 }
 
+/* Nothing is probed, and a list that needs it is not kept. */
+static void test_list_from_the_cache_alone(void **state) {
+    (void)state;
+    int known = -1;
+    restart(library, cache);
+    assert_int_equal(bp_libraries_cached(&known), BP_OK);
+    assert_int_equal(known, 0);
+    assert_true(only_row().probe_ms > 0);
+    assert_int_equal(bp_libraries_cached(&known), BP_OK); /* the list exists */
+    assert_int_equal(known, 1);
+    known = -1;
+    restart(library, cache);
+    assert_int_equal(bp_libraries_cached(&known), BP_OK);
+    assert_int_equal(known, 1);
+    assert_true(only_row().probe_ms == 0);
+    assert_int_equal(bp_libraries_cached(NULL), BP_E_ARGUMENT);
+}
+
 static void test_each_part_of_the_key(void **state) {
     (void)state;
     struct stat facts;
@@ -468,6 +486,7 @@ static void test_hostile_text(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_hit, make, forget),
+        cmocka_unit_test_setup_teardown(test_list_from_the_cache_alone, make, forget),
         cmocka_unit_test_setup_teardown(test_each_part_of_the_key, make, forget),
         cmocka_unit_test_setup_teardown(test_content_replaced_in_place, make, forget),
         cmocka_unit_test_setup_teardown(test_damage, make, forget),

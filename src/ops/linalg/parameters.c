@@ -2,6 +2,7 @@
  *
  * A field that the operation does not use must be zero, so that a request is never ignored. */
 #include "ops/linalg/linalg.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,7 +12,7 @@ bp_status bp__linalg_fail(const bp__linalg_entry *entry, bp_status status, const
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    bp__format_v(text, sizeof text, format, args);
     va_end(args);
     return bp__fail(status, "linalg.%s: %s", bp_op_name(entry->op), text);
 }
