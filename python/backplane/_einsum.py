@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from . import _core
 from ._convert import is_literal, numpy_of, shape_of, with_numpy
+from ._elements import type_name
 from ._errors import bad_type, bad_value, whole
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
 
@@ -307,7 +308,7 @@ def einsum_path(
     seconds: float = 0.0,
     seed: int = 0,
     work: int = 0,
-    dtype: Optional[str] = None,
+    dtype: Any = None,
     shapes: bool = False,
 ) -> Tuple[Path, PathReport]:
     """Returns the best contraction order found for an einsum call, as a list for numpy.einsum and opt_einsum, and a report.
@@ -330,6 +331,7 @@ def einsum_path(
     expression, given, labels, output = _unpack(operands, shapes)
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     found, held = _core.einsum_path(
-        expression, tuple(_shape(each, shapes) for each in given), dtype, _words(labels, output, search)
+        expression, tuple(_shape(each, shapes) for each in given), None if dtype is None else type_name(dtype),
+        _words(labels, output, search)
     )
     return found, PathReport(found, held)
