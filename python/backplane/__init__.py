@@ -7,7 +7,7 @@
 """
 
 from . import _environment  # first: the library reads it when it is used  # noqa: F401
-from . import __config__, backends, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils
+from . import __config__, backends, cpu, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils, version
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -30,7 +30,41 @@ from ._devices import (
     synchronize,
     zeros,
 )
+from ._dtypes import (
+    bfloat16,
+    bool_ as bool,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    dtype,
+    float16,
+    float32,
+    float32 as float,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int32 as int,
+    int64,
+    long,
+    short,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from ._einsum import PathReport, Step, einsum, einsum_path
+from ._gradients import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from ._modes import (
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -40,7 +74,7 @@ from ._modes import (
     set_float32_matmul_precision,
     use_deterministic_algorithms,
 )
-from ._products import Candidate, Explanation, Plan, explain, gemm, last_plan, matmul
+from ._products import Candidate, Explanation, Plan, bmm, dot, explain, gemm, last_plan, matmul, mm, mv
 from ._settings import Settings, flags, set_flags, setting, settings
 from ._torch_names import (
     device,
@@ -54,6 +88,7 @@ from ._torch_names import (
 from .backends._module import close as _close
 from .linalg import cholesky_inverse, cholesky_solve
 
+# Not bool, float and int, which hide Python's own.
 __all__ = [
     "Backend",
     "BadTypeError",
@@ -79,19 +114,33 @@ __all__ = [
     "backend_status",
     "backends",
     "backends_status",
+    "bfloat16",
+    "bmm",
+    "cdouble",
+    "cfloat",
     "cholesky_inverse",
     "cholesky_solve",
+    "complex128",
+    "complex64",
+    "cpu",
     "cuda",
     "device",
     "devices",
+    "dot",
+    "double",
+    "dtype",
     "einsum",
     "einsum_path",
     "elementwise",
     "empty",
     "empty_cache",
+    "enable_grad",
     "explain",
     "fft",
     "flags",
+    "float16",
+    "float32",
+    "float64",
     "from_dlpack",
     "full",
     "gemm",
@@ -99,16 +148,28 @@ __all__ = [
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
+    "half",
+    "inference_mode",
     "initial_seed",
     "install_as_torch",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
     "last_plan",
     "libraries",
     "linalg",
+    "long",
     "manual_seed",
     "matmul",
     "memory_info",
+    "mm",
+    "mv",
     "nn",
+    "no_grad",
     "ones",
     "opencl",
     "plan_cache",
@@ -118,16 +179,23 @@ __all__ = [
     "set_deterministic_debug_mode",
     "set_flags",
     "set_float32_matmul_precision",
+    "set_grad_enabled",
     "set_memory_limit",
     "set_num_interop_threads",
     "set_num_threads",
     "setting",
     "settings",
+    "short",
     "show_config",
     "synchronize",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
     "uninstall_as_torch",
     "use_deterministic_algorithms",
     "utils",
+    "version",
     "zeros",
 ]
 

@@ -10,6 +10,8 @@ import sys
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
+from ._convert import is_literal, numpy_of, shape_of, with_numpy
+from ._elements import type_name
 from ._errors import bad_type, bad_value, whole
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
 
@@ -103,10 +105,7 @@ def _step(row: Dict[str, Any]) -> Step:
 
 
 def _shape(operand: Any, is_shape: bool) -> Tuple[int, ...]:
-    if is_shape:
-        return tuple(operand)
-    shape: Any = getattr(operand, "shape", None)
-    return tuple(memoryview(operand).shape or () if shape is None else shape)  # array.array and similar objects have no shape
+    return tuple(operand) if is_shape else shape_of(with_numpy("einsum_path", (operand,))[0])
 
 
 def _label(label: Any) -> int:
@@ -165,9 +164,14 @@ def _strategy(optimize: Any, memory_limit: Any) -> Tuple[Optional[str], Optional
 Unpacked = Tuple[Optional[str], Tuple[Any, ...], Optional[Tuple[Labels, ...]], Optional[Labels]]
 
 
+def _is_one_array(expression: str, given: Sequence[Any]) -> bool:
+    """Returns whether a list after an expression of one array is this array, as in NumPy, and not a list of arrays."""
+    return "," not in expression and all(map(is_literal, given))
+
+
 def _unpack(given: Tuple[Any, ...], shapes: bool = False) -> Unpacked:
     if given and isinstance(given[0], str):
-        if len(given) == 2 and isinstance(given[1], (list, tuple)) and not shapes:
+        if len(given) == 2 and isinstance(given[1], (list, tuple)) and not shapes and not _is_one_array(*given):
             return given[0], tuple(given[1]), None, None
         return given[0], given[1:], None, None
     output = _labels(given[-1]) if len(given) % 2 else None
@@ -191,7 +195,30 @@ def _contract(given: Tuple[Any, ...], out: Any, search: Search, settings: Settin
     """Returns the extension's result, and the operands."""
     expression, operands, labels, output = _unpack(given)
     words = _words(labels, output, search)
-    return _core.einsum(expression, operands, out, settings, words, explains), operands
+    try:
+        return _core.einsum(expression, operands, out, settings, words, explains), operands
+    except TypeError:
+        converted = arrays.factors("einsum", operands)
+        if any(one is not other for one, other in zip(converted, operands)):
+            if labels is None:
+                again: Tuple[Any, ...] = (expression, *converted)
+            else:
+                again = tuple(one for pair in zip(converted, labels) for one in pair) + (() if output is None else (output,))
+            return _contract(again, out, search, settings, explains)
+        found = None if explains else arrays.for_numpy("einsum", operands)
+        if found is None:
+            raise
+        return arrays.deliver(_by_numpy(expression, found, labels, output), operands, out), operands
+
+
+def _by_numpy(expression: Optional[str], given: Tuple[Any, ...], labels: Optional[Tuple[Labels, ...]], output: Any) -> Any:
+    """Computes an einsum of integers, bools, objects or long doubles, which no library has."""
+    numpy = numpy_of("einsum")
+    if labels is None:
+        return numpy.array(numpy.einsum(expression, *given, optimize=True))
+    lists = [[Ellipsis if label < 0 else label for label in one] for one in (*labels, *([] if output is None else [output]))]
+    words = [one for pair in zip(given, lists) for one in pair] + lists[len(given) :]
+    return numpy.array(numpy.einsum(*words, optimize=True))  # a copy: NumPy returns a view if nothing is computed
 
 
 # numpy.ndarray, after the first call with one. Small calls with such arrays only use the fast path.
@@ -220,8 +247,9 @@ def einsum(
     lists of labels ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. A label is a whole number >= 0 or Ellipsis.
 
     Two arrays at a time are contracted, each pair on the library that dispatch chooses. ``optimize`` and the arguments after it
-    determine the order as in einsum_path(). Element types: f16, bf16, f32, f64, c64, c128, the same for all; f16 and bf16 are
-    summed in f32, and each intermediate result is rounded. Arrays of any strides are read in place. The result is always new
+    determine the order as in einsum_path(). Element types: f16, bf16, f32, f64, c64, c128; f16 and bf16 are
+    summed in f32, and each intermediate result is rounded. Lists become NumPy arrays, NumPy arrays of several types one type, and
+    NumPy computes integers. Arrays of any strides are read in place. The result is always new
     memory: a NumPy array or a torch tensor like the first operand that is one, otherwise a backplane.Tensor. ``out`` is written
     in place and returned; it must not overlap an operand. ``settings`` is a dict of dotted names, or backplane.Options, for
     this call only.
@@ -237,13 +265,16 @@ def einsum(
         optimize is None and out is None and settings is None and memory_limit is None
         and not (trials or seconds or seed or work) and minimize == "flops"
     ):
-        plain = _core.einsum_plain(operands, _plain)
+        try:
+            plain = _core.einsum_plain(operands, _plain)
+        except TypeError:  # there may be something to convert
+            plain = None
         if plain is not None:
             return _like(plain, operands[1])
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
-    result, arrays = _contract(operands, out, search, settings, False)
-    _note_numpy(arrays)
-    return out if result is None else _like(result, *arrays)
+    result, arrays_given = _contract(operands, out, search, settings, False)
+    _note_numpy(arrays_given)
+    return out if result is None else _like(result, *arrays_given)
 
 
 def _explain(
@@ -265,6 +296,8 @@ def _explain(
 
 _EXPLAINERS[einsum] = _explain
 
+from . import _linalg_arrays as arrays  # noqa: E402, it uses einsum
+
 
 def einsum_path(
     *operands: Any,
@@ -275,7 +308,7 @@ def einsum_path(
     seconds: float = 0.0,
     seed: int = 0,
     work: int = 0,
-    dtype: Optional[str] = None,
+    dtype: Any = None,
     shapes: bool = False,
 ) -> Tuple[Path, PathReport]:
     """Returns the best contraction order found for an einsum call, as a list for numpy.einsum and opt_einsum, and a report.
@@ -298,6 +331,7 @@ def einsum_path(
     expression, given, labels, output = _unpack(operands, shapes)
     search = (optimize, minimize, memory_limit, trials, seconds, seed, work)
     found, held = _core.einsum_path(
-        expression, tuple(_shape(each, shapes) for each in given), dtype, _words(labels, output, search)
+        expression, tuple(_shape(each, shapes) for each in given), None if dtype is None else type_name(dtype),
+        _words(labels, output, search)
     )
     return found, PathReport(found, held)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any, Callable, Dict, Tuple
 
 from . import _core
 from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
-from ._errors import bad_type, bad_value
+from ._errors import bad_type, bad_value, failure
 from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
 
 
@@ -110,14 +111,25 @@ def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, expla
     return run("binary", kind, pair(kind, x1, x2), out, settings, explains)
 
 
+_BYTES = re.compile("[<>=|]([fiuc])(1|2|4|8|16)|(f)(2|4|8)|([iu])(1|2|4)|(c)(8|16)")
+"""Element types as NumPy abbreviates them, whose numbers count bytes. f16, i8 and u8 are names here too, and count bits."""
+
+
 def type_name(dtype: Any) -> str:
-    """Returns the library's name of an element type: of NumPy, of torch, of Python, or a name."""
-    own = {bool: "bool", int: "i64", float: "f64"}
+    """Returns the library's name of an element type: an object of this package, of NumPy, of torch, of Python, or a name."""
+    own = {bool: "bool", int: "i64", float: "f64", complex: "c128"}
     if isinstance(dtype, type) and dtype in own:
         return own[dtype]
     name = getattr(dtype, "name", None) or (dtype.__name__ if isinstance(dtype, type) else str(dtype))
     if not isinstance(name, str):
         raise bad_type(f"dtype: is {dtype!r}; it must be an element type")
+    short = _BYTES.fullmatch(name)
+    if short:
+        letter, size = (part for part in short.groups() if part)
+        right = f"{letter}{8 * int(size)}"
+        accepted = "f16, bf16, f32, f64, c64, c128, i8, i16, i32, i64, u8, u16, u32, u64 and bool"
+        raise failure(_core.BadTypeError, "E_DTYPE", f"dtype: {name!r} counts bytes, as NumPy does, and names here count bits: write "
+                      f"{right!r} or numpy.dtype({name!r}). A name must be one of {accepted}")
     return name.rpartition(".")[2]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple
 
 from . import _core
 from ._einsum import einsum
@@ -71,38 +71,96 @@ def factors(op: str, arrays: Sequence[Any]) -> Tuple[Any, ...]:
     return unite(with_numpy(op, tuple(arrays)))
 
 
+def _write(name: str, result: Any, out: Any) -> None:
+    """Writes a result into an array of the caller. Whole numbers are neither rounded nor cut; floating ones may be rounded."""
+    numpy = sys.modules["numpy"]
+    fits = numpy.can_cast(result.dtype, out.dtype, "same_kind")
+    if fits and result.dtype.kind in "biu":
+        fits = numpy.array_equal(result.astype(out.dtype).astype(result.dtype), result)
+    if not fits:
+        raise bad_type(f"{name}: is an array of {out.dtype}, which cannot hold the result, of {result.dtype}")
+    numpy.copyto(out, result, "same_kind")
+
+
 def deliver(result: Any, arrays: Sequence[Any], out: Any) -> Any:
-    """Copies a result of NumPy into ``out``. Without ``out``, returns it as the array type of the inputs."""
+    """Copies a result of NumPy into ``out``, which must be able to hold it. Without ``out``, returns it as the array type of the inputs."""
     if out is None:
         return like(result, *arrays)
     if tuple(out.shape) != tuple(result.shape):
         raise bad_value(f"out has shape {tuple(out.shape)}; the result has {tuple(result.shape)}", "E_SHAPE")
-    out[...] = like(result, out)
+    if _is_numpy(out):
+        _write("out", result, out)
+    else:
+        out[...] = like(result, out)
     return out
 
 
-def _multiply_converted(a: Any, b: Any, out: Any, settings: Any) -> Any:
-    """Computes backplane.matmul() of what the library does not take: lists, mixed types, and by NumPy integers of other sizes.
-    Returns None if there is nothing to convert."""
+def _scaled(factor: Any, array: Any) -> Any:
+    """Returns the product of a number with an array of NumPy; a whole number leaves integers integers."""
+    whole = array.dtype.kind in "biu" and float(getattr(factor, "real", factor)).is_integer() and not getattr(factor, "imag", 0)
+    return (int(getattr(factor, "real", factor)) if whole else factor) * array
+
+
+def _gemm_by_numpy(given: Tuple[Any, ...], c: Any, words: Dict[str, Any]) -> Any:
+    """Computes backplane.gemm() of arrays that no library has, and returns the result, which is also written into c."""
+    numpy = numpy_of("gemm")
+    factors = []
+    for name, array in zip(("a", "b"), given):
+        transform = words.get(f"transform_{name}", "as_is")
+        if array.ndim < 2:
+            raise bad_value(f"gemm: {name} has {array.ndim} dimensions; it must have 2 or more", "E_SHAPE")
+        array = array.swapaxes(-1, -2) if transform in ("transpose", "conjugate_transpose") else array
+        factors.append(array.conj() if transform.startswith("conjugate") else array)
+    alpha, beta = words.get("alpha", 1), words.get("beta", 0)
+    result = numpy.matmul(*factors)
+    result = result if alpha == 1 else _scaled(alpha, result)
+    if c is None:
+        return result
+    former = to_numpy("gemm", c)
+    if result.shape != former.shape:
+        raise bad_value(f"gemm: c has shape {former.shape}; the result has {result.shape}", "E_SHAPE")
+    result = result + _scaled(beta, former) if beta else result
+    _write("c", result, former)
+    return c
+
+
+def _product(a: Any, b: Any, out: Any, settings: Any, words: Optional[Dict[str, Any]]) -> Any:
+    if words is None:
+        return _core.matmul(a, b, out=out, settings=settings)
+    return _core.gemm(a, b, **{**words, "c": out, "settings": settings})
+
+
+def _multiply_converted(a: Any, b: Any, out: Any, settings: Any, words: Optional[Dict[str, Any]]) -> Any:
+    """Computes backplane.matmul(), or gemm() if there are words, of what the library does not take: lists, mixed types, and by NumPy
+    integers of other sizes. Returns None if there is nothing to convert."""
     if all(str(getattr(one, "dtype", "")).endswith(("int8", "i8", "u8")) for one in (a, b)):
         return None  # the library has these, so that something else is wrong
-    x, y = factors("matmul", (a, b))
-    given = for_numpy("matmul", (x, y))
-    if given:
-        numpy = numpy_of("matmul")
-        return numpy.matmul(*given, out=out) if _is_numpy(out) else deliver(numpy.matmul(*given), (x, y), out)
-    return None if x is a and y is b else _core.matmul(x, y, out=out, settings=settings)
+    name = "matmul" if words is None else "gemm"
+    x, y = factors(name, (a, b))
+    given = for_numpy(name, (x, y))
+    if not given:
+        return None if x is a and y is b else _product(x, y, out, settings, words)
+    numpy = numpy_of(name)
+    if words is not None:
+        result = _gemm_by_numpy(given, out, words)
+        return result if out is not None else like(result, x, y)
+    return numpy.matmul(*given, out=out) if _is_numpy(out) else deliver(numpy.matmul(*given), (x, y), out)
 
 
-def _explain_converted(*arguments: Any, **names: Any) -> Any:
-    """Explains backplane.matmul(), with converted factors where the call converts them."""
-    try:
-        return _core.explain_matmul(*arguments, **names)
-    except TypeError:
-        of = dict(zip(("input", "other"), arguments), **names)
-        x, y = factors("matmul", (of.pop("input"), of.pop("other")))
-        return _core.explain_matmul(x, y, **of)
+def _explains_converted(explain: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that explains matmul() or gemm(), with converted factors where the call converts them."""
+
+    def run(*arguments: Any, **names: Any) -> Any:
+        try:
+            return explain(*arguments, **names)
+        except TypeError:
+            of = dict(zip(("input", "other"), arguments), **names)
+            x, y = factors("explain", (of.pop("input"), of.pop("other")))
+            return explain(x, y, *arguments[2:], **of)
+
+    return run
 
 
 _core.set_convert_factors(_multiply_converted)
-_EXPLAINERS[_core.matmul] = _explain_converted
+_EXPLAINERS[_core.matmul] = _explains_converted(_core.explain_matmul)
+_EXPLAINERS[_core.gemm] = _explains_converted(_core.explain_gemm)

@@ -12,6 +12,7 @@ from . import _core
 from . import _linalg_arrays as arrays
 from . import linalg
 from ._convert import numpy_of, shape_of, unite
+from ._dtypes import dtype as Own
 from ._einsum import einsum
 from .elementwise import astype
 from ._errors import bad_type, bad_value, failure, whole
@@ -391,6 +392,7 @@ def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any
     """
     array = arrays.to_numpy("trace", A)
     _matrix("trace", array.shape)
+    dtype = str(dtype).rpartition(".")[2] if isinstance(dtype, Own) else dtype
     return arrays.deliver(array.trace(offset, -2, -1, dtype), (A,), out)
 
 

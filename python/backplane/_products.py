@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _core
-from ._errors import bad_type
+from ._errors import bad_type, bad_value
 from ._settings import Value
 from ._tensor import as_numpy
 
@@ -76,6 +76,57 @@ def _like(result: _core.Tensor, *arrays: Any) -> Any:
 
 matmul = _core.matmul
 gemm = _core.gemm
+
+
+def _ranked(name: str, factors: Tuple[Any, ...], ranks: Tuple[int, int], out: Any, settings: SettingsArgument) -> Any:
+    from ._convert import shape_of, with_numpy
+
+    factors = with_numpy(name, factors)
+    for place, (factor, rank) in enumerate(zip(factors, ranks)):
+        shape = shape_of(factor)
+        if len(shape) != rank:
+            raise bad_value(f"{name}: argument {place} has shape {shape}; it must have {rank} dimensions", "E_SHAPE")
+    if ranks == (3, 3) and shape_of(factors[0])[0] != shape_of(factors[1])[0]:
+        raise bad_value(f"{name}: the batches have {shape_of(factors[0])[0]} and {shape_of(factors[1])[0]} items", "E_SHAPE")
+    return matmul(*factors, out=out, settings=settings)
+
+
+def mm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the product of two matrices, as matmul() of arrays of two dimensions.
+
+    >>> mm([[1.0, 2.0]], [[3.0], [4.0]])
+    array([[11.]])
+    """
+    return _ranked("mm", (input, mat2), (2, 2), out, settings)
+
+
+def bmm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the products of two batches of matrices of the same length.
+
+    >>> bmm(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
+    return _ranked("bmm", (input, mat2), (3, 3), out, settings)
+
+
+def mv(input: Any, vec: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the product of a matrix and a vector.
+
+    >>> mv([[1.0, 2.0]], [3.0, 4.0])
+    array([11.])
+    """
+    return _ranked("mv", (input, vec), (2, 1), out, settings)
+
+
+def dot(input: Any, tensor: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Computes the sum of the products of two vectors, without conjugation.
+
+    >>> float(dot([1.0, 2.0], [3.0, 4.0]))
+    11.0
+    """
+    return _ranked("dot", (input, tensor), (1, 1), out, settings)
+
+
 _core.set_convert(_like)
 
 
@@ -148,6 +199,12 @@ _EXPLAINERS: Dict[Callable[..., Any], Callable[..., Dict[str, Any]]] = {
     matmul: _core.explain_matmul,
     gemm: _core.explain_gemm,
 }
+
+
+for _function in (mm, bmm, mv, dot):
+    _EXPLAINERS[_function] = lambda *arguments, out=None, settings=None, **names: _EXPLAINERS[matmul](
+        *arguments, *names.values(), out=out, settings=settings
+    )
 
 
 def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Explanation:

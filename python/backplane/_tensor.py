@@ -1,14 +1,15 @@
-"""Text of tensors, as NumPy formats arrays, and their conversion to NumPy."""
+"""Text of tensors, as NumPy formats arrays, their conversion to NumPy, and the names that torch has for their properties."""
 
 from __future__ import annotations
 
 import html as _html
 import math
 import sys
-from typing import Any, Callable, Iterator, List, Optional
+from typing import Any, Callable, Iterator, List, Optional, Tuple
 
 from . import _core
-from ._errors import failure
+from ._dtypes import dtype
+from ._errors import bad_type, failure, whole
 
 THRESHOLD = 1000
 """Tensors with more elements are shown in part."""
@@ -182,3 +183,94 @@ def array(tensor: _core.Tensor, dtype: Any = None, *, copy: Optional[bool] = Non
             raise ValueError(f"__array__: a conversion from {made.dtype} to {numpy.dtype(dtype)} needs a copy")
         return made.astype(dtype)
     return made.copy() if copy else made
+
+
+# ---- Names of torch ----
+
+
+class Count(int):
+    """The number of elements of a tensor, as Tensor.size is in NumPy. It can be called, as Tensor.size() of torch."""
+
+    shape: Tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: _core.Tensor) -> Count:
+        made = cls(math.prod(tensor.shape))
+        made.shape = tensor.shape
+        return made
+
+    def __call__(self, dim: Optional[int] = None) -> Any:
+        """Returns the shape, or the size of one dimension."""
+        return self.shape if dim is None else self.shape[place_of(dim, len(self.shape))]
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+def place_of(dim: Any, ndim: int) -> int:
+    """Returns a dimension from 0; an IndexError if there is no such dimension."""
+    number = whole(dim)
+    if number is None:
+        raise bad_type(f"dim: expects a whole number, but got {dim!r}")
+    if not -ndim <= number < ndim:
+        raise IndexError(f"dim: is {number}; the tensor has {ndim} dimensions")
+    return number
+
+
+def dim(self: _core.Tensor) -> int:
+    """Returns the number of dimensions."""
+    return self.ndim
+
+
+def numel(self: _core.Tensor) -> int:
+    """Returns the number of elements."""
+    return math.prod(self.shape)
+
+
+def element_size(self: _core.Tensor) -> int:
+    """Returns the bytes of one element."""
+    return dtype(self.dtype).itemsize
+
+
+def stride(self: _core.Tensor, dim: Optional[int] = None) -> Any:
+    """Returns the strides in elements, or that of one dimension."""
+    steps = tuple(step // element_size(self) for step in self.strides)
+    return steps if dim is None else steps[place_of(dim, self.ndim)]
+
+
+def is_floating_point(self: _core.Tensor) -> bool:
+    """Returns whether the elements are f16, bf16, f32 or f64."""
+    return dtype(self.dtype).is_floating_point
+
+
+def is_complex(self: _core.Tensor) -> bool:
+    """Returns whether the elements are c64 or c128."""
+    return dtype(self.dtype).is_complex
+
+
+def is_contiguous(self: _core.Tensor) -> bool:
+    """Returns whether the elements are contiguous in row-major order."""
+    return self.row_major
+
+
+def contiguous(self: _core.Tensor) -> _core.Tensor:
+    """Returns the tensor if it is contiguous in row-major order, otherwise a copy that is."""
+    return self if self.row_major else self.to(copy=True)
+
+
+def clone(self: _core.Tensor) -> _core.Tensor:
+    """Returns a copy."""
+    return self.to(copy=True)
+
+
+def detach(self: _core.Tensor) -> _core.Tensor:
+    """Returns a view of the tensor, which is part of no graph: there is no automatic differentiation here."""
+    return self[...]
+
+
+for _method in (dim, numel, element_size, stride, is_floating_point, is_complex, is_contiguous, contiguous, clone, detach):
+    setattr(_core.Tensor, _method.__name__, _method)
+setattr(_core.Tensor, "nelement", numel)
+setattr(_core.Tensor, "ndimension", dim)
+setattr(_core.Tensor, "size", property(Count.of, doc="The number of elements; called, the shape or the size of a dimension."))
+setattr(_core.Tensor, "requires_grad", property(lambda self: False, doc="False: there is no automatic differentiation here."))

@@ -40,6 +40,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "inv_ex",
     "lstsq",
@@ -48,14 +49,17 @@ __all__ = [
     "lu_factor_ex",
     "lu_solve",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
+    "matrix_sqrth",
     "matrix_transpose",
     "multi_dot",
     "norm",
     "outer",
     "pinv",
+    "polar",
     "qr",
     "slogdet",
     "solve",
@@ -67,6 +71,7 @@ __all__ = [
     "tensorinv",
     "tensorsolve",
     "trace",
+    "vander",
     "vecdot",
     "vector_norm",
 ]
@@ -578,5 +583,6 @@ from ._linalg_names import (  # noqa: E402
     vecdot,
     vector_norm,
 )
+from ._linalg_composed import householder_product, matrix_exp, matrix_sqrth, polar, vander  # noqa: E402
 
 close(__name__)

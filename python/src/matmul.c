@@ -240,8 +240,9 @@ static bool read_slowly(product_arguments *given, PyObject *const *values, Py_ss
 }
 
 /* Tries a product that a TypeError ended again, with factors that the package converts: lists, integers, mixed types.
- * If there is nothing to convert it returns None, and the error stays. */
-static PyObject *again(core_state *state, const product_arguments *given) {
+ * If there is nothing to convert it returns None, and the error stays. `words` are the arguments of gemm by name; None
+ * for matmul. */
+static PyObject *again(core_state *state, const product_arguments *given, PyObject *words) {
     PyObject *type, *value, *traceback;
     if (!state->convert_factors || !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return NULL;
@@ -249,7 +250,7 @@ static PyObject *again(core_state *state, const product_arguments *given) {
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *settings = given->settings ? given->settings : Py_None;
     PyObject *result =
-        PyObject_CallFunctionObjArgs(state->convert_factors, given->a, given->b, given->c, settings, NULL);
+        PyObject_CallFunctionObjArgs(state->convert_factors, given->a, given->b, given->c, settings, words, NULL);
     if (result != Py_None) {
         Py_XDECREF(type);
         Py_XDECREF(value);
@@ -269,7 +270,7 @@ static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, 
     }
     given.floats = floats;
     PyObject *result = multiply(state, false, &given);
-    return result || floats ? result : again(state, &given);
+    return result || floats ? result : again(state, &given, Py_None);
 }
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
@@ -282,7 +283,20 @@ PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize
 
 PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {
     product_arguments given;
-    return core_product_parse(&given, true, values, names) ? multiply(core_state_of(module), true, &given) : NULL;
+    core_state *state = core_state_of(module);
+    if (!core_product_parse(&given, true, values, names)) {
+        return NULL;
+    }
+    PyObject *result = multiply(state, true, &given);
+    if (result) {
+        return result;
+    }
+    PyObject *words = names ? names : PyDict_New();
+    result = words ? again(state, &given, words) : NULL;
+    if (words != names) {
+        Py_XDECREF(words);
+    }
+    return result;
 }
 
 PyObject *core_set_convert_factors(PyObject *module, PyObject *function) {

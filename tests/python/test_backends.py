@@ -15,7 +15,7 @@ import backplane as torch
 from backplane.nn.attention import SDPBackend, sdpa_kernel
 
 MODULES = ["cpu", "cuda", "cudnn", "cusparselt", "kleidiai", "mha", "miopen", "mkl", "mkldnn", "mps", "mtia", "nnpack", "openmp",
-           "opt_einsum", "quantized", "xnnpack", "xpu"]
+           "opt_einsum", "python_native", "quantized", "xnnpack", "xpu"]
 # Module, and arguments in the order of PyTorch.
 FLAGS = {
     "cudnn": ["enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32", "fp32_precision", "depthwise_kernel"],
@@ -77,7 +77,7 @@ def test_is_available_matches_the_status(name):
 
 def test_statuses():
     names = [row.name for row in torch.backends_status()]
-    assert len(set(names)) == len(names) and set(MODULES) <= set(names)
+    assert len(set(names)) == len(names) and set(MODULES) - {"python_native"} <= set(names)
     with pytest.raises(AttributeError):
         torch.backend_status("no such backend")
     with pytest.raises(TypeError):
@@ -177,8 +177,65 @@ def test_functions_can_be_replaced():
     with mock.patch("backplane.backends.mps.is_available", return_value=True):
         assert torch.backends.mps.is_available()
     assert torch.backends.mps.is_available() is torch.backend_status("mps").available
-    with pytest.raises(RuntimeError, match="cannot be assigned"):
-        torch.backends.mps.is_available = True
+    with mock.patch("backplane.backends.mps.is_available", False):  # as in torch, by anything
+        assert torch.backends.mps.is_available is False
+    before = torch.backends.mkl.is_available
+    torch.backends.mkl.is_available = False
+    assert torch.backends.mkl.is_available is False
+    torch.backends.mkl.is_available = before
+    assert torch.backends.mkl.is_available() is torch.backend_status("mkl").available
+
+
+def test_python_native():
+    place = torch.backends.python_native
+    assert place.available_dsls == [] and place.all_dsls == ["cutedsl", "helion", "triton"]
+    for name in place.all_dsls:
+        one = getattr(place, name)
+        assert one.name == name and one.available is False and one.version is None and one.enabled is True
+        assert place.get_dsl_operations(name) == []
+        one.enabled = False
+        assert place.is_dsl_disabled(name) and not one.enabled and "disabled" in repr(one)
+        one.enable()
+        with one.disabled():
+            assert place.is_dsl_disabled(name)
+        assert one.enabled
+        with pytest.raises(TypeError, match=f"{name}.enabled: expects a bool"):
+            one.enabled = 1
+        with pytest.raises(AttributeError):
+            one.enabledd = True
+        with pytest.raises(AttributeError):
+            one.version = "3"
+    place.disable_operations("scaled_mm", "other")
+    with place.operations_disabled("scaled_mm", "third"):
+        assert place.is_operation_disabled("third")
+    assert place.is_operation_disabled("scaled_mm") and not place.is_operation_disabled("third")
+    place.enable_operations("scaled_mm", "other")
+    assert not place.is_operation_disabled("other")
+    place.disable_dispatch_keys("CUDA")
+    place.enable_dispatch_keys("CUDA")
+    with pytest.raises(TypeError):
+        place.disable_operations(3)
+
+
+def test_python_native_is_frozen(python):
+    code = """
+from backplane import backends
+backends.disable_global_flags()
+with backends.python_native.triton.disabled():
+    assert not backends.python_native.triton.enabled
+try:
+    backends.python_native.triton.enabled = False
+except RuntimeError as error:
+    assert "disable_global_flags" in str(error)
+else:
+    raise SystemExit("the assignment was not refused")
+try:
+    backends.opt_einsum.strategy = None
+except RuntimeError as error:
+    print("frozen")
+"""
+    done = python("-c", code)
+    assert done.stdout == "frozen\n", done.stderr
 
 
 def test_read_only_attributes_cannot_be_assigned():
@@ -423,6 +480,10 @@ def test_opt_einsum():
         assert np.allclose(torch.einsum("ij,jk,kl->il", *[np.eye(3)] * 3), np.eye(3))
     with pytest.raises(ValueError, match="auto-hq"):
         place.strategy = "fast"
+    place.strategy = None
+    assert place.strategy == "auto" and torch.setting("opt_einsum.strategy").stored("process") is None
+    with torch.flags({"opt_einsum.strategy": "dp"}):
+        assert place.strategy == "dp"
     row = torch.setting("opt_einsum.enabled")
     assert place.enabled is row.get() is True
     place.enabled = False

@@ -78,3 +78,26 @@ def test_refusals():
             F.linear(np.float32(3), w)
         with pytest.raises(ValueError):
             grad.linear_weight(x, whole(8, 5))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
+def test_gradients_of_weights_without_elements_or_with_one_dimension(kind):
+    rng = np.random.default_rng(0)
+    for rows in ((), (4,), (2, 3), (0,), (2, 0)):
+        for features, outputs in ((0, 3), (3, 0), (0, 0), (3, None), (1, None), (0, None)):
+            out = () if outputs is None else (outputs,)
+            x, weight, dy = (rng.standard_normal(shape).astype(kind) for shape in ((*rows, features), (*out, features), (*rows, *out)))
+            flat_x, flat_dy = x.reshape(np.prod(rows, dtype=int), features), dy.reshape(np.prod(rows, dtype=int), outputs or (0 if out else 1))
+            want_x = (flat_dy @ weight.reshape(-1 if features else len(flat_dy.T), features)).reshape(x.shape)
+            want_weight = (flat_dy.T @ flat_x).reshape(weight.shape)
+            got_x, (got_weight, got_bias) = grad.linear_input(weight, dy), grad.linear_weight(x, dy, bias=True)
+            for got, want in ((got_x, want_x), (got_weight, want_weight), (got_bias, flat_dy.sum(0).reshape(out)),
+                              (grad.linear_weight(x, dy), want_weight)):
+                assert got.dtype == kind and got.shape == want.shape and np.allclose(got, want, rtol=1e-2, atol=1e-2)
+            assert bp.nn.functional.linear(x, weight).shape == dy.shape
+    assert type(grad.linear_input(bp.zeros(3, 0), bp.ones(2, 3))) is bp.Tensor
+    assert "f64" in bp.explain(grad.linear_input, np.ones(3), np.ones(2)).problem
+    for wrong in (lambda: grad.linear_input(np.ones((0, 3)), np.ones((2, 1))), lambda: grad.linear_weight(np.ones((2, 0)), np.ones((3, 3))),
+                  lambda: grad.linear_weight(np.ones((2, 3)), np.ones(3))):
+        with pytest.raises(ValueError):
+            wrong()

@@ -109,8 +109,8 @@ def test_failures_have_status_and_reasons():
 
 def test_shape_and_type_failures():
     for a, b, kind, status in ((np.ones((2, 3)), np.ones((2, 3)), ValueError, "E_SHAPE"),
-                               (np.ones((2, 2), "i4"), np.ones((2, 2), "i4"), TypeError, "E_DTYPE"),
-                               (np.ones((2, 2), "f4"), np.ones((2, 2), "f8"), TypeError, "E_DTYPE")):
+                               (np.ones((2, 2), "i4"), memoryview(np.ones((2, 2))), TypeError, "E_DTYPE"),
+                               (np.ones((2, 2), "f4"), memoryview(np.ones((2, 2))), TypeError, "E_DTYPE")):
         with pytest.raises(kind) as caught:
             bp.gemm(a, b)
         assert isinstance(caught.value, bp.Error) and caught.value.status == status and caught.value.reasons == ()

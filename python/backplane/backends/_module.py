@@ -55,8 +55,8 @@ class SettingsModule(ModuleType):
             refuse_name(self.__name__, name, dir(self))
 
     def _may_hold(self, name: str, value: Any) -> bool:
-        # A test may replace a function.
-        return _is_pythons_own(self, name, value) or (callable(self.__dict__.get(name)) and callable(value))
+        # A program may replace a function, by what it wants: that is for its own calls.
+        return _is_pythons_own(self, name, value) or name in self.__dict__
 
     def __dir__(self) -> List[str]:
         settings = [name for name in vars(type(self)) if not name.startswith("_")]

@@ -9,6 +9,7 @@ from typing import Optional
 
 from .._config import backend_status
 from .._settings import flags as _scope
+from .._settings import setting
 from ._module import Before, attach, scope, write
 
 __all__ = ["flags", "get_opt_einsum", "is_available", "set_flags"]
@@ -37,4 +38,14 @@ def set_flags(_enabled: Optional[bool] = None, _strategy: Optional[str] = None) 
     return write("opt_einsum.", enabled=_enabled, strategy=_strategy)
 
 
-attach(__name__, "opt_einsum.")
+_strategy = setting("opt_einsum.strategy")
+
+
+def _assign(module: ModuleType, value: Optional[str]) -> None:
+    if value is None:
+        _strategy.__delete__(module)
+    else:
+        _strategy.__set__(module, value)
+
+
+attach(__name__, "opt_einsum.", strategy=property(lambda module: _strategy.get(), _assign, doc=f"{_strategy.__doc__} None: the default."))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from .. import _core
 from .._convert import exact, shape_of
+from .._einsum import einsum
 from .._elements import one, two
-from .._products import SettingsArgument, _like
+from .._errors import bad_value
+from .._products import _EXPLAINERS, SettingsArgument, _like
 from ._convolution import FORWARD, INPUT, WEIGHT, _finish
 
 
@@ -43,14 +45,46 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return result if explains else of["out"] if result is None else _like(result, input, weight)
 
 
+def _contract(operands: Tuple[Any, ...], like: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """Runs or explains an einsum with lists of labels. A contraction of size 0 gives zeros."""
+    return _EXPLAINERS[einsum](*operands, settings=settings) if explains else _like(einsum(*operands, settings=settings), like)
+
+
+def _labels(array: Any, *last: int) -> Tuple[int, ...]:
+    """Returns labels for the dimensions of an array: equal ones for equal rows, and `last` for the last dimensions."""
+    return (*range(len(shape_of(array)) - len(last)), *last)
+
+
+_OUT, _IN = 1000, 1001  # labels of the features
+
+
 def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
     weight, gradient = exact(name, of["weight"]), exact(name, of["grad_output"])
+    if _is_product(weight):
+        out = () if len(shape_of(weight)) == 1 else (_OUT,)
+        if out and shape_of(gradient)[-1:] != shape_of(weight)[:1]:
+            raise bad_value(
+                f"{name}: grad_output has shape {shape_of(gradient)}; its last size must be {shape_of(weight)[0]}, as the weight says", "E_SHAPE"
+            )
+        rows = _labels(gradient, *out)
+        operands = gradient, rows, weight, (*out, _IN), (*rows[: len(rows) - len(out)], _IN)
+        return _contract(operands, gradient, of["settings"], explains)
     result = _core.linear(INPUT, None, weight, None, gradient, False, None, of["settings"], explains)
     return result if explains else _like(result, gradient, weight)
 
 
+def _weight_of_product(input: Any, gradient: Any, bias: bool, settings: SettingsArgument, explains: bool) -> Any:
+    out = (_OUT,) if len(shape_of(gradient)) == len(shape_of(input)) else ()
+    rows = _labels(gradient, *out)
+    result = _contract((input, _labels(input, _IN), gradient, rows, (*out, _IN)), input, settings, explains)
+    return (result, _contract((gradient, rows, out), gradient, settings, False)) if bias and not explains else result
+
+
 def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, gradient, bias = exact(name, of["input"]), exact(name, of["grad_output"]), bool(of["bias"])
+    sizes = shape_of(input), shape_of(gradient)
+    if sizes[0] and (sizes[0][:-1] == sizes[1] or sizes[0][:-1] == sizes[1][:-1] and sizes[1] and 0 in (sizes[0][-1], sizes[1][-1])):
+        return _weight_of_product(input, gradient, bias, of["settings"], explains)
     result = _core.linear(WEIGHT, input, None, None, gradient, bias, None, of["settings"], explains)
     if explains:
         return result

@@ -22,18 +22,21 @@ def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, training = exact(name, of["input"]), bool(of["training"])
     if not training and (of["running_mean"] is None or of["running_var"] is None):
         raise bad_value("running_mean and running_var: are needed unless training is true")
+    mean, variance = of["running_mean"], of["running_var"]
+    if not training:  # training writes them
+        mean, variance = exact(name, mean), exact(name, variance)
     shape = shape_of(input)
     if training and len(shape) > 1 and math.prod(shape) == shape[1]:
         raise bad_value(f"input: has shape {shape}; training needs more than one value per channel")
-    updates = of["running_mean"] is not None or of["running_var"] is not None
+    updates = mean is not None or variance is not None
     results = _core.batch_norm(
         TRAINING if training else INFERENCE,
         input,
         _parameter(name, of["weight"]),
         _parameter(name, of["bias"]),
         None,
-        of["running_mean"],
-        of["running_var"],
+        mean,
+        variance,
         None,
         None,
         eps=of["eps"],

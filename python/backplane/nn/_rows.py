@@ -77,12 +77,13 @@ def _kind(of: Dict[str, Any]) -> Tuple[int, int, int]:
 
 
 def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
+    of = dict(of, input=exact(name, of["input"]))
     kind, dims, groups = _kind(of)
     arrays = {key: None if of.get(key) is None else exact(name, of[key]) for key in ("weight", "bias")}
     results = _core.layer_norm(
         pass_,
         kind,
-        exact(name, of["input"]),
+        of["input"],
         arrays["weight"],
         arrays["bias"],
         None if pass_ == FORWARD else exact(name, of["grad_output"]),
@@ -161,6 +162,7 @@ def _instance(name: str, of: Dict[str, Any], explains: bool) -> Any:
             f"{name}: running statistics are not updated; without them use_input_stats must be True. With statistics that "
             "are given, this is batch_norm"
         )
+    of = dict(of, input=exact(name, of["input"]))
     shape = shape_of(of["input"])
     if len(shape) < 2:
         raise bad_value(f"input: has shape {shape}; it must have 2 dimensions or more")
