@@ -330,13 +330,14 @@ static void refusals_have_reasons(void **state) {
         {{.mode = BP_RNN_GRU}, BP_RNN_TRAINING, ALONE, "no reserve for the gradients"},
         {{.mode = BP_RNN_RELU}, BP_RNN_INFERENCE, ALONE, "NaN"},
         {{.mode = BP_RNN_LSTM, .dtype = BP_F64}, BP_RNN_INFERENCE, ALONE, "only f32"},
+        {{.mode = BP_RNN_LSTM, .dtype = BP_BF16}, BP_RNN_INFERENCE, ALONE, "f32"},
         {{.mode = BP_RNN_LSTM}, BP_RNN_INFERENCE, ALONE ",deterministic=threads", "place in a batch"},
         {{.mode = BP_RNN_LSTM}, BP_RNN_INFERENCE, ALONE ",mkldnn.enabled=false", "mkldnn.enabled is false"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         rnn_shape shape = common(cases[i].change.mode);
         shape.lengths = cases[i].change.lengths;
-        shape.dtype = cases[i].change.dtype == BP_F64 ? BP_F64 : BP_F32;
+        shape.dtype = cases[i].change.dtype ? cases[i].change.dtype : BP_F32;
         rnn_case c;
         rnn_begin(&c, &shape, cases[i].pass);
         expect_refusal(&c, cases[i].settings, cases[i].reason);
