@@ -219,8 +219,8 @@ typedef struct bp_rnn_layout {
  * INITIAL_CELL, LENGTHS, OUTPUT, RESERVE, INPUT_GRADIENT, INITIAL_HIDDEN_GRADIENT, INITIAL_CELL_GRADIENT,
  * WEIGHT_IH_GRADIENT, WEIGHT_HH_GRADIENT, WEIGHT_HR_GRADIENT, BIAS_IH_GRADIENT, BIAS_HH_GRADIENT}.
  *
- * `steps`, `batch` and `input_size` may be 0. The strides of the written operands do not overlap. Types are F32 and
- * F64; LENGTHS is I64, and the provider checks its values before it writes. RESERVE has `directions` x `steps` x
+ * `steps`, `batch` and `input_size` may be 0. The strides of the written operands do not overlap. Types are F16,
+ * BF16, F32 and F64, and RESERVE is F32 for the first two; LENGTHS is I64, and the provider checks its values before it writes. RESERVE has `directions` x `steps` x
  * `batch` x 5 (LSTM), 4 (GRU) or 0 times `hidden_size` elements; RNN_BACKWARD runs on the provider that wrote it. */
 typedef struct bp_rnn_problem {
     int64_t steps, batch;

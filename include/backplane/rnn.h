@@ -28,7 +28,7 @@
  *
  * Direction 0 takes the steps in ascending order, direction 1 in descending order. With `reverse` there is one
  * direction, which takes them in descending order. With `lengths`, item n has lengths[n] steps: later ones of its input
- * are not read (BACKWARD), or do not reach any result (the other passes), its output there is 0, the final states are
+ * are not read (BACKWARD in F32 and F64), or do not reach any result, its output there is 0, the final states are
  * those after its last step, and the descending direction begins at its last step. A stack of layers is a sequence of
  * calls: the output of one is the input of the next. One step of a stream is a call with T = 1, whose initial states
  * are the final states of the step before, in other memory.
@@ -38,7 +38,10 @@
  * reserve as TRAINING wrote them. Gradients that are NULL are not computed. RNN_TANH and RNN_RELU have no reserve: it
  * has no columns, and may be NULL. The content of `reserve` is private to the provider that wrote it.
  *
- * Element types: F32 and F64, the same for all tensors but `lengths`. Tensors may have any strides, but `reserve` must
+ * Element types: F16, BF16, F32 and F64, the same for all tensors but `lengths`, and `reserve`, which is F32 for F16 and
+ * BF16. A call in F16 or BF16 computes in F32, and rounds each element of its results once, to nearest even: the states
+ * between its steps are not rounded. So an element has the error of F32 and half a unit in the last place of its type.
+ * BACKWARD reads the rounded output. Tensors may have any strides, but `reserve` must
  * be compact. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh
  * and of the logistic function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the
  * distance of the numbers next to 1, unless the result is denormal. On `native`, and on every provider that

@@ -131,6 +131,38 @@ static void batches_may_come_first(void **state) {
     }
 }
 
+/* Strides of 0 and negative ones of each operand, one at a time: equal bits, or a refusal where columns are read where
+ * they are. */
+static void strides_of_0_and_below_give_equal_bits(void **state) {
+    int accepted[BP_RNN_OUTPUT] = {0};
+    (void)state;
+    need_onednn();
+    strided_random = 17;
+    for (int i = 0; i < 3 * 3 * 2 * BP_RNN_LENGTHS; i++) {
+        const int which = i % BP_RNN_LENGTHS, d = i / BP_RNN_LENGTHS % 3;
+        rnn_shape shape = common(modes[i / BP_RNN_LENGTHS / 6]);
+        shape.directions = 2;
+        shape.projection = shape.mode == BP_RNN_LSTM ? 4 : 0;
+        const bool repeats = i / BP_RNN_LENGTHS / 3 % 2;
+        rnn_case c;
+        rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+        if (repeats) {
+            rnn_make_equal(&c, 1u << which, d);
+        }
+        assert_int_equal(run(&c, ALONE), BP_OK);
+        const bp_status status = rnn_run_copies(&c, 1u << which, d, repeats, ALONE);
+        if (status != BP_OK &&
+            (status != BP_E_NO_CANDIDATE || (which >= BP_RNN_WEIGHT_IH && which <= BP_RNN_BIAS_HH))) {
+            fail_msg("%s: operand %d, dimension %d: %s", c.text, which, d, bp_last_error());
+        }
+        accepted[which] += status == BP_OK && c.tensor[which].memory;
+        rnn_end(&c);
+    }
+    for (int which = BP_RNN_WEIGHT_IH; which <= BP_RNN_BIAS_HH; which++) {
+        assert_int_equal(accepted[which], which == BP_RNN_WEIGHT_HR ? 6 : 18);
+    }
+}
+
 /* ---- Packed weights ---- */
 
 /* Runs a plan with packed weights, and memory of the weights that was overwritten. */
@@ -330,13 +362,14 @@ static void refusals_have_reasons(void **state) {
         {{.mode = BP_RNN_GRU}, BP_RNN_TRAINING, ALONE, "no reserve for the gradients"},
         {{.mode = BP_RNN_RELU}, BP_RNN_INFERENCE, ALONE, "NaN"},
         {{.mode = BP_RNN_LSTM, .dtype = BP_F64}, BP_RNN_INFERENCE, ALONE, "only f32"},
+        {{.mode = BP_RNN_LSTM, .dtype = BP_BF16}, BP_RNN_INFERENCE, ALONE, "f32"},
         {{.mode = BP_RNN_LSTM}, BP_RNN_INFERENCE, ALONE ",deterministic=threads", "place in a batch"},
         {{.mode = BP_RNN_LSTM}, BP_RNN_INFERENCE, ALONE ",mkldnn.enabled=false", "mkldnn.enabled is false"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         rnn_shape shape = common(cases[i].change.mode);
         shape.lengths = cases[i].change.lengths;
-        shape.dtype = cases[i].change.dtype == BP_F64 ? BP_F64 : BP_F32;
+        shape.dtype = cases[i].change.dtype ? cases[i].change.dtype : BP_F32;
         rnn_case c;
         rnn_begin(&c, &shape, cases[i].pass);
         expect_refusal(&c, cases[i].settings, cases[i].reason);
@@ -381,15 +414,11 @@ static void gaps_between_columns_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_equal_the_reference),
-        cmocka_unit_test(single_states_are_completed),
-        cmocka_unit_test(batches_may_come_first),
-        cmocka_unit_test(packed_weights_give_equal_bits),
-        cmocka_unit_test(special_values_pass),
-        cmocka_unit_test(functions_have_bounded_errors),
-        cmocka_unit_test(results_repeat),
-        cmocka_unit_test(training_of_an_rnn_has_gradients),
-        cmocka_unit_test(refusals_have_reasons),
+        cmocka_unit_test(layers_equal_the_reference),       cmocka_unit_test(single_states_are_completed),
+        cmocka_unit_test(batches_may_come_first),           cmocka_unit_test(strides_of_0_and_below_give_equal_bits),
+        cmocka_unit_test(packed_weights_give_equal_bits),   cmocka_unit_test(special_values_pass),
+        cmocka_unit_test(functions_have_bounded_errors),    cmocka_unit_test(results_repeat),
+        cmocka_unit_test(training_of_an_rnn_has_gradients), cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(gaps_between_columns_are_refused),
     };
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);

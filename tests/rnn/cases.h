@@ -49,4 +49,12 @@ void rnn_reference(const rnn_case *c, rnn_number *output, rnn_number *hidden, rn
 /* Compares the results of a call with the reference. */
 void rnn_compare(const rnn_case *c);
 
+/* Makes the elements of some operands equal along dimension d, or along the last one where there are fewer. `tensors`
+ * has a bit for each bp_rnn_tensor. */
+void rnn_make_equal(rnn_case *c, uint32_t tensors, int d);
+
+/* Runs a call that ran before with copies of some operands, whose stride in that dimension is 0 (`repeats`, only of
+ * those that are read) or negative. The test fails if it succeeds with other bits. Returns its status. */
+bp_status rnn_run_copies(const rnn_case *c, uint32_t tensors, int d, bool repeats, const char *settings);
+
 #endif

@@ -14,6 +14,7 @@
 
 static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capability=default"};
 enum { SETTINGS = 3 };
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
 static void put_all(strided_tensor *t, double value) {
     for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
@@ -120,7 +121,7 @@ static void nan_stays_in_its_item(void **state) {
     (void)state;
     strided_random = 3;
     for (int i = 0; i < 4 * SETTINGS; i++) {
-        const rnn_shape shape = {.dtype = BP_F32,
+        const rnn_shape shape = {.dtype = types[i % 5 % 4],
                                  .mode = (bp_rnn_mode)(i % 4),
                                  .steps = 4,
                                  .batch = 7,
@@ -147,7 +148,7 @@ static void ends_of_items_are_not_used(void **state) {
     (void)state;
     strided_random = 4;
     for (int i = 0; i < 24; i++) {
-        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_shape shape = rnn_any(types[i % 4]);
         shape.steps = 5;
         shape.lengths = true;
         rnn_case c;
@@ -187,7 +188,7 @@ static void sizes_may_be_zero(void **state) {
     (void)state;
     strided_random = 5;
     for (int i = 0; i < 48; i++) {
-        rnn_shape shape = rnn_any(BP_F64);
+        rnn_shape shape = rnn_any(types[i / 3 % 4]);
         shape.mode = (bp_rnn_mode)(i % 4);
         shape.projection = shape.mode == BP_RNN_LSTM ? shape.projection : 0;
         *(i % 3 == 0 ? &shape.steps : i % 3 == 1 ? &shape.batch : &shape.input) = 0;
@@ -273,7 +274,7 @@ static void packed_weights_do_not_change_bits(void **state) {
     (void)state;
     strided_random = 7;
     for (int i = 0; i < 60; i++) {
-        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_shape shape = rnn_any(types[i % 4]);
         shape.steps = shape.steps > 0 ? shape.steps : 1;
         shape.input = i % 5 ? shape.input : 150; /* a product that packs its operand */
         shape.hidden += i % 7 ? 2 : 520;
@@ -421,7 +422,7 @@ static void last_strides_may_be_negative(void **state) {
     (void)state;
     strided_random = 77;
     for (int i = 0; i < 60; i++) {
-        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_shape shape = rnn_any(types[i % 4]);
         rnn_case c;
         shape.lengths = false;
         shape.steps = shape.steps > 0 ? shape.steps : 2;

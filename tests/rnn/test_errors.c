@@ -159,8 +159,11 @@ static void types_are_checked(void **state) {
     (void)state;
     wrong w;
     begin(&w);
+    view(&w.input, w.numbers[0], BP_C64, 3, (const int64_t[]){T, N, I});
+    fails(&w, BP_E_DTYPE, "input is c64; it must be f16, bf16, f32 or f64");
+    begin(&w);
     view(&w.input, w.numbers[0], BP_F16, 3, (const int64_t[]){T, N, I});
-    fails(&w, BP_E_DTYPE, "input is f16; it must be f32 or f64");
+    fails(&w, BP_E_DTYPE, "weight_ih is f32; it must be f16");
     begin(&w);
     view(&w.weight_hh, w.numbers[2], BP_F64, 3, (const int64_t[]){1, 4 * H, H});
     fails(&w, BP_E_DTYPE, "weight_hh is f64; it must be f32");

@@ -1,5 +1,5 @@
 /* test_gradients.c - gradients of recurrent layers are slopes of a loss of the reference's results, in f64; those in
- * f32 equal those in f64, and threads do not change their bits. */
+ * f32, f16 and bf16 equal those in f64, and threads do not change their bits. */
 #include "rnn/cases.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { CASES = 60, SAMPLES = 4, PAIRS = 80 };
+enum { CASES = 60, SAMPLES = 4, PAIRS = 120 };
 
 static int reduced(int cases) {
     const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
@@ -136,8 +136,8 @@ static void copy_numbers(const rnn_case *from, rnn_case *to, int first, int last
     }
 }
 
-/* Compares a gradient in f32 with that in f64. Each is a sum of products along chains of steps; an element's error is
- * below the number of roundings of a chain, times the greatest magnitudes. */
+/* Compares a gradient in f32, f16 or bf16 with that in f64. Each is a sum of products along chains of steps; an
+ * element's error is below the number of roundings of a chain, times the greatest magnitudes. */
 static void compare_gradient(const rnn_case *single, const rnn_case *exact, bp_rnn_tensor which) {
     const strided_tensor *t = &single->tensor[which];
     const rnn_shape *s = &single->shape;
@@ -145,22 +145,25 @@ static void compare_gradient(const rnn_case *single, const rnn_case *exact, bp_r
     for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
         greatest = fmax(greatest, fabs(strided_get(&exact->tensor[which], i)));
     }
+    /* The output that is read was rounded to 16 bits, for each step and item, and so is the gradient. */
+    const double u = t->dtype == BP_F16 ? 0x1p-11 : t->dtype == BP_BF16 ? 0x1p-8 : 0;
+    const double rounded = u * (double)(s->steps * s->batch + 8 * s->steps + 4);
     const double roundings = (double)(s->steps * (4 * s->hidden + s->projection + 20) + s->steps * s->batch + s->input);
     for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
         const double got = strided_get(t, i), want = strided_get(&exact->tensor[which], i);
-        if (!(fabs(got - want) <= roundings * 0x1p-24 * greatest)) {
-            fail_msg("%s: gradient %d, element %d: %.9g in f32, %.9g in f64", single->text, (int)which, (int)i, got,
-                     want);
+        if (!(fabs(got - want) <= (roundings * 0x1p-24 + rounded) * greatest)) {
+            fail_msg("%s: gradient %d, element %d: %.9g, and in f64 %.9g", single->text, (int)which, (int)i, got, want);
         }
     }
 }
 
-static void single_precision_equals_double(void **state) {
+static void lower_precision_equals_double(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F16, BP_F32, BP_BF16};
     (void)state;
     strided_random = 47;
     for (int i = 0; i < reduced(PAIRS); i++) {
         rnn_case single, exact;
-        rnn_shape shape = rnn_any(BP_F32);
+        rnn_shape shape = rnn_any(types[i / 2 % 4]);
         rnn_begin(&single, &shape, BP_RNN_TRAINING);
         shape.dtype = BP_F64;
         rnn_begin(&exact, &shape, BP_RNN_TRAINING);
@@ -182,10 +185,11 @@ static void single_precision_equals_double(void **state) {
 
 static void threads_do_not_change_bits(void **state) {
     static const char *const threads[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
     (void)state;
     strided_random = 48;
     for (int i = 0; i < reduced(16); i++) {
-        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_shape shape = rnn_any(types[i % 4]);
         char *kept[BP_RNN_TENSORS] = {NULL};
         rnn_case c;
         shape.steps = 3;
@@ -221,7 +225,7 @@ static void threads_do_not_change_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_slopes_of_the_loss),
-        cmocka_unit_test(single_precision_equals_double),
+        cmocka_unit_test(lower_precision_equals_double),
         cmocka_unit_test(threads_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, rnn_on_native, NULL);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { CASES = 600, THREAD_CASES = 60 };
+enum { CASES = 800, THREAD_CASES = 60 };
 
 static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capability=default", "num_threads=1"};
 
@@ -18,12 +18,14 @@ static int reduced(int cases) {
     return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
 }
 
+static const bp_dtype types[] = {BP_F64, BP_F32, BP_F16, BP_F32, BP_BF16, BP_F32};
+
 static void outputs_equal_the_reference(void **state) {
     (void)state;
     strided_random = 42;
     for (int i = 0; i < reduced(CASES); i++) {
         rnn_case c;
-        const rnn_shape shape = rnn_any(i % 3 == 0 ? BP_F64 : BP_F32);
+        const rnn_shape shape = rnn_any(types[i % 6]);
         rnn_begin(&c, &shape, i % 5 == 0 ? BP_RNN_TRAINING : BP_RNN_INFERENCE);
         rnn_run(&c, settings[i / 3 % 4]);
         rnn_compare(&c);
@@ -62,7 +64,7 @@ static void threads_do_not_change_bits(void **state) {
     int most = 0;
     strided_random = 45;
     for (int i = 0; i < reduced(THREAD_CASES); i++) {
-        rnn_shape shape = rnn_any(i % 2 ? BP_F64 : BP_F32);
+        rnn_shape shape = rnn_any(types[i % 6]);
         shape.steps = 3;
         shape.hidden = i % 4 ? strided_between(100, 200) : shape.hidden;
         shape.batch = 33;

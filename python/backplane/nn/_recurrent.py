@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, Protocol, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple, Union
 
 from .. import _core
 from .._convert import exact, numpy_of, shape_of
-from .._errors import bad_value
+from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
+from ._packed import PackedSequence, as_packed, gather, ordered, spread
 
 INFERENCE, TRAINING, BACKWARD = range(3)
 MODES = {"rnn_tanh": 0, "rnn_relu": 1, "lstm": 2, "gru": 3}
@@ -125,9 +126,12 @@ def _drop(output: Any, p: float, generator: Any) -> Any:
     """Sets elements of a fresh array to 0 with probability p, and divides the others by 1 - p."""
     numpy = numpy_of("dropout")
     generator = generator if isinstance(generator, numpy.random.Generator) else numpy.random.default_rng(generator)
+    kept, scale = generator.random(shape_of(output)) >= p, 1 - p if p < 1 else 1
+    if _is_torch(output):  # NumPy has no bf16
+        output *= sys.modules["torch"].from_numpy(kept).to(output.dtype) / scale
+        return output
     values = output if _is_numpy(output) else numpy.asarray(output)
-    kept = generator.random(values.shape) >= p
-    values *= kept / values.dtype.type(1 - p if p < 1 else 1)
+    values *= kept / values.dtype.type(scale)
     return output
 
 
@@ -200,6 +204,70 @@ def _backward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return by_input, of_states if name == "lstm" else of_states[0], params
 
 
+# ---- Packed sequences ----
+
+_TORCH_ORDER = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+
+
+def _packed_input(name: str, of: Dict[str, Any]) -> Tuple[Dict[str, Any], Optional[PackedSequence]]:
+    """Returns the arguments by name and the packed input, if it is one. torch.lstm(data, batch_sizes, hx, params, ...) has one
+    argument more than the call without, and no batch_first."""
+    if isinstance(of["has_biases"], (list, tuple)):
+        data, sizes, *rest = (of[word] for word in _TORCH_ORDER)
+        of = dict(of, **dict(zip(("hx", *_TORCH_ORDER[2:-1]), rest)), batch_first=False)
+        if isinstance(of["num_layers"], float):
+            raise bad_type(f"{name}: with batch_sizes, all arguments up to bidirectional are needed")
+        packed: Optional[PackedSequence] = PackedSequence(data, sizes)
+    else:
+        packed = as_packed(of["input"])
+    if packed is not None and of["lengths"] is not None:
+        raise bad_value("lengths: a packed sequence has its own, so they must be None")
+    return of, packed
+
+
+def _ordered(hx: State, index: Any) -> State:
+    return type(hx)(ordered(one, index) for one in hx) if isinstance(hx, (tuple, list)) else ordered(hx, index)
+
+
+def _forward_any(name: str, given: Dict[str, Any], explains: bool) -> Any:
+    """Computes layers of an array, or of a packed sequence. torch's form with batch_sizes has the data as its result."""
+    of, packed = _packed_input(name, given)
+    if packed is None:
+        return _forward(name, of, explains)
+    padded, lengths = spread(packed.data, packed.batch_sizes)
+    hx = _ordered(of["hx"], packed.sorted_indices)
+    results = _forward(name, dict(of, input=padded, hx=hx, lengths=lengths, batch_first=False), explains)
+    if explains:
+        return results
+    count = 1 + (name == "lstm")
+    data = gather(_view(results[0]), packed.batch_sizes)
+    output = packed._replace(data=data) if of is given else data
+    return (output, *(ordered(_view(one), packed.unsorted_indices) for one in results[1 : 1 + count]), *results[1 + count :])
+
+
+def _backward_any(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    """Computes the gradients of a layer of an array, or of a packed sequence."""
+    packed = as_packed(of["input"])
+    if packed is None:
+        return _backward(name, of, explains)
+    if of["lengths"] is not None:
+        raise bad_value("lengths: a packed sequence has its own, so they must be None")
+    padded, lengths = spread(packed.data, packed.batch_sizes)
+    both = {}
+    for word in ("output", "grad_output"):
+        one = as_packed(of[word])
+        both[word] = spread(of[word] if one is None else one.data, packed.batch_sizes)[0]
+    states = {word: ordered(of.get(word), packed.sorted_indices) for word in ("grad_h_n", "grad_c_n")}
+    hx = _ordered(of["hx"], packed.sorted_indices)
+    results = _backward(name, dict(of, input=padded, hx=hx, lengths=lengths, batch_first=False, **both, **states), explains)
+    if explains:
+        return results
+    by_input, by_hx, by_params = results
+    by_input = packed._replace(data=gather(_view(by_input), packed.batch_sizes))
+    by_hx = tuple(map(_view, by_hx)) if name == "lstm" else _view(by_hx)
+    return by_input, _ordered(by_hx, packed.unsorted_indices), by_params
+
+
 # ---- The functions ----
 
 
@@ -210,8 +278,8 @@ class _Layers(Protocol):
         self,
         input: Any,
         hx: Any,
-        params: Sequence[Any],
-        has_biases: bool = True,
+        params: Any,
+        has_biases: Union[bool, Sequence[Any]] = True,
         num_layers: int = 1,
         dropout: float = 0.0,
         train: bool = False,
@@ -255,6 +323,10 @@ _TEXT = """Computes {what}, as torch.{torch}().
     With ``train``, dropout is applied between layers; ``generator`` is a numpy.random.Generator, or a seed for one. ``lengths``
     are the steps of each item, in any order: later outputs are 0, and the final states are those after the last step of each
     item. ``return_reserve``, for one layer, adds what backplane.nn.grad.{name}_gradients() needs.
+
+    ``input`` may be a PackedSequence of backplane.nn.utils.rnn or of torch; then the output is one, and the items of the states
+    are in the caller's order. The form of torch with ``batch_sizes`` is accepted, with all of its arguments:
+    ``{name}(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)``.
     """
 _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``hx`` and ``params``, as a tuple.
 
@@ -269,8 +341,8 @@ def _define(name: str, what: str) -> _Layers:
     def call(
         input: Any,
         hx: Any,
-        params: Sequence[Any],
-        has_biases: bool = True,
+        params: Any,
+        has_biases: Union[bool, Sequence[Any]] = True,
         num_layers: int = 1,
         dropout: float = 0.0,
         train: bool = False,
@@ -284,7 +356,7 @@ def _define(name: str, what: str) -> _Layers:
     ) -> Tuple[Any, ...]:
         of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout)
         of.update(train=train, bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=0)
-        results: Tuple[Any, ...] = _forward(
+        results: Tuple[Any, ...] = _forward_any(
             name, dict(of, generator=generator, return_reserve=return_reserve, settings=settings), False
         )
         return results
@@ -298,7 +370,7 @@ def _define(name: str, what: str) -> _Layers:
         name=name,
     )
     made: _Layers = _finish(
-        call, "backplane.nn.functional", name, text, lambda _, of, explains: _forward(name, _whole(of), explains)
+        call, "backplane.nn.functional", name, text, lambda _, of, explains: _forward_any(name, _whole(of), explains)
     )
     return made
 
@@ -315,8 +387,8 @@ gru = _define("gru", "layers of GRUs")
 def lstm(
     input: Any,
     hx: Any,
-    params: Sequence[Any],
-    has_biases: bool = True,
+    params: Any,
+    has_biases: Union[bool, Sequence[Any]] = True,
     num_layers: int = 1,
     dropout: float = 0.0,
     train: bool = False,
@@ -332,7 +404,7 @@ def lstm(
     of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout, train=train)
     of.update(bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=proj_size)
     of.update(generator=generator, return_reserve=return_reserve, settings=settings)
-    results: Tuple[Any, ...] = _forward("lstm", of, False)
+    results: Tuple[Any, ...] = _forward_any("lstm", of, False)
     return results
 
 
@@ -348,7 +420,7 @@ _finish(
         results="output, final hidden states and final cells",
         name="lstm",
     ),
-    _forward,
+    _forward_any,
 )
 
 
@@ -372,12 +444,12 @@ def _define_gradients(name: str) -> _Gradients:
     ) -> Tuple[Any, Any, List[Any]]:
         of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
         of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
-        results: Tuple[Any, Any, List[Any]] = _backward(name, _whole(dict(of, lengths=lengths, settings=settings)), False)
+        results: Tuple[Any, Any, List[Any]] = _backward_any(name, _whole(dict(of, lengths=lengths, settings=settings)), False)
         return results
 
     text = _GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``")
     made: _Gradients = _finish(
-        call, "backplane.nn.grad", f"{name}_gradients", text, lambda _, of, explains: _backward(name, _whole(of), explains)
+        call, "backplane.nn.grad", f"{name}_gradients", text, lambda _, of, explains: _backward_any(name, _whole(of), explains)
     )
     return made
 
@@ -407,7 +479,7 @@ def lstm_gradients(
     of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
     of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
     of.update(grad_c_n=grad_c_n, lengths=lengths, proj_size=proj_size, settings=settings)
-    results: Tuple[Any, Tuple[Any, Any], List[Any]] = _backward("lstm", of, False)
+    results: Tuple[Any, Tuple[Any, Any], List[Any]] = _backward_any("lstm", of, False)
     return results
 
 
@@ -418,5 +490,5 @@ _finish(
     _GRADIENTS.format(
         name="lstm", states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
     ),
-    lambda _, of, explains: _backward("lstm", of, explains),
+    lambda _, of, explains: _backward_any("lstm", of, explains),
 )

@@ -100,8 +100,8 @@ bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optio
     rnn->dtype = bp_dtype_from_dlpack(call->input->dtype);
     rnn->directions = call->directions == 2 ? 2 : 1;
     bp__rnn_set_mode(rnn, call->mode);
-    if (rnn->dtype != BP_F32 && rnn->dtype != BP_F64) {
-        return bp__fail(BP_E_DTYPE, "rnn: input is %s; it must be f32 or f64", bp_dtype_name(rnn->dtype));
+    if (rnn->dtype < BP_F16 || rnn->dtype > BP_F64) {
+        return bp__fail(BP_E_DTYPE, "rnn: input is %s; it must be f16, bf16, f32 or f64", bp_dtype_name(rnn->dtype));
     }
     if (call->input->ndim != 3) {
         return fail_shape("input", call->input, "the dimensions step, item and column");

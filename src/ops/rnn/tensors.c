@@ -7,7 +7,8 @@ bool bp__rnn_has_directions(bp_rnn_tensor which) {
 }
 
 bp_dtype bp__rnn_dtype(const bp__rnn *rnn, bp_rnn_tensor which) {
-    return which == BP_RNN_LENGTHS ? BP_I64 : rnn->dtype;
+    const bool half = rnn->dtype == BP_F16 || rnn->dtype == BP_BF16;
+    return which == BP_RNN_LENGTHS ? BP_I64 : which == BP_RNN_RESERVE && half ? BP_F32 : rnn->dtype;
 }
 
 void bp__rnn_set_mode(bp__rnn *rnn, bp_rnn_mode mode) {

@@ -6,6 +6,9 @@
 
 static const char *why_not(const bp_problem *problem) {
     const bp_rnn_problem *p = &problem->of.rnn;
+    if (problem->dtype != BP_F32) {
+        return "its layers are offered in f32 only, because it rounds the states of other types in each step";
+    }
     if (problem->op != BP_OP_RNN) {
         return "its gradients read another reserve than that of TRAINING";
     }

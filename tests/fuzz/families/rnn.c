@@ -9,28 +9,6 @@
 static bp_rnn_call rnn;
 static bp_options *native_only;
 
-/* The operands of a plan of BACKWARD, by bp_rnn_tensor. */
-static const int backward_order[] = {BP_RNN_OUTPUT_GRADIENT,
-                                     BP_RNN_FINAL_HIDDEN_GRADIENT,
-                                     BP_RNN_FINAL_CELL_GRADIENT,
-                                     BP_RNN_INPUT,
-                                     BP_RNN_WEIGHT_IH,
-                                     BP_RNN_WEIGHT_HH,
-                                     BP_RNN_WEIGHT_HR,
-                                     BP_RNN_INITIAL_HIDDEN,
-                                     BP_RNN_INITIAL_CELL,
-                                     BP_RNN_LENGTHS,
-                                     BP_RNN_OUTPUT,
-                                     BP_RNN_RESERVE,
-                                     BP_RNN_INPUT_GRADIENT,
-                                     BP_RNN_INITIAL_HIDDEN_GRADIENT,
-                                     BP_RNN_INITIAL_CELL_GRADIENT,
-                                     BP_RNN_WEIGHT_IH_GRADIENT,
-                                     BP_RNN_WEIGHT_HH_GRADIENT,
-                                     BP_RNN_WEIGHT_HR_GRADIENT,
-                                     BP_RNN_BIAS_IH_GRADIENT,
-                                     BP_RNN_BIAS_HH_GRADIENT};
-
 /* Returns whether the call has a tensor; `optional` is drawn. */
 static bool has(int which, bool projects, bool optional) {
     const bool backward = rnn.pass == BP_RNN_BACKWARD, lstm = rnn.mode == BP_RNN_LSTM;
@@ -79,7 +57,8 @@ static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t s
     o->content = which == BP_RNN_LENGTHS ? INDICES : FRACTIONS;
     o->limit = steps + 1;
     o->written = is_written(which);
-    o->tolerance = 4096;
+    /* Results of 16-bit types are rounded once, from f32; the gradients' output was, too. */
+    o->tolerance = type == BP_F16 || type == BP_BF16 ? 64 : 4096;
     o->distinct = which == BP_RNN_OUTPUT || which == BP_RNN_RESERVE;
     if (which == BP_RNN_RESERVE) {
         o->packed = true;
@@ -90,7 +69,8 @@ static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t s
 
 static void make(trial *t) {
     source *s = &t->source;
-    const bp_dtype type = draw(s, 2) ? BP_F32 : BP_F64;
+    static const bp_dtype types[] = {BP_F64, BP_F32, BP_F16, BP_BF16};
+    const bp_dtype type = types[draw(s, 4)];
     rnn = (bp_rnn_call){.struct_size = sizeof rnn, .pass = (bp_rnn_pass)draw(s, 3), .mode = (bp_rnn_mode)draw(s, 4)};
     const int directions = 1 + draw(s, 2);
     rnn.directions = directions;
@@ -119,11 +99,11 @@ static void make(trial *t) {
             add_absent(t);
         }
     }
-    if (rnn.pass == BP_RNN_BACKWARD) {
-        order_of_plan(t, BP__COUNT(backward_order), backward_order);
-    } else {
-        order_of_plan(t, 13, (const int[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    int order[BP_RNN_TENSORS], count = 0, inputs;
+    for (const bp_rnn_tensor *which = bp__rnn_operands(rnn.pass, &inputs); *which != BP_RNN_TENSORS; which++) {
+        order[count++] = (int)*which;
     }
+    order_of_plan(t, count, order);
     describe(t, "rnn pass %d mode %d directions %d reverse %d", (int)rnn.pass, (int)rnn.mode, rnn.directions,
              rnn.reverse);
 }

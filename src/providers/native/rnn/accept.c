@@ -22,17 +22,23 @@ static double step_cost(const bp_host *host, const bp_problem *problem, const bp
            ((products > reads ? products : reads) + gates * (double)p->batch * 10 / kernels->lanes + 50);
 }
 
+static bool is_half(const bp_problem *problem) {
+    return problem->dtype == BP_F16 || problem->dtype == BP_BF16;
+}
+
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     static const bp__rnn_kernels *const sets[] = BP__NATIVE_PER_ISA(bp__rnn_default, bp__rnn_avx2, bp__rnn_avx512);
     const bp_rnn_problem *p = &problem->of.rnn;
     bp_verdict verdict = BP_VERDICT_INIT;
-    if (problem->dtype != BP_F32 && problem->dtype != BP_F64) {
-        bp__native_refuse(offers, BP_REASON_DTYPE, "only f32 and f64 are offered");
+    bp_problem computed = *problem; /* in the type of the computation */
+    computed.dtype = is_half(problem) ? BP_F32 : problem->dtype;
+    if (computed.dtype != BP_F32 && computed.dtype != BP_F64) {
+        bp__native_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
     }
     const bool backward = problem->op == BP_OP_RNN_BACKWARD;
     const bp__rnn_kernels *kernels = &sets[bp__native_isa(host, problem)][problem->dtype == BP_F64];
-    const double step = step_cost(host, problem, kernels), ratio = (double)p->input_size / (double)p->output_size;
+    const double step = step_cost(host, &computed, kernels), ratio = (double)p->input_size / (double)p->output_size;
     /* A thread of the pool waits for the next step before it sleeps, so short steps are worth several, too. */
     const found f = {kernels, bp__native_worth(4 * step, problem->policy.threads)};
     verdict.algorithm = "steps";
@@ -45,13 +51,15 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
                                    (p->tensor[BP_RNN_WEIGHT_HR].dtype ? 1u << BP_RNN_WEIGHT_HR : 0);
     verdict.cost_ns = 1000 + (backward ? 3 : 1) * (double)p->steps * (1 + 0.7 * ratio) *
                                  (step / f.threads + (f.threads > 1 ? 1000 : 300));
+    verdict.cost_ns += is_half(problem) ? bp__rnn_half_elements(p) / f.threads : 0;
     offers->add(offers, &verdict, &f, sizeof f);
 }
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
     const found *f = data;
-    return (problem->op == BP_OP_RNN ? bp__rnn_plan_forward : bp__rnn_plan_backward)(host, problem, f->kernels,
-                                                                                     f->threads, prepared);
+    return (is_half(problem)           ? bp__rnn_plan_half
+            : problem->op == BP_OP_RNN ? bp__rnn_plan_forward
+                                       : bp__rnn_plan_backward)(host, problem, f->kernels, f->threads, prepared);
 }
 
 const bp__native_family bp__native_rnn = {accept, plan};

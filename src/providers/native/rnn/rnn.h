@@ -61,6 +61,9 @@ typedef struct bp__rnn_kernels {
     /* Requests memory that will be written: `bytes` in each of `rows` rows that are `row` bytes apart. Without it, a
      * store to memory that other threads have read waits for their caches. */
     void (*claim)(int64_t rows, int64_t row, int64_t bytes, void *first);
+    /* Convert elements of f16 (0) and bf16 (1), `stride` apart, to f32, and f32 to them, rounded to nearest even. */
+    void (*widen[2])(int64_t count, float *to, const void *from, int64_t stride);
+    void (*narrow[2])(int64_t count, void *to, int64_t stride, const float *from);
 } bp__rnn_kernels;
 
 #define BP__RNN_VECTORS 4     /* of a panel's row, for 1 and 4 gates */
@@ -76,6 +79,10 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
                                int threads, bp_prepared **prepared);
 bp_status bp__rnn_plan_backward(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
                                 int threads, bp_prepared **prepared);
+/* The same for f16 and bf16, with kernels of f32; and the number of elements that it converts. */
+bp_status bp__rnn_plan_half(const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels, int threads,
+                            bp_prepared **prepared);
+double bp__rnn_half_elements(const bp_rnn_problem *problem);
 
 static inline int64_t bp__rnn_gates(const bp_rnn_problem *p) {
     return p->mode == BP_RNN_LSTM ? 4 : p->mode == BP_RNN_GRU ? 3 : 1;

@@ -123,7 +123,7 @@ static bp_status order_items(const bp__rnn_work *plan, bp__rnn_call *call) {
     return BP_OK;
 }
 
-bp_status bp__rnn_open(const bp__rnn_work *plan, const bp_operand *operands, const bp_exec *exec, bp__rnn_call *call) {
+const bp_rnn_tensor *bp__rnn_order(bp_op op, int *inputs) {
     static const bp_rnn_tensor forward[] = {
         BP_RNN_INPUT,        BP_RNN_WEIGHT_IH,      BP_RNN_WEIGHT_HH,    BP_RNN_WEIGHT_HR, BP_RNN_BIAS_IH,
         BP_RNN_BIAS_HH,      BP_RNN_INITIAL_HIDDEN, BP_RNN_INITIAL_CELL, BP_RNN_LENGTHS,   BP_RNN_OUTPUT,
@@ -149,7 +149,13 @@ bp_status bp__rnn_open(const bp__rnn_work *plan, const bp_operand *operands, con
                                              BP_RNN_BIAS_IH_GRADIENT,
                                              BP_RNN_BIAS_HH_GRADIENT,
                                              BP_RNN_TENSORS};
-    const bp_rnn_tensor *order = plan->problem.op == BP_OP_RNN ? forward : backward;
+    *inputs = op == BP_OP_RNN ? 9 : 12;
+    return op == BP_OP_RNN ? forward : backward;
+}
+
+bp_status bp__rnn_open(const bp__rnn_work *plan, const bp_operand *operands, const bp_exec *exec, bp__rnn_call *call) {
+    int inputs;
+    const bp_rnn_tensor *order = bp__rnn_order((bp_op)plan->problem.op, &inputs);
     const bp_rnn_problem *p = bp__rnn_problem_of(plan);
     *call = (bp__rnn_call){.plan = plan,
                            .workspace = bp_operand_address(&exec->workspace),

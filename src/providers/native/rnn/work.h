@@ -103,6 +103,8 @@ void bp__rnn_clear(const bp__rnn_work *plan, int64_t count, void *to, int64_t to
 /* ---- Plans and calls ---- */
 void bp__rnn_begin(bp__rnn_work *plan, const bp_host *host, const bp_problem *problem, const bp__rnn_kernels *kernels,
                    int threads);
+/* Returns the operands of an operation; the list ends with BP_RNN_TENSORS. Sets *inputs to how many are inputs. */
+const bp_rnn_tensor *bp__rnn_order(bp_op op, int *inputs);
 /* Begins a call, and orders the items. Errors: BP_E_ARGUMENT for a length outside the steps. */
 bp_status bp__rnn_open(const bp__rnn_work *plan, const bp_operand *operands, const bp_exec *exec, bp__rnn_call *call);
 
