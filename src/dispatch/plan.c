@@ -2,7 +2,7 @@
  *
  * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
  * serial number of its last plan; a search of the list finds whether that plan still exists. */
-#include "dispatch/internal.h"
+#include "dispatch/composition.h"
 #include "base/uncancelled.h"
 
 #include "device/internal.h"
@@ -62,6 +62,7 @@ void bp__plan_release(bp_plan *plan) {
     BP__UNCANCELLED;
     unlink_plan(plan);
     plan->prepared->destroy(plan->prepared);
+    bp__free(plan->addresses);
     bp__free(plan);
 }
 
@@ -190,8 +191,10 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
     bp_prepared *prepared = NULL;
-    bp_status status = prepare_call(&prepared, choice, problem, plan->text);
+    bp_status status = bp__addresses_of(&plan->addresses, problem);
+    status = status == BP_OK ? prepare_call(&prepared, choice, problem, plan->text) : status;
     if (status != BP_OK) {
+        bp__free(plan->addresses);
         bp__free(plan);
         return status;
     }
@@ -208,12 +211,14 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     }
     made->problem.op = (uint32_t)c->op;
     made->problem.place = c->device_place;
-    if (c->device_place != 0) {
-        bp_status status = bp__prepare_on_device(&made->problem, c->text, prepared, &prepared);
-        if (status != BP_OK) {
-            bp__free(made);
-            return status;
-        }
+    bp_status status = bp__addresses_make(&made->addresses, c->addresses);
+    if (status == BP_OK && c->device_place != 0) {
+        status = bp__prepare_on_device(&made->problem, c->text, prepared, &prepared);
+    }
+    if (status != BP_OK) {
+        bp__free(made->addresses);
+        bp__free(made);
+        return status;
     }
     memcpy(made->own_key, c->key.bytes, c->key.size);
     made->key = (bp__plan_key){made->own_key, c->key.size};
