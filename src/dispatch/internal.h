@@ -364,6 +364,9 @@ struct bp_plan {
 /* Chooses a candidate and prepares a plan. Tries further candidates as dispatch.fallback allows; skips what is in
  * `failures` (may be NULL). The new plan has one reference. */
 bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures *failures);
+/* Makes a plan of the chosen candidate and frees it, if its library tells only then that it has nothing but reference
+ * loops. Sets *refused to whether it is refused, and adds it to the failures. For explanations. */
+bp_status bp__plan_try(const bp__choice *choice, const bp_problem *problem, bp__failures *failures, bool *refused);
 void bp__plan_retain(bp_plan *plan);
 void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 

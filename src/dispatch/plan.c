@@ -141,12 +141,17 @@ static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, con
     return BP_OK;
 }
 
-static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
-                              const char *text) {
+/* Makes the provider's part of the chosen candidate's plan. */
+static bp_status prepare_chosen(bp_prepared **prepared, const bp__choice *choice) {
     const bp__offer *offer = &choice->offers[choice->chosen];
     const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
-    BP__TRY(
-        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, prepared));
+    return offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found,
+                                            prepared);
+}
+
+static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
+                              const char *text) {
+    BP__TRY(prepare_chosen(prepared, choice));
     return wrap_call(prepared, choice, problem, text);
 }
 
@@ -266,6 +271,23 @@ static bp_status handle_failure(const bp__choice *choice, const bp_problem *prob
  */
 static bp_status status_of(const bp__choice *choice, const bp__failures *failures) {
     return choice->status == BP_E_NO_CANDIDATE && failures->short_of_memory ? BP_E_NO_MEMORY : choice->status;
+}
+
+bp_status bp__plan_try(const bp__choice *choice, const bp_problem *problem, bp__failures *failures, bool *refused) {
+    bp_prepared *prepared = NULL;
+    *refused = false;
+    if (choice->status != BP_OK || choice->chosen < 0 ||
+        !(choice->offers[choice->chosen].candidate->provider->library_kinds & BP_LIB_DNN)) {
+        return BP_OK;
+    }
+    bp_status status = prepare_chosen(&prepared, choice);
+    if (status == BP_OK) {
+        prepared->destroy(prepared);
+    } else if (status == BP_E_UNSUPPORTED) {
+        status = handle_failure(choice, problem, status, failures, refused);
+        return *refused ? BP_OK : status;
+    }
+    return BP_OK; /* another failure is that of a run */
 }
 
 /* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may
