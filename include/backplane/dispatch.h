@@ -35,8 +35,11 @@ typedef struct bp_plan bp_plan;
 
 /* Runs a plan on the memory that it was made for, or on other memory of the same layout. `operands` has the inputs,
  * then the outputs, in the order of bp_op_inputs() and bp_op_outputs(); an operand that the plan does not have has base
- * NULL. The caller must guarantee their number (bp_plan_info.operands), alignment (bp_plan_info.alignment) and
- * non-overlap. This function checks none of them, to stay fast, except for the number if bp_exec.operand_count has it.
+ * NULL. The caller must guarantee their number (bp_plan_info.operands), unless bp_exec.operand_count has it, and that
+ * the memory is as large as the plan's layouts. Addresses are checked, as in the operation's own call: an operand that
+ * has elements needs one, aligned for its type; an output shares no element with another operand, except that a plan
+ * made to run in place needs equal addresses, and functions of single elements may have them. Operands that are passed
+ * in packed form are not looked at.
  *
  * `exec` may be NULL: the plan then runs in the calling thread, with a workspace of the library, and for a gemm with
  * alpha 1 and beta 0. Alpha and beta must be in the class of the plan (0, 1, other), because a kernel serves one class:
@@ -47,11 +50,12 @@ typedef struct bp_plan bp_plan;
  * library may still allocate its own. BP_E_ARGUMENT if it is smaller than bp_plan_info.workspace or not aligned to
  * 64 bytes.
  *
- * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands; those of the operation and of
- * the library; BP_E_NO_MEMORY (workspace; RLIMIT_AS or RLIMIT_DATA leaves less than the library needs); BP_E_FORKED;
- * BP_E_UNSUPPORTED for a queue or bp_exec.done if the plan is one of the host, and for an array of packed operands,
- * even of NULLs, if bp_plan_pack() supports no operand of the plan; BP_E_ARGUMENT for an operand packed for another
- * plan or another position. */
+ * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands, or for an operand without an
+ * address; BP_E_LAYOUT (alignment); BP_E_OVERLAP; those of the operation and of the library; BP_E_NO_MEMORY
+ * (workspace; RLIMIT_AS or RLIMIT_DATA leaves less than the library needs); BP_E_FORKED; BP_E_UNSUPPORTED for a queue
+ * or bp_exec.done if the plan is one of the host, and for an array of packed operands, even of NULLs, if
+ * bp_plan_pack() supports no operand of the plan; BP_E_ARGUMENT for an operand packed for another plan or another
+ * position. */
 BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 
 /* ---- Packed operands ---- */
@@ -66,8 +70,8 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  * choice of a library take the saving into account, create the plan with the option dispatch.packed (first, second or
  * both).
  *
- * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_UNSUPPORTED (a plan of
- * another operation, or on a device); BP_E_NO_MEMORY. */
+ * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_LAYOUT (not aligned);
+ * BP_E_UNSUPPORTED (a plan of another operation, or on a device); BP_E_NO_MEMORY. */
 BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
 BP_API void bp_packed_release(bp_packed *packed); /* NULL is allowed */
 

@@ -112,7 +112,7 @@ BP_API bp_status bp_lu(const DLTensor *a, DLTensor *p, DLTensor *l, DLTensor *u)
 
 /* Solves A X = B (X A = B if `right`; A^H instead of A if `adjoint`) from the results of bp_lu_factor() for A (*,n,n).
  * getrs. Batches of LU, pivots and B broadcast. A zero on the diagonal is not an error. BP_E_ARGUMENT: a pivot is not
- * in 1..n; X may be partly written then. */
+ * in 1..n. */
 BP_API bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor *b, int right, int adjoint,
                              DLTensor *x);
 

@@ -1,5 +1,5 @@
 /* execute.c - runs plans that the program holds, and the parts of composed plans. */
-#include "dispatch/internal.h"
+#include "dispatch/addresses.h"
 #include "dispatch/needs.h"
 #include "base/uncancelled.h"
 
@@ -124,10 +124,17 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
     return whole->workspace.base ? check_workspace(plan, whole) : BP_OK;
 }
 
+static bp_status check_addresses(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+    return BP__LIKELY(bp__addresses_good(plan->addresses, operands))
+               ? BP_OK
+               : bp__addresses_check(plan, operands, exec->packed);
+}
+
 __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp_operand *operands,
                                                    const bp_exec *exec) {
     bp_exec whole;
     BP__TRY(complete(&whole, plan, exec));
+    BP__TRY(check_addresses(plan, operands, &whole));
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
     bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
     if (bp__thread.observed) {
@@ -166,7 +173,7 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
     if (BP__UNLIKELY(!atomic_load_explicit(&plan->warm, memory_order_relaxed))) {
         return execute_first(plan, operands, exec);
     }
-    if (BP__LIKELY(!exec && plan->plain && !bp__thread.observed)) {
+    if (BP__LIKELY(!exec && plan->plain && !bp__thread.observed && bp__addresses_good(plan->addresses, operands))) {
         return plan->prepared->enqueue(plan->prepared, operands, &plain);
     }
     return execute(plan, operands, exec);

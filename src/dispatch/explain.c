@@ -268,12 +268,30 @@ static void describe_device(bp_explanation *e, int32_t place) {
     }
 }
 
+/* Chooses as a run does: a candidate that is refused when its plan is made gives way to the next one. */
+static bp_status choose(bp__choice *choice, const bp_problem *problem) {
+    bp__failures failures = {0};
+    bool refused = false;
+    bp_status status;
+    do {
+        status = bp__choose(choice, problem, &failures, true);
+        if (status == BP_OK) {
+            status = bp__plan_try(choice, problem, &failures, &refused);
+            if (status != BP_OK || refused) {
+                bp__choice_free(choice);
+            }
+        }
+    } while (status == BP_OK && refused);
+    bp__failures_free(&failures);
+    return status;
+}
+
 static bp_status explain(bp_explanation **explanation, const bp_problem *problem) {
     bp_explanation *e = bp__alloc_zero(1, sizeof *e);
     if (!e) {
         return bp__fail_memory(sizeof *e, "an explanation");
     }
-    bp_status status = bp__choose(&e->choice, problem, NULL, true);
+    bp_status status = choose(&e->choice, problem);
     if (status != BP_OK) {
         bp__free(e);
         return status;

@@ -332,7 +332,8 @@ typedef struct bp__plan_key {
 } bp__plan_key;
 
 struct bp_plan {
-    bp_prepared *prepared; /* the fast path reads this and the next five */
+    bp_prepared *prepared; /* the fast path reads this and the next six */
+    struct bp__addresses *addresses;
     uint64_t serial;
     bool plain;         /* needs neither scalars nor a workspace, and is not guarded */
     bool guarded;       /* may wait in a cancellation point: a library on several threads, a device, parts */
@@ -363,30 +364,15 @@ struct bp_plan {
 /* Chooses a candidate and prepares a plan. Tries further candidates as dispatch.fallback allows; skips what is in
  * `failures` (may be NULL). The new plan has one reference. */
 bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures *failures);
+/* Makes a plan of the chosen candidate and frees it, if its library tells only then that it has nothing but reference
+ * loops. Sets *refused to whether it is refused, and adds it to the failures. For explanations. */
+bp_status bp__plan_try(const bp__choice *choice, const bp_problem *problem, bp__failures *failures, bool *refused);
 void bp__plan_retain(bp_plan *plan);
 void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 
 /* Counts a reference that the program now owns and releases with bp_plan_release(). */
 void bp__plan_handed_out(void);
 int64_t bp__plans_held(void); /* number of references that the program owns */
-
-/* A plan that an operation composes of other plans; `prepared` runs them. Its description names the library of the
- * slowest part. bp__plan_compose() takes ownership of `prepared` on success and copies the key. */
-typedef struct bp__composition {
-    bp_op op;
-    bp_dtype dtype;
-    const bp_policy *policy;
-    int32_t device_place;
-    const bp_plan *longest;
-    int operands;        /* inputs and the output */
-    uint32_t properties; /* guarantees that hold for all parts */
-    int32_t threads;
-    double cost_ns;
-    const char *algorithm; /* static string */
-    const char *reason, *text;
-    bp__plan_key key;
-} bp__composition;
-bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__composition *composition);
 
 /* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace. Logs and
  * traces the part if requested. */

@@ -3,7 +3,7 @@
  * A provider with such a layout makes the packed operand itself and reads it when the plan runs. For other providers
  * the operand is copied unchanged, and the copy replaces the operand in the call. Programs therefore need not know
  * which library was chosen. */
-#include "dispatch/internal.h"
+#include "dispatch/addresses.h"
 #include "dispatch/needs.h"
 #include "base/uncancelled.h"
 
@@ -108,6 +108,7 @@ bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *sourc
     if (!source->base) {
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: source->base must not be NULL");
     }
+    BP__TRY(bp__address_check(plan, operand, source, "bp_plan_pack"));
     bool own_layout = operand < 32 && plan->verdict.packs >> operand & 1;
     bp__memory kept;
     BP__TRY(bp__needs_enter(plan, &kept));

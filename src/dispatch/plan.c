@@ -2,7 +2,7 @@
  *
  * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
  * serial number of its last plan; a search of the list finds whether that plan still exists. */
-#include "dispatch/internal.h"
+#include "dispatch/composition.h"
 #include "base/uncancelled.h"
 
 #include "device/internal.h"
@@ -62,6 +62,7 @@ void bp__plan_release(bp_plan *plan) {
     BP__UNCANCELLED;
     unlink_plan(plan);
     plan->prepared->destroy(plan->prepared);
+    bp__free(plan->addresses);
     bp__free(plan);
 }
 
@@ -140,12 +141,17 @@ static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, con
     return BP_OK;
 }
 
-static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
-                              const char *text) {
+/* Makes the provider's part of the chosen candidate's plan. */
+static bp_status prepare_chosen(bp_prepared **prepared, const bp__choice *choice) {
     const bp__offer *offer = &choice->offers[choice->chosen];
     const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
-    BP__TRY(
-        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, prepared));
+    return offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found,
+                                            prepared);
+}
+
+static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
+                              const char *text) {
+    BP__TRY(prepare_chosen(prepared, choice));
     return wrap_call(prepared, choice, problem, text);
 }
 
@@ -192,8 +198,10 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));
     bp__problem_text(problem, plan->text, sizeof plan->text);
     bp_prepared *prepared = NULL;
-    bp_status status = prepare_call(&prepared, choice, problem, plan->text);
+    bp_status status = bp__addresses_of(&plan->addresses, problem);
+    status = status == BP_OK ? prepare_call(&prepared, choice, problem, plan->text) : status;
     if (status != BP_OK) {
+        bp__free(plan->addresses);
         bp__free(plan);
         return status;
     }
@@ -210,12 +218,14 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     }
     made->problem.op = (uint32_t)c->op;
     made->problem.place = c->device_place;
-    if (c->device_place != 0) {
-        bp_status status = bp__prepare_on_device(&made->problem, c->text, prepared, &prepared);
-        if (status != BP_OK) {
-            bp__free(made);
-            return status;
-        }
+    bp_status status = bp__addresses_make(&made->addresses, c->addresses);
+    if (status == BP_OK && c->device_place != 0) {
+        status = bp__prepare_on_device(&made->problem, c->text, prepared, &prepared);
+    }
+    if (status != BP_OK) {
+        bp__free(made->addresses);
+        bp__free(made);
+        return status;
     }
     memcpy(made->own_key, c->key.bytes, c->key.size);
     made->key = (bp__plan_key){made->own_key, c->key.size};
@@ -263,6 +273,23 @@ static bp_status handle_failure(const bp__choice *choice, const bp_problem *prob
  */
 static bp_status status_of(const bp__choice *choice, const bp__failures *failures) {
     return choice->status == BP_E_NO_CANDIDATE && failures->short_of_memory ? BP_E_NO_MEMORY : choice->status;
+}
+
+bp_status bp__plan_try(const bp__choice *choice, const bp_problem *problem, bp__failures *failures, bool *refused) {
+    bp_prepared *prepared = NULL;
+    *refused = false;
+    if (choice->status != BP_OK || choice->chosen < 0 ||
+        !(choice->offers[choice->chosen].candidate->provider->library_kinds & BP_LIB_DNN)) {
+        return BP_OK;
+    }
+    bp_status status = prepare_chosen(&prepared, choice);
+    if (status == BP_OK) {
+        prepared->destroy(prepared);
+    } else if (status == BP_E_UNSUPPORTED) {
+        status = handle_failure(choice, problem, status, failures, refused);
+        return *refused ? BP_OK : status;
+    }
+    return BP_OK; /* another failure is that of a run */
 }
 
 /* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may

@@ -277,7 +277,9 @@ static void check_pivots(void *instance, const bp_library_info *row) {
     test_call call = {.op = BP_OP_LU_SOLVE, .fields.a_on_left = 1, .operand = {&f.a, &f.pivots, &f.b, &f.x}};
     for (int i = 0; i < 4; i++) {
         test_set(&f.pivots, BAD, 2, 0, wrong[i]);
+        test_set(&f.x, 0, 0, 0, 77); /* of an item whose pivots are right */
         assert_int_equal(test_run(instance, &call, NULL), BP_E_ARGUMENT);
+        assert_true(test_get(&f.x, 0, 0, 0) == 77);
         assert_non_null(strstr(bp_last_error(), "element 2 of batch element 1"));
     }
     drop_family(&f);

@@ -1,6 +1,7 @@
 /* einsum.c - runs and explains einsum calls: checks, path, plan, run. */
 #include "ops/einsum/einsum.h"
 
+#include "dispatch/composition.h"
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
@@ -253,13 +254,32 @@ static void sum_up(bp__composition *c, const bp__program *program) {
     c->properties |= loses;
 }
 
+/* Describes an operand of the call. An output that the program did not pass is compact. */
+static bool describe_operand(const void *context, int operand, bp__elements *elements) {
+    const request *r = context;
+    const bp_contraction_path_info *info = &r->path->info;
+    int64_t strides[BP_MAX_NDIM];
+    const DLTensor compact = {.ndim = info->output_ndim, .shape = (int64_t *)(uintptr_t)info->output_shape};
+    const DLTensor *out = r->out ? r->out : &compact, *t = operand < r->call->count ? r->call->operands[operand] : out;
+    elements->dtype = type_of(r);
+    bp__tensor_strides(t, strides);
+    bp__elements_add_all(elements, t->ndim, t->shape, strides);
+    return true;
+}
+
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,
                          bp__program *program) {
+    const bp__address_source addresses = {.place = r->problem.place,
+                                          .count = program->operands + 1,
+                                          .inputs = program->operands,
+                                          .describe = describe_operand,
+                                          .context = r};
     bp__composition c = {.op = BP_OP_EINSUM,
                          .dtype = type_of(r),
                          .policy = policy,
                          .device_place = r->problem.place,
                          .operands = program->operands + 1,
+                         .addresses = &addresses,
                          .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
                          .key = *key};
     bp__text words = {0}, reason = {0};

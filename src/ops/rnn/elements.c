@@ -17,6 +17,11 @@ bool bp__rnn_elements(const bp_problem *problem, int operand, bp__elements *elem
     bp__rnn_set_mode(&rnn, (bp_rnn_mode)p->mode);
     ndim = bp__rnn_shape(&rnn, which, shape);
     elements->dtype = (bp_dtype)p->tensor[which].dtype;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) {
+            return false;
+        }
+    }
     if (which == BP_RNN_RESERVE) {
         for (int d = 0; d < ndim; d++) {
             count *= shape[d];

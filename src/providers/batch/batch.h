@@ -43,4 +43,26 @@ static inline void bp__batch_seek(bp__batch_position *at, int ndim, const int64_
     }
 }
 
+/* Refuses a pivot of LU_SOLVE that is not a row, before any item is computed: a library would write outside of the
+ * matrix. `operands` are the addresses of the call. */
+static inline bp_status bp__batch_check_pivots(const bp_host *host, const bp_linalg_problem *l, void *const *operands) {
+    const bp_linalg_operand *o = &l->operand[1];
+    const int64_t *const strides[] = {o->batch};
+    bp__batch_position at = {0};
+    for (int64_t item = 0; item < l->batch; item++) {
+        const int32_t *pivots = (const int32_t *)operands[1] + at.offset[0];
+        for (int64_t i = 0; i < l->n; i++) {
+            const int32_t pivot = pivots[i * o->row];
+            if (pivot < 1 || pivot > l->n) {
+                return host->fail(BP_E_ARGUMENT,
+                                  "linalg.lu_solve: pivots: element %lld of batch element %lld is %d; it must be a row "
+                                  "number from 1 to %lld",
+                                  (long long)i, (long long)item, (int)pivot, (long long)l->n);
+            }
+        }
+        bp__batch_next(&at, l->batch_ndim, l->batch_shape, 1, strides);
+    }
+    return BP_OK;
+}
+
 #endif

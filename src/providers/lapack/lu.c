@@ -161,35 +161,26 @@ static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* Converts the caller's pivots to the library's integers. With a wrong pivot the library would write outside of the
- * matrix. */
-static bp_status read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots) {
+/* Converts the caller's pivots, which were checked before, to the library's integers. */
+static void read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots) {
     const bp_linalg_operand *x = bp__lapack_operand(plan, 1);
     int64_t n = plan->problem.of.linalg.n;
     for (int64_t i = 0; i < n; i++) {
         int32_t pivot = ((const int32_t *)(const void *)item->operand[1])[i * x->row];
-        if (pivot < 1 || pivot > n) {
-            return plan->driver->host->fail(BP_E_ARGUMENT,
-                                            "linalg.lu_solve: pivots: element %" PRId64 " of batch element %" PRId64
-                                            " is %d; it must be a row number from 1 to %" PRId64,
-                                            i, item->number, pivot, n);
-        }
         if (plan->bits == 64) {
             ((int64_t *)pivots)[i] = pivot;
         } else {
             ((int32_t *)pivots)[i] = pivot;
         }
     }
-    return BP_OK;
 }
 
 static bp_status run_lu_solve(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *lu = &plan->view[LU_VIEW], *x = &plan->view[SOLUTION_VIEW];
     bool left = plan->problem.of.linalg.a_on_left;
     void *pivots = item->scratch + plan->at[0], *b = bp__lapack_address(x, item);
-    bp_status status = item->again[1] ? BP_OK : read_pivots(plan, item, pivots);
-    if (status != BP_OK) {
-        return status;
+    if (!item->again[1]) {
+        read_pivots(plan, item, pivots);
     }
     bool fine = (item->again[0] && !lu->in_place) || bp__lapack_load(plan, item, lu, 0, false, BP__LAPACK_WHOLE);
     if (!fine || !bp__lapack_load(plan, item, x, 2, !left, BP__LAPACK_WHOLE)) {

@@ -184,5 +184,11 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
         return bp__driver_fail_forked(plan->driver);
     }
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
+    if (plan->problem.op == BP_OP_LU_SOLVE) {
+        bp_status status = bp__batch_check_pivots(plan->driver->host, &plan->problem.of.linalg, at);
+        if (status != BP_OK) {
+            return status;
+        }
+    }
     return plan->sharers > 1 ? run_shared(&work) : run_range(&work, (range){0, plan->problem.of.linalg.batch});
 }

@@ -132,7 +132,6 @@ static void make(trial *t) {
     }
     add_outputs(t, inputs, shapes[at].outputs, shapes[at].not_unique);
     t->item_errors = true;
-    t->late = p.call.op == BP_OP_LU_SOLVE ? BP_E_ARGUMENT : BP_OK;
     describe(t, "%s mode %d upper %d right %d adjoint %d unit %d order %g", bp_op_name(p.call.op), (int)p.call.mode,
              p.call.upper, p.call.right, p.call.adjoint, p.call.unitriangular, p.call.order);
 }

@@ -144,9 +144,53 @@ static bool writes_any(const trial *t) {
     return any;
 }
 
+static void expect(trial *t, const bp_plan *plan, const bp_operand *operands, bp_status right, const char *what) {
+    const bp_status status = bp_execute(plan, operands, NULL);
+    if (status != right) {
+        finding(t, "a plan with %s gives %s, not %s", what, bp_status_name(status), bp_status_name(right));
+    }
+}
+
+/* Returns whether an operand has no elements. Inputs that have some may not be read then. */
+static bool any_empty(const trial *t) {
+    bool any = false;
+    for (int i = 0; i < t->count; i++) {
+        any |= t->tensor[i] && count_of(&t->operand[i]) == 0;
+    }
+    return any;
+}
+
+/* Runs the plan with one wrong address: none, one between two elements, and one of another operand for an output. */
+static void run_misplaced(trial *t, const bp_plan *plan, const bp_operand *right, const operand *const *of, int count) {
+    bp_operand operands[OPERANDS];
+    memcpy(operands, right, sizeof operands);
+    const bool empty = any_empty(t);
+    for (int i = 0; i < count; i++) {
+        if (!of[i] || count_of(of[i]) == 0 || (empty && !of[i]->written)) {
+            continue;
+        }
+        operands[i].base = NULL;
+        expect(t, plan, operands, BP_E_ARGUMENT, "an address that is missing");
+        operands[i] = right[i];
+        operands[i].offset = 1;
+        if (bp_dtype_size(of[i]->dtype) > 1) {
+            expect(t, plan, operands, BP_E_LAYOUT, "an address between two elements");
+        }
+        for (int other = 0; other < i && of[i]->written && !empty; other++) {
+            const bool same = of[other] && of[other]->dtype == of[i]->dtype && count_of(of[other]) > 0;
+            operands[i] = right[other];
+            if (same && right[other].base != right[i].base && strcmp(t->family->name, "elementwise") != 0) {
+                expect(t, plan, operands, BP_E_OVERLAP, "an output at the address of another operand");
+            }
+        }
+        operands[i] = right[i];
+    }
+}
+
 static void run_plan(trial *t, const bp_options *set) {
     bp_plan *plan = NULL;
     bp_operand operands[OPERANDS] = {{0}};
+    const operand *of[OPERANDS] = {NULL};
     const bp_status made = t->family->call(t, PLAN, set, &plan);
     if (made != BP_OK) {
         if (made != BP_E_UNSUPPORTED && made != BP_E_LAYOUT) {
@@ -157,10 +201,13 @@ static void run_plan(trial *t, const bp_options *set) {
     const int count = t->order_count > 0 ? t->order_count : t->count;
     for (int i = 0; i < count; i++) {
         const int at = t->order_count > 0 ? t->order[i] : i;
-        operands[i].base = at >= 0 && t->tensor[at] ? t->operand[at].tensor.data : NULL;
+        of[i] = at >= 0 && t->tensor[at] ? &t->operand[at] : NULL;
+        operands[i].base = of[i] ? of[i]->tensor.data : NULL;
     }
     restore(t, SECOND);
     keep_before(t);
+    run_misplaced(t, plan, operands, of, count);
+    check_memory(t, false, "the plan with a wrong address");
     const bp_status status = bp_execute(plan, operands, NULL);
     if (status != BP_OK && (writes_any(t) || status != BP_E_ARGUMENT)) {
         finding(t, "the call runs, but its plan fails: %s", bp_last_error());

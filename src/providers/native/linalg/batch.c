@@ -2,6 +2,7 @@
  * items are reported. */
 #include "small.h"
 
+#include "providers/batch/batch.h"
 #include "providers/native/stop.h"
 
 #include <string.h>
@@ -14,7 +15,6 @@ typedef struct call {
     int64_t groups;
     _Atomic int64_t next;
     _Atomic int64_t failing; /* the first item that failed, with its info: see code_of() */
-    _Atomic int64_t astray;  /* the first item with a pivot outside the matrix */
     bp__stop stop;
 } call;
 
@@ -29,15 +29,12 @@ static int64_t code_of(int64_t item, int info) {
     return item * 2 * BP__SMALL_MOST + info - BP_INFO_NON_FINITE;
 }
 
-/* Handles an item with NaN or infinity, a failure, or a pivot outside the matrix. */
+/* Handles an item with NaN or infinity, or a failure. */
 static void finish_item(call *work, bp__small_group *g, int64_t item, int lane) {
     const bp__small_plan *plan = work->plan;
     const bp_op op = (bp_op)plan->problem.op;
     const bool wrong = g->wrong >> lane & 1;
     const int info = wrong ? BP_INFO_NON_FINITE : g->info[lane];
-    if (g->astray >> lane & 1) {
-        keep_least(&work->astray, item);
-    }
     /* An item that did not converge has no result. If there is an info operand, outputs keep what LAPACK leaves there.
      */
     if (wrong || (info > 0 && bp__small_fails(op) && bp__small_info(op) < 0)) {
@@ -83,7 +80,7 @@ static void run_group(call *work, bp__small_group *g, int64_t first) {
     const bp__small_plan *plan = work->plan;
     const int64_t left = g->l->batch - first;
     g->items = left < plan->kernels->lanes ? (int)left : plan->kernels->lanes;
-    g->wrong = g->astray = 0;
+    g->wrong = 0;
     memset(g->info, 0, sizeof g->info);
     if (plan->stepped) {
         step_group(work, g, first);
@@ -91,7 +88,7 @@ static void run_group(call *work, bp__small_group *g, int64_t first) {
         locate_group(work, g, first);
     }
     g->step(g);
-    unsigned failed = g->wrong | g->astray;
+    unsigned failed = g->wrong;
     for (int lane = 0; lane < g->items; lane++) {
         failed |= (unsigned)(g->info[lane] != 0) << lane;
         if (plan->info >= 0) {
@@ -131,11 +128,6 @@ static bp_status outcome(const call *work) {
     if (bp__stopped(&work->stop)) {
         return BP_E_CANCELLED;
     }
-    if (work->astray < INT64_MAX) {
-        return plan->host->fail(BP_E_ARGUMENT,
-                                "linalg.lu_solve: (Batch element %lld): a pivot is outside 1 to %lld, the rows of LU",
-                                (long long)work->astray, (long long)plan->problem.of.linalg.n);
-    }
     if (work->failing < INT64_MAX) {
         const int64_t code = work->failing, each = 2 * BP__SMALL_MOST;
         return plan->host->fail_numeric(&plan->problem, code / each, code % each + BP_INFO_NON_FINITE);
@@ -156,8 +148,13 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
                  .scratch = bp_operand_address(&exec->workspace),
                  .groups = groups_of(plan),
                  .failing = INT64_MAX,
-                 .astray = INT64_MAX,
                  .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    if (plan->problem.op == BP_OP_LU_SOLVE) {
+        bp_status status = bp__batch_check_pivots(plan->host, &plan->problem.of.linalg, at);
+        if (status != BP_OK) {
+            return status;
+        }
+    }
     if (plan->threads > 1) {
         plan->host->parallel(plan->threads, plan->threads, draw_groups, &work);
     } else {

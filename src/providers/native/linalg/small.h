@@ -47,7 +47,6 @@ struct bp__small_group {
     int32_t order[BP__SMALL_MOST * BP__MAX_LANES];  /* source row of each row after the exchanges */
     int32_t info[BP__MAX_LANES];
     unsigned wrong;  /* lanes with NaN or infinity in an input */
-    unsigned astray; /* lanes with a pivot outside the matrix */
 };
 
 /* ---- steps.c ---- Returns the step of an operation; NULL: the operation is not offered. */

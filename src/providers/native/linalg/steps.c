@@ -175,16 +175,14 @@ static void solve_general(bp__small_group *g) {
     solve_factored(g, 1, 2, !g->l->a_on_left);
 }
 
-/* Loads the caller's pivots. Lanes with a pivot outside the matrix are recorded, and the pivot is replaced. */
+/* Loads the caller's pivots, which were checked before. */
 static void load_pivots(bp__small_group *g) {
     const bp_linalg_operand *o = &g->l->operand[1];
     const int lanes = g->plan->kernels->lanes, n = (int)g->l->n;
     for (int i = 0; i < n; i++) {
         for (int lane = 0; lane < lanes; lane++) {
             const int32_t pivot = ((const int32_t *)(const void *)g->at[1][lane])[i * o->row];
-            const bool inside = pivot >= 1 && pivot <= n;
-            g->astray |= (unsigned)!inside << lane;
-            g->pivots[i * lanes + lane] = inside ? pivot - 1 : i;
+            g->pivots[i * lanes + lane] = pivot - 1;
         }
     }
 }

@@ -1,0 +1,150 @@
+/* test_addresses.c - bp_execute: addresses that are missing, not aligned, or those of another operand.
+ *
+ * build/tests/fuzz_families passes such addresses to plans of every family. Here are the rules of overlap, operations
+ * in place, and packed operands. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SIDE = 70, ELEMENTS = SIDE * SIDE };
+static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
+
+static void fill(void) {
+    for (int i = 0; i < ELEMENTS; i++) {
+        a[i] = (i * 37 % 101) / 16.0 - 3;
+        b[i] = (i * 53 % 97) / 8.0 - 6;
+        c[i] = expected[i] = i % 13;
+    }
+}
+
+static void views(bp_view v[3]) {
+    bp_view_matrix(&v[0], a, BP_F64, SIDE, SIDE);
+    bp_view_matrix(&v[1], b, BP_F64, SIDE, SIDE);
+    bp_view_matrix(&v[2], c, BP_F64, SIDE, SIDE);
+}
+
+static bp_plan *product_plan(const char *settings) {
+    bp_view v[3];
+    bp_options *options;
+    bp_plan *plan;
+    views(v);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(bp_matmul_plan(&plan, options, &v[0].tensor, &v[1].tensor, &v[2].tensor), BP_OK);
+    bp_options_release(options);
+    return plan;
+}
+
+static void refuses(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec, bp_status status,
+                    const char *words) {
+    assert_int_equal(bp_execute(plan, operands, exec), status);
+    assert_non_null(strstr(bp_last_error(), words));
+    assert_memory_equal(c, expected, sizeof c);
+}
+
+/* Addresses are checked with and without a bp_exec, before anything is written. */
+static void wrong_addresses_are_refused(void **state) {
+    (void)state;
+    const bp_exec exec = {.struct_size = sizeof exec}, *const execs[] = {NULL, &exec};
+    bp_plan *plan = product_plan("blas.preferred=native");
+    for (int e = 0; e < 2; e++) {
+        fill();
+        refuses(plan, (bp_operand[]){{a, 0}, {NULL, 0}, {c, 0}}, execs[e], BP_E_ARGUMENT, "operand 1 (B) has elements");
+        refuses(plan, (bp_operand[]){{a, 0}, {b, 0}, {NULL, 64}}, execs[e], BP_E_ARGUMENT,
+                "operand 2 (C) has elements");
+        refuses(plan, (bp_operand[]){{a, 4}, {b, 0}, {c, 0}}, execs[e], BP_E_LAYOUT, "multiple of 8");
+        refuses(plan, (bp_operand[]){{c, 0}, {b, 0}, {c, 0}}, execs[e], BP_E_OVERLAP, "overlaps operand 0 (A)");
+        refuses(plan, (bp_operand[]){{a, 0}, {c + ELEMENTS - 1, 0}, {c, 0}}, execs[e], BP_E_OVERLAP, "operand 1 (B)");
+        assert_int_equal(bp_execute(plan, (bp_operand[]){{a, 0}, {a, 0}, {c, 0}}, execs[e]), BP_OK);
+    }
+    bp_plan_release(plan);
+}
+
+/* Columns that alternate share a range of addresses and no element. */
+static void interleaved_operands_are_apart(void **state) {
+    (void)state;
+    static double columns[8 * 2 * 4];
+    const int64_t shape[] = {8, 4}, square[] = {4, 4}, strides[] = {8, 1};
+    bp_view in, square_view, out;
+    bp_plan *plan;
+    fill();
+    bp_view_init(&in, columns, BP_F64, 2, shape, strides);
+    bp_view_init(&square_view, b, BP_F64, 2, square, NULL);
+    bp_view_init(&out, columns + 4, BP_F64, 2, shape, strides);
+    assert_int_equal(bp_matmul_plan(&plan, NULL, &in.tensor, &square_view.tensor, &out.tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{columns, 0}, {b, 0}, {columns, 32}}, NULL), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{columns, 0}, {b, 0}, {columns, 24}}, NULL), BP_E_OVERLAP);
+    bp_plan_release(plan);
+}
+
+/* A plan that was made to run in place needs equal addresses. Others must not have them. */
+static void transforms_in_place_stay_in_place(void **state) {
+    (void)state;
+    static double spectrum[2 * ELEMENTS];
+    bp_view v, w;
+    bp_plan *plan;
+    bp_view_init(&v, a, BP_C128, 1, (int64_t[]){SIDE}, NULL);
+    bp_view_init(&w, spectrum, BP_C128, 1, (int64_t[]){SIDE}, NULL);
+    fill();
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = 1};
+    assert_int_equal(bp_fft_plan(&plan, NULL, &call, &v.tensor, &v.tensor), BP_OK);
+    refuses(plan, (bp_operand[]){{a, 0}, {c, 0}}, NULL, BP_E_ARGUMENT, "in place");
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{spectrum, 0}, {spectrum, 0}}, NULL), BP_OK);
+    bp_plan_release(plan);
+    assert_int_equal(bp_fft_plan(&plan, NULL, &call, &v.tensor, &w.tensor), BP_OK);
+    refuses(plan, (bp_operand[]){{c, 0}, {c, 0}}, NULL, BP_E_OVERLAP, "overlaps");
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{a, 0}, {spectrum, 0}}, NULL), BP_OK);
+    bp_plan_release(plan);
+}
+
+/* A function of single elements may write over its input, with a plan that was made for either. */
+static void elements_may_be_replaced(void **state) {
+    (void)state;
+    bp_view v[3];
+    bp_plan *plan;
+    fill();
+    views(v);
+    assert_int_equal(bp_unary_plan(&plan, NULL, BP_UNARY_NEGATIVE, &v[0].tensor, &v[2].tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, (bp_operand[]){{c, 0}, {c, 0}}, NULL), BP_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        assert_true(c[i] == -expected[i]);
+    }
+    fill();
+    refuses(plan, (bp_operand[]){{c, 8}, {c, 0}}, NULL, BP_E_OVERLAP, "overlaps");
+    bp_plan_release(plan);
+}
+
+/* The plain operand of a packed one is not looked at. */
+static void packed_operands_need_no_address(void **state) {
+    (void)state;
+    const bp_operand source = {b, 0}, odd = {b, 4}, operands[] = {{a, 0}, {NULL, 0}, {c, 0}};
+    bp_packed *packed;
+    bp_plan *plan = product_plan("blas.preferred=native:packed");
+    fill();
+    assert_int_equal(bp_plan_pack(plan, 1, &odd, &packed), BP_E_LAYOUT);
+    assert_non_null(strstr(bp_last_error(), "bp_plan_pack"));
+    assert_int_equal(bp_plan_pack(plan, 1, &source, &packed), BP_OK);
+    const bp_packed *const list[] = {NULL, packed, NULL};
+    const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
+    assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
+    fill();
+    refuses(plan, operands, NULL, BP_E_ARGUMENT, "operand 1 (B)");
+    bp_packed_release(packed);
+    bp_plan_release(plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_addresses_are_refused),       cmocka_unit_test(interleaved_operands_are_apart),
+        cmocka_unit_test(transforms_in_place_stay_in_place), cmocka_unit_test(elements_may_be_replaced),
+        cmocka_unit_test(packed_operands_need_no_address),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* test_explained.c - an explanation before the first plan of a problem names what a run takes.
+ *
+ * Which implementation oneDNN has is known only when it makes a primitive. Each problem here is new to the process, so
+ * that the explanation comes before the plan. */
+#include "backplane.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 4 << 16 };
+static float memory[3][MOST];
+static int64_t indices[MOST];
+
+/* The last one is of convolutions. */
+enum { WAYS = 3 };
+static const char *const ways[WAYS] = {"", "dispatch.exclude=native", "conv.preferred=onednn"};
+
+static void compare(const char *what, const char *way, bp_explanation *explanation, bp_status ran) {
+    bp_candidate_info c = {.struct_size = sizeof c};
+    bp_plan_info plan = {.struct_size = sizeof plan};
+    int chosen = 0;
+    while (bp_explanation_at(explanation, chosen, &c) && !c.chosen) {
+        chosen++;
+    }
+    if (ran != BP_OK) {
+        assert_false(c.chosen);
+    } else {
+        assert_int_equal(bp_last_plan(&plan), BP_OK);
+        if (!c.chosen || strcmp(c.library, plan.library) != 0 || strcmp(c.algorithm, plan.algorithm) != 0) {
+            fail_msg("%s, '%s': explained as %s: %s, and ran on %s: %s", what, way, c.library, c.algorithm,
+                     plan.library, plan.algorithm);
+        }
+    }
+    bp_explanation_release(explanation);
+}
+
+typedef struct shape {
+    int64_t in, out, image, kernel, stride, groups;
+    int transposed;
+} shape;
+
+static void check_conv(const shape *s, bp_conv_pass pass, const char *way, bp_options *options) {
+    const int64_t last =
+        s->transposed ? (s->image - 1) * s->stride + s->kernel : (s->image - s->kernel) / s->stride + 1;
+    const int64_t stride[] = {s->stride, s->stride};
+    const int64_t images[] = {1, s->in, s->image, s->image}, results[] = {1, s->out, last, last};
+    const int64_t weights[] = {s->transposed ? s->in : s->out, (s->transposed ? s->out : s->in) / s->groups, s->kernel,
+                               s->kernel};
+    bp_view views[3];
+    bp_explanation *explanation;
+    char text[128];
+    assert_int_equal(bp_view_init(&views[0], memory[0], BP_F32, 4, images, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[1], memory[1], BP_F32, 4, weights, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[2], memory[2], BP_F32, 4, results, NULL), BP_OK);
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .pass = pass,
+                               .ndim = 2,
+                               .transposed = s->transposed,
+                               .groups = s->groups,
+                               .stride = stride,
+                               .input = &views[0].tensor,
+                               .weight = &views[1].tensor,
+                               .output = &views[2].tensor};
+    snprintf(text, sizeof text, "%d to %d channels, image %d, kernel %d, transposed %d, pass %d", (int)s->in,
+             (int)s->out, (int)s->image, (int)s->kernel, s->transposed, (int)pass);
+    assert_int_equal(bp_conv_explain(&explanation, options, &call), BP_OK);
+    compare(text, way, explanation, bp_conv_run(options, &call));
+}
+
+static void convolutions(void **state) {
+    static const shape shapes[] = {
+        {16, 1, 64, 64, 1, 1, 0}, {1, 16, 48, 48, 1, 1, 0}, {16, 1, 4, 29, 1, 1, 1}, {1, 8, 3, 31, 2, 1, 1},
+        {8, 8, 20, 3, 1, 1, 0},   {6, 6, 21, 7, 2, 6, 0},   {3, 5, 33, 33, 3, 1, 0}, {4, 4, 9, 5, 3, 2, 1},
+    };
+    (void)state;
+    for (int w = 0; w < WAYS; w++) {
+        bp_options *options;
+        assert_int_equal(bp_options_new(&options, ways[w]), BP_OK);
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            for (int pass = BP_CONV_FORWARD; pass <= BP_CONV_WEIGHT; pass++) {
+                check_conv(&shapes[i], (bp_conv_pass)pass, ways[w], options);
+            }
+        }
+        bp_options_release(options);
+    }
+}
+
+static void check_pool(bp_pool_kind kind, bp_pool_pass pass, int64_t kernel, const char *way, bp_options *options) {
+    const int64_t last = (40 - kernel) / kernel + 1, size[] = {kernel, kernel};
+    const int64_t images[] = {2, 5, 40, 40}, results[] = {2, 5, last, last};
+    bp_view views[3];
+    bp_explanation *explanation;
+    char text[64];
+    assert_int_equal(bp_view_init(&views[0], memory[0], BP_F32, 4, images, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[1], memory[1], BP_F32, 4, results, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&views[2], indices, BP_I64, 4, results, NULL), BP_OK);
+    const bp_pool_call call = {.struct_size = sizeof call,
+                               .kind = kind,
+                               .pass = pass,
+                               .ndim = 2,
+                               .kernel = size,
+                               .input = &views[0].tensor,
+                               .output = &views[1].tensor,
+                               .indices = kind == BP_POOL_MAX && pass == BP_POOL_BACKWARD ? &views[2].tensor : NULL};
+    snprintf(text, sizeof text, "pooling kind %d pass %d kernel %d", (int)kind, (int)pass, (int)kernel);
+    assert_int_equal(bp_pool_explain(&explanation, options, &call), BP_OK);
+    compare(text, way, explanation, bp_pool_run(options, &call));
+}
+
+static void pooling(void **state) {
+    static const int64_t kernels[] = {2, 13, 40};
+    (void)state;
+    for (int w = 0; w < WAYS - 1; w++) {
+        bp_options *options;
+        assert_int_equal(bp_options_new(&options, ways[w]), BP_OK);
+        for (int i = 0; i < 12; i++) {
+            check_pool(i & 1 ? BP_POOL_MAX : BP_POOL_AVERAGE, i & 2 ? BP_POOL_BACKWARD : BP_POOL_FORWARD,
+                       kernels[i / 4], ways[w], options);
+        }
+        bp_options_release(options);
+    }
+}
+
+static void normalization(void **state) {
+    static const int64_t channels[] = {1, 3, 16, 33};
+    (void)state;
+    for (int w = 0; w < WAYS - 1; w++) {
+        bp_options *options;
+        assert_int_equal(bp_options_new(&options, ways[w]), BP_OK);
+        for (int i = 0; i < 4; i++) {
+            const int64_t images[] = {2, channels[i], 7, 5};
+            bp_view views[4];
+            bp_explanation *explanation;
+            bp_view_init(&views[0], memory[0], BP_F32, 4, images, NULL);
+            bp_view_init(&views[1], memory[1], BP_F32, 4, images, NULL);
+            bp_view_init(&views[2], memory[2], BP_F32, 1, &channels[i], NULL);
+            bp_view_init(&views[3], memory[2] + 64, BP_F32, 1, &channels[i], NULL);
+            const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                             .pass = BP_BATCH_NORM_TRAINING,
+                                             .eps = 1e-5,
+                                             .input = &views[0].tensor,
+                                             .output = &views[1].tensor,
+                                             .mean = &views[2].tensor,
+                                             .inverse_std = &views[3].tensor};
+            assert_int_equal(bp_batch_norm_explain(&explanation, options, &call), BP_OK);
+            compare("batch_norm", ways[w], explanation, bp_batch_norm_run(options, &call));
+        }
+        bp_options_release(options);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(convolutions),
+        cmocka_unit_test(pooling),
+        cmocka_unit_test(normalization),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
