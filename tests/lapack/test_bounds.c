@@ -31,7 +31,7 @@ static int map_regions(void **state) {
 }
 
 /* An operation, and its inputs: g general, m x n; h Hermitian and positive definite, n x n; b right sides, m x 3 (n x 3
- * beside h); p pivots. */
+ * next to h); p pivots. */
 typedef struct operation {
     bp_op op;
     const char *inputs;

@@ -64,3 +64,23 @@ void copy_file(const char *from, const char *to) {
     assert_int_equal(fclose(in), 0);
     assert_int_equal(fclose(out), 0);
 }
+
+bp_library_info probe(const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", FAKES, name);
+    restart(path, NULL);
+    bp_library_info row = only_row();
+    snprintf(path, sizeof path, "%s/%s/lib%s.so", FAKES, name, name);
+    char *real = realpath(path, NULL);
+    assert_string_equal(row.path, real);
+    free(real);
+    assert_string_equal(row.family, "unknown");
+    return row;
+}
+
+bp_library_info probe_good(const char *name) {
+    bp_library_info row = probe(name);
+    assert_string_equal(row.reason, "");
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    return row;
+}

@@ -27,6 +27,10 @@ void restart(const char *library_path, const char *cache_dir);
 /* Returns the only library of the list besides the native provider. */
 bp_library_info only_row(void);
 
+/* Probes the fake library of that name, which is alone in its folder. The library of probe_good() is usable. */
+bp_library_info probe(const char *name);
+bp_library_info probe_good(const char *name);
+
 void copy_file(const char *from, const char *to);
 
 #endif

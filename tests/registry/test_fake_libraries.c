@@ -5,26 +5,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-static bp_library_info probe(const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", FAKES, name);
-    restart(path, NULL);
-    bp_library_info row = only_row();
-    snprintf(path, sizeof path, "%s/%s/lib%s.so", FAKES, name, name);
-    char *real = realpath(path, NULL);
-    assert_string_equal(row.path, real);
-    free(real);
-    assert_string_equal(row.family, "unknown");
-    return row;
-}
-
-static bp_library_info probe_good(const char *name) {
-    bp_library_info row = probe(name);
-    assert_string_equal(row.reason, "");
-    assert_int_equal(row.state, BP_LIBRARY_OK);
-    return row;
-}
-
 static void test_plain(void **state) {
     (void)state;
     bp_library_info row = probe_good("plain");
@@ -182,34 +162,6 @@ static void test_blis_is_initialised_before_queries(void **state) {
 }
 
 /* ---- Libraries with correct products and another fault ---- */
-
-/* Products are right, but read outside of their operands in two types. The others stay usable, and so do those after
- * the types that ended a child. */
-static void test_peeking_products(void **state) {
-    (void)state;
-    bp_library_info row = probe_good("peeking");
-    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_GEMM, BP_F64) | BP_CHECK_BIT(BP_CHECK_GEMM, BP_C64)));
-    const char *const before = "gemm f64: reads memory outside of its operands in probe: dgemm (op ",
-                      *const after = "\ngemm c64: reads memory outside of its operands in probe: cgemm (op ";
-    assert_memory_equal(row.faults, before, strlen(before));
-    assert_non_null(strstr(row.faults, after));
-}
-
-/* A read next to an operand is a property. A write, a distant read, and a result that depends on such memory are
- * faults.
- */
-static void test_peeking_lapack(void **state) {
-    (void)state;
-    bp_library_info row = probe_good("lapack-peeking");
-    assert_int_equal(row.overreads, BP_OVERREAD_BIT(BP_C64));
-    assert_non_null(strstr(row.fact_sources,
-                           "overreads: reads memory next to its operands in probe: cpotrf (L, 1x1, 1 right sides)"));
-    assert_string_equal(
-        row.faults,
-        "cholesky f32: reads memory far outside of its operands in probe: spotrf (L, 1x1, 1 right sides)\n"
-        "cholesky f64: its results depend on memory outside of its operands in probe: dpotrf (L, 1x1, 1 right sides)\n"
-        "cholesky c128: writes memory outside of its operands in probe: zpotrf (L, 1x1, 1 right sides)");
-}
 
 static void test_right_lapack(void **state) {
     (void)state;
@@ -587,8 +539,6 @@ int main(void) {
         cmocka_unit_test(test_missing_dependency),
         cmocka_unit_test(test_family_and_facade),
         cmocka_unit_test(test_blis_is_initialised_before_queries),
-        cmocka_unit_test(test_peeking_products),
-        cmocka_unit_test(test_peeking_lapack),
         cmocka_unit_test(test_right_lapack),
         cmocka_unit_test(test_wrong_lapack),
         cmocka_unit_test(test_crashing_lapack),

@@ -213,7 +213,7 @@ static const char *describe(const bounded *b) {
     static char text[192];
     char call[96];
     print_product(b->call, call, sizeof call);
-    snprintf(text, sizeof text, "%s memory outside of its operands in probe: %s%s", guard_verb(b->access),
+    snprintf(text, sizeof text, "%s memory outside of its operands in probe: %s%s", guard_access_text(b->access),
              b->t->state->routine, call);
     return text;
 }

@@ -25,7 +25,7 @@ void guards_close(void);
 /* Returns the address for so many bytes at the start or the end of a region, which must be large enough. */
 char *guards_place(int region, size_t bytes, bool at_end);
 
-static inline const char *guard_verb(guard_access access) {
+static inline const char *guard_access_text(guard_access access) {
     return access == GUARD_WRITTEN ? "writes" : "reads";
 }
 

@@ -4,9 +4,9 @@
  *   FAKE_INTEGER, FAKE_SUFFIX    as in blas.c
  *   FAKE_FIRST                     code that potrf runs first; `kind` is its type letter
  *   FAKE_IDLE_TRSM                 adds strsm_, which computes nothing
- *   FAKE_LAPACK_PEEKS                     potrf accesses memory behind its matrix: it reads it in c64, writes it in c128,
- * reads two pages further in f32, and uses what it reads in f64. Not in the order of the probe's samples, whose results
- * must be right.
+ *   FAKE_LAPACK_PEEKS              potrf accesses memory behind its matrix: it reads it in c64, writes it in c128, and
+ *                                  uses what it reads in f64. In f32 it reads two pages further. Not in the order of
+ *                                  the probe's samples, whose results must be right.
  */
 #include <complex.h>
 #include <math.h>

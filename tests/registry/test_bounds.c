@@ -1,0 +1,35 @@
+/* test_bounds.c - probes fake libraries that access memory outside of the operands of products and of LAPACK. */
+#include "registry/support_registry.h"
+
+/* Products are right, but read outside of their operands in two types. The others stay usable, and so do those after
+ * the types that ended a child. */
+static void test_peeking_products(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("peeking");
+    assert_true(row.faulty == (BP_CHECK_BIT(BP_CHECK_GEMM, BP_F64) | BP_CHECK_BIT(BP_CHECK_GEMM, BP_C64)));
+    const char *const before = "gemm f64: reads memory outside of its operands in probe: dgemm (op ",
+                      *const after = "\ngemm c64: reads memory outside of its operands in probe: cgemm (op ";
+    assert_memory_equal(row.faults, before, strlen(before));
+    assert_non_null(strstr(row.faults, after));
+}
+
+/* A read next to an operand is a property. A write, a distant read, and a result that depends on such memory are
+ * faults.
+ */
+static void test_peeking_lapack(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("lapack-peeking");
+    assert_int_equal(row.overreads, BP_OVERREAD_BIT(BP_C64));
+    assert_non_null(strstr(row.fact_sources,
+                           "overreads: reads memory next to its operands in probe: cpotrf (L, 1x1, 1 right sides)"));
+    assert_string_equal(
+        row.faults,
+        "cholesky f32: reads memory far outside of its operands in probe: spotrf (L, 1x1, 1 right sides)\n"
+        "cholesky f64: its results depend on memory outside of its operands in probe: dpotrf (L, 1x1, 1 right sides)\n"
+        "cholesky c128: writes memory outside of its operands in probe: zpotrf (L, 1x1, 1 right sides)");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_peeking_products), cmocka_unit_test(test_peeking_lapack)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
