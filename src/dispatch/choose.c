@@ -271,7 +271,7 @@ static int best_match(const bp__choice *choice, const char *name) {
         int match = 6 * bp__name_matches(name, o->candidate, NULL);
         match += match > 0 && bp__name_matches(name, o->candidate, o->verdict.algorithm) > 0 ? 3 : 0;
         match += match > 0 ? weight(o->verdict.reason) : 0;
-        if (match > quality) {
+        if (match > quality || (match == quality && match > 0 && o->verdict.reason == BP_REASON_MEMORY)) {
             quality = match;
             best = i;
         }
