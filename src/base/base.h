@@ -104,6 +104,10 @@ void bp__intern_reset(void);
 /* ---- Structs that grow (struct.c): `size` is the size in this version; `name` is the argument, for messages ---- */
 bool bp__struct_usable(const void *given); /* not NULL, and its struct_size is plausible */
 bp_status bp__struct_check(const void *given, size_t size, const char *name);
+/* Refuses a usable struct whose struct_size ends inside a member of several words. */
+bp_status bp__struct_check_member(const void *given, size_t from, size_t bytes, const char *member);
+#define BP__STRUCT_MEMBER(given, type, member)                                                                         \
+    bp__struct_check_member(given, offsetof(type, member), sizeof((type *)NULL)->member, #member)
 /* Fills a usable struct of the caller up to its struct_size, which stays unchanged. */
 void bp__struct_write(void *given, const void *own, size_t size);
 /* Returns a struct of the caller in the layout of this version: the struct itself if the sizes are equal, else a copy

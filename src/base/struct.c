@@ -2,8 +2,9 @@
  *
  * Such a struct begins with its size, as the program knows it, and grows at its end only. The size is a multiple of
  * that of its first member, as sizeof() of each such struct is: another one would end inside a pointer, of which a part
- * would be read. Members that a smaller one lacks have their defaults. A larger one belongs to a later version: its
- * unknown members must be zero, which is their default there.
+ * would be read. Nor may it end inside a member of several words: a list, a text, a struct. Members that a smaller one
+ * lacks have their defaults. A larger one belongs to a later version: its unknown members must be zero, which is their
+ * default there.
  */
 #include "base/base.h"
 
@@ -21,6 +22,14 @@ static size_t size_of(const void *given) {
 bool bp__struct_usable(const void *given) {
     size_t size = given ? size_of(given) : 0;
     return size > sizeof size && size <= LARGEST && size % sizeof size == 0;
+}
+
+bp_status bp__struct_check_member(const void *given, size_t from, size_t bytes, const char *member) {
+    const size_t size = size_of(given);
+    return size > from && size < from + bytes
+               ? bp__fail(BP_E_ARGUMENT, "struct_size is %zu, which ends inside of %s: that has bytes %zu to %zu", size,
+                          member, from, from + bytes)
+               : BP_OK;
 }
 
 bp_status bp__struct_check(const void *given, size_t size, const char *name) {

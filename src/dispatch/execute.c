@@ -110,6 +110,7 @@ static bp_status complete(bp_exec *whole, const bp_plan *plan, const bp_exec *ex
     if (!given) {
         return BP_E_ARGUMENT;
     }
+    BP__TRY(exec ? BP__STRUCT_MEMBER(exec, bp_exec, workspace) : BP_OK);
     *whole = *given;
     BP__TRY(check_count(plan, whole->operand_count));
     if (whole->after_count > 0 && !whole->after) {

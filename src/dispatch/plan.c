@@ -347,6 +347,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
         return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL");
     }
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
+    BP__TRY(BP__STRUCT_MEMBER(info, bp_plan_info, problem));
     const bp_library_info *library = plan->candidate->library;
     /* Complex numbers are aligned like their components. */
     bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
@@ -377,6 +378,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
 
 bp_status bp_last_plan(bp_plan_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
+    BP__TRY(BP__STRUCT_MEMBER(info, bp_plan_info, problem));
     if (bp__thread.last_serial == 0) {
         return bp__fail(BP_E_NOT_FOUND, "this thread has run no plan yet");
     }

@@ -104,7 +104,9 @@ static void refresh(void) {
 int bp_loaded_object_at(int index, bp_loaded_object *object) {
     BP__UNCANCELLED;
     bp_loaded_object own = {0}; /* the bytes after the texts too */
-    if (index < 0 || !bp__struct_usable(object)) {
+    if (index < 0 || !bp__struct_usable(object) || BP__STRUCT_MEMBER(object, bp_loaded_object, path) != BP_OK ||
+        BP__STRUCT_MEMBER(object, bp_loaded_object, kind) != BP_OK ||
+        BP__STRUCT_MEMBER(object, bp_loaded_object, family) != BP_OK) {
         return 0;
     }
     bp__held_error held;

@@ -26,7 +26,7 @@ LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h"
                       "providers/xsmm/api.h")
 # Providers never include each other. Code that several of them share is in these modules.
 SHARED_BY_PROVIDERS = {
-    "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/xsmm"],
+    "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/native", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
     "providers/opencl": ["providers/clblast"],

@@ -19,7 +19,8 @@ static bool checks(const bp__linalg_entry *entry, const bp_linalg_call *call, bo
 
 /* Returns the call as this version's struct; NULL with an error. */
 static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *call) {
-    return bp__struct_read(own, sizeof *own, call, "call");
+    const bp_linalg_call *read = bp__struct_read(own, sizeof *own, call, "call");
+    return read && BP__STRUCT_MEMBER(call, bp_linalg_call, operand) == BP_OK ? read : NULL;
 }
 
 bp_status bp__linalg_make(bp_problem *problem, const void *context) {
