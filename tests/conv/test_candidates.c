@@ -85,41 +85,66 @@ static conv_limits limits_of(int i) {
                          .plain = i / 12 % 3 != 0};
 }
 
-static void all_are_right(void **state) {
-    (void)state;
-    uint64_t random = 424242;
+/* Limits of few positions: an image of one or two in each dimension is read from the padding in many of its windows. */
+static conv_limits few_positions(int i) {
+    return (conv_limits){.dtype = dtypes[i / 3 % 4],
+                         .pass = (bp_conv_pass)(i % 3),
+                         .most_channels = 3,
+                         .most_size = 1 + i / 12 % 2,
+                         .most_kernel = 3,
+                         .plain = i / 12 % 3 != 0};
+}
+
+/* Runs each candidate that accepts a convolution. Returns how many did. */
+static int run_candidates(conv_case *c, const double *expected, const char *threads) {
+    bp_explanation *explanation;
+    int ran = 0;
+    assert_int_equal(bp_conv_explain(&explanation, NULL, &c->call), BP_OK);
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    for (int n = 0; bp_explanation_at(explanation, n, &candidate); n++) {
+        char settings[192];
+        if (!candidate.accepted) {
+            continue;
+        }
+        write_settings(settings, sizeof settings, &candidate, threads);
+        const size_t length = strlen(c->text);
+        snprintf(c->text + length, sizeof c->text - length, ", %s", settings);
+        run(c, settings);
+        compare(c, &candidate, expected);
+        if (c->call.pass != BP_CONV_WEIGHT && c->call.input->shape[0] > 0) {
+            strcat(settings, ",dispatch.packed=second");
+            run_packed(c, settings);
+            compare(c, &candidate, expected);
+        }
+        c->text[length] = '\0';
+        ran++;
+    }
+    bp_explanation_release(explanation);
+    return ran;
+}
+
+static void run_cases(conv_limits (*limits_for)(int i), uint64_t random) {
     int ran = 0;
     for (int i = 0; i < cases() * 12; i++) {
-        const conv_limits limits = limits_of(i);
+        const conv_limits limits = limits_for(i);
         conv_case c;
-        bp_explanation *explanation;
         conv_make(&c, &random, &limits, true);
         double *expected = conv_reference(&c, NULL);
-        assert_int_equal(bp_conv_explain(&explanation, NULL, &c.call), BP_OK);
-        bp_candidate_info candidate = {.struct_size = sizeof candidate};
-        for (int n = 0; bp_explanation_at(explanation, n, &candidate); n++) {
-            char settings[192];
-            if (!candidate.accepted) {
-                continue;
-            }
-            write_settings(settings, sizeof settings, &candidate, i % 2 ? ",num_threads=1" : ",num_threads=2");
-            const size_t length = strlen(c.text);
-            snprintf(c.text + length, sizeof c.text - length, ", %s", settings);
-            run(&c, settings);
-            compare(&c, &candidate, expected);
-            if (limits.pass != BP_CONV_WEIGHT && c.call.input->shape[0] > 0) {
-                strcat(settings, ",dispatch.packed=second");
-                run_packed(&c, settings);
-                compare(&c, &candidate, expected);
-            }
-            c.text[length] = '\0';
-            ran++;
-        }
-        bp_explanation_release(explanation);
+        ran += run_candidates(&c, expected, i % 2 ? ",num_threads=1" : ",num_threads=2");
         free(expected);
         conv_free(&c);
     }
     assert_true(ran > cases() * 12);
+}
+
+static void all_are_right(void **state) {
+    (void)state;
+    run_cases(limits_of, 424242);
+}
+
+static void all_are_right_for_few_positions(void **state) {
+    (void)state;
+    run_cases(few_positions, 434343);
 }
 
 /* Measuring the candidates neither reads nor writes the program's memory, and the chosen one is right. */
@@ -280,7 +305,9 @@ static void reference_loops_are_not_chosen(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_padded_row_of_one_element_is_read_from_the_padding),
                                        cmocka_unit_test(reference_loops_are_not_chosen),
-                                       cmocka_unit_test(all_are_right), cmocka_unit_test(measured_calls_are_right),
+                                       cmocka_unit_test(all_are_right),
+                                       cmocka_unit_test(all_are_right_for_few_positions),
+                                       cmocka_unit_test(measured_calls_are_right),
                                        cmocka_unit_test(onednn_is_switched)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

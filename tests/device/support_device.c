@@ -86,6 +86,16 @@ int end(void **state) {
     return 0;
 }
 
+int32_t find_opencl(void) {
+    int32_t place;
+    setenv("POCL_CACHE_DIR", BP_TEST_BUILD_DIR "/pocl-cache", 1);
+    if (bp_device_find("opencl:0", &place) != BP_OK) {
+        printf("SKIPPED: %s\n", bp_last_error());
+        exit(77);
+    }
+    return place;
+}
+
 int32_t place_of(const char *id) {
     int32_t place = -1;
     assert_ok(bp_device_find(id, &place));

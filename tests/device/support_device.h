@@ -40,6 +40,8 @@ fake_controls *fake(void);
 void restart_devices(void);
 
 int32_t place_of(const char *id);
+/* Returns the place of the first OpenCL device. Without one the program is skipped. */
+int32_t find_opencl(void);
 bp_queue *new_queue(const char *id);
 /* Makes a tensor of `count` bytes. */
 DLManagedTensorVersioned *new_bytes(const char *id, int64_t count);

@@ -12,11 +12,7 @@ static DLManagedTensorVersioned *block; /* bytes of the device */
 
 static int start(void **state) {
     (void)state;
-    setenv("POCL_CACHE_DIR", BP_TEST_BUILD_DIR "/pocl-cache", 1);
-    if (bp_device_find("opencl:0", &place) != BP_OK) {
-        printf("SKIPPED: %s\n", bp_last_error());
-        exit(77);
-    }
+    place = find_opencl();
     assert_ok(bp_tensor_empty_on(&block, place, BP_U8, 1, (int64_t[]){BLOCK}, NULL));
     return 0;
 }

@@ -27,11 +27,7 @@ static bp_options *options; /* both sides choose among the same candidates */
 
 static int start(void **state) {
     (void)state;
-    setenv("POCL_CACHE_DIR", BP_TEST_BUILD_DIR "/pocl-cache", 1);
-    if (bp_device_find("opencl:0", &place) != BP_OK) {
-        printf("SKIPPED: %s\n", bp_last_error());
-        exit(77);
-    }
+    place = find_opencl();
     assert_ok(bp_options_new(&options, "dispatch.exclude=\"opencl,clblast\",dispatch.transfer=allow,num_threads=1"));
     assert_ok(bp_tensor_empty_on(&all.device, place, BP_U8, 1, (int64_t[]){BLOCK}, NULL));
     all.host = aligned_alloc(ALIGNMENT, BLOCK);

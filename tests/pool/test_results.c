@@ -255,6 +255,50 @@ static void libraries_equal_the_reference(void **state) {
     assert_true((forward > cases() / 60 && backward > cases() / 60) || !have_library());
 }
 
+/* Images of one and two positions with padding, of which most windows have no or one element. */
+static void candidates_equal_the_reference_for_few_positions(void **state) {
+    (void)state;
+    int forward = 0, backward = 0;
+    pool_random_state = 48;
+    for (int i = 0; i < 2 * cases(); i++) {
+        const int ndim = 1 + i % 3;
+        int64_t shape[5] = {pool_between(1, 2), pool_between(1, 3)};
+        pool_case c = {.dtype = BP_F32,
+                       .call = {.struct_size = sizeof c.call,
+                                .kind = i / 3 % 3 ? BP_POOL_AVERAGE : BP_POOL_MAX,
+                                .ndim = ndim,
+                                .exclude_padding = i % 2}};
+        for (int d = 0; d < ndim; d++) {
+            shape[2 + d] = pool_between(1, 2);
+            c.kernel[d] = pool_between(1, 3);
+            c.stride[d] = pool_between(1, 3);
+            c.padding[d] = pool_between(0, c.kernel[d] / 2);
+            c.dilation[d] = 1;
+        }
+        c.call.kernel = c.kernel, c.call.stride = c.stride, c.call.padding = c.padding;
+        if (!pool_fill(&c, ndim + 2, shape, (pool_layout)(i / 9 % POOL_LAYOUTS), false)) {
+            continue;
+        }
+        run(&c, "dispatch.exclude=onednn");
+        pool_compare_output(&c);
+        if (run_elsewhere(&c, 1)) {
+            pool_compare_output(&c);
+            forward++;
+        }
+        if (c.call.kind == BP_POOL_AVERAGE) {
+            pool_turn(&c);
+            run(&c, "dispatch.exclude=onednn");
+            pool_compare_gradient(&c);
+            if (run_elsewhere(&c, 1)) {
+                pool_compare_gradient(&c);
+                backward++;
+            }
+        }
+        pool_end(&c);
+    }
+    assert_true((forward > cases() / 60 && backward > cases() / 60) || !have_library());
+}
+
 /* Under deterministic=threads an item has the bits that it has alone, on any number of threads, also on a library. */
 static void an_item_is_as_alone(void **state) {
     enum { ITEMS = 3, CHANNELS = 5, IN = 9, OUT = 4, ONE_IN = CHANNELS * IN * IN, ONE_OUT = CHANNELS * OUT * OUT };
@@ -292,9 +336,13 @@ static void an_item_is_as_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outputs_equal_the_reference),         cmocka_unit_test(gradients_equal_the_reference),
-        cmocka_unit_test(threads_do_not_change_bits),          cmocka_unit_test(gradients_equal_differences),
-        cmocka_unit_test(libraries_equal_the_reference),       cmocka_unit_test(an_item_is_as_alone),
+        cmocka_unit_test(outputs_equal_the_reference),
+        cmocka_unit_test(gradients_equal_the_reference),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(gradients_equal_differences),
+        cmocka_unit_test(libraries_equal_the_reference),
+        cmocka_unit_test(an_item_is_as_alone),
+        cmocka_unit_test(candidates_equal_the_reference_for_few_positions),
         cmocka_unit_test(instruction_sets_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
