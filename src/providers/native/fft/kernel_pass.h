@@ -273,7 +273,7 @@ INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX dif
     *odd = (COMPLEX){NAME(madd)(difference.re, w.im, odd->re), NAME(madd)(difference.im, w.im, odd->im)};
 }
 
-/* Where a pass stores the term k of a DFT, after its twiddle factor and the scale. */
+/* Tells where a pass stores the term k of a DFT, after its twiddle factor and the scale. */
 typedef struct NAME(any_store) {
     const bp__fft_pass *pass;
     const bp__fft_view *out;
