@@ -11,21 +11,21 @@ static int by_name(const void *a, const void *b) {
 
 char **cli_folder_names(const char *folder, int *count) {
     DIR *open = opendir(folder);
-    int room = 0;
+    int space = 0;
     char **names = NULL;
     *count = 0;
     for (const struct dirent *entry; open && (entry = readdir(open));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        if (*count == room) {
-            char **larger = cli_allocate(((size_t)room * 2 + 16) * sizeof *larger);
-            for (int i = 0; i < room; i++) {
+        if (*count == space) {
+            char **larger = cli_allocate(((size_t)space * 2 + 16) * sizeof *larger);
+            for (int i = 0; i < space; i++) {
                 larger[i] = names[i];
             }
             free(names);
             names = larger;
-            room = room * 2 + 16;
+            space = space * 2 + 16;
         }
         names[(*count)++] = cli_format("%s", entry->d_name);
     }

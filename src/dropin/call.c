@@ -87,7 +87,7 @@ bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target)
 /* ---- Calls ---- */
 
 /* Finds the libraries and their measured times before the first recorded call that needs them, so that its time is that
- * of the call. The chosen library is opened by the call itself: another one would start threads that nobody uses.
+ * of the call. The chosen library is opened by the call itself: another one would start threads that no call uses.
  * Threads that come meanwhile do the same, and wait for the first one's list here. */
 static void discover(void) {
     static bool done;

@@ -67,7 +67,7 @@ static bool is_alone(void) {
 
 #if BP__DROPIN_PART == BP__DROPIN_PART_FFTW
 
-/* Those of both precisions, and their libraries of threads. */
+/* Starts the libraries of both precisions and their libraries of threads. */
 static void start_libraries(const char *asked) {
     static const int routines[] = {BP__DROPIN_fftw_execute, BP__DROPIN_fftwf_execute, BP__DROPIN_fftw_init_threads,
                                    BP__DROPIN_fftwf_init_threads};

@@ -200,7 +200,7 @@ static void fill_image(const filling *f, int64_t k0, int64_t k, char *panel) {
 /* Packs k terms of one panel. Panels of pairs are converted from floats, some terms at a time, because a piece may
  * begin in the middle of a pair. */
 static void fill(const filling *f, int64_t k0, int64_t k, char *panel) {
-    enum { ROWS = 64 }; /* even; the floats stay in the first-level cache */
+    enum { ROWS = 16 }; /* even; the floats are 4 KiB of the stack, and stay in the first-level cache */
     void (*const some)(const filling *, int64_t, int64_t, char *) = f->positions ? fill_image : fill_weight;
     const bp__native_kernels *products = f->set->products;
     if (!products->pair) {

@@ -92,11 +92,13 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
 }
 
 static void compute_tile(const prepared *plan, const tile *t) {
-    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS][TILE * sizeof(double)];
+    /* The results may take the place of the first input, of which the functions read each element before they write it.
+     */
+    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS - 1][TILE * sizeof(double)];
     const int last = plan->loop.ndim - 1, output = plan->inputs;
     const bool direct = is_direct(plan, t, output);
     const bool converts = !plan->set.unary && !plan->set.binary;
-    void *y = direct ? (void *)t->at[output] : (void *)buffer[output];
+    void *y = direct ? (void *)t->at[output] : (void *)buffer[0];
     const void *x = values_of(plan, t, 0, converts && direct ? y : buffer[0]);
     if (plan->set.binary) {
         plan->set.binary(t->rows * t->columns, x, values_of(plan, t, 1, buffer[1]), y);

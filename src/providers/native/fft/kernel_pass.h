@@ -273,22 +273,46 @@ INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX dif
     *odd = (COMPLEX){NAME(madd)(difference.re, w.im, odd->re), NAME(madd)(difference.im, w.im, odd->im)};
 }
 
+/* Tells where a pass stores the term k of a DFT, after its twiddle factor and the scale. */
+typedef struct NAME(any_store) {
+    const bp__fft_pass *pass;
+    const bp__fft_view *out;
+    int64_t s, p, q;
+    double scale;
+    VECTOR by;
+} NAME(any_store);
+
+INLINE void NAME(store_term)(const NAME(any_store) * t, int k, COMPLEX x) {
+    const int radix = t->pass->radix;
+    if (t->pass->m > 1 && k > 0) {
+        x = NAME(multiply)(x, NAME(splat_complex)((const REAL *)t->pass->twiddle + 2 * (t->p * (radix - 1) + k - 1)));
+    }
+    x = t->scale != 1 ? NAME(scaled)(x, t->by) : x;
+    NAME(store_some)(&x, 1, t->out, t->q + t->s * (radix * t->p + k), 1);
+}
+
 /* Computes a DFT of a prime length without code of its own, as dft_odd() does with a radix that is known at run time.
- * Each sum has two chains: this is faster and rounds less often. */
-static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
-    COMPLEX sum[BP__FFT_PRIME_MOST / 2 + 2], difference[BP__FFT_PRIME_MOST / 2 + 2], total[4];
-    const COMPLEX zero = {NAME(splat)(0), NAME(splat)(0)}, first = x[0];
-    const int half = radix / 2;
+ * Each sum has two chains: this is faster and rounds less often. Its terms are loaded as pairs and stored as they are
+ * computed, so that the stack has half of them. */
+static void NAME(dft_any)(const bp__fft_view *in, int64_t first_at, int64_t step, const NAME(any_store) * to) {
+    COMPLEX sum[BP__FFT_PRIME_MOST / 2 + 2], difference[BP__FFT_PRIME_MOST / 2 + 2], total[4], first;
+    const COMPLEX zero = {NAME(splat)(0), NAME(splat)(0)};
+    const int radix = to->pass->radix, half = radix / 2;
+    const REAL *roots = to->pass->roots;
+    NAME(load_some)(&first, 1, in, first_at, 1);
     for (int i = 0; i < 4; i++) {
         total[i] = zero;
     }
     for (int j = 1; j <= half; j++) {
-        sum[j] = NAME(add)(x[j], x[radix - j]);
-        difference[j] = NAME(subtract)(x[j], x[radix - j]);
+        COMPLEX low, high;
+        NAME(load_some)(&low, 1, in, first_at + step * j, 1);
+        NAME(load_some)(&high, 1, in, first_at + step * (radix - j), 1);
+        sum[j] = NAME(add)(low, high);
+        difference[j] = NAME(subtract)(low, high);
         total[j & 3] = NAME(add)(total[j & 3], sum[j]);
     }
     sum[half + 1] = difference[half + 1] = zero;
-    x[0] = NAME(add)(first, NAME(add)(NAME(add)(total[0], total[1]), NAME(add)(total[2], total[3])));
+    NAME(store_term)(to, 0, NAME(add)(first, NAME(add)(NAME(add)(total[0], total[1]), NAME(add)(total[2], total[3]))));
     for (int k = 1; k <= half; k++) {
         COMPLEX even[2] = {first, zero}, odd[2] = {zero, zero};
         for (int j = 1, at = k; j <= half; j += 2) {
@@ -299,33 +323,18 @@ static void NAME(dft_any)(COMPLEX *x, int radix, const REAL *roots) {
         }
         even[0] = NAME(add)(even[0], even[1]);
         odd[0] = NAME(add)(odd[0], odd[1]);
-        x[k] = MINUS_I(even[0], odd[0]);
-        x[radix - k] = PLUS_I(even[0], odd[0]);
+        NAME(store_term)(to, k, MINUS_I(even[0], odd[0]));
+        NAME(store_term)(to, radix - k, PLUS_I(even[0], odd[0]));
     }
 }
 
 /* Computes any pass of such a radix, one element at a time; almost all of its time is in the butterfly. */
 static void NAME(pass_any)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in, const bp__fft_view *out,
                            double scale) {
-    const int radix = pass->radix;
-    const REAL *twiddle = pass->twiddle;
-    const int64_t m = pass->m;
-    const VECTOR by = NAME(splat)((REAL)scale);
-    for (int64_t p = 0; p < m; p++) {
-        for (int64_t q = 0; q < s; q++) {
-            COMPLEX x[BP__FFT_PRIME_MOST];
-            NAME(load_some)(x, 1, in, q + s * p, 1);
-            for (int k = 1; k < radix; k++) {
-                NAME(load_some)(x + k, 1, in, q + s * (p + m * k), 1);
-            }
-            NAME(dft_any)(x, radix, pass->roots);
-            for (int k = 0; k < radix; k++) {
-                if (m > 1 && k > 0) {
-                    x[k] = NAME(multiply)(x[k], NAME(splat_complex)(twiddle + 2 * (p * (radix - 1) + k - 1)));
-                }
-                x[k] = scale != 1 ? NAME(scaled)(x[k], by) : x[k];
-                NAME(store_some)(x + k, 1, out, q + s * (radix * p + k), 1);
-            }
+    NAME(any_store) to = {.pass = pass, .out = out, .s = s, .scale = scale, .by = NAME(splat)((REAL)scale)};
+    for (to.p = 0; to.p < pass->m; to.p++) {
+        for (to.q = 0; to.q < s; to.q++) {
+            NAME(dft_any)(in, to.q + s * to.p, s * pass->m, &to);
         }
     }
 }

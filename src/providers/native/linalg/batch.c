@@ -100,6 +100,12 @@ static void run_group(call *work, bp__small_group *g, int64_t first) {
     }
 }
 
+/* Both kernels take the same bytes, a multiple of a cache line. */
+static size_t work_of(const bp__interleaved_kernels *kernels) {
+    const size_t most = kernels->svd_work > kernels->eigh_work ? kernels->svd_work : kernels->eigh_work;
+    return (most + 63) / 64 * 64;
+}
+
 static void draw_groups(void *context, int task) {
     call *work = context;
     const bp__small_plan *plan = work->plan;
@@ -111,6 +117,7 @@ static void draw_groups(void *context, int task) {
     g.b = g.a + plan->factor;
     g.c = g.b + plan->right;
     g.inverses = g.c + plan->third;
+    g.work = g.a + plan->scratch - work_of(plan->kernels);
     for (;;) {
         int64_t group = atomic_fetch_add_explicit(&work->next, plan->chunk, memory_order_relaxed);
         if (group >= work->groups || bp__stops(&work->stop)) {
@@ -208,7 +215,8 @@ bp_status bp__small_prepare(const bp_host *host, const bp_problem *problem, cons
     plan->third = (size_t)(sizes.third * plan->third_row) * kernels->velement;
     /* Threads must not share cache lines. */
     plan->scratch =
-        (plan->factor + plan->right + plan->third + (size_t)sizes.columns * kernels->inverse + 63) / 64 * 64;
+        (plan->factor + plan->right + plan->third + (size_t)sizes.columns * kernels->inverse + 63) / 64 * 64 +
+        work_of(kernels);
     plan->base.workspace = plan->scratch * (size_t)threads;
     plan->problem = *problem;
     const int info = bp__small_info((bp_op)problem->op);

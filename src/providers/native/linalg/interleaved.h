@@ -81,6 +81,7 @@ typedef struct bp__interleaved_eigh {
     int tries; /* limit of iterations for one eigenvalue */
     bool vectors;
     void *values;   /* [n] vectors of reals */
+    void *work;     /* eigh_work bytes */
     int32_t *order; /* [n][lanes]: position of value i, and of column i, in ascending order */
     int32_t *info;  /* [lanes]: 0, or the number (from 1) of the eigenvalue that did not converge */
 } bp__interleaved_eigh;
@@ -97,6 +98,7 @@ typedef struct bp__interleaved_svd {
     void *v;       /* n x n; NULL if u is NULL */
     int64_t v_row;
     void *values;   /* [n] vectors of reals */
+    void *work;     /* svd_work bytes */
     int32_t *order; /* [n][lanes]: position of value i, and of column i, in descending order */
     int32_t *info;  /* as in bp__interleaved_eigh */
 } bp__interleaved_svd;
@@ -108,6 +110,8 @@ typedef struct bp__interleaved_kernels {
     size_t element;  /* bytes of an element in memory */
     size_t velement; /* bytes of a vector element */
     size_t inverse;  /* bytes of an inverse */
+    /* Bytes for eigh and svd, which would be much for the stack of a thread. */
+    size_t eigh_work, svd_work;
     void (*load)(const bp__interleaved_copy *copy);
     void (*store)(const bp__interleaved_copy *copy);
     /* Returns a bit for each lane with NaN or infinity among the elements of `shape` (ALL, LOWER, STRICT, HERMITIAN).

@@ -160,10 +160,16 @@ static void NAME(ql_step)(const bp__interleaved_eigh *t, const NAME(ql_state) * 
     NAME(apply_rotations)(t->elements, t->row, t->n, late, made->count);
 }
 
+typedef struct NAME(eigh_work) {
+    VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST];
+    VELEMENT tau[BP__SMALL_MOST];
+    NAME(rotations) rotations[2]; /* those being computed, and those still to be applied to the vectors */
+} NAME(eigh_work);
+
 /* Computes all eigenvalues. Returns info, in the real type. */
 static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
-    NAME(rotations) rotations[2];
+    NAME(rotations) *rotations = ((NAME(eigh_work) *)t->work)->rotations;
     rotations[1].count = 0;
     int now = 0;
     e[t->n - 1] = info;
@@ -193,12 +199,12 @@ static VECTOR NAME(ql)(const bp__interleaved_eigh *t, VECTOR *d, VECTOR *e) {
 
 /* Computes eigenvalues and, on request, eigenvectors: scale, tridiagonalize, QL steps, order. */
 static void NAME(eigh)(const bp__interleaved_eigh *t) {
-    VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
-    VELEMENT tau[BP__SMALL_MOST];
+    NAME(eigh_work) *work = t->work;
+    VECTOR *d = work->d, *e = work->e, *values = t->values;
     const VECTOR scale = NAME(normalize)(t->elements, t->row, t->n, t->n);
-    NAME(make_tridiagonal)(t->elements, t->row, t->n, d, e, tau);
+    NAME(make_tridiagonal)(t->elements, t->row, t->n, d, e, work->tau);
     if (t->vectors) {
-        NAME(make_unitary)(t->elements, t->row, t->n, tau);
+        NAME(make_unitary)(t->elements, t->row, t->n, work->tau);
     }
     const VECTOR info = NAME(ql)(t, d, e);
     if (t->vectors) {

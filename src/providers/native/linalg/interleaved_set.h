@@ -113,7 +113,8 @@
 #define KERNELS(type, real, count)                                                                                     \
     {                                                                                                                  \
         .lanes = (int)(VECTOR_BYTES / sizeof(real)), .parts = count, .element = count * sizeof(real),                  \
-        .velement = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES, .load = load_##type,                  \
+        .velement = count * VECTOR_BYTES, .inverse = (count + 1) * VECTOR_BYTES,                                       \
+        .eigh_work = sizeof(eigh_work_##type), .svd_work = sizeof(svd_work_##type), .load = load_##type,               \
         .examine = examine_##type, .trim = trim_##type, .store = store_##type, .lu = lu_##type,                        \
         .cholesky = cholesky_##type, .invert_diagonal = invert_diagonal_##type, .solve = solve_##type,                 \
         .identity = identity_##type, .conjugate = conjugate_##type, .combine = combine_##type, .eigh = eigh_##type,    \

@@ -167,6 +167,12 @@ typedef struct NAME(qr_work) {
     int now;
 } NAME(qr_work);
 
+typedef struct NAME(svd_work) {
+    VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST];
+    VELEMENT left[BP__SMALL_MOST], right[BP__SMALL_MOST];
+    NAME(qr_work) qr;
+} NAME(svd_work);
+
 static void NAME(qr_finish)(const bp__interleaved_svd *t, NAME(qr_work) * work) {
     NAME(qr_rotations) *late = &work->rotations[!work->now];
     NAME(apply_rotations)(t->u, t->u_row, t->rows, &late->u, 0);
@@ -200,21 +206,21 @@ static INTS NAME(qr_round)(const bp__interleaved_svd *t, int at, VECTOR *d, VECT
 /* Computes all singular values. Returns info, in the real type. */
 static VECTOR NAME(qr)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e) {
     VECTOR info = OF_PART(splat)(0), norm = info;
-    NAME(qr_work) work;
-    work.now = 0;
-    work.rotations[1].u.count = work.rotations[1].v.count = 0;
+    NAME(qr_work) *work = &((NAME(svd_work) *)t->work)->qr;
+    work->now = 0;
+    work->rotations[1].u.count = work->rotations[1].v.count = 0;
     for (int i = 0; i < t->columns; i++) {
         norm = OF_PART(larger)(OF_PART(absolute)(d[i]) + OF_PART(absolute)(e[i]), norm);
     }
     const VECTOR least = norm * OF_PART(splat)(UNIT);
     for (int at = t->columns - 1; at > 0; at--) {
-        INTS active = NAME(qr_round)(t, at, d, e, least, &work);
+        INTS active = NAME(qr_round)(t, at, d, e, least, work);
         for (int tries = t->tries; OF_PART(any)(active) && tries > 1; tries--) {
-            active = NAME(qr_round)(t, at, d, e, least, &work);
+            active = NAME(qr_round)(t, at, d, e, least, work);
         }
         info = NAME(first_failure)(info, active, at);
     }
-    NAME(qr_finish)(t, &work);
+    NAME(qr_finish)(t, work);
     return info;
 }
 
@@ -235,12 +241,12 @@ static void NAME(make_positive)(const bp__interleaved_svd *t, VECTOR *d) {
 
 /* Computes singular values and, on request, vectors: scale, bidiagonalize, QR steps, order. */
 static void NAME(svd)(const bp__interleaved_svd *t) {
-    VECTOR d[BP__SMALL_MOST], e[BP__SMALL_MOST], *values = t->values;
-    VELEMENT left[BP__SMALL_MOST], right[BP__SMALL_MOST];
+    NAME(svd_work) *work = t->work;
+    VECTOR *d = work->d, *e = work->e, *values = t->values;
     const VECTOR scale = NAME(normalize)(t->elements, t->row, t->rows, t->columns);
-    NAME(make_bidiagonal)(t, d, e, left, right);
+    NAME(make_bidiagonal)(t, d, e, work->left, work->right);
     if (t->u) {
-        NAME(make_bases)(t, left, right);
+        NAME(make_bases)(t, work->left, work->right);
     }
     const VECTOR info = NAME(qr)(t, d, e);
     NAME(make_positive)(t, d);

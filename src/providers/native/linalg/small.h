@@ -39,6 +39,7 @@ struct bp__small_group {
     int items;
     char *at[BP_LINALG_OPERANDS][BP__MAX_LANES];
     char *a, *b, *c; /* scratch: the interleaved matrices A, B, and a third one */
+    char *work;      /* scratch of the kernels eigh and svd */
     union {
         char *inverses; /* scratch: inverses of a diagonal ... */
         char *values;   /* ... or eigenvalues or singular values */

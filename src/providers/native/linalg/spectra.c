@@ -37,6 +37,7 @@ static void decompose_hermitian(bp__small_group *g, bool vectors) {
                                        .tries = g->plan->tries,
                                        .vectors = vectors,
                                        .values = g->values,
+                                       .work = g->work,
                                        .order = g->order,
                                        .info = g->info};
     kernels->eigh(&eigh);
@@ -104,6 +105,7 @@ static void decompose(bp__small_group *g, int u_columns) {
                                      .v = u_columns ? g->c : NULL,
                                      .v_row = g->plan->third_row,
                                      .values = g->values,
+                                     .work = g->work,
                                      .order = g->order,
                                      .info = g->info};
     g->plan->kernels->svd(&svd);
