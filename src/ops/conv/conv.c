@@ -5,6 +5,16 @@
 
 #include <string.h>
 
+/* Returns whether the padding of a transposed convolution removes its whole output. No algorithm runs then. */
+static bool is_cut_away(const bp__conv *conv) {
+    for (int d = 0; d < conv->ndim; d++) {
+        if (conv->out[d] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bp_status bp__conv_make(bp_problem *problem, const void *asked) {
     const bp__conv_request *r = asked;
     bp_conv_call own;
@@ -15,6 +25,10 @@ bp_status bp__conv_make(bp_problem *problem, const void *asked) {
     }
     BP__TRY(bp__conv_resolve(&conv, call, r->data_optional));
     BP__TRY(bp__conv_check(&conv, r->data_optional));
+    if (is_cut_away(&conv)) {
+        return bp__fail(BP_E_UNSUPPORTED,
+                        "conv: the padding removes all elements of the output, so that there is nothing to plan");
+    }
     bp__conv_lower(problem, &conv);
     return BP_OK;
 }
@@ -73,11 +87,49 @@ static bool writes_nothing(const bp_conv_call *call) {
     return true;
 }
 
+static bp_status write_zeros(const DLTensor *tensor) {
+    static const int64_t none[BP_MAX_NDIM] = {0};
+    double zero[2] = {0, 0};
+    bp_view view;
+    DLTensor to = *tensor;
+    BP__TRY(bp_view_init(&view, zero, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape, none));
+    return bp_copy(&to, &view.tensor, NULL);
+}
+
+/* Runs a transposed convolution whose padding removes the whole output: gradients of such a one are zeros. `done` is
+ * false for all other calls. */
+static bp_status run_cut_away(const bp_conv_call *call, bool *done) {
+    bp__conv conv;
+    const DLTensor *operands[4];
+    *done = false;
+    if (!call->transposed) {
+        return BP_OK;
+    }
+    BP__TRY(bp__conv_resolve(&conv, call, false));
+    if (!is_cut_away(&conv)) {
+        return BP_OK;
+    }
+    BP__TRY(bp__conv_check(&conv, false));
+    *done = true;
+    for (int i = bp__conv_operands(call, operands); i < 4; i++) {
+        if (operands[i] && bp__tensor_elements(operands[i]) > 0 && call->pass != BP_CONV_FORWARD) {
+            BP__TRY(write_zeros(operands[i]));
+        }
+    }
+    bp__thread.last_serial = BP__NO_PLAN_RAN;
+    return BP_OK;
+}
+
 static bp_status run(const bp_conv_call *call) {
     bp__operation operation;
     const bp_plan *plan = describe(&operation, call) ? bp__operation_find(&operation) : NULL;
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&operation, plan);
+    }
+    bool done;
+    BP__TRY(run_cut_away(call, &done));
+    if (done) {
+        return BP_OK;
     }
     bp__conv_request r = {call, false};
     bp_problem problem;
