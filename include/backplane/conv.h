@@ -34,6 +34,9 @@
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
+ * If the padding of a transposed convolution removes all elements of a dimension, the output is empty and the gradients
+ * are zeros. Such a call runs, but has neither a plan nor an explanation: BP_E_UNSUPPORTED.
+ *
  * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; stride, dilation or groups below 1; negative padding),
  * BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP,
  * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).

@@ -159,6 +159,8 @@
       "Allow cuBLAS to split k if it adds in bf16.") \
     X(cuda_matmul_allow_fp16_accumulation, 45, "cuda.matmul.allow_fp16_accumulation", BOOL, "false", "", "", 0, "f16 matrix products on CUDA", \
       "Allow sums to be accumulated in f16.") \
+    X(cuda_matmul_prefer_cublaslt_grouped_gemm, 95, "cuda.matmul.prefer_cublaslt_grouped_gemm", BOOL, "false", "", "", 0, "grouped matrix products on CUDA", \
+      "Prefer cuBLASLt for groups of matrix products of several shapes.") \
     X(cuda_preferred_linalg_library, 46, "cuda.preferred_linalg_library", ENUM, "default", "default|cusolver|magma", "TORCH_LINALG_PREFER_CUSOLVER=1:cusolver", 0, "linear algebra on CUDA", \
       "Library to use if it can run the call; default leaves the choice to dispatch.") \
     X(cuda_preferred_blas_library, 47, "cuda.preferred_blas_library", ENUM, "default", "default|cublas|cublaslt|ck", "TORCH_BLAS_PREFER_CUBLASLT=1:cublaslt,0:cublas", 0, "matrix products on CUDA", \

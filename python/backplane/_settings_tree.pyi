@@ -225,6 +225,7 @@ class CudaMatmul(Settings):
     allow_bf16_reduced_precision_reduction: bool
     allow_bf16_reduced_precision_reduction_split_k: bool
     allow_fp16_accumulation: bool
+    prefer_cublaslt_grouped_gemm: bool
 
 class CudaCufftPlanCache(Settings):
     max_size: int

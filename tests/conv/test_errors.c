@@ -141,6 +141,51 @@ static void transposed_parameters(void **state) {
     refused(BP_E_ARGUMENT, "no transposed convolution");
 }
 
+/* The padding removes the whole output: it is empty, and the gradients are zeros, also between other elements. */
+static void an_output_without_elements(void **state) {
+    (void)state;
+    bp_plan *plan;
+    float *const written[] = {NULL, x, w};
+    for (int pass = BP_CONV_FORWARD; pass <= BP_CONV_WEIGHT; pass++) {
+        for (int i = 0; i < 2 * 2 * 4 * 2 * 2; i++) {
+            x[i] = 7;
+        }
+        for (int i = 0; i < 4 * 6 * 3 * 3 * 2; i++) {
+            w[i] = 7;
+        }
+        for (int i = 0; i < 6; i++) {
+            b[i] = 7;
+        }
+        const int64_t steps[] = {2 * 4 * 2 * 2, 2 * 2 * 2, 2 * 2, 2}, kernel[] = {6 * 3 * 3 * 2, 3 * 3 * 2, 3 * 2, 2};
+        bp_view_init(&input, x, BP_F32, 4, I64(2, 4, 2, 2), steps);
+        bp_view_init(&weight, w, BP_F32, 4, I64(4, 6, 3, 3), kernel);
+        bp_view_init(&bias, b, BP_F32, 1, I64(6), NULL);
+        bp_view_init(&output, pass == BP_CONV_FORWARD ? NULL : y, BP_F32, 4, I64(2, 6, 0, 2), NULL);
+        call.transposed = 1;
+        call.pass = pass;
+        call.padding = I64(2, 1);
+        call.bias = pass == BP_CONV_INPUT ? NULL : &bias.tensor;
+        int64_t shape[4];
+        int ndim;
+        bp_dtype dtype;
+        assert_int_equal(bp_conv_shape(&call, &dtype, &ndim, shape), BP_OK);
+        assert_int_equal(ndim, 4);
+        assert_int_equal(shape[2], 0);
+        assert_int_equal(shape[3], 2);
+        assert_int_equal(bp_conv_run(NULL, &call), BP_OK);
+        assert_true(bp_conv_plan(&plan, NULL, &call) == BP_E_UNSUPPORTED && strstr(bp_last_error(), "nothing to plan"));
+        const int count = pass == BP_CONV_INPUT ? 2 * 4 * 2 * 2 : pass == BP_CONV_WEIGHT ? 4 * 6 * 3 * 3 : 0;
+        for (int i = 0; i < count; i++) {
+            assert_true(written[pass][2 * i] == 0 && written[pass][2 * i + 1] == 7);
+        }
+        for (int i = 0; i < 6; i++) {
+            assert_true(b[i] == (pass == BP_CONV_WEIGHT ? 0 : 7));
+        }
+        bp_view_init(&output, y, BP_F32, 4, I64(2, 6, 1, 2), NULL);
+        refused(BP_E_SHAPE, "output has shape (2, 6, 1, 2); it must have shape (2, 6, 0, 2)");
+    }
+}
+
 static void types(void **state) {
     (void)state;
     bp_view_init(&input, x, BP_C64, 4, I64(2, 4, 7, 7), NULL);
@@ -237,6 +282,7 @@ int main(void) {
         cmocka_unit_test_setup(parameters, begin),
         cmocka_unit_test_setup(shapes, begin),
         cmocka_unit_test_setup(transposed_parameters, begin),
+        cmocka_unit_test_setup(an_output_without_elements, begin),
         cmocka_unit_test_setup(types, begin),
         cmocka_unit_test_setup(overlaps, begin),
         cmocka_unit_test_setup(overflow, begin),

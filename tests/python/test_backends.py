@@ -654,3 +654,13 @@ torch.set_flags(num_threads=3)
 print(torch.settings.num_threads)
 """)
     assert done.stdout == "3\n", done.stderr
+
+
+def test_grouped_products_of_cublaslt_steer_nothing():
+    need("cuda.matmul.prefer_cublaslt_grouped_gemm")
+    place, row = torch.backends.cuda.matmul, torch.setting("cuda.matmul.prefer_cublaslt_grouped_gemm")
+    assert place.prefer_cublaslt_grouped_gemm is False
+    place.prefer_cublaslt_grouped_gemm = True
+    assert place.prefer_cublaslt_grouped_gemm is row.get() is True and not row.has_effect and row.why_not
+    with pytest.raises(TypeError, match="prefer_cublaslt_grouped_gemm: expects a bool"):
+        place.prefer_cublaslt_grouped_gemm = 1

@@ -190,3 +190,18 @@ def test_like_torch(ndim, shape, kernel, words):
     ours = getattr(F, f"conv{ndim}d")(x, w, **words)
     assert isinstance(ours, torch.Tensor)
     assert torch.equal(ours, getattr(torch.nn.functional, f"conv{ndim}d")(x, w, **words))
+
+
+def test_a_transposed_convolution_whose_padding_removes_the_output():
+    F = bp.nn.functional
+    for kind in ("f2", "f4", "f8"):
+        assert F.conv_transpose1d(np.ones((4, 1, 2), kind), np.ones((1, 3, 1), kind), np.ones(3, kind), padding=1).shape == (4, 3, 0)
+        found = F.conv_transpose2d(np.ones((1, 2, 2), kind), np.ones((1, 3, 1, 2), kind), padding=(1, 0))
+        assert found.shape == (3, 0, 3) and found.dtype == kind and bp.last_plan() is None
+    out = np.empty((1, 3, 0))
+    assert F.conv_transpose1d(np.ones((1, 1, 2)), np.ones((1, 3, 1)), padding=1, out=out) is out
+    for words, bias, match in (({"padding": 2}, None, "removes 4 of the 2"), ({"padding": 1}, np.ones(4), "bias has shape")):
+        with pytest.raises(ValueError, match=match):
+            F.conv_transpose1d(np.ones((1, 1, 2)), np.ones((1, 3, 1)), bias, **words)
+    with pytest.raises(bp.Error, match="nothing to plan"):
+        bp.explain(F.conv_transpose1d, np.ones((1, 1, 2)), np.ones((1, 3, 1)), padding=1)

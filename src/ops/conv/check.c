@@ -201,7 +201,7 @@ static bp_status transposed_size(bp__conv *conv, int d, int64_t extra) {
     if (!fits) {
         return bp__fail(BP_E_OVERFLOW, "%s: a size in dimension %d exceeds 64 bits", name_of(conv->call, name), d);
     }
-    if (size <= padding) {
+    if (size < padding) { /* without elements the output is empty, as in PyTorch */
         return bp__fail(BP_E_SHAPE,
                         "%s: the padding of dimension %d removes %" PRId64 " of the %" PRId64 " elements of the output",
                         name_of(conv->call, name), d, padding, size);

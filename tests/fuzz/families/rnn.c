@@ -45,6 +45,19 @@ static bool is_written(int which) {
                                        : which >= BP_RNN_OUTPUT && which <= BP_RNN_RESERVE;
 }
 
+static const char *name_of(int which) {
+    for (int pass = BP_RNN_TRAINING; pass <= BP_RNN_BACKWARD; pass++) {
+        const bp_rnn_call call = {.pass = (bp_rnn_pass)pass};
+        const bp__pass *own = bp__rnn_pass(&call);
+        for (int i = 0; i < own->count; i++) {
+            if (own->operand[i].shape == which) {
+                return own->operand[i].name;
+            }
+        }
+    }
+    return "";
+}
+
 static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t steps) {
     bp_dtype type;
     int ndim;
@@ -53,7 +66,7 @@ static void add_tensor(trial *t, const bp_rnn_call *shapes, int which, int64_t s
         t->invalid = true;
         return;
     }
-    operand *o = add(t, bp__rnn_name((bp_rnn_tensor)which), type, ndim, shape);
+    operand *o = add(t, name_of(which), type, ndim, shape);
     o->content = which == BP_RNN_LENGTHS ? INDICES : FRACTIONS;
     o->limit = steps + 1;
     o->written = is_written(which);
@@ -99,11 +112,12 @@ static void make(trial *t) {
             add_absent(t);
         }
     }
-    int order[BP_RNN_TENSORS], count = 0, inputs;
-    for (const bp_rnn_tensor *which = bp__rnn_operands(rnn.pass, &inputs); *which != BP_RNN_TENSORS; which++) {
-        order[count++] = (int)*which;
+    int order[BP_RNN_TENSORS];
+    const bp__pass *pass = bp__rnn_pass(&rnn);
+    for (int i = 0; i < pass->count; i++) {
+        order[i] = pass->operand[i].shape;
     }
-    order_of_plan(t, count, order);
+    order_of_plan(t, pass->count, order);
     describe(t, "rnn pass %d mode %d directions %d reverse %d", (int)rnn.pass, (int)rnn.mode, rnn.directions,
              rnn.reverse);
 }
