@@ -65,8 +65,14 @@ bp_status bp__call_check_shape_arguments(const char *function, const bp_dtype *d
 bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call) {
     const bp__call_request request = {call, false};
     bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, signature->family, &request));
-    if (bp__call_writes_nothing(signature->pass(call), call)) {
+    bool done = false;
+    if (signature->run_without_plan) {
+        BP__TRY(signature->run_without_plan(call, &done));
+    }
+    if (!done) {
+        BP__TRY(bp__problem_make(&problem, signature->family, &request));
+    }
+    if (done || bp__call_writes_nothing(signature->pass(call), call)) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
         return BP_OK;
     }

@@ -58,6 +58,8 @@ typedef struct bp__signature {
     const bp__family *family; /* its request is a bp__call_request */
     /* Returns the pass; NULL if a field that decides it has no value of its enumeration. */
     const bp__pass *(*pass)(const void *call);
+    /* Runs a call that no algorithm can run, and sets *done; does nothing for other calls. NULL: there are none. */
+    bp_status (*run_without_plan)(const void *call, bool *done);
 } bp__signature;
 
 /* The arguments of a call, for bp__family.make. */
