@@ -173,19 +173,6 @@ def test_bools_are_strict_and_the_message_has_the_setting():
         torch.backends.cuda.enable_flash_sdp(1)
 
 
-def test_functions_can_be_replaced():
-    with mock.patch("backplane.backends.mps.is_available", return_value=True):
-        assert torch.backends.mps.is_available()
-    assert torch.backends.mps.is_available() is torch.backend_status("mps").available
-    with mock.patch("backplane.backends.mps.is_available", False):  # as in torch, by anything
-        assert torch.backends.mps.is_available is False
-    before = torch.backends.mkl.is_available
-    torch.backends.mkl.is_available = False
-    assert torch.backends.mkl.is_available is False
-    torch.backends.mkl.is_available = before
-    assert torch.backends.mkl.is_available() is torch.backend_status("mkl").available
-
-
 def test_read_only_attributes_cannot_be_assigned():
     for place, name in ((torch.backends.xnnpack, "enabled"), (torch.backends.quantized, "supported_engines")):
         getattr(place, name)

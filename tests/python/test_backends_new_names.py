@@ -1,4 +1,6 @@
-"""Names that PyTorch 2.15 added to torch.backends: python_native, and the switch of grouped products."""
+"""Names that PyTorch 2.15 added to torch.backends, and names that a program replaces."""
+
+from unittest import mock
 
 import pytest
 
@@ -64,3 +66,16 @@ def test_grouped_products_of_cublaslt_steer_nothing():
     assert place.prefer_cublaslt_grouped_gemm is row.get() is True and not row.has_effect and row.why_not
     with pytest.raises(TypeError, match="prefer_cublaslt_grouped_gemm: expects a bool"):
         place.prefer_cublaslt_grouped_gemm = 1
+
+
+def test_functions_can_be_replaced():
+    with mock.patch("backplane.backends.mps.is_available", return_value=True):
+        assert torch.backends.mps.is_available()
+    assert torch.backends.mps.is_available() is torch.backend_status("mps").available
+    with mock.patch("backplane.backends.mps.is_available", False):  # as in torch, by anything
+        assert torch.backends.mps.is_available is False
+    before = torch.backends.mkl.is_available
+    torch.backends.mkl.is_available = False
+    assert torch.backends.mkl.is_available is False
+    torch.backends.mkl.is_available = before
+    assert torch.backends.mkl.is_available() is torch.backend_status("mkl").available
