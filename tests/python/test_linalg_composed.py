@@ -1,4 +1,4 @@
-"""vander, matrix_exp, householder_product, matrix_sqrth and polar beside references of NumPy in long double."""
+"""vander, matrix_exp, householder_product, matrix_sqrth and polar, compared with references of NumPy in long double."""
 
 import math
 
