@@ -84,20 +84,20 @@ static void list(const char *name) {
     restart(path, NULL);
 }
 
-static bp_library_info probe(const char *name) {
+static bp_library_info probe_row(const char *name) {
     list(name);
     return only_row();
 }
 
 static void expect_reason(const char *name, const char *reason) {
-    bp_library_info row = probe(name);
+    bp_library_info row = probe_row(name);
     assert_string_equal(row.reason, reason);
     assert_int_equal(row.state, *reason ? BP_LIBRARY_BROKEN : BP_LIBRARY_OK);
 }
 
 /* How far the library came before the time limit depends on the load of the machine. */
 static void expect_hung(const char *name) {
-    bp_library_info row = probe(name);
+    bp_library_info row = probe_row(name);
     assert_int_equal(row.state, BP_LIBRARY_BROKEN);
     assert_memory_equal(row.reason, "hung in probe, ", strlen("hung in probe, "));
 }
