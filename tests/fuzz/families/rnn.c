@@ -1,8 +1,8 @@
 /* rnn.c - random recurrent layers and their gradients. The content of `reserve` is private to the provider that wrote
  * it, so TRAINING and BACKWARD run on `native`. */
-#include "trial.h"
-
 #include "ops/rnn/rnn.h"
+
+#include "trial.h"
 
 #include <stdlib.h>
 
