@@ -62,7 +62,7 @@ static void every_field_is_described(void **state) {
     }
 }
 
-static void keys_have_room(void **state) {
+static void keys_have_enough_bits(void **state) {
     (void)state;
     for (int i = 0; i < BP__COUNT(all); i++) {
         int bits = 0, parameters = 0;
@@ -133,7 +133,7 @@ static void operands_are_those_of_the_operation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_described),
-        cmocka_unit_test(keys_have_room),
+        cmocka_unit_test(keys_have_enough_bits),
         cmocka_unit_test(operands_are_those_of_the_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
