@@ -193,6 +193,15 @@ static void random_parameters(conv_case *c, uint64_t *state, const conv_limits *
     call->activation = call->pass == BP_CONV_FORWARD && between(state, 0, 2) == 0 ? BP_UNARY_RELU : BP_UNARY_COPY;
 }
 
+/* Whether the padding of a transposed convolution removes the whole output, which has no plan. */
+static bool is_cut_away(int ndim, int rank, const int64_t *output) {
+    bool empty = false;
+    for (int d = rank - ndim; d < rank; d++) {
+        empty |= output[d] == 0;
+    }
+    return empty;
+}
+
 /* Makes input and weight. Returns false if the kernel does not fit. */
 static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limits) {
     bp_conv_call *call = &c->call;
@@ -220,7 +229,7 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
     make_tensor(&c->weight, state, &own, call->ndim + 2, weight);
     call->input = &c->input.view.tensor;
     call->weight = &c->weight.view.tensor;
-    if (bp_conv_shape(call, &dtype, &out_rank, output) != BP_OK) {
+    if (bp_conv_shape(call, &dtype, &out_rank, output) != BP_OK || is_cut_away(call->ndim, out_rank, output)) {
         return false;
     }
     make_tensor(&c->output, state, &own, out_rank, output);
