@@ -29,4 +29,13 @@ static inline void bp__elements_add_all(bp__elements *elements, int ndim, const 
     }
 }
 
+/* Whether one of the sizes is 0. */
+static inline bool bp__elements_none(int ndim, const int64_t *sizes) {
+    bool none = false;
+    for (int d = 0; d < ndim; d++) {
+        none |= sizes[d] == 0;
+    }
+    return none;
+}
+
 #endif

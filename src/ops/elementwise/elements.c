@@ -4,6 +4,9 @@
 bool bp__elementwise_elements(const bp_problem *problem, int operand, bp__elements *elements) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool selects = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
+    if (bp__elements_none(p->ndim, p->size)) { /* nothing is read then */
+        return false;
+    }
     elements->dtype = (bp_dtype)p->type[operand];
     if (selects && operand == 0) {
         bp__elements_add(elements, p->axis_size, p->axis);

@@ -6,8 +6,8 @@ bool bp__random_elements(const bp_problem *problem, int operand, bp__elements *e
     elements->dtype = operand == 0 ? BP_I64 : (bp_dtype)problem->dtype;
     if (operand == 0) {
         bp__elements_add(elements, 2, 1); /* seed and offset */
-    } else {
-        bp__elements_add_all(elements, p->ndim, p->size, p->stride);
+        return true;
     }
-    return true;
+    bp__elements_add_all(elements, p->ndim, p->size, p->stride);
+    return p->total > 0;
 }

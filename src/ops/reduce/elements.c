@@ -5,7 +5,11 @@ bool bp__reduce_elements(const bp_problem *problem, int operand, bp__elements *e
     const bp_reduce_problem *p = &problem->of.reduce;
     const int64_t *const strides[] = {p->x, p->y, p->z};
     const bool reduced = problem->op == BP_OP_REDUCE && operand == 1;
+    const int ndim = reduced ? p->kept_ndim : p->ndim;
+    if (bp__elements_none(ndim, p->size)) {
+        return false;
+    }
     elements->dtype = (bp_dtype)(reduced ? p->output : problem->dtype);
-    bp__elements_add_all(elements, reduced ? p->kept_ndim : p->ndim, p->size, strides[operand]);
+    bp__elements_add_all(elements, ndim, p->size, strides[operand]);
     return true;
 }
