@@ -28,7 +28,7 @@ static bool has_elements(const bp__elements *e) {
 static bool describe(const bp__address_source *source, int operand, bp__elements *elements) {
     elements->dtype = BP_DTYPE_NONE;
     elements->ndim = 0;
-    elements->unsure = false;
+    elements->exact = elements->unsure = false;
     return source->describe(source->context, operand, elements) && has_elements(elements) &&
            !(elements->unsure && operand < source->inputs);
 }
@@ -92,6 +92,18 @@ static void add_pairs(bp__addresses *a, const bp__address_source *source) {
     }
 }
 
+/* A plan that writes nothing reads nothing. Its problem may have lost the dimension of an input that is empty, because
+ * a product counts the items of a batch as rows if one operand is the same for all. */
+static void need_nothing_for_nothing(bp__addresses *a, int inputs) {
+    uintptr_t written = 0;
+    for (int i = inputs; i < a->count; i++) {
+        written |= a->rules[i].needed;
+    }
+    for (int i = 0; i < inputs && !written; i++) {
+        a->rules[i].needed = 0;
+    }
+}
+
 static bool holds_handles(int32_t place) {
     const DLTensor tensor = {.device = {(DLDeviceType)((uint32_t)place >> 16), 0}};
     return place != 0 && !bp__tensor_has_address(&tensor);
@@ -119,6 +131,7 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
     for (int i = 0; i < source->count; i++) {
         at = describe(source, i, &e) ? fill_rule(&a->rules[i], &e, at) : at;
     }
+    need_nothing_for_nothing(a, source->inputs);
     add_pairs(a, source);
     a->two_and_one = !a->handles && source->count == 3 && source->inputs == 2 && a->pair_count == 2 &&
                      a->pairs[0].strict && a->pairs[1].strict;
@@ -132,8 +145,10 @@ typedef struct described {
     bp__trial trial; /* of a family that does not describe its elements itself */
 } described;
 
-static bool from_trial(const bp__trial *trial, int operand, bp__elements *elements) {
+/* An output has all dimensions that its layout lists. An input may be repeated over some of them. */
+static bool from_trial(const bp__trial *trial, int operand, int inputs, bp__elements *elements) {
     const bp__trial_operand *o = &trial->operand[operand];
+    elements->exact = operand >= inputs;
     if (operand >= trial->count || !o->present) {
         return false;
     }
@@ -146,7 +161,7 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
     const described *d = context;
     const bp__family *family = bp__family_of(d->problem);
     return family->elements ? family->elements(d->problem, operand, elements)
-                            : from_trial(&d->trial, operand, elements);
+                            : from_trial(&d->trial, operand, bp__input_count((bp_op)d->problem->op), elements);
 }
 
 static bool same_layout(const bp_elementwise_problem *p, int operand, int output) {

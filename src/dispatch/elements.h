@@ -9,14 +9,16 @@
 typedef struct bp__elements {
     bp_dtype dtype;
     int ndim;
+    bool exact;  /* set by a family for an operand that has every dimension which is added, whatever its stride */
     bool unsure; /* whether it has a dimension of size 0 is unknown, because the stride is 0 */
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM]; /* strides in elements */
 } bp__elements;
 
 /* Adds a dimension, unless all of its indices are the same element: the operand may not have it. */
 static inline void bp__elements_add(bp__elements *elements, int64_t size, int64_t stride) {
-    elements->unsure |= size == 0 && stride == 0;
-    if (size != 1 && stride != 0) {
+    const bool empty = size == 0 && stride == 0;
+    elements->unsure |= empty && !elements->exact;
+    if ((size != 1 && stride != 0) || (empty && elements->exact)) {
         elements->shape[elements->ndim] = size;
         elements->strides[elements->ndim++] = stride;
     }

@@ -262,6 +262,7 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
     const DLTensor compact = {.ndim = info->output_ndim, .shape = (int64_t *)(uintptr_t)info->output_shape};
     const DLTensor *out = r->out ? r->out : &compact, *t = operand < r->call->count ? r->call->operands[operand] : out;
     elements->dtype = type_of(r);
+    elements->exact = true;
     bp__tensor_strides(t, strides);
     bp__elements_add_all(elements, t->ndim, t->shape, strides);
     return true;

@@ -8,6 +8,7 @@ bool bp__linalg_elements(const bp_problem *problem, int operand, bp__elements *e
         return false;
     }
     elements->dtype = (bp_dtype)o->dtype;
+    elements->exact = operand >= bp__input_count((bp_op)problem->op);
     bp__elements_add_all(elements, l->batch_ndim, l->batch_shape, o->batch);
     bp__elements_add(elements, o->rows, o->row);
     bp__elements_add(elements, o->columns, o->column);

@@ -41,7 +41,12 @@ bool bp__layer_norm_elements(const bp_problem *problem, int operand, bp__element
     const bp_layer_norm_problem *p = &problem->of.layer_norm;
     const bool forward = problem->op == BP_OP_LAYER_NORM;
     const bool whole = forward ? operand == 0 || operand == 3 : operand == 0 || operand == 1 || operand == 5;
+    const bool rows = forward ? operand > 3 : operand == 3 || operand == 4; /* one element each */
     elements->dtype = (bp_dtype)(whole ? problem->dtype : p->parameters);
+    elements->exact = whole;
+    if (rows && bp__elements_none(p->row_ndim, p->size)) {
+        return false;
+    }
     bp__elements_add_all(elements, p->ndim, p->size, p->stride[operand]);
     return p->present >> operand & 1;
 }
