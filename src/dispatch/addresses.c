@@ -92,14 +92,10 @@ static void add_pairs(bp__addresses *a, const bp__address_source *source) {
     }
 }
 
-/* A plan that writes nothing reads nothing. Its problem may have lost the dimension of an input that is empty, because
- * a product counts the items of a batch as rows if one operand is the same for all. */
+/* A product that writes nothing reads nothing. Its problem may have lost the dimension of an input that is empty: items
+ * of a batch count as rows if one operand is the same for all. */
 static void need_nothing_for_nothing(bp__addresses *a, int inputs) {
-    uintptr_t written = 0;
-    for (int i = inputs; i < a->count; i++) {
-        written |= a->rules[i].needed;
-    }
-    for (int i = 0; i < inputs && !written; i++) {
+    for (int i = 0; i < inputs && !a->rules[inputs].needed; i++) {
         a->rules[i].needed = 0;
     }
 }
@@ -131,7 +127,9 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
     for (int i = 0; i < source->count; i++) {
         at = describe(source, i, &e) ? fill_rule(&a->rules[i], &e, at) : at;
     }
-    need_nothing_for_nothing(a, source->inputs);
+    if (source->product) {
+        need_nothing_for_nothing(a, source->inputs);
+    }
     add_pairs(a, source);
     a->two_and_one = !a->handles && source->count == 3 && source->inputs == 2 && a->pair_count == 2 &&
                      a->pairs[0].strict && a->pairs[1].strict;
@@ -196,6 +194,7 @@ bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem)
                                        .count = bp__operand_count((bp_op)problem->op),
                                        .inputs = bp__input_count((bp_op)problem->op),
                                        .describe = describe_operand,
+                                       .product = bp__family_of(problem)->products,
                                        .sharing = sharing_of,
                                        .context = &d};
     if (!bp__family_of(problem)->elements) {

@@ -37,6 +37,7 @@ typedef enum bp__sharing { BP__APART, BP__MAY_SHARE, BP__SHARED } bp__sharing;
 typedef struct bp__address_source {
     int32_t place;
     int count, inputs;
+    bool product; /* of matrices */
     bool (*describe)(const void *context, int operand, bp__elements *elements);
     bp__sharing (*sharing)(const void *context, int operand);
     const void *context;
