@@ -56,7 +56,8 @@ typedef struct bp__signature {
     int count;
     const bp__field *fields;
     const bp__family *family; /* its request is a bp__call_request */
-    /* Returns the pass; NULL if a field that decides it has no value of its enumeration. */
+    const bp__pass *passes;
+    /* Returns the pass, one of `passes`; NULL if a field that decides it has no value of its enumeration. */
     const bp__pass *(*pass)(const void *call);
     /* Runs a call that no algorithm can run, and sets *done; does nothing for other calls. NULL: there are none. */
     bp_status (*run_without_plan)(const void *call, bool *done);
@@ -86,6 +87,7 @@ bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *op
 
 /* ---- The key: inlined where the signature is a constant, so that the loops have no branches of other kinds ---- */
 
+#define BP__PASS_BITS 3
 #define BP__INLINE static inline __attribute__((always_inline))
 
 /* Adds the elements of an array to a word. Returns the bits that do not fit. */
@@ -136,7 +138,7 @@ BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *
             memcpy(&o->parameters[count++], field, sizeof(uint64_t));
         }
     }
-    o->tag = bp__tag(s->op, flags);
+    o->tag |= bp__tag(s->op, flags << BP__PASS_BITS);
     o->parameter_count = count;
     return surplus == 0;
 }
@@ -150,6 +152,7 @@ BP__INLINE bool bp__call_describe(const bp__signature *s, bp__operation *o, cons
     if (!pass) {
         return false;
     }
+    o->tag = bp__tag(0, (uint64_t)(pass - s->passes)); /* passes differ in what a tensor at one position is */
     o->count = pass->count;
     o->inputs = pass->inputs;
     o->in_place = 0;

@@ -74,7 +74,8 @@ static void keys_have_enough_bits(void **state) {
             parameters +=
                 field->kind == BP__FIELD_NUMBER || field->kind == BP__FIELD_REAL || field->kind == BP__FIELD_SIZES;
         }
-        assert_true(bits <= BP__TAG_BITS);
+        assert_true(bits + BP__PASS_BITS <= BP__TAG_BITS);
+        assert_true(all[i].pass_count <= 1 << BP__PASS_BITS);
         assert_true(parameters <= BP__PARAMETERS);
     }
 }

@@ -17,6 +17,7 @@ const bp__signature bp__attention_signature = {
     .fields = bp__attention_fields,
     .count = BP__COUNT(bp__attention_fields),
     .family = &bp__family_attention,
+    .passes = bp__attention_passes,
     .pass = bp__attention_pass,
 };
 

@@ -58,6 +58,7 @@ static const bp__signature signature = {
     .fields = bp__conv_fields,
     .count = BP__COUNT(bp__conv_fields),
     .family = &bp__family_conv,
+    .passes = bp__conv_passes,
     .pass = bp__conv_pass,
     .run_without_plan = run_cut_away,
 };

@@ -47,6 +47,7 @@ static const bp__signature signature = {
     .fields = bp__layer_fields,
     .count = BP__COUNT(bp__layer_fields),
     .family = &bp__family_layer_norm,
+    .passes = bp__layer_passes,
     .pass = bp__layer_pass,
 };
 

@@ -18,6 +18,7 @@ const bp__signature bp__norm_signature = {
     .fields = bp__norm_fields,
     .count = BP__COUNT(bp__norm_fields),
     .family = &bp__family_norm,
+    .passes = bp__norm_passes,
     .pass = bp__norm_pass,
 };
 

@@ -16,6 +16,7 @@ static const bp__signature signature = {
     .fields = bp__pool_fields,
     .count = BP__COUNT(bp__pool_fields),
     .family = &bp__family_pool,
+    .passes = bp__pool_passes[0],
     .pass = bp__pool_pass,
 };
 

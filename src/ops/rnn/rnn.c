@@ -13,6 +13,7 @@ const bp__signature bp__rnn_signature = {
     .fields = bp__rnn_fields,
     .count = BP__COUNT(bp__rnn_fields),
     .family = &bp__family_rnn,
+    .passes = bp__rnn_passes,
     .pass = bp__rnn_pass,
 };
 
