@@ -79,7 +79,7 @@ JOBS = {
     "einsum out": lambda: bp.einsum(PLAIN[0], [0, 1], PLAIN[1], [1, 2], [0, 2], out=OUT),
     "einsum by path": lambda: bp.einsum("ij,jk,jl->il", A, B, B, optimize=[(0, 1), (0, 1)], settings=OPTIONS),
     "einsum wrong": lambda: expect(ValueError, bp.einsum, "ij,j?", A, B),
-    "einsum wrong type": lambda: expect(TypeError, bp.einsum, "ij,jk,kl,lm", A, B, A, [1]),
+    "einsum wrong type": lambda: expect(TypeError, bp.einsum, "ij,jk,kl,lm", A, B, A, object()),
     "einsum wrong path": lambda: expect(ValueError, bp.einsum, A, [0, 1], [1, 2**40]),
     "inv": lambda: bp.linalg.inv(SQUARE),
     "lu out": lambda: bp.linalg.lu_factor(SQUARE, out=(np.empty((3, 3)), np.empty(3, "i4"))),

@@ -231,7 +231,6 @@ PATTERNS = {
 CANNOT = {
     "import torch; torch.eye(2)": (AttributeError, "has no 'eye'"),
     "import torch; torch.tensor([1.0])": (AttributeError, "has no 'tensor'"),
-    "import torch; torch.no_grad()": (AttributeError, "has no 'no_grad'"),
     "import torch; torch.backends.cudnn.benchmrk = True": (AttributeError, "did you mean 'benchmark'"),
     "import torch.nn.init": (ImportError, "torch.nn.init"),
     "import torch.distributed": (ImportError, "torch.distributed"),
