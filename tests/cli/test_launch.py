@@ -218,9 +218,9 @@ path = os.environ['BACKPLANE_LAUNCH_RECORD']
 with open(path, 'r+b') as file:
     data = bytearray(file.read())
     row = int.from_bytes(data[12:16], 'little')
-    for i in range(24, len(data)):
+    for i in range(32, len(data)):
         data[i] = 0xff if i % 7 else 0x25
-    for at in range(24, len(data) - row, row):
+    for at in range(32, len(data) - row, row):
         data[at : at + 4] = (2).to_bytes(4, 'little')
         if at // row % 3:
             data[at + 72 : at + 76] = (4).to_bytes(4, 'little')

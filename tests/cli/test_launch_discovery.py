@@ -30,11 +30,12 @@ void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const in
 @needs_hooks
 def test_discovery_is_told_apart_from_the_calls(backplane, tmp_path):
     """The probe of this library sleeps half a second in the program's first product, however fast the machine is. `native` runs
-    the product, and nothing of the sleep is in the times of the calls."""
+    the product, and nothing of the sleep is in the times of the calls. Without the cache, the program probes again what the command
+    has probed."""
     (tmp_path / "libraries").mkdir()
     (tmp_path / "slow.c").write_text(SLOW)
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "slow.c", "-o", "libraries/libslowblas.so"], cwd=tmp_path, check=True)
-    env = {"BACKPLANE_CACHE_DIR": str(tmp_path / "cold"), "BACKPLANE_REGISTRY_LIBRARY_PATH": str(tmp_path / "libraries"),
+    env = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_LIBRARY_PATH": str(tmp_path / "libraries"),
            "BACKPLANE_REGISTRY_SYSTEM": "false", "BACKPLANE_BLAS_PREFERRED": "native"}
     done = backplane("launch", "--profile", "--trace", "trace.json", "--", PYTHON, "-c", CODE, env=env)
     assert done.code == 0, done
