@@ -162,7 +162,7 @@ static void an_output_without_elements(void **state) {
         bp_view_init(&bias, b, BP_F32, 1, I64(6), NULL);
         bp_view_init(&output, pass == BP_CONV_FORWARD ? NULL : y, BP_F32, 4, I64(2, 6, 0, 2), NULL);
         call.transposed = 1;
-        call.pass = pass;
+        call.pass = (bp_conv_pass)pass;
         call.padding = I64(2, 1);
         call.bias = pass == BP_CONV_INPUT ? NULL : &bias.tensor;
         int64_t shape[4];
