@@ -413,6 +413,39 @@ static void test_a_limit_of_the_user_is_not_stored(void **state) {
     assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_OK); /* stored */
 }
 
+/* Returns the processor time of all ended children, in milliseconds. */
+static int64_t time_of_children(void) {
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * (int64_t)1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* It asks for a buffer of 64 MiB until it gets one: in its first call, or in the first one of a second thread. */
+static void test_waiting_for_memory_ends_soon(void **state) {
+    enum { TIME = 8000 };
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip();
+    }
+    use_fake("asking");
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "8000", 1);
+    for (rlim_t mebibytes = 60; mebibytes <= 240; mebibytes += 20) {
+        const int64_t before = time_of_children();
+        const int end = state_under(RLIMIT_AS, mebibytes << 20, mebibytes << 20);
+        assert_int_equal(end, mebibytes == 60 ? BP_LIBRARY_BROKEN : end);
+        assert_in_range(time_of_children() - before, 0, TIME / 5); /* one step has a tenth */
+        restart(library, cache);                                   /* whatever was stored is the whole truth */
+        const bp_library_info row = only_row();
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_string_equal(row.faults, "");
+        assert_in_range(row.space.call, (int64_t)64 << 20, (int64_t)400 << 20);
+        assert_in_range(row.space.caller, (int64_t)64 << 20, (int64_t)400 << 20);
+        unlink(store);
+    }
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+}
+
 /* The library works, but what it needs could not be measured, because the probe got no thread. */
 static void test_a_shortage_of_threads_is_not_stored(void **state) {
     (void)state;
@@ -504,6 +537,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_library_on_a_busy_machine_is_good, make, forget),
         cmocka_unit_test_setup_teardown(test_a_signal_from_outside_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_a_limit_of_the_user_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_waiting_for_memory_ends_soon, make, forget),
         cmocka_unit_test_setup_teardown(test_a_shortage_of_threads_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_soft_limits_are_raised, make, forget),
         cmocka_unit_test_setup_teardown(test_a_file_that_could_not_be_read_is_not_stored, make, forget),
