@@ -169,6 +169,7 @@ typedef struct bp__memory {
 } bp__memory;
 /* Writes what the limits of this process leave (limits.c). Returns false if there are none. */
 bool bp__memory_left(bp__memory *memory);
+bool bp__memory_is_limited(void);
 
 /* ---- Warnings (warning.c): see bp_set_warning_handler ---- */
 void bp__warn(const char *format, ...) BP_PRINTF(1, 2);

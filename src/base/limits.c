@@ -36,3 +36,8 @@ bool bp__memory_left(bp__memory *memory) {
     *memory = (bp__memory){left(space, total), left(data, own)};
     return true;
 }
+
+bool bp__memory_is_limited(void) {
+    bp__memory left;
+    return bp__memory_left(&left);
+}

@@ -132,15 +132,22 @@ static void library_json(const bp_library_info *row) {
     json_close();
 }
 
+/* Its file could not be read in this process, and might be no library. */
+static bool is_unread(const bp_library_info *row) {
+    return row->state == BP_LIBRARY_UNPROBED && row->kinds == 0;
+}
+
 static void print_libraries(int count, bool all) {
     cli_table *table = cli_table_new("ID|~VERSION|INTERFACES|INT BITS|THREADING|KERNEL SET|STATE|PATH");
     bp_library_info row = {.struct_size = sizeof row};
-    int hidden = 0;
+    int hidden = 0, unread = 0;
     for (int i = 0; i < count; i++) {
         if (bp_library_at(i, &row) != BP_OK) {
             continue;
         }
-        if (row.state == BP_LIBRARY_FACADE && !all) {
+        if (is_unread(&row) && !all) {
+            unread++;
+        } else if (row.state == BP_LIBRARY_FACADE && !all) {
             hidden++;
         } else {
             add_row(table, &row);
@@ -151,6 +158,12 @@ static void print_libraries(int count, bool all) {
         char *text = cli_format("%d facade librar%s (forward%s to a listed library): see --all", hidden,
                                 hidden == 1 ? "y" : "ies", hidden == 1 ? "s" : "");
         cli_remark(CLI_FAINT, 0, text);
+        free(text);
+    }
+    if (unread > 0) {
+        char *text = cli_format("%d file%s not read, because this process has too little address space: see --all",
+                                unread, unread == 1 ? " was" : "s were");
+        cli_remark(CLI_CAUTION, 0, text);
         free(text);
     }
     for (int i = 0; i < count && all; i++) {

@@ -4,6 +4,7 @@
 #include "dispatch/tune.h"
 #include "base/uncancelled.h"
 #include "device/internal.h"
+#include "dispatch/needs.h"
 #include "registry/internal.h"
 
 #include <stdio.h>
@@ -572,10 +573,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && (problem->policy.constraints & BP__TRANSFERS)) {
         status = choose_on_host(choice, problem, failures, all);
     }
-    if (status == BP_OK && failures) {
-        bp__text_add(&choice->decision, bp__text_get(&failures->text));
-    }
     if (status == BP_OK) {
+        bp__text_add(&choice->decision, failures ? bp__text_get(&failures->text) : "");
+        bp__needs_tell_limited(choice);
         describe_measurement(choice);
     }
     if (status == BP_OK && adapted && choice->chosen >= 0) {

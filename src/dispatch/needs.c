@@ -20,11 +20,6 @@ enum {
 /* What runs in progress may still take. */
 static _Atomic int64_t kept_space, kept_data;
 
-bool bp__memory_is_limited(void) {
-    bp__memory left;
-    return bp__memory_left(&left);
-}
-
 static uint64_t bit_of(const bp__candidate *candidate) {
     return candidate->number < BITS ? UINT64_C(1) << candidate->number : 0;
 }
@@ -112,6 +107,14 @@ static bool fits(const bp__candidate *candidate, const bp__memory *left, const b
              space ? "the limit of data (RLIMIT_DATA)" : "the limit of the address space (RLIMIT_AS)",
              rest > 0 ? rest >> 20 : 0, ((space ? need->data : need->space) + SPARE - 1) >> 20);
     return false;
+}
+
+void bp__needs_tell_limited(bp__choice *choice) {
+    const int count = choice->chosen < 0 ? bp__libraries_limited() : 0;
+    if (count > 0) {
+        bp__text_addf(&choice->decision, "; %d librar%s could not be read or probed under the limits of this process",
+                      count, count == 1 ? "y" : "ies");
+    }
 }
 
 void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {

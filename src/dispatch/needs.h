@@ -4,11 +4,11 @@
 
 #include "dispatch/internal.h"
 
-/* Returns whether the process has limits of memory. */
-bool bp__memory_is_limited(void);
-
 /* Refuses an accepted verdict if the limits leave less than the library needs. */
 void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
+
+/* If there is no candidate, adds how many libraries the limits have kept out of the choice. */
+void bp__needs_tell_limited(bp__choice *choice);
 
 /* Begin and end a run of a plan that this thread may not have run before. enter returns BP_E_NO_MEMORY if the limits
  * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */

@@ -6,14 +6,32 @@
 #include "registry/child.h"
 #include "registry/probe_cache.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Only the name tells that such a file may be a library. */
+static bp_status note_no_space(bp__file *file) {
+    char reason[160];
+    bp__memory left;
+    snprintf(reason, sizeof reason, "not read: its %" PRId64 " KiB do not fit into the address space",
+             file->key.size >> 10);
+    if (bp__memory_left(&left)) {
+        snprintf(reason, sizeof reason,
+                 "not read: the limit of the address space (RLIMIT_AS) leaves %" PRId64
+                 " KiB, and the file has %" PRId64 " KiB",
+                 left.space >> 10, file->key.size >> 10);
+    }
+    file->facts.outcome = BP__OUTCOME_NO_PROBE;
+    return bp__facts_set(&file->facts.reason, reason) ? BP_OK : bp__fail_memory(sizeof reason, "a library's reason");
+}
 
 static bp_status identify_opened(bp__elf *elf, bp__file *file) {
     const char *why;
     if (!bp__elf_open(elf, file->path, &why)) {
         file->facts.momentary = elf->unread;
-        return BP_OK;
+        return elf->no_space ? note_no_space(file) : BP_OK;
     }
     bp_status status = bp__identify(elf, file->path, &file->facts);
     bp__elf_close(elf);
@@ -40,8 +58,14 @@ static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool p
     return status;
 }
 
+/* The file could not be mapped. */
+static bool is_unread(const bp__file *file) {
+    return !*file->facts.family && file->facts.outcome == BP__OUTCOME_NO_PROBE;
+}
+
 static bool is_entry(const bp__file *file) {
-    return !file->same_as && (file->trust != BP_OK || (*file->facts.family && !(file->facts.flags & BP__FAMILY_LAYER)));
+    return !file->same_as && (file->trust != BP_OK || is_unread(file) ||
+                              (*file->facts.family && !(file->facts.flags & BP__FAMILY_LAYER)));
 }
 
 bool bp__has_gpu_driver(void) {

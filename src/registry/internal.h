@@ -22,6 +22,9 @@ const bp_library_info *bp__library_lookup(const char *name);
  * provides it. Returns BP_E_NOT_FOUND. */
 bp_status bp__library_absent(const char *name);
 
+/* Returns the number of listed libraries that are not usable and might be in a process without its limits. */
+int bp__libraries_limited(void);
+
 /* Opens a listed library under the loading rules; see bp_host.open_library. *opened is stored for each entry. */
 bp_status bp__library_open(const bp_library_info *library, void **handle);
 bool bp__library_is_open(const bp_library_info *library);

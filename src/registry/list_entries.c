@@ -142,8 +142,8 @@ static bool is_taken(const bp__library_list *list, const char *id) {
 
 static void make_base(const bp__library_list *list, const bp__list_entry *entry, char *base, size_t size) {
     const bp__facts *facts = &entry->file->facts;
-    if (entry->state == BP_LIBRARY_UNTRUSTED) {
-        snprintf(base, size, "untrusted");
+    if (entry->state == BP_LIBRARY_UNTRUSTED || !*facts->family) {
+        snprintf(base, size, entry->state == BP_LIBRARY_UNTRUSTED ? "untrusted" : "unread");
         return;
     }
     for (int i = 0; entry->target && i < list->count; i++) {

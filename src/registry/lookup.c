@@ -37,6 +37,18 @@ int bp__list_entry_named(const bp__library_list *list, const char *name) {
     return entry_with_soname(list, name);
 }
 
+int bp__libraries_limited(void) {
+    bp__library_list *list;
+    int count = 0;
+    bp__registry_lock();
+    const bool listed = bp__memory_is_limited() && bp__library_list_current(&list) == BP_OK;
+    for (int i = 0; listed && i < list->count; i++) {
+        count += list->entries[i].file->facts.momentary && list->entries[i].state != BP_LIBRARY_OK;
+    }
+    bp__registry_unlock();
+    return count;
+}
+
 static const char *id_at(void *user, int index) {
     const bp__library_list *list = user;
     return index <= list->count ? list->infos[index].id : NULL;

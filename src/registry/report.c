@@ -169,8 +169,12 @@ static bool conclude_moment(bp__facts *facts, const summary *all) {
 
 bool bp__probe_take_report(bp__facts *facts, char *report, const char *otherwise) {
     summary all = {.step = "before it was loaded"};
-    bool enough = take_lines(facts, &all, report) && conclude(facts, &all, otherwise) &&
-                  conclude_checks(facts, &all, otherwise) && conclude_moment(facts, &all);
+    bool enough = take_lines(facts, &all, report);
+    if (!all.end && bp__memory_is_limited()) {
+        all.limited = "memory (ulimit -v or -d), which may have ended the probe itself";
+    }
+    enough = enough && conclude(facts, &all, otherwise) && conclude_checks(facts, &all, otherwise) &&
+             conclude_moment(facts, &all);
     bp__text_free(&all.faults);
     return enough;
 }

@@ -1,11 +1,13 @@
 """list and doctor: table and JSON agree, and doctor finds the problems that a test makes."""
 
 import os
+import resource
 import shutil
+import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT
+from conftest import BUILD, COMMAND, ROOT
 
 
 def test_list_table_and_json_agree(backplane):
@@ -40,6 +42,29 @@ def test_list_all_shows_everything(backplane):
         assert row["path"] in everything.out and row["build_id"] in everything.out
         assert all(alias in everything.out for alias in row["aliases"])
     assert all(place["place"] in everything.out for place in facts["searched"])
+
+
+@pytest.mark.skipif(bool(os.environ.get("TESTED_EMULATED") or os.environ.get("TESTED_SANITIZERS")), reason="the limit is too low for it")
+def test_list_counts_files_without_address_space(tmp_path):
+    """A file that is larger than the limit cannot be mapped. The list has it, with the limit."""
+    file = tmp_path / "libblas.so.3"
+    with open(file, "wb") as made:
+        made.truncate(1 << 40)
+    environment = os.environ | {"BACKPLANE_LIBRARY_PATH": str(tmp_path), "BACKPLANE_REGISTRY_SYSTEM": "false", "BACKPLANE_REGISTRY_CACHE": "off"}
+
+    def limited(*words):
+        return subprocess.run(
+            [str(COMMAND), "list", *words],
+            capture_output=True,
+            env=environment,
+            text=True,
+            timeout=120,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)),
+        ).stdout
+
+    assert "1 file was not read, because this process has too little address space" in limited()
+    assert str(file) not in limited()
+    assert "RLIMIT_AS" in limited("--all") and str(file) in limited("--all")
 
 
 def test_list_sees_the_virtual_environment(backplane):

@@ -1,4 +1,5 @@
-/* test_limits.c - tests that no library ends the process, or never returns, if limits leave little memory.
+/* test_limits.c - tests that no library ends the process, or never returns, if limits leave little memory or no
+ * threads.
  *
  * A library is opened and called once in each process, so every case is a child, which limits its own address space.
  * The parent has made the list of libraries and opens none. */
@@ -28,7 +29,7 @@
 enum { SIDE = 300, ELEMENTS = SIDE * SIDE, MIB = 1 << 20 };
 
 /* How a child ends. Libraries use small numbers. */
-enum { COMPUTED = 40, NO_MEMORY, NOT_OFFERED, WRONG, TOUCHED, FAILED, NO_REASON };
+enum { COMPUTED = 40, NO_MEMORY, NOT_OFFERED, WRONG, TOUCHED, FAILED, NO_REASON, NOT_OPENED, UNLIMITED };
 
 static double a[2 * ELEMENTS], b[2 * ELEMENTS], x[2 * ELEMENTS];
 static const double mark = -12345.5;
@@ -403,6 +404,66 @@ static void test_each_library(void **state) {
     }
 }
 
+/* ---- No threads: OpenMP runtimes end the process when they cannot start them. ---- */
+
+/* The kernel does not limit the processes of root. Returns false if this user cannot be limited. */
+static bool give_up_threads(void) {
+    enum { NOBODY = 65534 };
+    pthread_t thread;
+    if (setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0 || (geteuid() == 0 && setuid(NOBODY) != 0)) {
+        return false;
+    }
+    if (pthread_create(&thread, NULL, run_in_thread, (void *)(uintptr_t)&operations[0]) == 0) {
+        pthread_join(thread, NULL);
+        return false;
+    }
+    return true;
+}
+
+static int end_without_threads(const operation *what, const char *library) {
+    int status = 0;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        fill();
+        prefer(library);
+        if (!give_up_threads()) {
+            _exit(UNLIMITED);
+        }
+        const bp_status got = what->run();
+        _exit(got == BP_E_LOAD ? NOT_OPENED : judge(what, got));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        fail_msg("%s on %s without threads: signal %d", what->name, library, WTERMSIG(status));
+    }
+    return WEXITSTATUS(status);
+}
+
+static void test_each_library_without_threads(void **state) {
+    int count, refused = 0, threaded = 0;
+    bp_library_info info = {.struct_size = sizeof info};
+    (void)state;
+    use_machine();
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int l = 0; l < count; l++) {
+        assert_int_equal(bp_library_at(l, &info), BP_OK);
+        const unsigned kinds = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK | BP_LIB_FFT | BP_LIB_DNN;
+        for (int i = 0; info.state == BP_LIBRARY_OK && info.kinds & kinds && i < OPERATIONS; i++) {
+            const int end = end_without_threads(&operations[i], info.id);
+            if (end == UNLIMITED) {
+                skip();
+            }
+            if (end != COMPUTED && end != NOT_OFFERED && end != NOT_OPENED) {
+                fail_msg("%s on %s without threads: end %d", operations[i].name, info.id, end);
+            }
+            threaded += end != NOT_OFFERED && strcmp(info.threading, "serial") != 0;
+            refused += end == NOT_OPENED;
+        }
+    }
+    assert_true(refused > 0 || threaded == 0 || sysconf(_SC_NPROCESSORS_ONLN) == 1 || getenv("OMP_NUM_THREADS"));
+}
+
 static int skip_instrumented(void **state) {
     (void)state;
     if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
@@ -419,6 +480,7 @@ int main(void) {
         cmocka_unit_test_setup(test_explain_tells_the_reason, skip_instrumented),
         cmocka_unit_test_setup(test_any_library, skip_instrumented),
         cmocka_unit_test_setup(test_each_library, skip_instrumented),
+        cmocka_unit_test_setup(test_each_library_without_threads, skip_instrumented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

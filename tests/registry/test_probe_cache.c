@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backplane.h"
 #include "registry/probe_cache.h"
 
 static const char *folder;
@@ -413,6 +414,39 @@ static void test_a_limit_of_the_user_is_not_stored(void **state) {
     assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_OK); /* stored */
 }
 
+/* Returns the processor time of all ended children, in milliseconds. */
+static int64_t time_of_children(void) {
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * (int64_t)1000 +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* It asks for a buffer of 64 MiB until it gets one: in its first call, or in the first one of a second thread. */
+static void test_waiting_for_memory_ends_soon(void **state) {
+    enum { TIME = 8000 };
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip();
+    }
+    use_fake("asking");
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "8000", 1);
+    for (rlim_t mebibytes = 60; mebibytes <= 240; mebibytes += 20) {
+        const int64_t before = time_of_children();
+        const int end = state_under(RLIMIT_AS, mebibytes << 20, mebibytes << 20);
+        assert_int_equal(end, mebibytes == 60 ? BP_LIBRARY_BROKEN : end);
+        assert_in_range(time_of_children() - before, 0, TIME / 5); /* one step has a tenth */
+        restart(library, cache);                                   /* whatever was stored is the whole truth */
+        const bp_library_info row = only_row();
+        assert_int_equal(row.state, BP_LIBRARY_OK);
+        assert_string_equal(row.faults, "");
+        assert_in_range(row.space.call, (int64_t)64 << 20, (int64_t)400 << 20);
+        assert_in_range(row.space.caller, (int64_t)64 << 20, (int64_t)400 << 20);
+        unlink(store);
+    }
+    unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+}
+
 /* The library works, but what it needs could not be measured, because the probe got no thread. */
 static void test_a_shortage_of_threads_is_not_stored(void **state) {
     (void)state;
@@ -439,6 +473,45 @@ static void test_soft_limits_are_raised(void **state) {
     assert_int_equal(state_under(RLIMIT_AS, 700 * mib, limit.rlim_max), BP_LIBRARY_OK);
 }
 
+/* Tells in the entry and in a call without a candidate that the limit is the reason. Returns 0 if both are right. */
+static int solve_without_library(void) {
+    enum { SIDE = 300 }; /* the built-in kernels solve small systems */
+    static double numbers[SIDE * SIDE], result[SIDE * SIDE];
+    int64_t shape[] = {SIDE, SIDE};
+    DLTensor a = {.data = numbers,
+                  .device = {kDLCPU, 0},
+                  .ndim = 2,
+                  .dtype = {.code = kDLFloat, .bits = 64, .lanes = 1},
+                  .shape = shape};
+    DLTensor x = a;
+    bp_library_info row = {.struct_size = sizeof row};
+    x.data = result;
+    setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)8 << 30, (rlim_t)8 << 30});
+    if (bp_library_at(0, &row) != BP_OK || !strstr(row.reason, "RLIMIT_AS")) {
+        return 1;
+    }
+    const bp_status status = bp_solve(&a, &a, 0, &x);
+    if (!strstr(bp_last_error(), "; 1 library could not be read or probed under the limits of this process")) {
+        print_message("the message is '%s'\n", bp_last_error());
+        return 2;
+    }
+    return status == BP_E_NO_CANDIDATE ? 0 : 3;
+}
+
+/* Returns the exit status of a child that calls the function. */
+static int end_of(int (*function)(void)) {
+    int status;
+    restart(library, cache);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(function());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 /* A file that cannot be mapped is examined again by the next process. */
 static void test_a_file_that_could_not_be_read_is_not_stored(void **state) {
     (void)state;
@@ -446,7 +519,8 @@ static void test_a_file_that_could_not_be_read_is_not_stored(void **state) {
         skip();
     }
     assert_int_equal(truncate(library, (off_t)1 << 40), 0); /* more than there is address space */
-    assert_int_equal(state_under(RLIMIT_AS, (rlim_t)8 << 30, (rlim_t)8 << 30), 98);
+    assert_int_equal(state_under(RLIMIT_AS, (rlim_t)8 << 30, (rlim_t)8 << 30), BP_LIBRARY_UNPROBED);
+    assert_int_equal(end_of(solve_without_library), 0);
     restart(library, cache);
     assert_int_equal(only_row().state, BP_LIBRARY_OK);
 }
@@ -504,6 +578,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_library_on_a_busy_machine_is_good, make, forget),
         cmocka_unit_test_setup_teardown(test_a_signal_from_outside_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_a_limit_of_the_user_is_not_stored, make, forget),
+        cmocka_unit_test_setup_teardown(test_waiting_for_memory_ends_soon, make, forget),
         cmocka_unit_test_setup_teardown(test_a_shortage_of_threads_is_not_stored, make, forget),
         cmocka_unit_test_setup_teardown(test_soft_limits_are_raised, make, forget),
         cmocka_unit_test_setup_teardown(test_a_file_that_could_not_be_read_is_not_stored, make, forget),

@@ -64,6 +64,13 @@ static void report_end(const subject *library, const progress *state, int status
     report_unfinished(library, state, accessed_memory(status), how);
 }
 
+/* Whether the probe is given up: the library waits for memory that it does not get, and would do so in each of the
+ * other steps. Without measured needs it is not called in a process with limits. */
+static bool gives_up(const subject *library, const progress *state, int status) {
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return library->scarce && (state->measuring || is_time_limit(number));
+}
+
 /* Goes on to what follows the call that has ended a child. */
 static void skip(progress *state, int status) {
     if (state->check >= 0 && goes_on(state) && accessed_memory(status)) {
@@ -88,6 +95,10 @@ void work_in_children(subject *library, int limit_ms, void (*work)(subject *libr
     while (state->check != ALL_DONE) {
         if (state->check >= 0 && !state->measuring) {
             report_end(library, state, status);
+        }
+        if (gives_up(library, state, status)) {
+            report("shortage", "memory");
+            break;
         }
         if (!state->measuring) {
             skip(state, status);

@@ -147,6 +147,10 @@ void limit_check(int milliseconds) {
     set_timer(ITIMER_REAL, SIGALRM, on_alarm, milliseconds, true);
 }
 
+bool is_time_limit(int number) {
+    return number == SIGPROF || number == SIGALRM;
+}
+
 /* ---- Signals ---- */
 
 bool is_own_fault(int number) {
@@ -198,6 +202,12 @@ void raise_limits(void) {
         }
     }
     raise_stack_of_threads();
+}
+
+bool memory_is_scarce(int64_t mebibytes) {
+    bp__memory left;
+    const int64_t most = mebibytes << 20;
+    return bp__memory_left(&left) && (left.space < most || left.data < most);
 }
 
 const char *limit_in_force(int64_t mebibytes) {

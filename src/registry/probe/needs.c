@@ -169,10 +169,10 @@ void measure_needs(const subject *library) {
     if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         return;
     }
-    report("open_space", "%lld", (long long)growth(before.size, opened.size));
-    report("open_data", "%lld", (long long)growth(before.data, opened.data));
     set_threads(library, 1);
     make_calls(library, matrices[0]);
+    report("open_space", "%lld", (long long)growth(before.size, opened.size));
+    report("open_data", "%lld", (long long)growth(before.data, opened.data));
     const usage one = usage_now();
     report_growth("call", &opened, &one, opened.size);
     measure_threads(library);

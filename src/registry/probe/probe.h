@@ -27,7 +27,8 @@ typedef struct subject {
     void *handle;
     int int_bits; /* 0 before it is known */
     bool deepbind;
-    int output; /* the file that receives its output, or -1 */
+    bool scarce; /* limits leave less memory than it may take */
+    int output;  /* the file that receives its output, or -1 */
 } subject;
 
 /* A call of gemm, or of gemv (k is 0), of which ld_b and ld_c are the increments. Zero if there is none. */
@@ -42,7 +43,7 @@ typedef struct product_call {
 typedef struct progress {
     bool known; /* all facts except the checks have been reported */
     int int_bits;
-    int limit_ms;   /* limit of one check in all types */
+    int limit_ms;   /* limit of one check in all types; where memory is scarce, of the other steps too */
     bool measured;  /* the memory that it needs is measured, or was tried to be */
     bool measuring; /* and is being measured */
     int check;      /* position of the current one in the order of the checks, or -1 before the first */
@@ -53,8 +54,9 @@ typedef struct progress {
 } progress;
 
 /* Calls `work` in a child of this process. If the library ends or hangs the child in one of the checks, which come
- * last, another child continues with the next check, so that the other results are not lost. Does not return: this
- * process ends like the child that collected the facts. */
+ * last, another child continues with the next check, so that the other results are not lost. Where memory is scarce,
+ * the first step that does not end is the last one. Does not return: this process ends like the child that collected
+ * the facts. */
 _Noreturn void work_in_children(subject *library, int limit_ms, void (*work)(subject *library, progress *state));
 
 /* Sends "name=value" to the parent; a later line of the same name replaces an earlier one. */
@@ -81,6 +83,9 @@ session_state state_of_session(pid_t session, int64_t limit_ms);
  * that long. 0: no limit. */
 void limit_check(int milliseconds);
 
+/* Returns whether the signal is one of limit_check(). */
+bool is_time_limit(int number);
+
 /* Returns whether a process that a signal ended is itself to blame. */
 bool is_own_fault(int number);
 
@@ -89,6 +94,10 @@ void raise_limits(void);
 
 /* Returns what is limited so far that a library may fail, or NULL. `mebibytes`: memory that it may take. */
 const char *limit_in_force(int64_t mebibytes);
+
+/* Returns whether limits of the process leave less memory than that. Some libraries then ask for memory again and again
+ * without an end. Is called after raise_limits() and before this process sets limits of its own. */
+bool memory_is_scarce(int64_t mebibytes);
 
 /* Disables core files, and redirects output so that nothing is printed on the terminal of the host program. Returns the
  * file that receives the output, or -1. */

@@ -196,7 +196,7 @@ static void say_end(outcome how, int status, const struct rusage *usage, int64_t
                                ? " at its limit of memory (registry.probe_memory)"
                                : "";
     const bool outside = how == STUCK || (WIFSIGNALED(status) && !is_own_fault(WTERMSIG(status)));
-    if (how == HUNG || how == STUCK) {
+    if (how == HUNG || how == STUCK || (WIFSIGNALED(status) && is_time_limit(WTERMSIG(status)))) {
         end = "hung";
     } else if (WIFSIGNALED(status)) {
         const char *name = sigabbrev_np(WTERMSIG(status));

@@ -150,6 +150,14 @@ DEED take_buffer(void) {
     }
 }
 
+/* Asks for a buffer until it gets one, as OpenBLAS does. */
+DEED wait_for_buffer(void) {
+    static __thread void *buffer;
+    while (!buffer || buffer == MAP_FAILED) {
+        buffer = mmap(NULL, (size_t)64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+}
+
 __attribute__((unused)) static void *end_at_once(void *user) {
     return user;
 }
