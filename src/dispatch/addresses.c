@@ -132,7 +132,7 @@ typedef struct described {
     bp__trial trial; /* of a family that does not describe its elements itself */
 } described;
 
-static bool from_trial(const bp__trial *trial, int operand, bp__elements *elements) {
+bool bp__trial_elements(const bp__trial *trial, int operand, bp__elements *elements) {
     const bp__trial_operand *o = &trial->operand[operand];
     if (operand >= trial->count || !o->present) {
         return false;
@@ -146,7 +146,7 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
     const described *d = context;
     const bp__family *family = bp__family_of(d->problem);
     return family->elements ? family->elements(d->problem, operand, elements)
-                            : from_trial(&d->trial, operand, elements);
+                            : bp__trial_elements(&d->trial, operand, elements);
 }
 
 static bool same_layout(const bp_elementwise_problem *p, int operand, int output) {
