@@ -92,6 +92,20 @@ static void add_pairs(bp__addresses *a, const bp__address_source *source) {
     }
 }
 
+/* Sets `single` if the plan has one output with elements, and all operands with elements have its alignment. */
+static void find_single(bp__addresses *a, int inputs) {
+    int outputs = 0;
+    for (int i = inputs; i < a->count; i++) {
+        outputs += a->rules[i].needed != 0;
+        a->odd = a->rules[i].needed ? a->rules[i].odd : a->odd;
+    }
+    bool same = outputs == 1 && !a->handles && a->pair_count <= BP__MOST_SINGLE;
+    for (int i = 0; i < a->count; i++) {
+        same = same && (!a->rules[i].needed || a->rules[i].odd == a->odd);
+    }
+    a->single = same ? a->pair_count : 0;
+}
+
 static bool holds_handles(int32_t place) {
     const DLTensor tensor = {.device = {(DLDeviceType)((uint32_t)place >> 16), 0}};
     return place != 0 && !bp__tensor_has_address(&tensor);
@@ -120,6 +134,7 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
         at = describe(source, i, &e) ? fill_rule(&a->rules[i], &e, at) : at;
     }
     add_pairs(a, source);
+    find_single(a, source->inputs);
     a->two_and_one = !a->handles && source->count == 3 && source->inputs == 2 && a->pair_count == 2 &&
                      a->pairs[0].strict && a->pairs[1].strict;
     return BP_OK;
