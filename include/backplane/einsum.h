@@ -68,7 +68,8 @@ typedef enum bp_path_objective {
 
 #define BP_PATH_LARGEST_OPERAND (-1) /* memory_limit: the number of elements of the largest operand or the output */
 
-/* Parameters of a search. A field that is 0 takes its value from the settings or the default. */
+/* Parameters of a search. A field that is 0 takes its value from the settings or the default. BP_PATH_GIVEN searches
+ * nothing: trials, seconds, seed and work must be 0. */
 typedef struct bp_einsum_search {
     size_t struct_size; /* sizeof(bp_einsum_search) */
     bp_path_strategy strategy;

@@ -49,7 +49,7 @@ typedef struct bp_linalg_call {
     int unitriangular;         /* SOLVE_TRIANGULAR */
     int hermitian;             /* PINV, MATRIX_RANK */
     int fail_on_item_error;    /* with info: a failing item fails the call too */
-    const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ. NULL: the default (see there) */
+    const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ (but not GELS). NULL: default */
     double order;              /* COND, MATRIX_NORM and VECTOR_NORM with BP_NORM_P */
     const int *dims; /* VECTOR_NORM: the dimensions that make one vector, negative ones from the back; NULL: all */
     int ndim;        /* how many they are; 0 if dims is NULL */
@@ -142,10 +142,10 @@ BP_API bp_status bp_svdvals(const DLTensor *a, DLTensor *s);
 /* Computes X (*,n,k) that minimises |A X - B| for A (*,m,n), B (*,m,k) (or a vector, as in bp_solve()). X is the
  * minimum-norm solution, except with gels, which assumes that A has full rank. driver: BP_LSTSQ_GELSY (default), _GELS,
  * _GELSD, _GELSS. rcond: singular values up to rcond times the largest are treated as zero; NULL: epsilon of the type
- * times max(m,n); negative: LAPACK's machine precision, half of epsilon. Optional outputs: residuals (*,k), real, the
- * squared norms of the columns of A X - B if m > n and A has full rank, otherwise NaN; rank (*), int64, not with gels;
- * s (*,min(m,n)), real, the singular values, with gelsd and gelss only. rank and s are those of A for any k, including
- * 0. BP_E_ARGUMENT: an output that the driver does not compute. */
+ * times max(m,n); negative: LAPACK's machine precision, half of epsilon; NULL with gels. Optional outputs: residuals
+ * (*,k), real, the squared norms of the columns of A X - B if m > n and A has full rank, otherwise NaN; rank (*),
+ * int64, not with gels; s (*,min(m,n)), real, the singular values, with gelsd and gelss only. rank and s are those of A
+ * for any k, including 0. BP_E_ARGUMENT: an output that the driver does not compute. */
 BP_API bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
                           DLTensor *residuals, DLTensor *rank, DLTensor *s);
 

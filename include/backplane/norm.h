@@ -73,10 +73,10 @@
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
- * Errors of all functions: BP_E_ARGUMENT (NULL; a negative or non-finite eps; a non-finite momentum; a tensor that the
- * pass does not have), BP_E_SHAPE (also: TRAINING with fewer than two values per channel), BP_E_DTYPE, BP_E_DEVICE,
- * BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE,
- * BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * Errors of all functions: BP_E_ARGUMENT (NULL; a negative or non-finite eps, or one that is not used; a non-finite
+ * momentum; a tensor that the pass does not have), BP_E_SHAPE (also: TRAINING with fewer than two values per channel),
+ * BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_NORM_H
 #define BACKPLANE_NORM_H
@@ -100,7 +100,7 @@ typedef struct bp_batch_norm_call {
     size_t struct_size; /* sizeof(bp_batch_norm_call) */
     bp_batch_norm_pass pass;
     int relu;        /* INFERENCE: negative elements of the output become 0 (NaN stays NaN) */
-    double eps;      /* added to variances; 0: nothing */
+    double eps;      /* added to variances; 0: nothing. BACKWARD with mean and inverse_std: 0 */
     double momentum; /* TRAINING: share of the new statistics in the running ones; 0 without these */
     const DLTensor *input, *weight, *bias, *output;
     const DLTensor *running_mean, *running_var;
@@ -133,7 +133,7 @@ typedef struct bp_layer_norm_call {
     bp_layer_norm_kind kind;
     int32_t dims;   /* LAYER, RMS: number of dimensions of a row, at least 1 */
     int64_t groups; /* GROUP: at least 1 */
-    double eps;     /* added to variances; 0: nothing */
+    double eps;     /* added to variances; 0: nothing. BACKWARD with inverse_std: 0 */
     const DLTensor *input, *weight, *bias, *output;
     const DLTensor *mean, *inverse_std;
     const DLTensor *input_gradient, *weight_gradient, *bias_gradient;

@@ -100,6 +100,20 @@ static void need_nothing_for_nothing(bp__addresses *a, int inputs) {
     }
 }
 
+/* Sets `single` if the plan has one output with elements, and all operands with elements have its alignment. */
+static void find_single(bp__addresses *a, int inputs) {
+    int outputs = 0;
+    for (int i = inputs; i < a->count; i++) {
+        outputs += a->rules[i].needed != 0;
+        a->odd = a->rules[i].needed ? a->rules[i].odd : a->odd;
+    }
+    bool same = outputs == 1 && !a->handles && a->pair_count <= BP__MOST_SINGLE;
+    for (int i = 0; i < a->count; i++) {
+        same = same && (!a->rules[i].needed || a->rules[i].odd == a->odd);
+    }
+    a->single = same ? a->pair_count : 0;
+}
+
 static bool holds_handles(int32_t place) {
     const DLTensor tensor = {.device = {(DLDeviceType)((uint32_t)place >> 16), 0}};
     return place != 0 && !bp__tensor_has_address(&tensor);
@@ -131,6 +145,7 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
         need_nothing_for_nothing(a, source->inputs);
     }
     add_pairs(a, source);
+    find_single(a, source->inputs);
     a->two_and_one = !a->handles && source->count == 3 && source->inputs == 2 && a->pair_count == 2 &&
                      a->pairs[0].strict && a->pairs[1].strict;
     return BP_OK;
@@ -144,13 +159,13 @@ typedef struct described {
 } described;
 
 /* An output has all dimensions that its layout lists. An input may be repeated over some of them. */
-static bool from_trial(const bp__trial *trial, int operand, int inputs, bp__elements *elements) {
+bool bp__trial_elements(const bp__trial *trial, int operand, bp__elements *elements) {
     const bp__trial_operand *o = &trial->operand[operand];
-    elements->exact = operand >= inputs;
     if (operand >= trial->count || !o->present) {
         return false;
     }
     elements->dtype = o->dtype;
+    elements->exact = o->output;
     bp__elements_add_all(elements, o->ndim, o->shape, o->strides);
     return true;
 }
@@ -159,7 +174,7 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
     const described *d = context;
     const bp__family *family = bp__family_of(d->problem);
     return family->elements ? family->elements(d->problem, operand, elements)
-                            : from_trial(&d->trial, operand, bp__input_count((bp_op)d->problem->op), elements);
+                            : bp__trial_elements(&d->trial, operand, elements);
 }
 
 static bool same_layout(const bp_elementwise_problem *p, int operand, int output) {

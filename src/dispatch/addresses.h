@@ -26,6 +26,8 @@ typedef struct bp__addresses {
     bool two_and_one; /* two inputs, one output, all with elements, and none may be shared */
     int32_t place;
     int count, pair_count;
+    int single;    /* pairs of the only output, if all operands with elements have one alignment; 0: not so */
+    uintptr_t odd; /* that alignment, as in rules */
     bp__address_pair *pairs;
     bp__address_rule rules[];
 } bp__addresses;
@@ -47,6 +49,11 @@ typedef struct bp__address_source {
 bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source *source);
 bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem); /* of a problem's operands */
 
+/* Describes an operand of bp__trial_layout(), for families that do not describe theirs. Returns false if it is absent.
+ */
+struct bp__trial;
+bool bp__trial_elements(const struct bp__trial *trial, int operand, bp__elements *elements);
+
 /* Parts of bp__addresses_good(), which return 0 if all is good. The highest bit of an address is 0. */
 static inline uintptr_t bp__address_at(const bp_operand *operand) {
     return (uintptr_t)operand->base + (uintptr_t)operand->offset;
@@ -60,6 +67,28 @@ static inline uintptr_t bp__addresses_near(const bp__address_pair *p, const bp_o
     return bp__address_at(output) - bp__address_at(other) + p->first < p->width;
 }
 
+enum { BP__MOST_SINGLE = 6 };
+
+/* Plans with one output: one pass over the pairs has every operand. The steps are unrolled. */
+static inline bool bp__addresses_good_single(const bp__addresses *a, const bp_operand *operands) {
+    const bp_operand *output = &operands[a->pairs[0].output];
+    const uintptr_t to = bp__address_at(output);
+    uintptr_t all = to, absent = (uintptr_t)output->base - 1, near = 0;
+#pragma GCC unroll 6
+    for (int i = 0; i < BP__MOST_SINGLE; i++) {
+        if (i == a->single) {
+            break;
+        }
+        const bp__address_pair *p = &a->pairs[i];
+        const bp_operand *other = &operands[p->other];
+        const uintptr_t from = bp__address_at(other);
+        all |= from;
+        absent |= (uintptr_t)other->base - 1;
+        near |= (to - from + p->first < p->width) & (p->strict | (from != to));
+    }
+    return ((all & a->odd) | absent >> (8 * sizeof absent - 1) | near) == 0;
+}
+
 /* Returns whether all addresses are good at first sight. If not, bp__addresses_check() has the result. Most plans have
  * two inputs and one output; without loops, their check takes half of the time. */
 static inline bool bp__addresses_good(const bp__addresses *a, const bp_operand *operands) {
@@ -69,6 +98,9 @@ static inline bool bp__addresses_good(const bp__addresses *a, const bp_operand *
         return (bp__address_wrong(&rules[0], &operands[0]) | bp__address_wrong(&rules[1], &operands[1]) |
                 bp__address_wrong(&rules[2], &operands[2]) | bp__addresses_near(&pairs[0], &operands[0], &operands[2]) |
                 bp__addresses_near(&pairs[1], &operands[1], &operands[2])) == 0;
+    }
+    if (BP__LIKELY(a->single)) {
+        return bp__addresses_good_single(a, operands);
     }
     uintptr_t wrong = a->handles;
     for (int i = 0; i < a->count; i++) {

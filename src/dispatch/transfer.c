@@ -7,6 +7,7 @@
 #include "dispatch/internal.h"
 
 #include "device/internal.h"
+#include "dispatch/addresses.h"
 #include "machine/internal.h"
 #include "tensor/internal.h"
 #include "tuning/tuning.h"
@@ -30,13 +31,6 @@ typedef struct transferred {
 } transferred;
 
 /* ---- Descriptions ---- */
-
-static bool from_trial(const bp__trial *trial, int operand, bp__elements *elements) {
-    const bp__trial_operand *o = &trial->operand[operand];
-    elements->dtype = o->dtype;
-    bp__elements_add_all(elements, o->ndim, o->shape, o->strides);
-    return o->present;
-}
 
 static void find_span(described *d) {
     const int64_t item = (int64_t)bp_dtype_size(d->elements.dtype);
@@ -62,8 +56,8 @@ static void describe_operands(transferred *t, const bp_problem *problem) {
     }
     for (int i = t->first; i < t->count; i++) {
         described *d = &t->operand[i];
-        d->present = family->elements ? family->elements(problem, i, &d->elements)
-                                      : i < trial.count && from_trial(&trial, i, &d->elements);
+        d->present =
+            family->elements ? family->elements(problem, i, &d->elements) : bp__trial_elements(&trial, i, &d->elements);
         find_span(d);
     }
 }

@@ -116,6 +116,13 @@ static bp_status check_used(const bp_einsum_search *s) {
                                          : "path_steps",
                         bp_path_strategy_name(s->strategy));
     }
+    if (s->strategy == BP_PATH_GIVEN && (s->trials != 0 || s->seconds != 0 || s->seed != 0 || s->work != 0)) {
+        return bp__fail(BP_E_ARGUMENT, "einsum: %s is set, and strategy is \"given\", which searches nothing",
+                        s->trials != 0    ? "trials"
+                        : s->seconds != 0 ? "seconds"
+                        : s->seed != 0    ? "seed"
+                                          : "work");
+    }
     if (s->factor != 0 && s->objective != BP_MINIMIZE_COMBO && s->objective != BP_MINIMIZE_LIMIT) {
         return bp__fail(BP_E_ARGUMENT,
                         "einsum: factor is %g, and objective is \"%s\"; it is for \"combo\" and \"limit\"", s->factor,

@@ -259,7 +259,7 @@ static bp_status batch_norm(bp_batch_norm_pass pass) {
     const bool back = pass == BP_BATCH_NORM_BACKWARD, training = pass == BP_BATCH_NORM_TRAINING;
     const bp_batch_norm_call call = {.struct_size = sizeof call,
                                      .pass = pass,
-                                     .eps = 1e-3,
+                                     .eps = back ? 0 : 1e-3,
                                      .momentum = training ? 0.5 : 0,
                                      .input = t(0),
                                      .weight = t(1),
@@ -284,7 +284,7 @@ static bp_status layer_norm(bp_layer_norm_pass pass) {
                                      .pass = pass,
                                      .kind = BP_LAYER_NORM,
                                      .dims = 1,
-                                     .eps = 1e-3,
+                                     .eps = back ? 0 : 1e-3,
                                      .input = t(0),
                                      .weight = t(1),
                                      .bias = back ? NULL : t(2),

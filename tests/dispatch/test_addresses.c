@@ -68,6 +68,40 @@ static void wrong_addresses_are_refused(void **state) {
 }
 
 /* Columns that alternate share a range of addresses and no element. */
+/* Each operand of plans with one output and one or five inputs: absent, and at an odd address. */
+static void every_operand_of_one_output_is_checked(void **state) {
+    (void)state;
+    static double memory[6][4];
+    bp_view image[2], channel[4];
+    bp_plan *plans[2];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(bp_view_init(&channel[i], NULL, BP_F64, 1, (int64_t[]){2}, NULL), BP_OK);
+        assert_int_equal(bp_view_matrix(&image[i % 2], NULL, BP_F64, 2, 2), BP_OK);
+    }
+    const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                     .eps = 1,
+                                     .input = &image[0].tensor,
+                                     .weight = &channel[0].tensor,
+                                     .bias = &channel[1].tensor,
+                                     .running_mean = &channel[2].tensor,
+                                     .running_var = &channel[3].tensor,
+                                     .output = &image[1].tensor};
+    assert_int_equal(bp_unary_plan(&plans[0], NULL, BP_UNARY_COPY, &image[0].tensor, &image[1].tensor), BP_OK);
+    assert_int_equal(bp_batch_norm_plan(&plans[1], NULL, &call), BP_OK);
+    for (int i = 0; i < 16; i++) { /* plan, operand and mistake */
+        const int p = i >= 4, operand = p ? (i - 4) / 2 : i / 2, count = p ? 6 : 2;
+        bp_operand operands[6];
+        for (int o = 0; o < count; o++) {
+            operands[o] = (bp_operand){memory[o], 0};
+        }
+        assert_int_equal(bp_execute(plans[p], operands, NULL), BP_OK);
+        operands[operand] = i % 2 ? (bp_operand){memory[operand], 1} : (bp_operand){NULL, 0};
+        assert_int_equal(bp_execute(plans[p], operands, NULL), i % 2 ? BP_E_LAYOUT : BP_E_ARGUMENT);
+    }
+    bp_plan_release(plans[0]);
+    bp_plan_release(plans[1]);
+}
+
 static void interleaved_operands_are_apart(void **state) {
     (void)state;
     static double columns[8 * 2 * 4];
@@ -144,7 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_addresses_are_refused),       cmocka_unit_test(interleaved_operands_are_apart),
         cmocka_unit_test(transforms_in_place_stay_in_place), cmocka_unit_test(elements_may_be_replaced),
-        cmocka_unit_test(packed_operands_need_no_address),
+        cmocka_unit_test(packed_operands_need_no_address),   cmocka_unit_test(every_operand_of_one_output_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,7 @@ static void run_layer_norm(input *in, const bp_options *set) {
         if (has & 4) {
             call.mean = call.kind != BP_RMS_NORM ? &mean.tensor : NULL;
             call.inverse_std = &std.tensor;
+            call.eps = 0;
         }
         if (has & 8) {
             outputs[count++] = &g;

@@ -108,6 +108,7 @@ static void turn(normalization *c) {
     fill(c, INVERSE_STD, 1.5, 0.5);
     c->call.mean = given && !rms ? of(c, MEAN) : NULL;
     c->call.inverse_std = given ? of(c, INVERSE_STD) : NULL;
+    c->call.eps = given ? 0 : c->call.eps;
     c->call.input_gradient = test_array_between(0, 3) ? of(c, INPUT_GRADIENT) : NULL;
     c->call.weight_gradient = test_array_between(0, 3) ? of(c, WEIGHT_GRADIENT) : NULL;
     c->call.bias_gradient = test_array_between(0, 3) && !rms ? of(c, BIAS_GRADIENT) : NULL;
@@ -460,7 +461,7 @@ static void refused(void **state) {
     REFUSED(BP_E_ARGUMENT, call.weight_gradient = &four.tensor);
     REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.bias = &four.tensor);
     REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.mean = &three.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.inverse_std = &three.tensor);
+    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
     REFUSED(BP_E_SHAPE, call.dims = 3);
     REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.dims = 0, call.groups = 3);
     REFUSED(BP_E_SHAPE, call.weight = &three.tensor);

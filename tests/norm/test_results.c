@@ -369,6 +369,7 @@ static void begin_backward(normalization *c, bp_dtype dtype, bool constant) {
     c->call.running_var = constant ? vector(c, RUNNING_VAR) : NULL;
     c->call.mean = constant ? NULL : vector(c, MEAN);
     c->call.inverse_std = constant ? NULL : vector(c, INVERSE_STD);
+    c->call.eps = constant ? c->call.eps : 0;
     c->call.input_gradient = &c->gradient.view.tensor;
     c->call.weight_gradient = vector(c, WEIGHT_GRADIENT);
     c->call.bias_gradient = vector(c, BIAS_GRADIENT);
@@ -550,6 +551,7 @@ static void errors(void **state) {
     call.running_mean = call.running_var = NULL;
     call.mean = &mean.tensor;
     call.inverse_std = &var.tensor;
+    call.eps = 0;
     bp_view_init(&weight, v[2], BP_F32, 1, I64(4), NULL);
     v[2][0] = MARK;
     call.weight_gradient = &weight.tensor;

@@ -65,7 +65,7 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
         of["spread"] if constant else None,
         None if constant else of["mean"],
         None if constant else of["spread"],
-        eps=of["eps"],
+        eps=of["eps"] if constant else 0.0,  # the inverse standard deviation has it already
         momentum=0.0,
         relu=False,
         out=None,
@@ -131,7 +131,7 @@ _finish(
     """Computes the gradients of batch_norm() by its input, weight and bias, as a tuple.
 
     With ``training``, ``mean`` and ``spread`` are the mean and inverse standard deviation that batch_norm() returned.
-    Otherwise they are the running mean and variance, which are constants.
+    Otherwise they are the running mean and variance, which are constants, and ``eps`` is added to the variance.
     """,
     _differentiate,
 )

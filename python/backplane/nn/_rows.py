@@ -91,7 +91,7 @@ def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
         of.get("inverse_std"),
         dims=dims,
         groups=groups,
-        eps=of["eps"],
+        eps=of["eps"] if of.get("inverse_std") is None else 0.0,  # it has eps already
         statistics=bool(of.get("return_statistics")),
         out=of.get("out"),
         settings=of["settings"],
@@ -327,7 +327,7 @@ _finish(
     "layer_norm_gradients",
     """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
 
-    ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again.
+    ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again, with ``eps``.
     """,
     _differentiate,
 )
@@ -337,7 +337,7 @@ _finish(
     "rms_norm_gradients",
     """Computes the gradients of rms_norm() by its input and weight, as a tuple.
 
-    ``inverse_std`` is what rms_norm() returned; without it, it is computed again.
+    ``inverse_std`` is what rms_norm() returned; without it, it is computed again, with ``eps``.
     """,
     _differentiate,
 )
@@ -347,7 +347,7 @@ _finish(
     "group_norm_gradients",
     """Computes the gradients of group_norm() by its input, weight and bias, as a tuple.
 
-    ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again.
+    ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again, with ``eps``.
     """,
     _differentiate,
 )

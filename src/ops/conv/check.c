@@ -47,7 +47,11 @@ static bp_status check_mode(const bp__conv *conv) {
         return bp__fail(BP_E_ARGUMENT, "pass, mode or activation is no value of its enumeration");
     }
     if (call->mode != BP_CONV_EXPLICIT && (call->padding || call->padding_end || call->transposed)) {
-        return bp__fail(BP_E_ARGUMENT, "mode 'same' and 'valid' take no padding, and no transposed convolution");
+        return bp__fail(BP_E_ARGUMENT,
+                        "%s is set; mode 'same' and 'valid' take no padding, and no transposed convolution",
+                        call->padding       ? "padding"
+                        : call->padding_end ? "padding_end"
+                                            : "transposed");
     }
     if (call->output_padding && !call->transposed) {
         return bp__fail(BP_E_ARGUMENT, "output_padding is for transposed convolutions only");

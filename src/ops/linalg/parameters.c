@@ -109,7 +109,10 @@ bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *c
                                    entry->count);
         }
     }
-    return read_mode(facts);
+    BP__TRY(read_mode(facts));
+    return call->rtol && facts->mode == BP_LSTSQ_GELS
+               ? bp__linalg_fail(entry, BP_E_ARGUMENT, "rtol (rcond) is set; the driver gels does not use it")
+               : BP_OK;
 }
 
 void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *atol) {

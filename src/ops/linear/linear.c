@@ -31,6 +31,10 @@ static bp_status check_rank(const DLTensor *tensor, const char *name, int least,
 }
 
 static bp_status check_shapes(const bp_linear_call *call) {
+    if (call->bias && call->pass == BP_LINEAR_INPUT) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "linear: the gradient by the input does not depend on the bias, which must be NULL");
+    }
     BP__TRY(check_rank(call->input, "input", 1, BP_MAX_NDIM));
     BP__TRY(check_rank(call->output, "output", 1, BP_MAX_NDIM));
     BP__TRY(check_rank(call->weight, "weight", 2, 2));

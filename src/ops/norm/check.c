@@ -24,6 +24,11 @@ static bp_status check_parameters(const bp_batch_norm_call *call) {
         return bp__fail(BP_E_ARGUMENT, "momentum is %g, and running_mean and running_var are NULL; it must be 0",
                         call->momentum);
     }
+    if (call->eps != 0 && call->pass == BP_BATCH_NORM_BACKWARD && call->mean && call->inverse_std) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "eps is %g; it must be 0 in BACKWARD with mean and inverse_std, which has eps already",
+                        call->eps);
+    }
     if (call->relu && call->pass != BP_BATCH_NORM_INFERENCE) {
         return bp__fail(BP_E_ARGUMENT, "relu is for inference only");
     }

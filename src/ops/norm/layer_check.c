@@ -19,6 +19,10 @@ static bp_status check_parameters(const bp_layer_norm_call *call) {
     if (!(call->eps >= 0) || !isfinite(call->eps)) {
         return bp__fail(BP_E_ARGUMENT, "eps is %g; it must be finite and not negative", call->eps);
     }
+    if (call->eps != 0 && call->pass == BP_LAYER_NORM_BACKWARD && call->inverse_std) {
+        return bp__fail(BP_E_ARGUMENT, "eps is %g; it must be 0 in BACKWARD with inverse_std, which has eps already",
+                        call->eps);
+    }
     if (group ? call->dims != 0 : call->groups != 0) {
         return bp__fail(BP_E_ARGUMENT, "%s must be 0 for this kind", group ? "dims" : "groups");
     }

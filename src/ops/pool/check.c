@@ -56,9 +56,18 @@ static bp_status check_kind(const bp_pool_call *call) {
 
 static bp_status read_adaptive(bp__pool *pool) {
     const bp_pool_call *call = pool->call;
-    if (call->kernel || call->stride || call->dilation || call->padding || call->ceil_mode || call->exclude_padding ||
-        call->divisor != 0) {
-        return bp__fail(BP_E_ARGUMENT, "adaptive pooling has no parameters but output_size");
+    const struct {
+        const char *name;
+        bool set;
+    } other[] = {{"kernel", call->kernel != NULL},     {"stride", call->stride != NULL},
+                 {"dilation", call->dilation != NULL}, {"padding", call->padding != NULL},
+                 {"ceil_mode", call->ceil_mode != 0},  {"exclude_padding", call->exclude_padding != 0},
+                 {"divisor", call->divisor != 0}};
+    for (int i = 0; i < BP__COUNT(other); i++) {
+        if (other[i].set) {
+            return bp__fail(BP_E_ARGUMENT, "%s is set; adaptive pooling has no parameters but output_size",
+                            other[i].name);
+        }
     }
     pool->adaptive = true;
     return read_values(pool->out, call->output_size, pool->ndim, 0, 0, "output_size");

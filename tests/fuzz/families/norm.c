@@ -68,6 +68,7 @@ static void make_batch(trial *t) {
         add_result(t, draw(s, 2), "weight_gradient", other, 1, c);
         add_result(t, draw(s, 2), "bias_gradient", other, 1, c);
         batch.relu = 0;
+        batch.eps = running ? batch.eps : 0;
         batch.momentum = running; /* until the call */
     }
     describe(t, "batch_norm pass %d relu %d eps %g momentum %g", (int)batch.pass, batch.relu, batch.eps,
@@ -147,6 +148,7 @@ static void make_layer(trial *t) {
         add_vector(t, draw(s, 2), "weight", other, wide, weight);
         add_vector(t, statistics && !rms, "mean", other, deep, rows);
         add_vector(t, statistics, "inverse_std", other, deep, rows);
+        layer.eps = statistics ? 0 : layer.eps;
         add_result(t, draw(s, 2), "input_gradient", type, ndim, shape);
         add_result(t, draw(s, 2), "weight_gradient", other, wide, weight);
         add_result(t, !rms && draw(s, 2), "bias_gradient", other, wide, weight);
