@@ -80,9 +80,9 @@
  * Element types: f16, bf16, f32 and f64, the same for input, output and input_gradient. The other tensors have
  * that type too; for f16 and bf16, all of them may be f32 instead. Statistics and sums are computed in f64, elements in
  * f32 (f64 in f64) and rounded once. A device without f64 has sums of pairs of f32, and the roundings of f32 in means
- * and variances. Tensors may have any strides; elements of rows that are no neighbours in memory are copied to the
- * workspace, a few rows at a time. The written tensors must not overlap the others or themselves (BP_E_OVERLAP).
- * Results do not depend on the number of threads.
+ * and variances: e is (M + 16) 2^-42 + 2^-21 there. Tensors may have any strides; elements of rows that are no
+ * neighbours in memory are copied to the workspace, a few rows at a time. The written tensors must not overlap the
+ * others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
