@@ -27,10 +27,19 @@
  *
  * without the last two terms if the statistics are constants. Gradients that are NULL are not computed.
  *
- * Means and variances are computed in f64, in two passes over each block of values. Elements are computed in f32 (f64
- * in f64) from the deviation, with an error of at most 4 units of rounding of |(input - mean) inverse_std weight| +
- * |bias|, before they are rounded to the output's type, and of the mean: (68 + M / 16) 2^-53 |mean inverse_std weight|.
- * So in types other than f64 a large mean costs no digits of TRAINING. BACKWARD takes `mean` as it was stored.
+ * Means and variances of TRAINING are computed in f64 from the differences to the first value of the channel, in two
+ * passes over each block of values. So their errors do not grow with the mean. With the root mean square Q of these
+ * differences, the standard deviation S and e = (4 M + 16) 2^-53, the error of the mean is at most e Q, and the
+ * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
+ * are computed in f32 (f64 in f64) from the deviation, with an error of at most 4 units of rounding of
+ * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics, before they are rounded to the
+ * output's type. The mean of TRAINING is not rounded to that of the computation before it is subtracted.
+ *
+ * BACKWARD subtracts `mean` or running_mean as stored, before it multiplies. So the sums have an error of at most
+ * M 2^-50 times the sum of the magnitudes of their terms, and input_gradient has one of at most 8 units of rounding of
+ * |weight inverse_std| (|output| + |bias_gradient / M| + |x weight_gradient / M|), in addition to those of the sums and
+ * before it is rounded. A mean that was rounded to the type of `mean` differs from that of the values, which changes
+ * every x by (mean - stored mean) inverse_std: in f32, by up to 6 % if the mean is 10^6 times the standard deviation.
  *
  * Layer, RMS and group normalization divide the input into rows, and normalize each row with its own statistics.
  *
@@ -62,14 +71,18 @@
  * these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most e Q, and the
  * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
  * are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of
- * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics.
+ * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics. BACKWARD subtracts the mean
+ * before it multiplies, the given one as stored. With E = e + 2^-50 + the relative error of the variance,
+ * input_gradient has an error of at most (8 units of rounding + 2 E) inverse_std (|d| + mean of |d| + |x| mean of |d|
+ * (|x| + Q / S)), and a term of weight_gradient one of E |output| (|x| + Q / S), before they are rounded; Q is 0 for
+ * given statistics, and M in e is the number of terms of a sum.
  *
  * Element types: f16, bf16, f32 and f64, the same for input, output and input_gradient. The other tensors have
  * that type too; for f16 and bf16, all of them may be f32 instead. Statistics and sums are computed in f64, elements in
  * f32 (f64 in f64) and rounded once. A device without f64 has sums of pairs of f32, and the roundings of f32 in means
- * and variances. Tensors may have any strides; elements of rows that are no neighbours in memory are copied to the
- * workspace, a few rows at a time. The written tensors must not overlap the others or themselves (BP_E_OVERLAP).
- * Results do not depend on the number of threads.
+ * and variances: e is (M + 16) 2^-42 + 2^-21 there. Tensors may have any strides; elements of rows that are no
+ * neighbours in memory are copied to the workspace, a few rows at a time. The written tensors must not overlap the
+ * others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

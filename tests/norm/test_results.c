@@ -106,13 +106,26 @@ static void make(tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, int 
 
 /* ---- Cases ---- */
 
+static double eps_of(bp_dtype dtype) {
+    return dtype == BP_F16 ? 0x1p-11 : dtype == BP_BF16 ? 0x1p-8 : dtype == BP_F32 ? 0x1p-24 : 0x1p-53;
+}
+
 typedef struct normalization {
     bp_batch_norm_call call;
     bp_dtype dtype;
     tensor input, output, gradient, vector[VECTORS];
     int64_t channels, inner, values; /* inner: positions of an item */
+    double center;                   /* of the input and, in half of the cases, of the given means */
     char text[160];
 } normalization;
+
+/* Means up to 10^8 times the deviations, between two numbers of the type: a sum of squares would cancel, and a mean
+ * rounded to the type would lose digits of the deviations. */
+static double any_center(bp_dtype dtype) {
+    static const double centers[] = {0, 1000, 1e4, 1e6, 1e8};
+    const double center = centers[between(0, 4)], most = dtype == BP_F16 ? 6e4 : center;
+    return (center < most ? center : most) * (1 + eps_of(dtype));
+}
 
 static void begin(normalization *c, bp_dtype dtype, bp_batch_norm_pass pass) {
     const int ndim = (int)between(2, 5);
@@ -132,18 +145,20 @@ static void begin(normalization *c, bp_dtype dtype, bp_batch_norm_pass pass) {
     c->channels = shape[1];
     c->values = count_of(&c->input) / c->channels;
     c->inner = c->values / shape[0];
+    c->center = any_center(dtype);
+    const double given = dtype == BP_F16 || between(0, 1) ? c->center : 0; /* f16 has no results beyond 65504 */
     const bp_dtype parameters = dtype < BP_F32 && between(0, 1) ? BP_F32 : dtype;
     for (int i = 0; i < VECTORS; i++) {
         make(&c->vector[i], parameters, 1, &c->channels, between(0, 1) ? 2 : 0);
         for (int64_t j = 0; j < c->channels; j++) {
-            set(&c->vector[i], j, i == RUNNING_VAR || i == INVERSE_STD ? 1.5 + uniform() : uniform());
+            const double middle = i == RUNNING_VAR || i == INVERSE_STD ? 1.5
+                                  : i == RUNNING_MEAN || i == MEAN     ? given
+                                                                       : 0;
+            set(&c->vector[i], j, middle + uniform());
         }
     }
-    /* Large compared with the deviations, so that a sum of squares would cancel in f32, and a mean rounded to f32 would
-     * lose digits of the deviations. */
-    const double center = dtype < BP_F32 ? 2 : dtype == BP_F32 && c->channels % 2 == 0 ? 1e6 : 1000;
     for (int64_t i = 0; i < count_of(&c->input); i++) {
-        set(&c->input, i, center + uniform());
+        set(&c->input, i, c->center + uniform());
     }
     c->call.input = &c->input.view.tensor;
     c->call.output = &c->output.view.tensor;
@@ -175,32 +190,39 @@ static void run(const normalization *c, const char *settings) {
     bp_options_release(options);
 }
 
-static double eps_of(bp_dtype dtype) {
-    return dtype == BP_F16 ? 0x1p-11 : dtype == BP_BF16 ? 0x1p-8 : dtype == BP_F32 ? 0x1p-24 : 0x1p-53;
-}
-
 static int64_t index_of(const normalization *c, int64_t channel, int64_t value) {
     return (value / c->inner * c->channels + channel) * c->inner + value % c->inner;
 }
 
 static void near(const normalization *c, const char *what, int64_t index, double got, long double want, double bound) {
-    if (!(fabs(got - (double)want) <= bound)) {
+    if (!(fabsl(got - want) <= bound)) {
         fail_msg("%s: %s %d is %.17g instead of %.17g, bound %g", c->text, what, (int)index, got, (double)want, bound);
     }
 }
 
-/* Mean and mean square of the deviations. */
-static void statistics(const normalization *c, int64_t channel, long double *mean, long double *variance) {
-    *mean = *variance = 0;
+/* Mean and mean square of the deviations, and the error bounds of norm.h: of the mean, and relative of inverse_std. */
+typedef struct moments {
+    long double first, rest, variance; /* the mean is first + rest, a sum that long double may round */
+    double mean_error, inverse_error;
+} moments;
+
+static moments statistics(const normalization *c, int64_t channel) {
+    const double first = get(&c->input, index_of(c, channel, 0)), e = (4 * (double)c->values + 16) * 0x1p-53;
+    long double size = 0;
+    moments m = {.first = first};
     for (int64_t i = 0; i < c->values; i++) {
-        *mean += get(&c->input, index_of(c, channel, i));
+        const long double x = get(&c->input, index_of(c, channel, i));
+        m.rest += (x - first) / c->values;
+        size += (x - first) * (x - first) / c->values;
     }
-    *mean /= c->values;
     for (int64_t i = 0; i < c->values; i++) {
-        const long double distance = get(&c->input, index_of(c, channel, i)) - *mean;
-        *variance += distance * distance;
+        const long double distance = (get(&c->input, index_of(c, channel, i)) - m.first) - m.rest;
+        m.variance += distance * distance / c->values;
     }
-    *variance /= c->values;
+    size = sqrtl(size);
+    m.mean_error = e * (double)size;
+    m.inverse_error = e * (1 + 4 * (double)(size / sqrtl(m.variance + c->call.eps)));
+    return m;
 }
 
 static double weight_of(const normalization *c, int64_t channel) {
@@ -212,22 +234,27 @@ static double tiny(bp_dtype dtype) {
     return dtype == BP_F16 ? 0x1p-25 : 0;
 }
 
-/* The bounds are those of the roundings of each element in the type of the computation, and of the mean, which is a sum
- * in f64: of at most 64 values, then of such sums. In f32 the mean is not rounded to f32, but its rest is. */
-static void compare_elements(const normalization *c, int64_t channel, long double mean, long double variance) {
+/* The bounds of norm.h. */
+static void compare_elements(const normalization *c, int64_t channel, moments m) {
     const double compute = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24;
-    const long double inverse = 1 / sqrtl(variance + c->call.eps), scale = inverse * weight_of(c, channel);
+    const long double inverse = 1 / sqrtl(m.variance + c->call.eps), scale = inverse * weight_of(c, channel);
     const long double bias = c->call.bias ? get(&c->vector[BIAS], channel) : 0;
     for (int64_t i = 0; i < c->values; i++) {
         const int64_t at = index_of(c, channel, i);
         const long double x = get(&c->input, at);
-        long double want = (x - mean) * scale + bias;
+        const long double scaled = ((x - m.first) - m.rest) * scale;
+        long double want = scaled + bias;
         want = c->call.relu && want < 0 ? 0 : want;
-        const double size = (double)(fabsl((x - mean) * scale) + fabsl(bias));
+        const double size = (double)(fabsl(scaled) + fabsl(bias));
         near(c, "output", at, get(&c->output, at), want,
-             4 * compute * (size + compute * (double)fabsl(mean * scale)) + 2 * eps_of(c->dtype) * size +
-                 (68 + (double)c->values / 16) * 0x1p-53 * (double)fabsl(mean * scale) + tiny(c->dtype));
+             4 * compute * size + 1.01 * eps_of(c->dtype) * (double)fabsl(want) + m.inverse_error * size +
+                 m.mean_error * (double)fabsl(scale) + tiny(c->dtype));
     }
+}
+
+static moments given_statistics(const normalization *c, int64_t channel) {
+    return (moments){.first = get(&c->vector[RUNNING_MEAN], channel),
+                     .variance = get(&c->vector[RUNNING_VAR], channel)};
 }
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
@@ -245,7 +272,7 @@ static void inference(void **state) {
         c.call.running_var = vector(&c, RUNNING_VAR);
         run(&c, i % 5 ? "" : "cpu.capability=default");
         for (int64_t channel = 0; channel < c.channels; channel++) {
-            compare_elements(&c, channel, get(&c.vector[RUNNING_MEAN], channel), get(&c.vector[RUNNING_VAR], channel));
+            compare_elements(&c, channel, given_statistics(&c, channel));
         }
         end(&c);
     }
@@ -276,7 +303,7 @@ static void libraries(void **state) {
             fail_msg("%s: %s", c.text, bp_last_error());
         }
         for (int64_t channel = 0; status == BP_OK && channel < c.channels; channel++) {
-            compare_elements(&c, channel, get(&c.vector[RUNNING_MEAN], channel), get(&c.vector[RUNNING_VAR], channel));
+            compare_elements(&c, channel, given_statistics(&c, channel));
         }
         ran += status == BP_OK;
         end(&c);
@@ -305,21 +332,22 @@ static void training(void **state) {
         c.call.running_var = vector(&c, RUNNING_VAR);
         run(&c, i % 5 ? "" : "cpu.capability=default");
         for (int64_t channel = 0; channel < c.channels; channel++) {
-            long double mean, variance;
-            statistics(&c, channel, &mean, &variance);
+            const moments m = statistics(&c, channel);
+            const long double mean = m.first + m.rest, variance = m.variance;
             memcpy(before, kept + 2 * channel, sizeof before);
-            compare_elements(&c, channel, mean, variance);
-            /* One rounding to the type of the statistics, and errors of f64 that are far smaller, except in f64. */
-            const double eps = 2 * eps_of(c.vector[MEAN].dtype) + 1e-13;
-            near(&c, "mean", channel, get(&c.vector[MEAN], channel), mean, eps * (double)fabsl(mean));
+            compare_elements(&c, channel, m);
+            const double eps = 2 * eps_of(c.vector[MEAN].dtype);
+            near(&c, "mean", channel, get(&c.vector[MEAN], channel), mean, eps * (double)fabsl(mean) + m.mean_error);
             const long double inverse = 1 / sqrtl(variance + c.call.eps);
-            near(&c, "inverse_std", channel, get(&c.vector[INVERSE_STD], channel), inverse, eps * (double)inverse);
+            near(&c, "inverse_std", channel, get(&c.vector[INVERSE_STD], channel), inverse,
+                 (eps + m.inverse_error) * (double)inverse);
             const long double unbiased = variance * c.values / (c.values - 1);
             const long double new_mean = 0.75L * before[0] + 0.25L * mean,
                               new_var = 0.75L * before[1] + 0.25L * unbiased;
             near(&c, "running_mean", channel, get(&c.vector[RUNNING_MEAN], channel), new_mean,
-                 eps * (double)(fabsl(new_mean) + fabsl(mean)));
-            near(&c, "running_var", channel, get(&c.vector[RUNNING_VAR], channel), new_var, eps * (double)new_var);
+                 eps * (double)(fabsl(0.75L * before[0]) + fabsl(mean)) + m.mean_error);
+            near(&c, "running_var", channel, get(&c.vector[RUNNING_VAR], channel), new_var,
+                 (eps + 2 * m.inverse_error) * (double)new_var + 1e-15);
         }
         free(kept);
         end(&c);
@@ -350,8 +378,7 @@ static void compare_gradients(const normalization *c, int64_t channel, bool cons
     for (int64_t i = 0; i < c->values; i++) {
         const int64_t at = index_of(c, channel, i);
         const long double y = get(&c->output, at), x = (get(&c->input, at) - mean) * inverse;
-        const long double parts =
-            fabsl(y) + fabsl(sum * share) + fabsl(x * product * share) + fabsl(mean * inverse * product * share);
+        const long double parts = fabsl(y) + fabsl(sum * share) + fabsl(x * product * share);
         const long double summed =
             size * share + fabsl(x) * product_size * share; /* the sums have errors of their own */
         near(c, "input_gradient", at, get(&c->gradient, at), scale * (y - sum * share - x * product * share),

@@ -23,6 +23,22 @@ static void make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape
     device_array_fill(t);
 }
 
+/* Means up to 10^8 times the deviations, between two numbers of the type: a sum of squares would cancel, and a mean
+ * rounded to the type would lose digits of the deviations. */
+static double center_of(bp_dtype dtype, int number) {
+    static const double centers[] = {0.5, 1000, 1e4, 1e6, 1e8};
+    const double center = centers[number % 5], most = dtype == BP_F16 ? 6e4 : center;
+    return (center < most ? center : most) * (1 + test_array_eps(dtype));
+}
+
+/* Adds to each element, on the device too. */
+static void move(device_array *t, double distance) {
+    for (int64_t i = 0; i < test_array_count(&t->host); i++) {
+        test_array_set(&t->host, i, test_array_get(&t->host, i) + distance);
+    }
+    device_array_send(t);
+}
+
 /* ---- Batch normalization ---- */
 
 static void check_batch_norm(bp_dtype dtype, int number) {
@@ -39,6 +55,8 @@ static void check_batch_norm(bp_dtype dtype, int number) {
         test_array_set(&p[3].host, c, fabs(test_array_get(&p[3].host, c)) + 0.01);
     }
     device_array_send(&p[3]);
+    move(&x, center_of(dtype, number));
+    move(&p[2], center_of(dtype, number));
     const bool weight = number % 5 != 4, bias = number % 5 != 3;
     const bp_batch_norm_call call = {.struct_size = sizeof call,
                                      .pass = BP_BATCH_NORM_INFERENCE,
@@ -105,9 +123,14 @@ static void place_of(const rows *r, int64_t index, int64_t *row, int64_t *weight
 }
 
 typedef struct statistics {
-    long double sum, squares, sizes;
+    long double first, sum, squares, sizes; /* sums of differences to the first value, and of deviations */
     int64_t count;
 } statistics;
+
+/* The mean is a sum, because long double would lose digits of a large one. */
+static long double deviation_of(const statistics *s, long double value, bool rms) {
+    return rms ? value : (value - s->first) - s->sum / (long double)s->count;
+}
 
 static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
     char text[128];
@@ -120,11 +143,7 @@ static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
     snprintf(text, sizeof text, "norm %d of %s, %d,%d,%d, number %d", (int)r->kind, bp_dtype_name(dtype),
              (int)r->shape[0], (int)r->shape[1], (int)r->shape[2], number);
     make(&x, dtype, 3, r->shape);
-    const double far = number % 3 == 0 && dtype >= BP_F32 && !rms ? 1000 : 0.5; /* a mean that is large */
-    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
-        test_array_set(&x.host, i, test_array_get(&x.host, i) + far);
-    }
-    device_array_send(&x);
+    move(&x, rms && dtype == BP_F16 ? 0.5 : center_of(dtype, 2 * number + 4));
     device_array_make(&y, dtype, 3, r->shape, any_layout(), 0);
     device_array_send(&y);
     for (int i = 0; i < 2; i++) {
@@ -156,35 +175,42 @@ static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
             int64_t row, weight;
             place_of(r, i, &row, &weight);
             const long double value = test_array_get(&x.host, i);
-            const long double mean = rms || pass == 0 ? 0 : of[row].sum / (long double)of[row].count;
+            statistics *const own = &of[row];
             if (pass == 0) {
-                of[row].sum += value;
-                of[row].count++;
+                own->first = own->count || rms ? own->first : value;
+                own->sum += value - own->first;
+                own->sizes += (value - own->first) * (value - own->first);
+                own->count++;
             } else {
-                of[row].squares += (value - mean) * (value - mean);
+                const long double deviation = deviation_of(own, value, rms);
+                own->squares += deviation * deviation;
             }
         }
     }
     for (int64_t i = 0; i < all; i++) {
         int64_t row, weight;
         place_of(r, i, &row, &weight);
-        const long double mean = rms ? 0 : of[row].sum / (long double)of[row].count;
+        const long double mean = rms ? 0 : of[row].first + of[row].sum / (long double)of[row].count;
         const long double inverse = 1 / sqrtl(of[row].squares / (long double)of[row].count + 1e-5L);
         const long double w = given ? test_array_get(&p[0].host, weight) : 1;
         const long double b = given && !rms ? test_array_get(&p[1].host, weight) : 0;
-        const long double scaled = (test_array_get(&x.host, i) - mean) * inverse * w, want = scaled + b;
-        const double statistic =
-            (double)(of[row].count + 16) * (test_without_f64 ? 0x1p-42 : 0x1p-51) * (1 + (double)inverse * 3) +
-            (test_without_f64 ? 0x1p-21 : 0);
+        const long double scaled = deviation_of(&of[row], test_array_get(&x.host, i), rms) * inverse * w,
+                          want = scaled + b;
+        /* The bounds of norm.h, with the root mean square of the differences to the first value. */
+        const double e =
+            test_without_f64 ? (double)(of[row].count + 16) * 0x1p-42 + 0x1p-21 : (double)(of[row].count + 8) * 0x1p-53;
+        const double size = sqrt((double)(of[row].sizes / (long double)of[row].count));
+        const double inverse_error = e * (1 + 4 * size * (double)inverse);
         assert_close(text, i, test_array_get(&y.host, i), (double)want,
-                     8 * device_compute_eps(dtype) * (double)(fabsl(scaled) + fabsl(b)) + statistic +
+                     8 * device_compute_eps(dtype) * (double)(fabsl(scaled) + fabsl(b)) +
+                         inverse_error * (double)fabsl(scaled) + e * size * (double)fabsl(inverse * w) +
                          1.01 * device_eps(dtype) * (double)fabsl(want) + device_tiny(dtype));
         if (wanted) {
-            const double eps = 2 * device_eps(parameters) + statistic;
+            const double eps = 2 * device_eps(parameters) + inverse_error;
             assert_close(text, row, test_array_get(&s[1].host, row), (double)inverse, eps * (double)inverse);
             if (!rms) {
                 assert_close(text, row, test_array_get(&s[0].host, row), (double)mean,
-                             eps * (double)fabsl(mean) + statistic);
+                             2 * device_eps(parameters) * (double)fabsl(mean) + e * size);
             }
         }
     }

@@ -8,40 +8,45 @@ INLINE NAME(element) * NAME(row)(const bp__batch_norm_grid *grid, int64_t i) {
     return (NAME(element) *)(void *)(uintptr_t)grid->at + i * grid->next;
 }
 
-INLINE void NAME(add_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, double *restrict sum) {
+INLINE void NAME(add_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, const double *restrict center,
+                          int64_t step, double *restrict sum) {
     for (int64_t l = 0; l < n; l++) {
-        sum[l] += (double)WIDEN(x[l * lane]);
+        sum[l] += (double)WIDEN(x[l * lane]) - center[l * step];
     }
 }
 
-INLINE void NAME(deviate_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, const double *restrict mean,
-                              double *restrict squares) {
+INLINE void NAME(deviate_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, const double *restrict center,
+                              int64_t step, const double *restrict mean, double *restrict squares) {
     for (int64_t l = 0; l < n; l++) {
-        const double distance = (double)WIDEN(x[l * lane]) - mean[l];
+        const double distance = ((double)WIDEN(x[l * lane]) - center[l * step]) - mean[l];
         squares[l] += distance * distance;
     }
 }
 
-VECTORIZED static void NAME(moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, double *mean,
-                                     double *squares) {
+VECTORIZED static void NAME(moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center,
+                                     int64_t step, double *mean, double *squares) {
     for (int64_t l = 0; l < lanes; l++) {
         mean[l] = squares[l] = 0;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (x->lane == 1) {
-            NAME(add_row)(lanes, NAME(row)(x, i), 1, mean);
+        if (x->lane == 1 && step == 1) {
+            NAME(add_row)(lanes, NAME(row)(x, i), 1, center, 1, mean);
+        } else if (x->lane == 1) {
+            NAME(add_row)(lanes, NAME(row)(x, i), 1, center, 0, mean);
         } else {
-            NAME(add_row)(lanes, NAME(row)(x, i), x->lane, mean);
+            NAME(add_row)(lanes, NAME(row)(x, i), x->lane, center, step, mean);
         }
     }
     for (int64_t l = 0; l < lanes; l++) {
         mean[l] /= (double)count;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (x->lane == 1) {
-            NAME(deviate_row)(lanes, NAME(row)(x, i), 1, mean, squares);
+        if (x->lane == 1 && step == 1) {
+            NAME(deviate_row)(lanes, NAME(row)(x, i), 1, center, 1, mean, squares);
+        } else if (x->lane == 1) {
+            NAME(deviate_row)(lanes, NAME(row)(x, i), 1, center, 0, mean, squares);
         } else {
-            NAME(deviate_row)(lanes, NAME(row)(x, i), x->lane, mean, squares);
+            NAME(deviate_row)(lanes, NAME(row)(x, i), x->lane, center, step, mean, squares);
         }
     }
 }
@@ -71,28 +76,30 @@ VECTORIZED static void NAME(sums)(int64_t lanes, int64_t count, const bp__batch_
 }
 
 INLINE void NAME(apply_row)(int64_t n, NAME(element) *restrict y, int64_t y_lane, const NAME(element) *restrict x,
-                            int64_t x_lane, const NAME(number) *restrict center, const NAME(number) *restrict scale,
-                            const NAME(number) *restrict shift, int64_t step, bool relu) {
+                            int64_t x_lane, const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step,
+                            bool relu) {
+    const NAME(number) *restrict center = numbers[BP__BATCH_NORM_CENTER], *restrict rest = numbers[BP__BATCH_NORM_REST];
+    const NAME(number) *restrict scale = numbers[BP__BATCH_NORM_SCALE], *restrict shift = numbers[BP__BATCH_NORM_SHIFT];
     for (int64_t l = 0; l < n; l++) {
-        const REAL value = (WIDEN(x[l * x_lane]) - center[l * step]) * scale[l * step] + shift[l * step];
+        const REAL distance = (WIDEN(x[l * x_lane]) - center[l * step]) - rest[l * step];
+        const REAL value = distance * scale[l * step] + shift[l * step];
         y[l * y_lane] = NARROW(relu && value < 0 ? 0 : value);
     }
 }
 
 VECTORIZED static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y,
-                                   const bp__batch_norm_grid *x, const void *const numbers[BP__BATCH_NORM_NUMBERS],
+                                   const bp__batch_norm_grid *x, const void *const given[BP__BATCH_NORM_NUMBERS],
                                    int64_t step, bool relu) {
-    const NAME(number) *center = numbers[BP__BATCH_NORM_CENTER], *scale = numbers[BP__BATCH_NORM_SCALE],
-                       *shift = numbers[BP__BATCH_NORM_SHIFT];
+    const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS] = {given[0], given[1], given[2], given[3], given[4]};
     for (int64_t i = 0; i < count; i++) {
         NAME(element) *to = NAME(row)(y, i);
         const NAME(element) *from = NAME(row)(x, i);
         if (y->lane == 1 && x->lane == 1 && step == 1) {
-            NAME(apply_row)(lanes, to, 1, from, 1, center, scale, shift, 1, relu);
+            NAME(apply_row)(lanes, to, 1, from, 1, numbers, 1, relu);
         } else if (y->lane == 1 && x->lane == 1) {
-            NAME(apply_row)(lanes, to, 1, from, 1, center, scale, shift, 0, relu);
+            NAME(apply_row)(lanes, to, 1, from, 1, numbers, 0, relu);
         } else {
-            NAME(apply_row)(lanes, to, y->lane, from, x->lane, center, scale, shift, step, relu);
+            NAME(apply_row)(lanes, to, y->lane, from, x->lane, numbers, step, relu);
         }
     }
 }
@@ -112,7 +119,7 @@ INLINE void NAME(gradient_row)(int64_t n, NAME(element) *restrict g, int64_t g_l
 VECTORIZED static void NAME(gradient)(int64_t lanes, int64_t count, const bp__batch_norm_grid *g,
                                       const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                                       const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step) {
-    const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS] = {given[0], given[1], given[2], given[3]};
+    const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS] = {given[0], given[1], given[2], given[3], given[4]};
     const bool contiguous = g->lane == 1 && y->lane == 1 && x->lane == 1;
     for (int64_t i = 0; i < count; i++) {
         NAME(element) *to = NAME(row)(g, i);

@@ -1,8 +1,9 @@
 /* norm.h - declares the parts of batch normalization: grids of elements, kernels and plans.
  *
  * The lanes of a grid are contiguous channels (channels-last), or positions of one channel. Statistics are computed in
- * f64: of each block of values mean and squared deviations in two passes over the cache, and those of blocks are merged
- * (Chan, Golub and LeVeque, 1979). Blocks, and the order in which they are merged, depend on the problem only. */
+ * f64 from the differences to the first value of the channel: of each block of values mean and squared deviations in
+ * two passes over the cache, and those of blocks are merged (Chan, Golub and LeVeque, 1979). Blocks, and the order in
+ * which they are merged, depend on the problem only. */
 #ifndef BP_NATIVE_NORM_H
 #define BP_NATIVE_NORM_H
 
@@ -18,6 +19,7 @@ typedef struct bp__batch_norm_grid {
  * channel. */
 typedef enum bp__batch_norm_number {
     BP__BATCH_NORM_CENTER,
+    BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; 0 for BACKWARD, whose means are operands */
     BP__BATCH_NORM_SCALE,
     BP__BATCH_NORM_SHIFT,
     BP__BATCH_NORM_SLOPE,
@@ -27,12 +29,14 @@ typedef enum bp__batch_norm_number {
 /* Kernels of one instruction set for one type. Lanes follow channels if `step` is 1, otherwise (0) all have the same
  * channel. */
 typedef struct bp__batch_norm_kernels {
-    /* Writes mean and sum of squared deviations of the `count` elements of each lane; count is above 0. */
-    void (*moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, double *mean, double *squares);
+    /* Writes the mean of x - center, and the sum of squared deviations, of the `count` elements of each lane; count is
+     * above 0. */
+    void (*moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center, int64_t step,
+                    double *mean, double *squares);
     /* Adds y, and y * (x - center), to the sums of each lane. */
     void (*sums)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                  const double *center, int64_t step, double *sum, double *product);
-    /* Writes y = (x - center) * scale + shift, or 0 where this is negative if `relu`. */
+    /* Writes y = (x - center - rest) * scale + shift, or 0 where this is negative if `relu`. */
     void (*apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                   const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu);
     /* Writes g = (y - shift - (x - center) * slope) * scale. */

@@ -29,7 +29,8 @@ typedef struct prepared {
     int64_t chunk, chunks;                /* channels of a unit, and units side by side */
     int64_t block, row_blocks, blocks;    /* positions of a block, blocks of a row, and all blocks of a channel */
     int64_t parts, part;                  /* parts, and blocks of one */
-    size_t numbers_bytes, partial_offset; /* of one array of numbers; of the partial results in the workspace */
+    size_t numbers_bytes;                 /* of one array of numbers */
+    size_t counts_offset, partial_offset; /* of the counts and the partial results in the workspace */
 } prepared;
 
 /* One half of a partial result, for each part and channel. */
@@ -40,7 +41,7 @@ typedef struct call {
     char *operand[BP_NORM_OPERANDS]; /* NULL: absent */
     const char *x, *y, *g;
     void *numbers[BP__BATCH_NORM_NUMBERS];
-    double *center;  /* BATCH_NORM_BACKWARD: the means */
+    double *center;  /* the means of BATCH_NORM_BACKWARD; the first values of BATCH_NORM_TRAINING */
     double *counts;  /* BATCH_NORM_TRAINING: the values of each part */
     double *partial; /* HALVES rows for each part */
     _Atomic int64_t next;
@@ -68,19 +69,22 @@ static void write_parameter(const call *w, int operand, int64_t channel, double 
     }
 }
 
-/* Returns what the type of the computation loses of a mean. */
-static double rest_of(const bp__batch_norm_kernels *kernels, double mean) {
-    const double rest = kernels->number == sizeof(float) ? mean - (double)(float)mean : 0;
-    return isfinite(rest) ? rest : 0;
+/* Returns what the type of the computation loses of a mean, which is the sum of center and rest. */
+static double rest_of(const bp__batch_norm_kernels *kernels, double center, double rest) {
+    const double mean = center + rest, high = kernels->number == sizeof(float) ? (double)(float)mean : mean;
+    const double lost = (center - high) + rest;
+    return isfinite(lost) ? lost : 0;
 }
 
-/* Sets the numbers of a channel. The rest of the mean goes into the shift, so that no error grows with the mean. */
+/* Sets the numbers of a channel, of which CENTER and REST have the mean as a sum. */
 static void set_numbers(const call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
     const bp__batch_norm_kernels *kernels = w->plan->set.images;
-    const double factor = values[w->g ? BP__BATCH_NORM_SLOPE : BP__BATCH_NORM_SCALE],
-                 lost = rest_of(kernels, values[BP__BATCH_NORM_CENTER]) * factor;
+    const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        kernels->set(w->numbers[i], channel, i == BP__BATCH_NORM_SHIFT ? values[i] - lost : values[i]);
+        const double value = i == BP__BATCH_NORM_CENTER ? center + rest
+                             : i == BP__BATCH_NORM_REST ? rest_of(kernels, center, rest)
+                                                        : values[i];
+        kernels->set(w->numbers[i], channel, value);
     }
 }
 
@@ -127,7 +131,7 @@ static bp__batch_norm_grid grid_of(const prepared *plan, const char *base, int64
 static void merge_channels(const call *w, const block *b, bp__batch_norm_moments *all) {
     double mean[CHUNK], squares[CHUNK];
     const bp__batch_norm_grid x = grid_of(w->plan, w->x, b->x, w->plan->problem.of.batch_norm.x[LAST], 0);
-    w->plan->set.images->moments(b->channels, b->positions, &x, mean, squares);
+    w->plan->set.images->moments(b->channels, b->positions, &x, w->center + b->channel, 1, mean, squares);
     for (int64_t c = 0; c < b->channels; c++) {
         bp__batch_norm_merge(&all[c], (bp__batch_norm_moments){(double)b->positions, mean[c], squares[c]});
     }
@@ -136,18 +140,19 @@ static void merge_channels(const call *w, const block *b, bp__batch_norm_moments
 /* Adds the positions of a block to the moments of one channel, in lanes; the rest is a lane of its own. */
 static void merge_positions(const call *w, const block *b, bp__batch_norm_moments *all) {
     double mean[LANES], squares[LANES];
+    const double *center = w->center + b->channel;
     const int64_t stride = w->plan->problem.of.batch_norm.x[LAST], count = b->positions / LANES;
     const int64_t rest = b->positions - count * LANES;
     if (count > 0) {
         const bp__batch_norm_grid x = grid_of(w->plan, w->x, b->x, stride, LANES);
-        w->plan->set.images->moments(LANES, count, &x, mean, squares);
+        w->plan->set.images->moments(LANES, count, &x, center, 0, mean, squares);
         for (int l = 0; l < LANES; l++) {
             bp__batch_norm_merge(all, (bp__batch_norm_moments){(double)count, mean[l], squares[l]});
         }
     }
     if (rest > 0) {
         const bp__batch_norm_grid x = grid_of(w->plan, w->x, b->x + count * LANES * stride, stride, 1);
-        w->plan->set.images->moments(1, rest, &x, mean, squares);
+        w->plan->set.images->moments(1, rest, &x, center, 0, mean, squares);
         bp__batch_norm_merge(all, (bp__batch_norm_moments){(double)rest, mean[0], squares[0]});
     }
 }
@@ -272,7 +277,7 @@ static void run_inference(call *w) {
     enum { X, WEIGHT, BIAS, MEAN, VARIANCE };
     for (int64_t c = 0; c < w->plan->problem.of.batch_norm.channels; c++) {
         const double scale = inverse_root(w, parameter(w, VARIANCE, c, 1)) * parameter(w, WEIGHT, c, 1);
-        set_numbers(w, c, (const double[]){parameter(w, MEAN, c, 0), scale, parameter(w, BIAS, c, 0), 0});
+        set_numbers(w, c, (const double[]){parameter(w, MEAN, c, 0), 0, scale, parameter(w, BIAS, c, 0), 0});
     }
     run_stage(w, compute_elements, w->plan->blocks);
 }
@@ -288,17 +293,30 @@ static void finish_statistics(const call *w) {
                                                                 partial_of(w, part, SQUARES_OR_PRODUCT)[c]});
         }
         const double variance = all.squares / all.count, inverse_std = inverse_root(w, variance), m = p->momentum;
-        write_parameter(w, MEAN, c, all.mean);
+        const double mean = w->center[c] + all.mean;
+        write_parameter(w, MEAN, c, mean);
         write_parameter(w, INVERSE_STD, c, inverse_std);
-        write_parameter(w, RUNNING_MEAN, c, (1 - m) * parameter(w, RUNNING_MEAN, c, 0) + m * all.mean);
+        write_parameter(w, RUNNING_MEAN, c, (1 - m) * parameter(w, RUNNING_MEAN, c, 0) + m * mean);
         write_parameter(w, RUNNING_VAR, c,
                         (1 - m) * parameter(w, RUNNING_VAR, c, 0) + m * (all.squares / (all.count - 1)));
         set_numbers(w, c,
-                    (const double[]){all.mean, inverse_std * parameter(w, WEIGHT, c, 1), parameter(w, BIAS, c, 0), 0});
+                    (const double[]){w->center[c], all.mean, inverse_std * parameter(w, WEIGHT, c, 1),
+                                     parameter(w, BIAS, c, 0), 0});
+    }
+}
+
+/* The means of values near to each other are computed from the differences to one of them, so that they lose nothing.
+ */
+static void load_centers(const call *w) {
+    const bp__batch_norm_kernels *kernels = w->plan->set.images;
+    const bp_batch_norm_problem *p = &w->plan->problem.of.batch_norm;
+    for (int64_t c = 0; c < p->channels; c++) {
+        w->center[c] = kernels->load(w->x + c * p->x_channel * (int64_t)kernels->element);
     }
 }
 
 static void run_training(call *w) {
+    load_centers(w);
     run_stage(w, compute_statistics, w->plan->parts);
     if (!bp__stopped(&w->stop)) {
         for (int64_t part = 0; part < w->plan->parts; part++) {
@@ -329,7 +347,7 @@ static void run_backward(call *w) {
         write_parameter(w, BIAS_GRADIENT, c, sum);
         const double slope = p->constant ? 0 : product * share * inverse_std * inverse_std;
         set_numbers(w, c,
-                    (const double[]){w->center[c], inverse_std * parameter(w, WEIGHT, c, 1),
+                    (const double[]){w->center[c], 0, inverse_std * parameter(w, WEIGHT, c, 1),
                                      p->constant ? 0 : sum * share, slope});
     }
     if (w->g) {
@@ -353,7 +371,8 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
         w.numbers[i] = workspace + (size_t)i * plan->numbers_bytes;
     }
-    w.center = w.counts = (double *)(void *)(workspace + BP__BATCH_NORM_NUMBERS * plan->numbers_bytes);
+    w.center = (double *)(void *)(workspace + BP__BATCH_NORM_NUMBERS * plan->numbers_bytes);
+    w.counts = (double *)(void *)(workspace + plan->counts_offset);
     w.partial = (double *)(void *)(workspace + plan->partial_offset);
     (plan->problem.op == BP_OP_BATCH_NORM ? run_inference : backward ? run_backward : run_training)(&w);
     return bp__stop_status(&w.stop);
@@ -399,9 +418,9 @@ bp_status bp__batch_norm_plan(const bp_host *host, const bp_problem *problem, co
     plan->threads = threads;
     cut(plan);
     plan->numbers_bytes = whole_lines(channels * set->images->number);
-    /* The means of channels, or the counts of parts, are between the numbers and the partial results. */
-    plan->partial_offset = BP__BATCH_NORM_NUMBERS * plan->numbers_bytes +
-                           whole_lines((channels > MOST_PARTS ? channels : MOST_PARTS) * sizeof(double));
+    /* The centers of channels and the counts of parts are between the numbers and the partial results. */
+    plan->counts_offset = BP__BATCH_NORM_NUMBERS * plan->numbers_bytes + whole_lines(channels * sizeof(double));
+    plan->partial_offset = plan->counts_offset + whole_lines(MOST_PARTS * sizeof(double));
     plan->base.workspace = plan->partial_offset + (size_t)plan->parts * HALVES * channels * sizeof(double);
     *result = &plan->base;
     return BP_OK;
