@@ -408,9 +408,9 @@ static void test_each_library(void **state) {
 
 /* The kernel does not limit the processes of root. Returns false if this user cannot be limited. */
 static bool give_up_threads(void) {
-    enum { NOBODY = 65534 };
+    enum { UNPRIVILEGED = 65534 };
     pthread_t thread;
-    if (setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0 || (geteuid() == 0 && setuid(NOBODY) != 0)) {
+    if (setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0 || (geteuid() == 0 && setuid(UNPRIVILEGED) != 0)) {
         return false;
     }
     if (pthread_create(&thread, NULL, run_in_thread, (void *)(uintptr_t)&operations[0]) == 0) {
