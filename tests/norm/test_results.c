@@ -576,9 +576,7 @@ static void errors(void **state) {
     assert_int_equal(bp_batch_norm_run(NULL, &call), BP_OK);
     call.pass = BP_BATCH_NORM_BACKWARD;
     call.running_mean = call.running_var = NULL;
-    call.mean = &mean.tensor;
-    call.inverse_std = &var.tensor;
-    call.eps = 0;
+    call.mean = &mean.tensor, call.inverse_std = &var.tensor, call.eps = 0;
     bp_view_init(&weight, v[2], BP_F32, 1, I64(4), NULL);
     v[2][0] = MARK;
     call.weight_gradient = &weight.tensor;
