@@ -211,7 +211,7 @@ typedef struct row {
 
 #define ROW(state, type, field, value_type, ...)                                                                       \
     {                                                                                                                  \
-        &state, #field, offsetof(type, field), sizeof(value_type), &(const value_type) {                               \
+        &state, #field, offsetof(type, field), sizeof(value_type), (value_type[1]) {                                   \
             __VA_ARGS__                                                                                                \
         }                                                                                                              \
     }
