@@ -6,6 +6,7 @@
 /* ---- Batch normalization ---- */
 
 static bool add(bp__elements *elements, const bp_batch_norm_problem *p, int64_t channel, const int64_t *stride) {
+    elements->exact = true;
     bp__elements_add(elements, p->channels, channel);
     bp__elements_add_all(elements, BP_MAX_NORM_NDIM, p->size, stride);
     return true;

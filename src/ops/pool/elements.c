@@ -3,6 +3,7 @@
 
 static bool add(bp__elements *elements, const bp_pool_problem *p, const int64_t *size, int64_t batch, int64_t channel,
                 const int64_t *stride) {
+    elements->exact = true;
     bp__elements_add(elements, p->batch, batch);
     bp__elements_add(elements, p->channels, channel);
     bp__elements_add_all(elements, BP_MAX_CONV_NDIM, size, stride);
