@@ -174,11 +174,36 @@ static void packed_operands_need_no_address(void **state) {
     bp_plan_release(plan);
 }
 
+/* A dimension of size 0 is one, also with stride 0. */
+static void empty_images_need_no_address(void **state) {
+    const int64_t shape[] = {0, 2, 1}, strides[] = {0, 1, 1}, kernel[] = {1};
+    bp_view image;
+    bp_plan *plan;
+    (void)state;
+    assert_int_equal(bp_view_init(&image, NULL, BP_F32, 3, shape, strides), BP_OK);
+    for (int pass = BP_POOL_FORWARD; pass <= BP_POOL_BACKWARD; pass++) {
+        const bp_pool_call call = {.struct_size = sizeof call,
+                                   .kind = BP_POOL_AVERAGE,
+                                   .pass = (bp_pool_pass)pass,
+                                   .ndim = 1,
+                                   .kernel = kernel,
+                                   .input = &image.tensor,
+                                   .output = &image.tensor};
+        assert_int_equal(bp_pool_plan(&plan, NULL, &call), BP_OK);
+        assert_int_equal(bp_execute(plan, (const bp_operand[]){{NULL, 0}, {NULL, 0}}, NULL), BP_OK);
+        bp_plan_release(plan);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_addresses_are_refused),       cmocka_unit_test(interleaved_operands_are_apart),
-        cmocka_unit_test(transforms_in_place_stay_in_place), cmocka_unit_test(elements_may_be_replaced),
-        cmocka_unit_test(packed_operands_need_no_address),   cmocka_unit_test(every_operand_of_one_output_is_checked),
+        cmocka_unit_test(wrong_addresses_are_refused),
+        cmocka_unit_test(interleaved_operands_are_apart),
+        cmocka_unit_test(transforms_in_place_stay_in_place),
+        cmocka_unit_test(elements_may_be_replaced),
+        cmocka_unit_test(packed_operands_need_no_address),
+        cmocka_unit_test(empty_images_need_no_address),
+        cmocka_unit_test(every_operand_of_one_output_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
