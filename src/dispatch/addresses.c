@@ -40,7 +40,7 @@ static uintptr_t alignment_of(bp_dtype dtype) {
 
 static int64_t *fill_rule(bp__address_rule *rule, const bp__elements *e, int64_t *dims) {
     const size_t size = (size_t)e->ndim * sizeof *dims;
-    rule->odd = alignment_of(e->dtype) - 1;
+    rule->low_bits = alignment_of(e->dtype) - 1;
     rule->needed = 1;
     rule->dtype = e->dtype;
     rule->ndim = e->ndim;
@@ -94,7 +94,7 @@ static void add_pairs(bp__addresses *a, const bp__address_source *source) {
 
 /* A product that writes nothing reads nothing. Its problem may have lost the dimension of an input that is empty: items
  * of a batch count as rows if one operand is the same for all. */
-static void need_nothing_for_nothing(bp__addresses *a, int inputs) {
+static void need_no_inputs_without_output(bp__addresses *a, int inputs) {
     for (int i = 0; i < inputs && !a->rules[inputs].needed; i++) {
         a->rules[i].needed = 0;
     }
@@ -105,11 +105,11 @@ static void find_single(bp__addresses *a, int inputs) {
     int outputs = 0;
     for (int i = inputs; i < a->count; i++) {
         outputs += a->rules[i].needed != 0;
-        a->odd = a->rules[i].needed ? a->rules[i].odd : a->odd;
+        a->low_bits = a->rules[i].needed ? a->rules[i].low_bits : a->low_bits;
     }
     bool same = outputs == 1 && !a->handles && a->pair_count <= BP__MOST_SINGLE;
     for (int i = 0; i < a->count; i++) {
-        same = same && (!a->rules[i].needed || a->rules[i].odd == a->odd);
+        same = same && (!a->rules[i].needed || a->rules[i].low_bits == a->low_bits);
     }
     a->single = same ? a->pair_count : 0;
 }
@@ -142,7 +142,7 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
         at = describe(source, i, &e) ? fill_rule(&a->rules[i], &e, at) : at;
     }
     if (source->product) {
-        need_nothing_for_nothing(a, source->inputs);
+        need_no_inputs_without_output(a, source->inputs);
     }
     add_pairs(a, source);
     find_single(a, source->inputs);
@@ -177,30 +177,10 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
                             : bp__trial_elements(&d->trial, operand, elements);
 }
 
-static bool same_layout(const bp_elementwise_problem *p, int operand, int output) {
-    bool same = p->type[operand] == p->type[output];
-    for (int d = 0; d < p->ndim && same; d++) {
-        same = p->size[d] <= 1 || p->stride[operand][d] == p->stride[output][d];
-    }
-    return same;
-}
-
-static bp__sharing sharing_of(const void *context, int operand) {
+static bp__sharing sharing_of(const void *context, int input) {
     const bp_problem *problem = ((const described *)context)->problem;
-    switch (problem->op) {
-    case BP_OP_FFT:
-        return problem->of.fft.in_place ? BP__SHARED : BP__APART;
-    case BP_OP_SOFTMAX:
-        return problem->of.reduce.in_place ? BP__SHARED : BP__APART;
-    case BP_OP_CONTRACT:
-        return problem->of.contract.in_place && operand == 0 ? BP__SHARED : BP__APART;
-    case BP_OP_UNARY:
-    case BP_OP_BINARY:
-        return same_layout(&problem->of.elementwise, operand, bp__input_count((bp_op)problem->op)) ? BP__MAY_SHARE
-                                                                                                   : BP__APART;
-    default:
-        return BP__APART;
-    }
+    const bp__family *family = bp__family_of(problem);
+    return family->sharing ? family->sharing(problem, input) : BP__APART;
 }
 
 bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem) {
@@ -249,11 +229,11 @@ bp_status bp__address_check(const bp_plan *plan, int i, const bp_operand *operan
         return bp__fail(BP_E_ARGUMENT, "%s: operand %d (%s) has elements but its base is NULL", call, i,
                         name_of(plan, i, name, sizeof name));
     }
-    if ((base + (uintptr_t)operand->offset) & rule->odd) {
+    if ((base + (uintptr_t)operand->offset) & rule->low_bits) {
         return bp__fail(BP_E_LAYOUT,
                         "%s: operand %d (%s) starts at an address that is not a multiple of %zu, as "
                         "%s requires",
-                        call, i, name_of(plan, i, name, sizeof name), (size_t)rule->odd + 1,
+                        call, i, name_of(plan, i, name, sizeof name), (size_t)rule->low_bits + 1,
                         bp_dtype_name(rule->dtype));
     }
     return BP_OK;

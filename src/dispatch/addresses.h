@@ -6,8 +6,8 @@
 
 /* What the address of an operand must fulfil, and its elements. */
 typedef struct bp__address_rule {
-    uintptr_t odd;    /* bits of the address that must be 0 */
-    uintptr_t needed; /* 1: there are elements, so that the base must not be NULL */
+    uintptr_t low_bits; /* of the address, which must be 0 */
+    uintptr_t needed;   /* 1: there are elements, so that the base must not be NULL */
     bp_dtype dtype;
     int ndim;
     int64_t *shape, *strides;
@@ -26,14 +26,11 @@ typedef struct bp__addresses {
     bool two_and_one; /* two inputs, one output, all with elements, and none may be shared */
     int32_t place;
     int count, pair_count;
-    int single;    /* pairs of the only output, if all operands with elements have one alignment; 0: not so */
-    uintptr_t odd; /* that alignment, as in rules */
+    int single;         /* pairs of the only output, if all operands with elements have one alignment; 0: not so */
+    uintptr_t low_bits; /* that alignment, as in rules */
     bp__address_pair *pairs;
     bp__address_rule rules[];
 } bp__addresses;
-
-/* Whether an operand and an output may be the same memory. */
-typedef enum bp__sharing { BP__APART, BP__MAY_SHARE, BP__SHARED } bp__sharing;
 
 /* The operands of a plan. describe() returns false for an absent operand; sharing() may be NULL. */
 typedef struct bp__address_source {
@@ -59,7 +56,7 @@ static inline uintptr_t bp__address_at(const bp_operand *operand) {
     return (uintptr_t)operand->base + (uintptr_t)operand->offset;
 }
 static inline uintptr_t bp__address_wrong(const bp__address_rule *rule, const bp_operand *operand) {
-    return (bp__address_at(operand) & rule->odd) |
+    return (bp__address_at(operand) & rule->low_bits) |
            (((uintptr_t)operand->base - rule->needed) >> (8 * sizeof(uintptr_t) - 1));
 }
 static inline uintptr_t bp__addresses_near(const bp__address_pair *p, const bp_operand *other,
@@ -86,7 +83,7 @@ static inline bool bp__addresses_good_single(const bp__addresses *a, const bp_op
         absent |= (uintptr_t)other->base - 1;
         near |= (to - from + p->first < p->width) & (p->strict | (from != to));
     }
-    return ((all & a->odd) | absent >> (8 * sizeof absent - 1) | near) == 0;
+    return ((all & a->low_bits) | absent >> (8 * sizeof absent - 1) | near) == 0;
 }
 
 /* Returns whether all addresses are good at first sight. If not, bp__addresses_check() has the result. Most plans have

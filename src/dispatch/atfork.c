@@ -4,6 +4,7 @@
  * handle threads, the thread pool and older plans: see bp__plan_epoch() and the providers. */
 #include "device/internal.h"
 #include "dispatch/tune.h"
+#include "dispatch/needs.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
@@ -53,6 +54,7 @@ static void after_in_child(void) {
     after();
     bp__device_forked();
     bp__candidates_forked();
+    bp__needs_forked();
     bp__tune_forked();
     bp__plan_epoch_next();
 }

@@ -14,6 +14,10 @@ typedef struct bp__elements {
     int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM]; /* strides in elements */
 } bp__elements;
 
+/* Whether an input and an output may be the same memory: a plan in place needs that, and functions of single elements
+ * allow it. */
+typedef enum bp__sharing { BP__APART, BP__MAY_SHARE, BP__SHARED } bp__sharing;
+
 /* Adds a dimension, unless all of its indices are the same element: the operand may not have it. */
 static inline void bp__elements_add(bp__elements *elements, int64_t size, int64_t stride) {
     const bool empty = size == 0 && stride == 0;

@@ -136,6 +136,8 @@ typedef struct bp__family {
     /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false
      * if it is absent. NULL: tuning/layouts.c describes the operands of this family. */
     bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
+    bp__sharing (*sharing)(const bp_problem *problem, int input); /* with the output; NULL: BP__APART */
+    bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
     const bp__adapter *adapter; /* NULL: none */
     const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
 } bp__family;

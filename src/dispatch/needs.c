@@ -20,6 +20,11 @@ enum {
 /* What runs in progress may still take. */
 static _Atomic int64_t kept_space, kept_data;
 
+void bp__needs_forked(void) {
+    atomic_store(&kept_space, 0);
+    atomic_store(&kept_data, 0);
+}
+
 static uint64_t bit_of(const bp__candidate *candidate) {
     return candidate->number < BITS ? UINT64_C(1) << candidate->number : 0;
 }
@@ -51,9 +56,9 @@ typedef struct situation {
     int more_threads; /* than before */
 } situation;
 
-/* Batches of matrices are computed by several callers. */
-static bool is_batch(const bp_problem *problem) {
-    return bp__family_of(problem) == &bp__family_linalg && problem->of.linalg.batch > 1;
+static bool has_callers(const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->has_callers && family->has_callers(problem);
 }
 
 static situation situation_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
@@ -63,7 +68,7 @@ static situation situation_of(const bp__candidate *candidate, const bp_problem *
     return (situation){
         .open = library->loaded || bp__library_is_open(library),
         .has_run = (bp__thread.has_run & bit_of(candidate)) != 0,
-        .shared = is_batch(problem),
+        .shared = has_callers(problem),
         .threads_run = run,
         .more_threads = threads > counted ? threads - counted : 0,
     };

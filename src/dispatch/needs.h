@@ -14,5 +14,6 @@ void bp__needs_tell_limited(bp__choice *choice);
  * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */
 bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept);
 void bp__needs_leave(const bp_plan *plan, const bp__memory *kept, bp_status status);
+void bp__needs_forked(void); /* in a child of fork, where the runs of other threads do not go on */
 
 #endif

@@ -24,12 +24,17 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
              c->has_b ? ", two operands" : "", left ? kept : "1", c->in_place ? ", in place" : "");
 }
 
+static bp__sharing sharing(const bp_problem *problem, int input) {
+    return problem->of.contract.in_place && input == 0 ? BP__SHARED : BP__APART;
+}
+
 const bp__family bp__family_contract = {
     .size = sizeof(bp_contract_problem),
     .preference = BP__NO_SETTING,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe,
+    .sharing = sharing,
 };
 
 static void describe_whole(const bp_problem *problem, char *buffer, size_t size) {

@@ -44,6 +44,17 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     }
 }
 
+/* A function of single elements may overwrite an input of the output's type and layout. */
+static bp__sharing sharing(const bp_problem *problem, int input) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const int output = bp__input_count((bp_op)problem->op);
+    bool same = (problem->op == BP_OP_UNARY || problem->op == BP_OP_BINARY) && p->type[input] == p->type[output];
+    for (int d = 0; d < p->ndim && same; d++) {
+        same = p->size[d] <= 1 || p->stride[input][d] == p->stride[output][d];
+    }
+    return same ? BP__MAY_SHARE : BP__APART;
+}
+
 const bp__family bp__family_elementwise = {
     .size = sizeof(bp_elementwise_problem),
     .preference = BP__NO_SETTING,
@@ -52,4 +63,5 @@ const bp__family bp__family_elementwise = {
     .make = bp__elementwise_make,
     .describe = describe,
     .elements = bp__elementwise_elements,
+    .sharing = sharing,
 };

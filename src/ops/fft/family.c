@@ -26,6 +26,11 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
              f->in_place ? ", in place" : "");
 }
 
+static bp__sharing sharing(const bp_problem *problem, int input) {
+    (void)input;
+    return problem->of.fft.in_place ? BP__SHARED : BP__APART;
+}
+
 const bp__family bp__family_fft = {
     .size = sizeof(bp_fft_problem),
     .preference = BP_SET_fft_preferred,
@@ -35,5 +40,6 @@ const bp__family bp__family_fft = {
     .make = bp__fft_make,
     .describe = describe,
     .elements = bp__fft_elements,
+    .sharing = sharing,
     .adapter = &bp__fft_adapter,
 };

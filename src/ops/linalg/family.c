@@ -49,6 +49,11 @@ static bool is_empty(const bp_problem *problem) {
     return problem->of.linalg.empty;
 }
 
+/* The matrices of a batch are shared between threads. */
+static bool has_callers(const bp_problem *problem) {
+    return problem->of.linalg.batch > 1;
+}
+
 const bp__family bp__family_linalg = {
     .size = sizeof(bp_linalg_problem),
     .preference = BP_SET_linalg_preferred,
@@ -57,5 +62,6 @@ const bp__family bp__family_linalg = {
     .make = bp__linalg_make,
     .describe = describe,
     .elements = bp__linalg_elements,
+    .has_callers = has_callers,
     .is_trivial = is_empty,
 };

@@ -31,6 +31,11 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
              converts ? bp_dtype_name((bp_dtype)p->output) : "", p->in_place ? ", in place" : "");
 }
 
+static bp__sharing sharing(const bp_problem *problem, int input) {
+    (void)input;
+    return problem->op == BP_OP_SOFTMAX && problem->of.reduce.in_place ? BP__SHARED : BP__APART;
+}
+
 const bp__family bp__family_reduce = {
     .size = sizeof(bp_reduce_problem),
     .preference = BP__NO_SETTING,
@@ -39,4 +44,5 @@ const bp__family bp__family_reduce = {
     .make = bp__reduce_make,
     .describe = describe,
     .elements = bp__reduce_elements,
+    .sharing = sharing,
 };
