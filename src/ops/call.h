@@ -26,8 +26,15 @@ typedef struct bp__field {
     uint8_t most; /* of a word */
 } bp__field;
 
-#define BP__FIELD_OF(type, kind, field, most)                                                                          \
-    { #field, (uint16_t)offsetof(type, field), BP__FIELD_##kind, most }
+/* The rows of src/ops/<family>/call.h, which defines BP__CALL as the type of the call for them. */
+#define BP__FIELD(kind, field, most)                                                                                   \
+    { #field, (uint16_t)offsetof(BP__CALL, field), BP__FIELD_##kind, most }
+#define BP__WORD(field, most) BP__FIELD(WORD, field, most)
+#define BP__FLAG(field) BP__FIELD(FLAG, field, 0)
+#define BP__NUMBER(field) BP__FIELD(NUMBER, field, 0)
+#define BP__REAL(field) BP__FIELD(REAL, field, 0)
+#define BP__SIZES(field) BP__FIELD(SIZES, field, 0)
+#define BP__TENSOR(field) BP__FIELD(TENSOR, field, 0)
 
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
@@ -37,8 +44,10 @@ typedef struct bp__call_operand {
     uint8_t shape; /* the family's number for its shape */
 } bp__call_operand;
 
-#define BP__OPERAND_OF(type, field, output, required, shape)                                                           \
-    { #field, (uint16_t)offsetof(type, field), output, required, shape }
+#define BP__IN(field, required, shape)                                                                                 \
+    { #field, (uint16_t)offsetof(BP__CALL, field), false, required, shape }
+#define BP__OUT(field, required, shape)                                                                                \
+    { #field, (uint16_t)offsetof(BP__CALL, field), true, required, shape }
 
 typedef struct bp__pass {
     const char *name; /* in messages */

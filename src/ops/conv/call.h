@@ -4,37 +4,45 @@
 
 #include "ops/conv/conv.h"
 
-#define FIELD(kind, field, most) BP__FIELD_OF(bp_conv_call, kind, field, most)
+#define BP__CALL bp_conv_call
 static const bp__field bp__conv_fields[] = {
-    FIELD(WORD, pass, BP_CONV_WEIGHT),
-    FIELD(WORD, ndim, BP_CONV_NDIM),
-    FIELD(FLAG, transposed, 0),
-    FIELD(NUMBER, groups, 0),
-    FIELD(SIZES, stride, 0),
-    FIELD(SIZES, dilation, 0),
-    FIELD(SIZES, padding, 0),
-    FIELD(SIZES, padding_end, 0),
-    FIELD(SIZES, output_padding, 0),
-    FIELD(WORD, mode, BP_CONV_SAME),
-    FIELD(WORD, activation, BP_UNARY_KINDS - 1),
-    FIELD(TENSOR, input, 0),
-    FIELD(TENSOR, weight, 0),
-    FIELD(TENSOR, bias, 0),
-    FIELD(TENSOR, output, 0),
+    BP__WORD(pass, BP_CONV_WEIGHT),
+    BP__WORD(ndim, BP_CONV_NDIM),
+    BP__FLAG(transposed),
+    BP__NUMBER(groups),
+    BP__SIZES(stride),
+    BP__SIZES(dilation),
+    BP__SIZES(padding),
+    BP__SIZES(padding_end),
+    BP__SIZES(output_padding),
+    BP__WORD(mode, BP_CONV_SAME),
+    BP__WORD(activation, BP_UNARY_KINDS - 1),
+    BP__TENSOR(input),
+    BP__TENSOR(weight),
+    BP__TENSOR(bias),
+    BP__TENSOR(output),
 };
-#undef FIELD
 
-#define IN(field, required) BP__OPERAND_OF(bp_conv_call, field, false, required, 0)
-#define OUT(field, required) BP__OPERAND_OF(bp_conv_call, field, true, required, 0)
 static const bp__pass bp__conv_passes[] = {
-    [BP_CONV_FORWARD] =
-        {"FORWARD", BP_OP_CONV, 4, 3, {IN(input, true), IN(weight, true), IN(bias, false), OUT(output, true)}},
-    [BP_CONV_INPUT] =
-        {"INPUT", BP_OP_CONV_INPUT, 4, 3, {IN(output, true), IN(weight, true), IN(bias, false), OUT(input, true)}},
-    [BP_CONV_WEIGHT] =
-        {"WEIGHT", BP_OP_CONV_WEIGHT, 4, 2, {IN(input, true), IN(output, true), OUT(weight, true), OUT(bias, false)}},
+    [BP_CONV_FORWARD] = {"FORWARD",
+                         BP_OP_CONV,
+                         4,
+                         3,
+                         {BP__IN(input, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
+                          BP__OUT(output, true, 0)}},
+    [BP_CONV_INPUT] = {"INPUT",
+                       BP_OP_CONV_INPUT,
+                       4,
+                       3,
+                       {BP__IN(output, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
+                        BP__OUT(input, true, 0)}},
+    [BP_CONV_WEIGHT] = {"WEIGHT",
+                        BP_OP_CONV_WEIGHT,
+                        4,
+                        2,
+                        {BP__IN(input, true, 0), BP__IN(output, true, 0), BP__OUT(weight, true, 0),
+                         BP__OUT(bias, false, 0)}},
 };
-#undef IN
-#undef OUT
+#undef BP__CALL
 
 #endif

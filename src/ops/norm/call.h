@@ -4,30 +4,28 @@
 
 #include "ops/norm/norm.h"
 
-#define FIELD(kind, field, most) BP__FIELD_OF(bp_batch_norm_call, kind, field, most)
+#define BP__CALL bp_batch_norm_call
 static const bp__field bp__norm_fields[] = {
-    FIELD(WORD, pass, BP_BATCH_NORM_BACKWARD),
-    FIELD(FLAG, relu, 0),
-    FIELD(REAL, eps, 0),
-    FIELD(REAL, momentum, 0),
-    FIELD(TENSOR, input, 0),
-    FIELD(TENSOR, weight, 0),
-    FIELD(TENSOR, bias, 0),
-    FIELD(TENSOR, output, 0),
-    FIELD(TENSOR, running_mean, 0),
-    FIELD(TENSOR, running_var, 0),
-    FIELD(TENSOR, mean, 0),
-    FIELD(TENSOR, inverse_std, 0),
-    FIELD(TENSOR, input_gradient, 0),
-    FIELD(TENSOR, weight_gradient, 0),
-    FIELD(TENSOR, bias_gradient, 0),
+    BP__WORD(pass, BP_BATCH_NORM_BACKWARD),
+    BP__FLAG(relu),
+    BP__REAL(eps),
+    BP__REAL(momentum),
+    BP__TENSOR(input),
+    BP__TENSOR(weight),
+    BP__TENSOR(bias),
+    BP__TENSOR(output),
+    BP__TENSOR(running_mean),
+    BP__TENSOR(running_var),
+    BP__TENSOR(mean),
+    BP__TENSOR(inverse_std),
+    BP__TENSOR(input_gradient),
+    BP__TENSOR(weight_gradient),
+    BP__TENSOR(bias_gradient),
 };
-#undef FIELD
 
-#define IN(field, required, shape) BP__OPERAND_OF(bp_batch_norm_call, field, false, required, BP__NORM_##shape)
-#define OUT(field, required, shape) BP__OPERAND_OF(bp_batch_norm_call, field, true, required, BP__NORM_##shape)
 #define GRADIENTS                                                                                                      \
-    OUT(input_gradient, false, IMAGE), OUT(weight_gradient, false, CHANNELS), OUT(bias_gradient, false, CHANNELS)
+    BP__OUT(input_gradient, false, BP__NORM_IMAGE), BP__OUT(weight_gradient, false, BP__NORM_CHANNELS),                \
+        BP__OUT(bias_gradient, false, BP__NORM_CHANNELS)
 
 /* By bp_batch_norm_pass; the last one is the gradient with constant statistics. */
 enum { BP__NORM_BACKWARD_CONSTANT = BP_BATCH_NORM_BACKWARD + 1, BP__NORM_PASSES };
@@ -36,32 +34,36 @@ static const bp__pass bp__norm_passes[BP__NORM_PASSES] = {
                                  BP_OP_BATCH_NORM,
                                  6,
                                  5,
-                                 {IN(input, true, IMAGE), IN(weight, false, CHANNELS), IN(bias, false, CHANNELS),
-                                  IN(running_mean, true, CHANNELS), IN(running_var, true, CHANNELS),
-                                  OUT(output, true, IMAGE)}},
+                                 {BP__IN(input, true, BP__NORM_IMAGE), BP__IN(weight, false, BP__NORM_CHANNELS),
+                                  BP__IN(bias, false, BP__NORM_CHANNELS), BP__IN(running_mean, true, BP__NORM_CHANNELS),
+                                  BP__IN(running_var, true, BP__NORM_CHANNELS), BP__OUT(output, true, BP__NORM_IMAGE)}},
     [BP_BATCH_NORM_TRAINING] = {"TRAINING",
                                 BP_OP_BATCH_NORM_TRAINING,
                                 8,
                                 3,
-                                {IN(input, true, IMAGE), IN(weight, false, CHANNELS), IN(bias, false, CHANNELS),
-                                 OUT(output, true, IMAGE), OUT(mean, false, CHANNELS),
-                                 OUT(inverse_std, false, CHANNELS), OUT(running_mean, false, CHANNELS),
-                                 OUT(running_var, false, CHANNELS)}},
+                                {BP__IN(input, true, BP__NORM_IMAGE), BP__IN(weight, false, BP__NORM_CHANNELS),
+                                 BP__IN(bias, false, BP__NORM_CHANNELS), BP__OUT(output, true, BP__NORM_IMAGE),
+                                 BP__OUT(mean, false, BP__NORM_CHANNELS),
+                                 BP__OUT(inverse_std, false, BP__NORM_CHANNELS),
+                                 BP__OUT(running_mean, false, BP__NORM_CHANNELS),
+                                 BP__OUT(running_var, false, BP__NORM_CHANNELS)}},
     [BP_BATCH_NORM_BACKWARD] = {"BACKWARD with mean and inverse_std",
                                 BP_OP_BATCH_NORM_BACKWARD,
                                 8,
                                 5,
-                                {IN(output, true, IMAGE), IN(input, true, IMAGE), IN(weight, false, CHANNELS),
-                                 IN(mean, true, CHANNELS), IN(inverse_std, true, CHANNELS), GRADIENTS}},
+                                {BP__IN(output, true, BP__NORM_IMAGE), BP__IN(input, true, BP__NORM_IMAGE),
+                                 BP__IN(weight, false, BP__NORM_CHANNELS), BP__IN(mean, true, BP__NORM_CHANNELS),
+                                 BP__IN(inverse_std, true, BP__NORM_CHANNELS), GRADIENTS}},
     [BP__NORM_BACKWARD_CONSTANT] = {"BACKWARD with running_mean and running_var",
                                     BP_OP_BATCH_NORM_BACKWARD,
                                     8,
                                     5,
-                                    {IN(output, true, IMAGE), IN(input, true, IMAGE), IN(weight, false, CHANNELS),
-                                     IN(running_mean, true, CHANNELS), IN(running_var, true, CHANNELS), GRADIENTS}},
+                                    {BP__IN(output, true, BP__NORM_IMAGE), BP__IN(input, true, BP__NORM_IMAGE),
+                                     BP__IN(weight, false, BP__NORM_CHANNELS),
+                                     BP__IN(running_mean, true, BP__NORM_CHANNELS),
+                                     BP__IN(running_var, true, BP__NORM_CHANNELS), GRADIENTS}},
 };
-#undef IN
-#undef OUT
+#undef BP__CALL
 #undef GRADIENTS
 
 #endif

@@ -5,44 +5,44 @@
 
 #include "ops/norm/layer.h"
 
-#define FIELD(kind, field, most) BP__FIELD_OF(bp_layer_norm_call, kind, field, most)
+#define BP__CALL bp_layer_norm_call
 static const bp__field bp__layer_fields[] = {
-    FIELD(WORD, pass, BP_LAYER_NORM_BACKWARD),
-    FIELD(WORD, kind, BP_GROUP_NORM),
-    FIELD(WORD, dims, BP_MAX_LAYER_NORM_NDIM),
-    FIELD(NUMBER, groups, 0),
-    FIELD(REAL, eps, 0),
-    FIELD(TENSOR, input, 0),
-    FIELD(TENSOR, weight, 0),
-    FIELD(TENSOR, bias, 0),
-    FIELD(TENSOR, output, 0),
-    FIELD(TENSOR, mean, 0),
-    FIELD(TENSOR, inverse_std, 0),
-    FIELD(TENSOR, input_gradient, 0),
-    FIELD(TENSOR, weight_gradient, 0),
-    FIELD(TENSOR, bias_gradient, 0),
+    BP__WORD(pass, BP_LAYER_NORM_BACKWARD),
+    BP__WORD(kind, BP_GROUP_NORM),
+    BP__WORD(dims, BP_MAX_LAYER_NORM_NDIM),
+    BP__NUMBER(groups),
+    BP__REAL(eps),
+    BP__TENSOR(input),
+    BP__TENSOR(weight),
+    BP__TENSOR(bias),
+    BP__TENSOR(output),
+    BP__TENSOR(mean),
+    BP__TENSOR(inverse_std),
+    BP__TENSOR(input_gradient),
+    BP__TENSOR(weight_gradient),
+    BP__TENSOR(bias_gradient),
 };
-#undef FIELD
 
-#define IN(field, required, shape) BP__OPERAND_OF(bp_layer_norm_call, field, false, required, BP__LAYER_##shape)
-#define OUT(field, required, shape) BP__OPERAND_OF(bp_layer_norm_call, field, true, required, BP__LAYER_##shape)
 static const bp__pass bp__layer_passes[] = {
     [BP_LAYER_NORM_FORWARD] = {"FORWARD",
                                BP_OP_LAYER_NORM,
                                6,
                                3,
-                               {IN(input, true, IMAGE), IN(weight, false, WEIGHT), IN(bias, false, WEIGHT),
-                                OUT(output, true, IMAGE), OUT(mean, false, ROWS), OUT(inverse_std, false, ROWS)}},
+                               {BP__IN(input, true, BP__LAYER_IMAGE), BP__IN(weight, false, BP__LAYER_WEIGHT),
+                                BP__IN(bias, false, BP__LAYER_WEIGHT), BP__OUT(output, true, BP__LAYER_IMAGE),
+                                BP__OUT(mean, false, BP__LAYER_ROWS), BP__OUT(inverse_std, false, BP__LAYER_ROWS)}},
     /* One of the statistics is required if the other one is there. */
     [BP_LAYER_NORM_BACKWARD] = {"BACKWARD",
                                 BP_OP_LAYER_NORM_BACKWARD,
                                 8,
                                 5,
-                                {IN(output, true, IMAGE), IN(input, true, IMAGE), IN(weight, false, WEIGHT),
-                                 IN(mean, false, ROWS), IN(inverse_std, false, ROWS), OUT(input_gradient, false, IMAGE),
-                                 OUT(weight_gradient, false, WEIGHT), OUT(bias_gradient, false, WEIGHT)}},
+                                {BP__IN(output, true, BP__LAYER_IMAGE), BP__IN(input, true, BP__LAYER_IMAGE),
+                                 BP__IN(weight, false, BP__LAYER_WEIGHT), BP__IN(mean, false, BP__LAYER_ROWS),
+                                 BP__IN(inverse_std, false, BP__LAYER_ROWS),
+                                 BP__OUT(input_gradient, false, BP__LAYER_IMAGE),
+                                 BP__OUT(weight_gradient, false, BP__LAYER_WEIGHT),
+                                 BP__OUT(bias_gradient, false, BP__LAYER_WEIGHT)}},
 };
-#undef IN
-#undef OUT
+#undef BP__CALL
 
 #endif

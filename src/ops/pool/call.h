@@ -5,34 +5,39 @@
 #include "backplane/pool.h"
 #include "ops/call.h"
 
-#define FIELD(kind, field, most) BP__FIELD_OF(bp_pool_call, kind, field, most)
+#define BP__CALL bp_pool_call
 static const bp__field bp__pool_fields[] = {
-    FIELD(WORD, kind, BP_POOL_AVERAGE),
-    FIELD(WORD, pass, BP_POOL_BACKWARD),
-    FIELD(WORD, ndim, BP_POOL_NDIM),
-    FIELD(SIZES, output_size, 0),
-    FIELD(SIZES, kernel, 0),
-    FIELD(SIZES, stride, 0),
-    FIELD(SIZES, dilation, 0),
-    FIELD(SIZES, padding, 0),
-    FIELD(FLAG, ceil_mode, 0),
-    FIELD(FLAG, exclude_padding, 0),
-    FIELD(NUMBER, divisor, 0),
-    FIELD(TENSOR, input, 0),
-    FIELD(TENSOR, output, 0),
-    FIELD(TENSOR, indices, 0),
+    BP__WORD(kind, BP_POOL_AVERAGE),
+    BP__WORD(pass, BP_POOL_BACKWARD),
+    BP__WORD(ndim, BP_POOL_NDIM),
+    BP__SIZES(output_size),
+    BP__SIZES(kernel),
+    BP__SIZES(stride),
+    BP__SIZES(dilation),
+    BP__SIZES(padding),
+    BP__FLAG(ceil_mode),
+    BP__FLAG(exclude_padding),
+    BP__NUMBER(divisor),
+    BP__TENSOR(input),
+    BP__TENSOR(output),
+    BP__TENSOR(indices),
 };
-#undef FIELD
 
-#define IN(field) BP__OPERAND_OF(bp_pool_call, field, false, true, 0)
-#define OUT(field, required) BP__OPERAND_OF(bp_pool_call, field, true, required, 0)
 static const bp__pass bp__pool_passes[2][2] = {
-    [BP_POOL_MAX] = {{"FORWARD", BP_OP_MAX_POOL, 3, 1, {IN(input), OUT(output, true), OUT(indices, false)}},
-                     {"BACKWARD", BP_OP_MAX_POOL_BACKWARD, 3, 2, {IN(output), IN(indices), OUT(input, true)}}},
-    [BP_POOL_AVERAGE] = {{"FORWARD", BP_OP_AVG_POOL, 2, 1, {IN(input), OUT(output, true)}},
-                         {"BACKWARD", BP_OP_AVG_POOL_BACKWARD, 2, 1, {IN(output), OUT(input, true)}}},
+    [BP_POOL_MAX] = {{"FORWARD",
+                      BP_OP_MAX_POOL,
+                      3,
+                      1,
+                      {BP__IN(input, true, 0), BP__OUT(output, true, 0), BP__OUT(indices, false, 0)}},
+                     {"BACKWARD",
+                      BP_OP_MAX_POOL_BACKWARD,
+                      3,
+                      2,
+                      {BP__IN(output, true, 0), BP__IN(indices, true, 0), BP__OUT(input, true, 0)}}},
+    [BP_POOL_AVERAGE] =
+        {{"FORWARD", BP_OP_AVG_POOL, 2, 1, {BP__IN(input, true, 0), BP__OUT(output, true, 0)}},
+         {"BACKWARD", BP_OP_AVG_POOL_BACKWARD, 2, 1, {BP__IN(output, true, 0), BP__OUT(input, true, 0)}}},
 };
-#undef IN
-#undef OUT
+#undef BP__CALL
 
 #endif
