@@ -218,7 +218,8 @@ def lstsq(
 
     The residuals are NaN unless A has more rows than columns and full rank. A result that the driver (gelsy, gels, gelsd,
     gelss) does not compute is an empty array. Singular values up to rcond times the largest are treated as zero. The default of
-    rcond is epsilon times the longer side; a negative value means LAPACK's machine precision.
+    rcond is epsilon times the longer side; a negative value means LAPACK's machine precision. As in PyTorch, gels does not use
+    rcond.
 
     >>> backplane.linalg.lstsq(np.array([[1.0], [1.0]]), np.array([[1.0], [3.0]])).solution.round(12)
     array([[2.]])
@@ -227,7 +228,7 @@ def lstsq(
     wanted = (True, True, mode != "gels", mode in ("gelsd", "gelss"))
     if out is not None:
         raise bad_value("linalg.lstsq: out is not supported; it must be None", "E_ARGUMENT")
-    return ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=rcond)
+    return ask_for(LeastSquares, "lstsq", (A, B), wanted, None, mode=mode, rtol=None if mode == "gels" else rcond)
 
 
 # ---- Factors ----

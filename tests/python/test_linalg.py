@@ -403,3 +403,10 @@ def test_a_preference_does_not_apply_to_empty_matrices():
     for library in [library.id for library in backplane.libraries() if "lapack" in library.offers and library.state == "ok"]:
         found = backplane.linalg.svd(np.zeros((3, 0)), settings={"linalg.preferred": library, "dispatch.fallback": "strict"})
         assert np.array_equal(found.U, np.eye(3)) and found.S.shape == (0,)
+
+
+def test_gels_does_not_use_rcond():
+    a, b = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]]), np.ones((3, 1))
+    wanted = bp.linalg.lstsq(a, b, driver="gels").solution
+    assert np.array_equal(bp.linalg.lstsq(a, b, rcond=0.9, driver="gels").solution, wanted)
+    np.testing.assert_allclose(wanted, np.linalg.lstsq(a, b, rcond=None)[0])
