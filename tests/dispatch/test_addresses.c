@@ -2,7 +2,7 @@
  *
  * build/tests/fuzz_families passes such addresses to plans of every family. Here are the rules of overlap, operations
  * in place, and packed operands. */
-#include "backplane.h"
+#include "dispatch/product.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,23 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { SIDE = 70, ELEMENTS = SIDE * SIDE };
-static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
-
-static void fill(void) {
-    for (int i = 0; i < ELEMENTS; i++) {
-        a[i] = (i * 37 % 101) / 16.0 - 3;
-        b[i] = (i * 53 % 97) / 8.0 - 6;
-        c[i] = expected[i] = i % 13;
-    }
-}
-
-static void views(bp_view v[3]) {
-    bp_view_matrix(&v[0], a, BP_F64, SIDE, SIDE);
-    bp_view_matrix(&v[1], b, BP_F64, SIDE, SIDE);
-    bp_view_matrix(&v[2], c, BP_F64, SIDE, SIDE);
-}
 
 static bp_plan *product_plan(const char *settings) {
     bp_view v[3];

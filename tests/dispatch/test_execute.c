@@ -2,7 +2,7 @@
  * requirements that a plan reports.
  *
  * Each run is compared with the one-shot call of the same operation. */
-#include "backplane.h"
+#include "dispatch/product.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,22 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SIDE = 70, ELEMENTS = SIDE * SIDE, GUARD = 64 };
-static double a[ELEMENTS], b[ELEMENTS], c[ELEMENTS], expected[ELEMENTS];
-
-static void fill(void) {
-    for (int i = 0; i < ELEMENTS; i++) {
-        a[i] = (i * 37 % 101) / 16.0 - 3;
-        b[i] = (i * 53 % 97) / 8.0 - 6;
-        c[i] = expected[i] = i % 13;
-    }
-}
-
-static void views(bp_view v[3]) {
-    bp_view_matrix(&v[0], a, BP_F64, SIDE, SIDE);
-    bp_view_matrix(&v[1], b, BP_F64, SIDE, SIDE);
-    bp_view_matrix(&v[2], c, BP_F64, SIDE, SIDE);
-}
+enum { GUARD = 64 };
 
 static bp_plan *product_plan(const char *settings, const bp_scalar *alpha, const bp_scalar *beta) {
     bp_view v[3];
