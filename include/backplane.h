@@ -25,6 +25,7 @@
  *   reduce.h    sums, means, extremes; softmax and its gradients
  *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
+ *   calls.h     descriptions of the calls that take a struct, and functions that run any of them
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
  * backplane.hpp instead, which wraps all of this.
@@ -58,5 +59,6 @@
 #include "backplane/random.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
+#include "backplane/calls.h"
 
 #endif

@@ -6,71 +6,81 @@
 #ifndef BP_OPS_CALL_H
 #define BP_OPS_CALL_H
 
+#include "backplane/calls.h"
 #include "dispatch/internal.h"
 
 #include <string.h>
 
-typedef enum bp__field_kind {
-    BP__FIELD_WORD,   /* an enumeration or an int, from 0 to `most` */
-    BP__FIELD_FLAG,   /* an int: 0, or not 0 */
-    BP__FIELD_NUMBER, /* an int64_t */
-    BP__FIELD_REAL,   /* a double */
-    BP__FIELD_SIZES,  /* a pointer to `ndim` elements of int64_t, or NULL */
-    BP__FIELD_TENSOR  /* a pointer to a DLTensor, or NULL */
-} bp__field_kind;
-
-typedef struct bp__field {
-    const char *name;
-    uint16_t offset;
-    uint8_t kind; /* bp__field_kind */
-    uint8_t most; /* of a word */
-} bp__field;
-
 /* The rows of src/ops/<family>/call.h, which defines BP__CALL as the type of the call for them. */
-#define BP__FIELD(kind, field, most)                                                                                   \
-    { #field, (uint16_t)offsetof(BP__CALL, field), BP__FIELD_##kind, most }
-#define BP__WORD(field, most) BP__FIELD(WORD, field, most)
-#define BP__FLAG(field) BP__FIELD(FLAG, field, 0)
-#define BP__NUMBER(field) BP__FIELD(NUMBER, field, 0)
-#define BP__REAL(field) BP__FIELD(REAL, field, 0)
-#define BP__SIZES(field) BP__FIELD(SIZES, field, 0)
-#define BP__TENSOR(field) BP__FIELD(TENSOR, field, 0)
+#define BP__FIELD(kind, field, most, words, usual, text)                                                               \
+    { #field, offsetof(BP__CALL, field), BP_FIELD_##kind, most, words, usual, text }
+#define BP__WORD(field, most, words, text) BP__FIELD(INT, field, most, words, 0, text)
+#define BP__COUNT_UP_TO(field, most, text) BP__FIELD(INT, field, most, NULL, 0, text)
+#define BP__FLAG(field, text) BP__FIELD(FLAG, field, 0, NULL, 0, text)
+#define BP__NUMBER(field, usual, text) BP__FIELD(NUMBER, field, 0, NULL, usual, text)
+#define BP__REAL(field, usual, text) BP__FIELD(REAL, field, 0, NULL, usual, text)
+#define BP__SIZES(field, text) BP__FIELD(SIZES, field, 0, NULL, 0, text)
+#define BP__TENSOR(field, text) BP__FIELD(TENSOR, field, 0, NULL, 0, text)
+
+/* The words of an enumeration that has a list, such as BP_UNARY_MAP. */
+#define BP__WORD_AFTER(number, name, text) "," text
+#define BP__WORDS(map) &("" map(BP__WORD_AFTER))[1]
 
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
-    const char *name;
-    uint16_t offset;
-    bool output, required;
-    uint8_t shape; /* the family's number for its shape */
+    bp_call_operand info;
+    int shape; /* the family's number for its shape */
 } bp__call_operand;
 
-#define BP__IN(field, required, shape)                                                                                 \
-    { #field, (uint16_t)offsetof(BP__CALL, field), false, required, shape }
-#define BP__OUT(field, required, shape)                                                                                \
-    { #field, (uint16_t)offsetof(BP__CALL, field), true, required, shape }
+#define BP__OPERAND(field, output, required, shape)                                                                    \
+    { {#field, offsetof(BP__CALL, field), output, required}, shape }
+#define BP__IN(field, required, shape) BP__OPERAND(field, false, required, shape)
+#define BP__OUT(field, required, shape) BP__OPERAND(field, true, required, shape)
 
 typedef struct bp__pass {
-    const char *name; /* in messages */
-    bp_op op;
-    uint8_t count, inputs; /* as in BP_OP_MAP */
+    bp_call_pass info; /* the name is in messages; operands as in BP_OP_MAP */
     bp__call_operand operand[BP__MOST_OPERANDS];
 } bp__pass;
 
+/* An operand whose type and shape are asked. */
+typedef struct bp__call_result {
+    const bp__pass *pass;
+    int operand;
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+} bp__call_result;
+
 /* The description of a call. */
-typedef struct bp__signature {
-    const char *name; /* in messages */
-    bp_op op;         /* in keys */
-    int ndim_offset;  /* of the field that counts the elements of sizes; -1: there are none */
+struct bp_call {
+    bp_call_info info; /* the name is in messages too */
+    bp_op op;          /* in keys */
+    int ndim_offset;   /* of the field that counts the elements of sizes; -1: there are none */
     int ndim_most;
-    int count;
-    const bp__field *fields;
+    const bp_call_field *fields;
     const bp__family *family; /* its request is a bp__call_request */
     const bp__pass *passes;
     /* Returns the pass, one of `passes`; NULL if a field that decides it has no value of its enumeration. */
     const bp__pass *(*pass)(const void *call);
     /* Runs a call that no algorithm can run, and sets *done; does nothing for other calls. NULL: there are none. */
     bp_status (*run_without_plan)(const void *call, bool *done);
-} bp__signature;
+    /* Writes the type and shape of a written operand, other than a gradient whose tensor is given. */
+    bp_status (*shape)(const void *call, bp__call_result *result);
+    /* Of a call that is made into one of another operation, or has operands that are no tensors; NULL: as described. */
+    const struct bp__call_functions *functions;
+};
+
+typedef struct bp__call_functions {
+    bp_status (*run)(const bp_options *options, const void *call);
+    bp_status (*plan)(bp_plan **plan, const bp_options *options, const void *call);
+    bp_status (*explain)(bp_explanation **explanation, const bp_options *options, const void *call);
+} bp__call_functions;
+
+/* The calls: the name of each, as in bp_<name>_run() and in its description, bp__<name>_call. */
+#define BP__CALL_MAP(X) X(attention) X(batch_norm) X(conv) X(layer_norm) X(linear) X(pool) X(random) X(rnn)
+#define BP__ENTRY(name) extern const bp_call bp__##name##_call;
+BP__CALL_MAP(BP__ENTRY)
+#undef BP__ENTRY
 
 /* The arguments of a call, for bp__family.make. */
 typedef struct bp__call_request {
@@ -78,23 +88,40 @@ typedef struct bp__call_request {
     bool data_optional;
 } bp__call_request;
 
+/* Memory for the arguments of any call. */
+typedef union bp__call_arguments {
+    size_t struct_size;
+    char bytes[512];
+} bp__call_arguments;
+
 static inline const DLTensor *bp__call_tensor(const void *call, const bp__call_operand *operand) {
-    return *(const DLTensor *const *)(const void *)((const char *)call + operand->offset);
+    return *(const DLTensor *const *)(const void *)((const char *)call + operand->info.offset);
+}
+
+static inline const DLTensor *bp__call_field_tensor(const void *call, const bp_call_field *field) {
+    return *(const DLTensor *const *)(const void *)((const char *)call + field->offset);
 }
 
 /* Whether no written tensor of the pass has elements. */
 bool bp__call_writes_nothing(const bp__pass *pass, const void *call);
 
 /* Refuses tensors that the pass does not have. */
-bp_status bp__call_check_surplus(const bp__signature *signature, const bp__pass *pass, const void *call);
+bp_status bp__call_check_surplus(const bp_call *described, const bp__pass *pass, const void *call);
 
 /* Checks that each written tensor of the pass overlaps neither itself nor a tensor before it. */
 bp_status bp__call_check_overlap(const bp__pass *pass, const void *call);
 
-/* Takes the slow path of a call, which bp__call_describe() described: checks everything, and gets a plan. */
-bp_status bp__call_run_unknown(const bp__signature *signature, bp__operation *operation, const void *call);
+/* Fails because the shape of a result does not follow from other tensors. */
+bp_status bp__call_fail_unknown_shape(const bp_call *described, const bp__call_result *result);
 
-/* ---- The key: inlined where the signature is a constant, so that the loops have no branches of other kinds ---- */
+/* Returns the type of the weights and statistics of a norm: that of the first one which is given, otherwise f32 for
+ * shorter inputs. */
+bp_dtype bp__call_parameter_type(bp_dtype input, const DLTensor *const *parameters, int count);
+
+/* Takes the slow path of a call, which bp__call_describe() described: checks everything, and gets a plan. */
+bp_status bp__call_run_unknown(const bp_call *described, bp__operation *operation, const void *call);
+
+/* ---- The key: inlined where the description is a constant, so that the loops have no branches of other kinds ---- */
 
 #define BP__PASS_BITS 3
 #define BP__INLINE static inline __attribute__((always_inline))
@@ -112,7 +139,7 @@ BP__INLINE uint64_t bp__call_add_sizes(uint64_t *word, const int64_t *values, in
 }
 
 /* Writes tag and parameters, and counts the tensors. Returns false if a field does not fit the key. */
-BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *o, const void *call, int *given) {
+BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, const void *call, int *given) {
     uint64_t flags = 0, surplus = 0;
     int bit = 0, count = 0;
     const char *at = call;
@@ -121,18 +148,18 @@ BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *
         return false;
     }
 #pragma GCC unroll 40
-    for (int i = 0; i < s->count; i++) {
+    for (int i = 0; i < s->info.field_count; i++) {
         const void *field = at + s->fields[i].offset;
         switch (s->fields[i].kind) {
-        case BP__FIELD_WORD:
-            surplus |= *(const unsigned *)field > s->fields[i].most;
+        case BP_FIELD_INT:
+            surplus |= *(const unsigned *)field > (unsigned)s->fields[i].most;
             flags |= (uint64_t)(*(const unsigned *)field) << bit;
-            bit += 32 - __builtin_clz(s->fields[i].most);
+            bit += 32 - __builtin_clz((unsigned)s->fields[i].most);
             break;
-        case BP__FIELD_FLAG:
+        case BP_FIELD_FLAG:
             flags |= (uint64_t)(*(const int *)field != 0) << bit++;
             break;
-        case BP__FIELD_SIZES: {
+        case BP_FIELD_SIZES: {
             const int64_t *values = *(const int64_t *const *)field;
             flags |= (uint64_t)(values != NULL) << bit++;
             if (values) {
@@ -140,7 +167,7 @@ BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *
             }
             break;
         }
-        case BP__FIELD_TENSOR:
+        case BP_FIELD_TENSOR:
             *given += *(const DLTensor *const *)field != NULL;
             break;
         default: /* numbers of 64 bits */
@@ -154,7 +181,7 @@ BP__INLINE bool bp__call_describe_fields(const bp__signature *s, bp__operation *
 
 /* Describes the call for the cache of this thread. Calls that will be refused get no key, nor do those with unusually
  * large parameters. Returns false if the call has no pass, and so no operands. */
-BP__INLINE bool bp__call_describe(const bp__signature *s, bp__operation *o, const void *call) {
+BP__INLINE bool bp__call_describe(const bp_call *s, bp__operation *o, const void *call) {
     const bp__pass *pass = s->pass(call);
     int given = 0, own = 0;
     o->key.count = 0;
@@ -162,10 +189,10 @@ BP__INLINE bool bp__call_describe(const bp__signature *s, bp__operation *o, cons
         return false;
     }
     o->tag = bp__tag(0, (uint64_t)(pass - s->passes)); /* passes differ in what a tensor at one position is */
-    o->count = pass->count;
-    o->inputs = pass->inputs;
+    o->count = pass->info.operand_count;
+    o->inputs = pass->info.input_count;
     o->in_place = 0;
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         o->tensors[i] = bp__call_tensor(call, &pass->operand[i]);
         own += o->tensors[i] != NULL;
     }
@@ -175,28 +202,27 @@ BP__INLINE bool bp__call_describe(const bp__signature *s, bp__operation *o, cons
     return true;
 }
 
-BP__INLINE bp_status bp__call_run_described(const bp__signature *signature, const bp_options *options,
-                                            const void *call) {
+BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_options *options, const void *call) {
     bp__call_scope scope;
     bp__operation operation;
     bp_status status;
     bp__call_enter(&scope, options);
-    const bp_plan *plan = bp__call_describe(signature, &operation, call) ? bp__operation_find(&operation) : NULL;
+    const bp_plan *plan = bp__call_describe(described, &operation, call) ? bp__operation_find(&operation) : NULL;
     if (BP__LIKELY(plan != NULL)) {
         status = bp__operation_run(&operation, plan);
     } else {
-        status = bp__call_run_unknown(signature, &operation, call);
+        status = bp__call_run_unknown(described, &operation, call);
     }
     bp__call_leave(&scope);
     return status;
 }
 
 /* Defines bp_<name>_run(). */
-#define BP__DEFINE_RUN(name, type, signature)                                                                          \
+#define BP__DEFINE_RUN(name, type)                                                                                     \
     bp_status bp_##name##_run(const bp_options *options, const type *call) {                                           \
         type own;                                                                                                      \
         call = bp__struct_read(&own, sizeof own, call, "call");                                                        \
-        return call ? bp__call_run_described(&signature, options, call) : BP_E_ARGUMENT;                               \
+        return call ? bp__call_run_described(&bp__##name##_call, options, call) : BP_E_ARGUMENT;                       \
     }
 
 /* Defines bp_<name>_plan() and bp_<name>_explain() for a family, and bp__<name>_make() for it, which reads the struct
@@ -216,6 +242,19 @@ BP__INLINE bp_status bp__call_run_described(const bp__signature *signature, cons
         const type *call = bp__struct_read(&own, sizeof own, r->call, "call");                                         \
         return call ? bp__##name##_problem(problem, call, r->data_optional) : BP_E_ARGUMENT;                           \
     }
+
+/* Defines bp__<name>_functions of a call whose functions are not made here. */
+#define BP__DEFINE_FUNCTIONS(name)                                                                                     \
+    static bp_status name##_run(const bp_options *options, const void *call) {                                         \
+        return bp_##name##_run(options, call);                                                                         \
+    }                                                                                                                  \
+    static bp_status name##_plan(bp_plan **plan, const bp_options *options, const void *call) {                        \
+        return bp_##name##_plan(plan, options, call);                                                                  \
+    }                                                                                                                  \
+    static bp_status name##_explain(bp_explanation **explanation, const bp_options *options, const void *call) {       \
+        return bp_##name##_explain(explanation, options, call);                                                        \
+    }                                                                                                                  \
+    static const bp__call_functions bp__##name##_functions = {name##_run, name##_plan, name##_explain};
 
 /* Defines bp_<name>_shape(), which reads the struct and calls bp__<name>_output(). */
 #define BP__DEFINE_SHAPE(name, type)                                                                                   \

@@ -1,12 +1,9 @@
 /* test_call_descriptions.c - compares the descriptions of calls (src/ops/<family>/call.h) with the structs that they
  * describe, and with the list of operations. A field that a description lacks would be in no key of the thread cache,
  * so that a call could run the plan of another one. */
-#include "ops/attention/call.h"
-#include "ops/conv/call.h"
-#include "ops/norm/call.h"
-#include "ops/norm/layer_call.h"
-#include "ops/pool/call.h"
-#include "ops/rnn/call.h"
+#include "backplane/pool.h"
+#include "backplane/random.h"
+#include "ops/call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,68 +11,85 @@
 
 #include <cmocka.h>
 
-typedef struct description {
-    const char *name;
-    size_t size;    /* of the struct */
-    size_t padding; /* bytes of it that no field has, because of alignment */
-    const bp__field *fields;
-    int field_count;
-    const bp__pass *passes;
-    int pass_count;
-} description;
-
-#define DESCRIPTION(name, type, padding, fields, passes)                                                               \
-    {                                                                                                                  \
-#name, sizeof(type), padding, fields, BP__COUNT(fields), (const bp__pass *)(passes),                           \
-            sizeof(passes) / sizeof(bp__pass)                                                                          \
-    }
-static const description all[] = {
-    DESCRIPTION(attention, bp_attention_call, 0, bp__attention_fields, bp__attention_passes),
-    DESCRIPTION(batch_norm, bp_batch_norm_call, 0, bp__norm_fields, bp__norm_passes),
-    DESCRIPTION(conv, bp_conv_call, 4, bp__conv_fields, bp__conv_passes),
-    DESCRIPTION(layer_norm, bp_layer_norm_call, 4, bp__layer_fields, bp__layer_passes),
-    DESCRIPTION(pool, bp_pool_call, 4, bp__pool_fields, bp__pool_passes),
-    DESCRIPTION(rnn, bp_rnn_call, 0, bp__rnn_fields, bp__rnn_passes),
-};
-
-static size_t size_of(const bp__field *field) {
-    return field->kind == BP__FIELD_WORD || field->kind == BP__FIELD_FLAG ? 4 : 8;
+static size_t size_of(const bp_call_field *field) {
+    return field->kind == BP_FIELD_INT || field->kind == BP_FIELD_FLAG ? 4 : 8;
 }
 
-static void every_field_is_described(void **state) {
+/* Bytes of a struct that no field has, because of alignment. */
+static size_t padding_of(const char *name) {
+    static const char *const padded[] = {"conv", "layer_norm", "pool", "random"};
+    for (int i = 0; i < BP__COUNT(padded); i++) {
+        if (strcmp(padded[i], name) == 0) {
+            return 4;
+        }
+    }
+    return 0;
+}
+
+static size_t sum(const unsigned char *bytes, size_t count) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += bytes[i];
+    }
+    return total;
+}
+
+static void every_byte_is_described(void **state) {
     (void)state;
-    for (int i = 0; i < BP__COUNT(all); i++) {
+    const bp_call *call;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
+        const bp_call_info *info = bp_call_get_info(call);
+        const bp_call_field *field;
         unsigned char covered[512] = {0};
-        size_t bytes = sizeof(size_t); /* struct_size */
-        assert_true(all[i].size <= sizeof covered);
-        memset(covered, 1, bytes);
-        for (int f = 0; f < all[i].field_count; f++) {
-            const bp__field *field = &all[i].fields[f];
+        assert_true(info->size <= sizeof covered);
+        memset(covered, 1, sizeof(size_t)); /* struct_size */
+        for (int f = 0; (field = bp_call_field_at(call, f)); f++) {
             for (size_t at = field->offset; at < field->offset + size_of(field); at++) {
                 assert_int_equal(covered[at]++, 0);
             }
-            bytes += size_of(field);
         }
-        if (bytes + all[i].padding != all[i].size) {
-            fail_msg("%s: the fields have %zu bytes, and the struct %zu", all[i].name, bytes, all[i].size);
+        assert_int_equal(info->size - sum(covered, info->size), padding_of(info->name));
+    }
+}
+
+static void words_have_a_value_each(void **state) {
+    (void)state;
+    const bp_call *call;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
+        const bp_call_field *field;
+        for (int f = 0; (field = bp_call_field_at(call, f)); f++) {
+            int words = field->words != NULL;
+            for (const char *at = field->words; at && (at = strchr(at, ',')); at++) {
+                words++;
+            }
+            if (field->words && words != field->most + 1) {
+                fail_msg("%s.%s: %d words for %d values", call->info.name, field->name, words, field->most + 1);
+            }
+            assert_true(field->text && *field->text);
+            assert_true(field->most == 0 || field->kind == BP_FIELD_INT);
         }
+        assert_ptr_equal(bp_call_named(call->info.name), call);
+        assert_true(call->info.text && *call->info.text);
     }
 }
 
 static void keys_have_enough_bits(void **state) {
     (void)state;
-    for (int i = 0; i < BP__COUNT(all); i++) {
+    const bp_call *call;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
         int bits = 0, parameters = 0;
-        for (int f = 0; f < all[i].field_count; f++) {
-            const bp__field *field = &all[i].fields[f];
-            bits += field->kind == BP__FIELD_WORD                                     ? 32 - __builtin_clz(field->most)
-                    : field->kind == BP__FIELD_FLAG || field->kind == BP__FIELD_SIZES ? 1
-                                                                                      : 0;
+        if (call->functions) { /* makes its own key, or none */
+            continue;
+        }
+        for (int f = 0; f < call->info.field_count; f++) {
+            const bp_call_field *field = &call->fields[f];
+            bits += field->kind == BP_FIELD_INT ? 32 - __builtin_clz((unsigned)field->most)
+                                                : field->kind == BP_FIELD_FLAG || field->kind == BP_FIELD_SIZES;
             parameters +=
-                field->kind == BP__FIELD_NUMBER || field->kind == BP__FIELD_REAL || field->kind == BP__FIELD_SIZES;
+                field->kind == BP_FIELD_NUMBER || field->kind == BP_FIELD_REAL || field->kind == BP_FIELD_SIZES;
         }
         assert_true(bits + BP__PASS_BITS <= BP__TAG_BITS);
-        assert_true(all[i].pass_count <= 1 << BP__PASS_BITS);
+        assert_true(call->info.pass_count <= 1 << BP__PASS_BITS);
         assert_true(parameters <= BP__PARAMETERS);
     }
 }
@@ -101,41 +115,77 @@ static int count_names(const char *names) {
 
 /* The field of a gradient may have the name of the tensor. The gradient with constant statistics takes these in place
  * of the statistics of the batch. */
-static bool is_named(const bp__pass *pass, const char *field, const char *name) {
+static bool is_named(const bp_call_operand *operand, const char *name) {
+    const char *field = operand->name;
     const size_t length = strlen(field);
-    const bool constant = pass == &bp__norm_passes[BP__NORM_BACKWARD_CONSTANT];
     return strcmp(field, name) == 0 || (strncmp(field, name, length) == 0 && strcmp(name + length, "_gradient") == 0) ||
-           (constant && strcmp(field, "running_mean") == 0 && strcmp(name, "mean") == 0) ||
-           (constant && strcmp(field, "running_var") == 0 && strcmp(name, "inverse_std") == 0);
+           (strcmp(field, "running_mean") == 0 && strcmp(name, "mean") == 0) ||
+           (strcmp(field, "running_var") == 0 && strcmp(name, "inverse_std") == 0);
+}
+
+static void check_operands(const bp_call *call, const bp_call_pass *pass) {
+    const char *inputs = bp_op_inputs(pass->op), *outputs = bp_op_outputs(pass->op);
+    const bp_call_operand *operand;
+    assert_int_equal(pass->input_count, count_names(inputs));
+    assert_int_equal(pass->operand_count - pass->input_count, count_names(outputs));
+    for (int o = 0; (operand = bp_call_operand_at(pass, o)); o++) {
+        char name[64];
+        const bool output = o >= pass->input_count;
+        name_at(output ? outputs : inputs, output ? o - pass->input_count : o, name);
+        assert_int_equal(operand->output, output);
+        if (!is_named(operand, name)) {
+            fail_msg("%s, %s: operand %d is %s, and %s in the list of operations", call->info.name, pass->name, o,
+                     operand->name, name);
+        }
+    }
 }
 
 static void operands_are_those_of_the_operation(void **state) {
     (void)state;
-    for (int i = 0; i < BP__COUNT(all); i++) {
-        for (int p = 0; p < all[i].pass_count; p++) {
-            const bp__pass *pass = &all[i].passes[p];
-            const char *inputs = bp_op_inputs(pass->op), *outputs = bp_op_outputs(pass->op);
-            assert_int_equal(pass->inputs, count_names(inputs));
-            assert_int_equal(pass->count - pass->inputs, count_names(outputs));
-            for (int o = 0; o < pass->count; o++) {
-                char name[64];
-                const bool output = o >= pass->inputs;
-                name_at(output ? outputs : inputs, output ? o - pass->inputs : o, name);
-                assert_int_equal(pass->operand[o].output, output);
-                if (!is_named(pass, pass->operand[o].name, name)) {
-                    fail_msg("%s, %s: operand %d is %s, and %s in the list of operations", all[i].name, pass->name, o,
-                             pass->operand[o].name, name);
-                }
+    const bp_call *call;
+    const bp_call_pass *pass;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
+        for (int p = 0; (pass = bp_call_pass_at(call, p)); p++) {
+            if (pass->op != BP_OP_RANDOM) { /* whose seed is a parameter of the call */
+                check_operands(call, pass);
             }
         }
     }
 }
 
+static void what_is_not_there_is_null(void **state) {
+    (void)state;
+    const bp_call *pool = bp_call_named("pool");
+    const bp_call_pass *pass = bp_call_pass_at(pool, 0);
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    bp_plan *plan;
+    const bp_random_call numbers = {.struct_size = sizeof numbers};
+    assert_non_null(pass);
+    assert_null(bp_call_at(-1));
+    assert_null(bp_call_named("poo"));
+    assert_null(bp_call_named(NULL));
+    assert_null(bp_call_get_info(NULL));
+    assert_null(bp_call_field_at(pool, -1));
+    assert_null(bp_call_pass_at(NULL, 0));
+    assert_null(bp_call_operand_at(pass, pass->operand_count));
+    assert_int_equal(bp_call_run(NULL, NULL, &numbers), BP_E_ARGUMENT);
+    assert_int_equal(bp_call_run(NULL, pool, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_call_plan(&plan, NULL, bp_call_named("random"), &numbers), BP_E_ARGUMENT);
+    assert_int_equal(bp_call_shape(pool, NULL, 1, &dtype, &ndim, shape), BP_E_ARGUMENT);
+    assert_int_equal(bp_call_shape(bp_call_named("random"), &numbers, 0, &dtype, &ndim, shape), BP_E_UNSUPPORTED);
+    assert_int_equal(bp_call_shape(bp_call_named("random"), &numbers, 1, &dtype, &ndim, shape), BP_E_ARGUMENT);
+    const bp_pool_call bad = {.struct_size = sizeof bad, .pass = (bp_pool_pass)7};
+    assert_null(bp_call_get_pass(pool, &bad));
+    assert_int_equal(bp_call_shape(pool, &bad, 1, &dtype, &ndim, shape), BP_E_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_is_described),
-        cmocka_unit_test(keys_have_enough_bits),
-        cmocka_unit_test(operands_are_those_of_the_operation),
+        cmocka_unit_test(every_byte_is_described),   cmocka_unit_test(words_have_a_value_each),
+        cmocka_unit_test(keys_have_enough_bits),     cmocka_unit_test(operands_are_those_of_the_operation),
+        cmocka_unit_test(what_is_not_there_is_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,15 +10,29 @@ const bp__pass *bp__attention_pass(const void *given) {
     return &bp__attention_passes[paged ? BP__ATTENTION_PAGED : (int)call->pass];
 }
 
-const bp__signature bp__attention_signature = {
-    .name = "attention",
+static bp_status result_shape(const void *given, bp__call_result *result) {
+    const bp_attention_call *call = given;
+    bp__attention attention;
+    BP__TRY(bp__attention_resolve(&attention, call, true));
+    result->dtype = attention.dtype;
+    result->ndim = bp__attention_output_shape(&attention, result->shape);
+    if (result->pass->operand[result->operand].info.offset == offsetof(bp_attention_call, logsumexp)) {
+        result->dtype = attention.dtype == BP_F64 ? BP_F64 : BP_F32;
+        result->ndim--;
+    }
+    return BP_OK;
+}
+
+const bp_call bp__attention_call = {
+    .info = {"attention", "scaled dot-product attention", sizeof(bp_attention_call), BP__COUNT(bp__attention_fields),
+             sizeof(bp__attention_passes) / sizeof(bp__pass)},
     .op = BP_OP_ATTENTION,
     .ndim_offset = -1,
     .fields = bp__attention_fields,
-    .count = BP__COUNT(bp__attention_fields),
     .family = &bp__family_attention,
     .passes = bp__attention_passes,
     .pass = bp__attention_pass,
+    .shape = result_shape,
 };
 
 static bp_status bp__attention_problem(bp_problem *problem, const bp_attention_call *call, bool data_optional) {
@@ -36,6 +50,6 @@ static bp_status bp__attention_output(const bp_attention_call *call, bp_dtype *d
     return BP_OK;
 }
 
-BP__DEFINE_RUN(attention, bp_attention_call, bp__attention_signature)
+BP__DEFINE_RUN(attention, bp_attention_call)
 BP__DEFINE_PLAN(attention, bp_attention_call, bp__family_attention)
 BP__DEFINE_SHAPE(attention, bp_attention_call)

@@ -28,8 +28,7 @@ typedef struct bp__attention {
     int64_t key_heads, value_heads; /* with enable_gqa; otherwise 1 */
 } bp__attention;
 
-extern const bp__signature bp__attention_signature;
-const bp__pass *bp__attention_pass(const void *call); /* of bp__signature */
+const bp__pass *bp__attention_pass(const void *call); /* of bp_call */
 
 static inline bool bp__attention_has_pages(const bp_attention_call *call) {
     return call->pages || call->lengths;

@@ -38,7 +38,7 @@ static bp_status check_parameters(const bp_attention_call *call) {
     if (call->pages && call->pass == BP_ATTENTION_BACKWARD) {
         return bp__fail(BP_E_ARGUMENT, "attention: BACKWARD has no pages, which must be NULL");
     }
-    BP__TRY(bp__call_check_surplus(&bp__attention_signature, bp__attention_pass(call), call));
+    BP__TRY(bp__call_check_surplus(&bp__attention_call, bp__attention_pass(call), call));
     if (call->mask_gradient && !call->mask) {
         return bp__fail(BP_E_ARGUMENT, "attention: mask_gradient needs a mask, which is NULL");
     }
@@ -242,12 +242,12 @@ static bp_status check_tensor(const bp__attention *attention, const bp__call_ope
         return bp__fail(BP_E_DTYPE, "attention: a mask of type bool has no gradient; mask_gradient must be NULL");
     }
     if (dtype != want) {
-        return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->name,
+        return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be %s, for a query of %s", operand->info.name,
                         bp_dtype_name(dtype), bp_dtype_name(want), bp_dtype_name(attention->dtype));
     }
     const int ndim = wanted_shape(attention, which, shape);
     if (tensor->ndim != ndim || memcmp(tensor->shape, shape, (size_t)ndim * sizeof *shape) != 0) {
-        return bp__fail(BP_E_SHAPE, "attention: %s has shape %s; it must have shape %s", operand->name,
+        return bp__fail(BP_E_SHAPE, "attention: %s has shape %s; it must have shape %s", operand->info.name,
                         bp__shape_text(tensor->ndim, tensor->shape, one, sizeof one),
                         bp__shape_text(ndim, shape, two, sizeof two));
     }
@@ -255,11 +255,11 @@ static bp_status check_tensor(const bp__attention *attention, const bp__call_ope
 }
 
 bp_status bp__attention_check(const bp__attention *attention, bool data_optional) {
-    for (int i = 0; i < attention->pass->count; i++) {
+    for (int i = 0; i < attention->pass->info.operand_count; i++) {
         const bp__call_operand *operand = &attention->pass->operand[i];
         const DLTensor *given = bp__call_tensor(attention->given, operand);
-        if (given || operand->required) {
-            BP__TRY(bp__tensor_check(given, operand->name, data_optional));
+        if (given || operand->info.required) {
+            BP__TRY(bp__tensor_check(given, operand->info.name, data_optional));
             BP__TRY(check_tensor(attention, operand));
         }
     }

@@ -43,7 +43,7 @@ static int64_t stride_of(const DLTensor *tensor, const int64_t *strides, int d) 
 
 /* Adds one dimension of the output's batch, cut into `parts`. */
 static void add_dimension(batch *b, const bp__attention *attention, int d, int parts, const int64_t *part) {
-    for (int i = 0; i < attention->pass->count; i++) {
+    for (int i = 0; i < attention->pass->info.operand_count; i++) {
         const bp__call_operand *operand = &attention->pass->operand[i];
         const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
         const DLTensor *tensor = bp__call_tensor(attention->call, operand);
@@ -163,7 +163,7 @@ bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attentio
         p->batch_shape[d] = b.shape[d];
         p->batch *= b.shape[d];
     }
-    for (int i = 0; i < attention->pass->count; i++) {
+    for (int i = 0; i < attention->pass->info.operand_count; i++) {
         const bp__call_operand *operand = &attention->pass->operand[i];
         const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
         const DLTensor *tensor = bp__call_tensor(attention->call, operand);

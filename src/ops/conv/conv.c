@@ -41,7 +41,7 @@ static bp_status run_cut_away(const void *given, bool *done) {
     BP__TRY(bp__conv_check(&conv, false));
     *done = true;
     const bp__pass *pass = bp__conv_pass(call);
-    for (int i = pass->inputs; i < pass->count; i++) {
+    for (int i = pass->info.input_count; i < pass->info.operand_count; i++) {
         const DLTensor *written = bp__call_tensor(call, &pass->operand[i]);
         if (written && bp__tensor_elements(written) > 0 && call->pass != BP_CONV_FORWARD) {
             BP__TRY(write_zeros(written));
@@ -50,16 +50,32 @@ static bp_status run_cut_away(const void *given, bool *done) {
     return BP_OK;
 }
 
-static const bp__signature signature = {
-    .name = "conv",
+static bp_status bp__conv_output(const bp_conv_call *call, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    bp__conv conv;
+    BP__TRY(bp__conv_resolve(&conv, call, true));
+    *dtype = conv.dtype;
+    *ndim = bp__conv_output_shape(&conv, shape);
+    return BP_OK;
+}
+
+/* Gradients by the input and the weight need the caller's shapes: those of several inputs have one shape of output. */
+static bp_status result_shape(const void *given, bp__call_result *result) {
+    const bp_conv_call *call = given;
+    return call->pass == BP_CONV_FORWARD ? bp__conv_output(call, &result->dtype, &result->ndim, result->shape)
+                                         : bp__call_fail_unknown_shape(&bp__conv_call, result);
+}
+
+const bp_call bp__conv_call = {
+    .info = {"conv", "convolutions", sizeof(bp_conv_call), BP__COUNT(bp__conv_fields),
+             sizeof(bp__conv_passes) / sizeof(bp__pass)},
     .op = BP_OP_CONV,
     .ndim_offset = offsetof(bp_conv_call, ndim),
     .ndim_most = BP_CONV_NDIM,
     .fields = bp__conv_fields,
-    .count = BP__COUNT(bp__conv_fields),
     .family = &bp__family_conv,
     .passes = bp__conv_passes,
     .pass = bp__conv_pass,
+    .shape = result_shape,
     .run_without_plan = run_cut_away,
 };
 
@@ -75,14 +91,6 @@ static bp_status bp__conv_problem(bp_problem *problem, const bp_conv_call *call,
     return BP_OK;
 }
 
-static bp_status bp__conv_output(const bp_conv_call *call, bp_dtype *dtype, int *ndim, int64_t *shape) {
-    bp__conv conv;
-    BP__TRY(bp__conv_resolve(&conv, call, true));
-    *dtype = conv.dtype;
-    *ndim = bp__conv_output_shape(&conv, shape);
-    return BP_OK;
-}
-
-BP__DEFINE_RUN(conv, bp_conv_call, signature)
+BP__DEFINE_RUN(conv, bp_conv_call)
 BP__DEFINE_PLAN(conv, bp_conv_call, bp__family_conv)
 BP__DEFINE_SHAPE(conv, bp_conv_call)

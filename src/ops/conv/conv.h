@@ -29,7 +29,7 @@ int bp__conv_output_shape(const bp__conv *conv, int64_t *shape);
 /* Fills a zeroed problem. */
 void bp__conv_lower(bp_problem *problem, const bp__conv *conv);
 
-const bp__pass *bp__conv_pass(const void *call); /* of bp__signature */
+const bp__pass *bp__conv_pass(const void *call); /* of bp_call */
 
 bp_status bp__conv_make(bp_problem *problem, const void *request);
 

@@ -1,7 +1,6 @@
 /* linear.c - linear layers, as convolutions with a window of one element whose positions are the rows. */
-#include "backplane/linear.h"
+#include "ops/linear/call.h"
 
-#include "dispatch/internal.h"
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
@@ -172,3 +171,66 @@ bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *opti
     BP__TRY(lower(&l, call));
     return bp_conv_explain(explanation, options, &l.call);
 }
+
+BP__DEFINE_FUNCTIONS(linear)
+
+/* ---- The description ---- */
+
+static const bp__pass *pass_of(const void *given) {
+    const bp_linear_call *call = given;
+    return (unsigned)call->pass <= BP_LINEAR_WEIGHT ? &bp__linear_passes[call->pass] : NULL;
+}
+
+/* Sets the shape of a result: the leading dimensions of `like`, if it is not NULL, then `first` unless it is negative,
+ * then `last`. */
+static bp_status set_result(bp__call_result *result, const DLTensor *like, int64_t first, int64_t last) {
+    result->ndim = 0;
+    for (int d = 0; like && d + 1 < like->ndim; d++) {
+        result->shape[result->ndim++] = like->shape[d];
+    }
+    if (first >= 0) {
+        result->shape[result->ndim++] = first;
+    }
+    result->shape[result->ndim++] = last;
+    return BP_OK;
+}
+
+static bp_status result_shape(const void *given, bp__call_result *result) {
+    const bp_linear_call *call = given;
+    const DLTensor *input = call->input, *weight = call->weight, *output = call->output;
+    const bool is_bias = result->pass->operand[result->operand].info.offset == offsetof(bp_linear_call, bias);
+    if (call->pass != BP_LINEAR_INPUT) {
+        BP__TRY(check_rank(input, "input", 1, BP_MAX_NDIM));
+    }
+    if (call->pass != BP_LINEAR_WEIGHT) {
+        BP__TRY(check_rank(weight, "weight", 2, 2));
+    }
+    if (call->pass != BP_LINEAR_FORWARD) {
+        BP__TRY(check_rank(output, "output", 1, BP_MAX_NDIM));
+    }
+    switch (call->pass) {
+    case BP_LINEAR_FORWARD:
+        result->dtype = bp_dtype_from_dlpack(input->dtype);
+        return set_result(result, input, -1, weight->shape[0]);
+    case BP_LINEAR_INPUT:
+        result->dtype = bp_dtype_from_dlpack(output->dtype);
+        return set_result(result, output, -1, weight->shape[1]);
+    default:
+        result->dtype = bp_dtype_from_dlpack(input->dtype);
+        return is_bias ? set_result(result, NULL, -1, output->shape[output->ndim - 1])
+                       : set_result(result, NULL, output->shape[output->ndim - 1], input->shape[input->ndim - 1]);
+    }
+}
+
+const bp_call bp__linear_call = {
+    .info = {"linear", "linear layers", sizeof(bp_linear_call), BP__COUNT(bp__linear_fields),
+             BP__COUNT(bp__linear_passes)},
+    .op = BP_OP_CONV,
+    .ndim_offset = -1,
+    .fields = bp__linear_fields,
+    .family = &bp__family_conv,
+    .passes = bp__linear_passes,
+    .pass = pass_of,
+    .shape = result_shape,
+    .functions = &bp__linear_functions,
+};

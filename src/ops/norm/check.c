@@ -67,30 +67,36 @@ static bp_status check_type(const bp__call_operand *operand, const DLTensor *ten
     if (operand->shape == BP__NORM_IMAGE) {
         return dtype == input ? BP_OK
                               : bp__fail(BP_E_DTYPE, "batch_norm: %s is %s; it must be %s, as the input is",
-                                         operand->name, bp_dtype_name(dtype), bp_dtype_name(input));
+                                         operand->info.name, bp_dtype_name(dtype), bp_dtype_name(input));
     }
     if (dtype != input && !(dtype == BP_F32 && input < BP_F32)) {
-        return bp__fail(BP_E_DTYPE, "batch_norm: %s is %s; it must be %s%s, for an input of %s", operand->name,
+        return bp__fail(BP_E_DTYPE, "batch_norm: %s is %s; it must be %s%s, for an input of %s", operand->info.name,
                         bp_dtype_name(dtype), bp_dtype_name(input), input < BP_F32 ? " or f32" : "",
                         bp_dtype_name(input));
     }
     if (*parameters != BP_DTYPE_NONE && *parameters != dtype) {
         return bp__fail(BP_E_DTYPE, "batch_norm: %s is %s, and another tensor of one element per channel is %s",
-                        operand->name, bp_dtype_name(dtype), bp_dtype_name(*parameters));
+                        operand->info.name, bp_dtype_name(dtype), bp_dtype_name(*parameters));
     }
     *parameters = dtype;
     return BP_OK;
 }
 
-static bp_status check_shape(const bp__call_operand *operand, const DLTensor *tensor, const DLTensor *input) {
+/* Returns the shape that a tensor must have, and its rank. */
+static const int64_t *wanted_shape(const bp__call_operand *operand, const DLTensor *input, int *rank) {
     const bool image = operand->shape == BP__NORM_IMAGE;
-    const int rank = image ? input->ndim : 1;
-    const int64_t *shape = image ? input->shape : &input->shape[1];
+    *rank = image ? input->ndim : 1;
+    return image ? input->shape : &input->shape[1];
+}
+
+static bp_status check_shape(const bp__call_operand *operand, const DLTensor *tensor, const DLTensor *input) {
+    int rank;
+    const int64_t *shape = wanted_shape(operand, input, &rank);
     char want[256], got[256];
     if (tensor->ndim == rank && memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0) {
         return BP_OK;
     }
-    return bp__fail(BP_E_SHAPE, "batch_norm: %s has shape %s; it must have shape %s", operand->name,
+    return bp__fail(BP_E_SHAPE, "batch_norm: %s has shape %s; it must have shape %s", operand->info.name,
                     bp__shape_text(tensor->ndim, tensor->shape, got, sizeof got),
                     bp__shape_text(rank, shape, want, sizeof want));
 }
@@ -100,16 +106,31 @@ bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional) {
     BP__TRY(check_parameters(call));
     BP__TRY(check_input(call, data_optional));
     const bp__pass *pass = bp__norm_pass(call);
-    BP__TRY(bp__call_check_surplus(&bp__norm_signature, pass, call));
-    for (int i = 0; i < pass->count; i++) {
+    BP__TRY(bp__call_check_surplus(&bp__batch_norm_call, pass, call));
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const bp__call_operand *operand = &pass->operand[i];
         const DLTensor *tensor = bp__call_tensor(call, operand);
-        if (!tensor && !operand->required) {
+        if (!tensor && !operand->info.required) {
             continue;
         }
-        BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+        BP__TRY(bp__tensor_check(tensor, operand->info.name, data_optional));
         BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
         BP__TRY(check_shape(operand, tensor, call->input));
     }
     return bp__call_check_overlap(pass, call);
+}
+
+bp_status bp__norm_result(const void *given, bp__call_result *result) {
+    const bp_batch_norm_call *call = given;
+    const bp__call_operand *operand = &result->pass->operand[result->operand];
+    const DLTensor *const parameters[] = {call->weight, call->bias, call->running_mean, call->running_var, call->mean};
+    BP__TRY(check_parameters(call));
+    BP__TRY(check_input(call, true));
+    const int64_t *shape = wanted_shape(operand, call->input, &result->ndim);
+    memcpy(result->shape, shape, (size_t)result->ndim * sizeof *shape);
+    result->dtype = bp_dtype_from_dlpack(call->input->dtype);
+    if (operand->shape != BP__NORM_IMAGE) {
+        result->dtype = bp__call_parameter_type(result->dtype, parameters, BP__COUNT(parameters));
+    }
+    return BP_OK;
 }

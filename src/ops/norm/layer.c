@@ -40,15 +40,16 @@ const bp__pass *bp__layer_pass(const void *given) {
     return known ? &bp__layer_passes[call->pass] : NULL;
 }
 
-static const bp__signature signature = {
-    .name = "layer_norm",
+const bp_call bp__layer_norm_call = {
+    .info = {"layer_norm", "layer, RMS and group normalization", sizeof(bp_layer_norm_call),
+             BP__COUNT(bp__layer_fields), sizeof(bp__layer_passes) / sizeof(bp__pass)},
     .op = BP_OP_LAYER_NORM,
     .ndim_offset = -1,
     .fields = bp__layer_fields,
-    .count = BP__COUNT(bp__layer_fields),
     .family = &bp__family_layer_norm,
     .passes = bp__layer_passes,
     .pass = bp__layer_pass,
+    .shape = bp__layer_result,
 };
 
 static bp_status bp__layer_norm_problem(bp_problem *problem, const bp_layer_norm_call *call, bool data_optional) {
@@ -57,5 +58,5 @@ static bp_status bp__layer_norm_problem(bp_problem *problem, const bp_layer_norm
     return BP_OK;
 }
 
-BP__DEFINE_RUN(layer_norm, bp_layer_norm_call, signature)
+BP__DEFINE_RUN(layer_norm, bp_layer_norm_call)
 BP__DEFINE_PLAN(layer_norm, bp_layer_norm_call, bp__family_layer_norm)

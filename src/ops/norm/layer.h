@@ -12,9 +12,11 @@ typedef enum bp__layer_shape {
     BP__LAYER_ROWS    /* an element for each row */
 } bp__layer_shape;
 
-const bp__pass *bp__layer_pass(const void *call); /* of bp__signature */
+const bp__pass *bp__layer_pass(const void *call); /* of bp_call */
 
 bp_status bp__layer_check(const bp_layer_norm_call *call, bool data_optional);
+
+bp_status bp__layer_result(const void *call, bp__call_result *result); /* bp_call.shape */
 
 /* Fills a zeroed problem. */
 void bp__layer_lower(bp_problem *problem, const bp_layer_norm_call *call);

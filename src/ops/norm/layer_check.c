@@ -88,13 +88,13 @@ static bp_status check_type(const bp__call_operand *operand, const DLTensor *ten
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
     const bool image = operand->shape == BP__LAYER_IMAGE;
     if (dtype != input && (image || !(dtype == BP_F32 && input < BP_F32))) {
-        return bp__fail(BP_E_DTYPE, "layer_norm: %s is %s; it must be %s%s, for an input of %s", operand->name,
+        return bp__fail(BP_E_DTYPE, "layer_norm: %s is %s; it must be %s%s, for an input of %s", operand->info.name,
                         bp_dtype_name(dtype), bp_dtype_name(input), !image && input < BP_F32 ? " or f32" : "",
                         bp_dtype_name(input));
     }
     if (!image && *parameters != BP_DTYPE_NONE && *parameters != dtype) {
-        return bp__fail(BP_E_DTYPE, "layer_norm: %s is %s, and another tensor of weights or rows is %s", operand->name,
-                        bp_dtype_name(dtype), bp_dtype_name(*parameters));
+        return bp__fail(BP_E_DTYPE, "layer_norm: %s is %s, and another tensor of weights or rows is %s",
+                        operand->info.name, bp_dtype_name(dtype), bp_dtype_name(*parameters));
     }
     if (!image) {
         *parameters = dtype;
@@ -102,35 +102,44 @@ static bp_status check_type(const bp__call_operand *operand, const DLTensor *ten
     return BP_OK;
 }
 
-static bp_status check_shape(const bp_layer_norm_call *call, const bp__call_operand *operand, const DLTensor *tensor) {
+/* Writes the shape that a tensor must have. Returns its rank. */
+static int wanted_shape(const bp_layer_norm_call *call, const bp__call_operand *operand, int64_t *shape) {
     const DLTensor *input = call->input;
     const bool group = call->kind == BP_GROUP_NORM;
     const int rows = group ? 2 : input->ndim - call->dims;
     const int64_t group_rows[] = {input->shape[0], call->groups};
-    const int64_t *shape = input->shape;
+    const int64_t *from = input->shape;
     int rank = input->ndim;
     if (operand->shape == BP__LAYER_WEIGHT) {
-        shape = group ? &input->shape[1] : &input->shape[rows];
+        from = group ? &input->shape[1] : &input->shape[rows];
         rank = group ? 1 : call->dims;
     } else if (operand->shape == BP__LAYER_ROWS) {
-        shape = group ? group_rows : input->shape;
+        from = group ? group_rows : input->shape;
         rank = rows;
     }
+    memcpy(shape, from, (size_t)rank * sizeof *shape);
+    return rank;
+}
+
+static bp_status check_shape(const bp_layer_norm_call *call, const bp__call_operand *operand, const DLTensor *tensor) {
+    int64_t shape[BP_MAX_NDIM];
+    const int rank = wanted_shape(call, operand, shape);
     char want[256], got[256];
     if (tensor->ndim == rank && (rank == 0 || memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0)) {
         return BP_OK;
     }
-    return bp__fail(BP_E_SHAPE, "layer_norm: %s has shape %s; it must have shape %s", operand->name,
+    return bp__fail(BP_E_SHAPE, "layer_norm: %s has shape %s; it must have shape %s", operand->info.name,
                     bp__shape_text(tensor->ndim, tensor->shape, got, sizeof got),
                     bp__shape_text(rank, shape, want, sizeof want));
 }
 
 /* A gradient needs both statistics, or none. */
 static bool is_required(const bp_layer_norm_call *call, const bp__call_operand *operand) {
-    return operand->required || (call->pass == BP_LAYER_NORM_BACKWARD && !operand->output &&
-                                 ((operand->offset == offsetof(bp_layer_norm_call, mean) && call->inverse_std &&
-                                   call->kind != BP_RMS_NORM) ||
-                                  (operand->offset == offsetof(bp_layer_norm_call, inverse_std) && call->mean)));
+    return operand->info.required ||
+           (call->pass == BP_LAYER_NORM_BACKWARD && !operand->info.output &&
+            ((operand->info.offset == offsetof(bp_layer_norm_call, mean) && call->inverse_std &&
+              call->kind != BP_RMS_NORM) ||
+             (operand->info.offset == offsetof(bp_layer_norm_call, inverse_std) && call->mean)));
 }
 
 bp_status bp__layer_check(const bp_layer_norm_call *call, bool data_optional) {
@@ -139,15 +148,29 @@ bp_status bp__layer_check(const bp_layer_norm_call *call, bool data_optional) {
     BP__TRY(check_surplus(call));
     BP__TRY(check_input(call, data_optional));
     const bp__pass *pass = bp__layer_pass(call);
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const bp__call_operand *operand = &pass->operand[i];
         const DLTensor *tensor = bp__call_tensor(call, operand);
         if (!tensor && !is_required(call, operand)) {
             continue;
         }
-        BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+        BP__TRY(bp__tensor_check(tensor, operand->info.name, data_optional));
         BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
         BP__TRY(check_shape(call, operand, tensor));
     }
     return bp__call_check_overlap(pass, call);
+}
+
+bp_status bp__layer_result(const void *given, bp__call_result *result) {
+    const bp_layer_norm_call *call = given;
+    const bp__call_operand *operand = &result->pass->operand[result->operand];
+    const DLTensor *const parameters[] = {call->weight, call->bias, call->mean, call->inverse_std};
+    BP__TRY(check_parameters(call));
+    BP__TRY(check_input(call, true));
+    result->ndim = wanted_shape(call, operand, result->shape);
+    result->dtype = bp_dtype_from_dlpack(call->input->dtype);
+    if (operand->shape != BP__LAYER_IMAGE) {
+        result->dtype = bp__call_parameter_type(result->dtype, parameters, BP__COUNT(parameters));
+    }
+    return BP_OK;
 }

@@ -99,7 +99,7 @@ void bp__layer_lower(bp_problem *problem, const bp_layer_norm_call *call) {
     p->eps = call->eps;
     p->subtract_mean = call->kind != BP_RMS_NORM;
     const bp__pass *pass = bp__layer_pass(call);
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
         if (tensor) {
             p->present |= (uint8_t)(1u << i);

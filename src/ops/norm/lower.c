@@ -49,7 +49,7 @@ void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call) {
     bp_batch_norm_problem *p = &problem->of.batch_norm;
     const DLTensor *input = call->input;
     const bp__pass *pass = bp__norm_pass(call);
-    problem->op = (uint32_t)pass->op;
+    problem->op = (uint32_t)pass->info.op;
     problem->dtype = (uint32_t)bp_dtype_from_dlpack(input->dtype);
     p->channels = input->shape[1];
     for (int d = 0; d < BP_MAX_NORM_NDIM; d++) {
@@ -64,7 +64,7 @@ void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call) {
         image_strides(call->output, &p->g_channel, p->g);
     }
     p->parameters = problem->dtype;
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
         if (!tensor) {
             continue;

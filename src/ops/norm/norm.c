@@ -11,15 +11,16 @@ const bp__pass *bp__norm_pass(const void *given) {
                : &bp__norm_passes[constant ? BP__NORM_BACKWARD_CONSTANT : (int)call->pass];
 }
 
-const bp__signature bp__norm_signature = {
-    .name = "batch_norm",
+const bp_call bp__batch_norm_call = {
+    .info = {"batch_norm", "batch normalization", sizeof(bp_batch_norm_call), BP__COUNT(bp__norm_fields),
+             sizeof(bp__norm_passes) / sizeof(bp__pass)},
     .op = BP_OP_BATCH_NORM,
     .ndim_offset = -1,
     .fields = bp__norm_fields,
-    .count = BP__COUNT(bp__norm_fields),
     .family = &bp__family_norm,
     .passes = bp__norm_passes,
     .pass = bp__norm_pass,
+    .shape = bp__norm_result,
 };
 
 static bp_status bp__batch_norm_problem(bp_problem *problem, const bp_batch_norm_call *call, bool data_optional) {
@@ -28,5 +29,5 @@ static bp_status bp__batch_norm_problem(bp_problem *problem, const bp_batch_norm
     return BP_OK;
 }
 
-BP__DEFINE_RUN(batch_norm, bp_batch_norm_call, bp__norm_signature)
+BP__DEFINE_RUN(batch_norm, bp_batch_norm_call)
 BP__DEFINE_PLAN(batch_norm, bp_batch_norm_call, bp__family_norm)

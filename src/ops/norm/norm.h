@@ -12,11 +12,12 @@ typedef enum bp__norm_shape {
     BP__NORM_CHANNELS /* one element for each channel */
 } bp__norm_shape;
 
-extern const bp__signature bp__norm_signature;
-const bp__pass *bp__norm_pass(const void *call); /* of bp__signature */
+const bp__pass *bp__norm_pass(const void *call); /* of bp_call */
 
 /* Checks everything about a call. */
 bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional);
+
+bp_status bp__norm_result(const void *call, bp__call_result *result); /* bp_call.shape */
 
 /* Fills a zeroed problem. */
 void bp__norm_lower(bp_problem *problem, const bp_batch_norm_call *call);

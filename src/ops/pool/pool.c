@@ -8,16 +8,38 @@ const bp__pass *bp__pool_pass(const void *given) {
     return known ? &bp__pool_passes[call->kind][call->pass] : NULL;
 }
 
-static const bp__signature signature = {
-    .name = "pool",
+static bp_status bp__pool_output(const bp_pool_call *call, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    bp__pool pool;
+    BP__TRY(bp__pool_resolve(&pool, call, true));
+    *dtype = pool.dtype;
+    *ndim = bp__pool_output_shape(&pool, shape);
+    return BP_OK;
+}
+
+/* A gradient by the input needs the caller's shape, because windows need not reach the end of the input. */
+static bp_status result_shape(const void *given, bp__call_result *result) {
+    const bp_pool_call *call = given;
+    if (call->pass == BP_POOL_BACKWARD) {
+        return bp__call_fail_unknown_shape(&bp__pool_call, result);
+    }
+    BP__TRY(bp__pool_output(call, &result->dtype, &result->ndim, result->shape));
+    if (result->pass->operand[result->operand].info.offset == offsetof(bp_pool_call, indices)) {
+        result->dtype = BP_I64;
+    }
+    return BP_OK;
+}
+
+const bp_call bp__pool_call = {
+    .info = {"pool", "maxima and averages of windows", sizeof(bp_pool_call), BP__COUNT(bp__pool_fields),
+             sizeof(bp__pool_passes) / sizeof(bp__pass)},
     .op = BP_OP_MAX_POOL,
     .ndim_offset = offsetof(bp_pool_call, ndim),
     .ndim_most = BP_POOL_NDIM,
     .fields = bp__pool_fields,
-    .count = BP__COUNT(bp__pool_fields),
     .family = &bp__family_pool,
     .passes = bp__pool_passes[0],
     .pass = bp__pool_pass,
+    .shape = result_shape,
 };
 
 static bp_status bp__pool_problem(bp_problem *problem, const bp_pool_call *call, bool data_optional) {
@@ -28,14 +50,6 @@ static bp_status bp__pool_problem(bp_problem *problem, const bp_pool_call *call,
     return BP_OK;
 }
 
-static bp_status bp__pool_output(const bp_pool_call *call, bp_dtype *dtype, int *ndim, int64_t *shape) {
-    bp__pool pool;
-    BP__TRY(bp__pool_resolve(&pool, call, true));
-    *dtype = pool.dtype;
-    *ndim = bp__pool_output_shape(&pool, shape);
-    return BP_OK;
-}
-
-BP__DEFINE_RUN(pool, bp_pool_call, signature)
+BP__DEFINE_RUN(pool, bp_pool_call)
 BP__DEFINE_PLAN(pool, bp_pool_call, bp__family_pool)
 BP__DEFINE_SHAPE(pool, bp_pool_call)

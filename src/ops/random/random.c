@@ -2,7 +2,7 @@
  *
  * The seed is an operand, not a parameter: calls that differ in the seed alone share a plan. It is in host memory on
  * every device, so it is not among the tensors that are checked to be on one device. */
-#include "ops/random/random.h"
+#include "ops/random/call.h"
 
 #include "ops/shape.h"
 #include "tensor/internal.h"
@@ -96,3 +96,29 @@ bp_status bp_random_run(const bp_options *options, const bp_random_call *call) {
 }
 
 BP__DEFINE_PLAN(random, bp_random_call, bp__family_random)
+BP__DEFINE_FUNCTIONS(random)
+
+/* ---- The description ---- */
+
+static const bp__pass *only_pass(const void *call) {
+    (void)call;
+    return bp__random_passes;
+}
+
+static bp_status result_shape(const void *call, bp__call_result *result) {
+    (void)call;
+    return bp__call_fail_unknown_shape(&bp__random_call, result);
+}
+
+const bp_call bp__random_call = {
+    .info = {"random", "random numbers of a counter", sizeof(bp_random_call), BP__COUNT(bp__random_fields),
+             BP__COUNT(bp__random_passes)},
+    .op = BP_OP_RANDOM,
+    .ndim_offset = -1,
+    .fields = bp__random_fields,
+    .family = &bp__family_random,
+    .passes = bp__random_passes,
+    .pass = only_pass,
+    .shape = result_shape,
+    .functions = &bp__random_functions,
+};

@@ -29,14 +29,15 @@ static bp_status check_parameters(const bp_rnn_call *call) {
         return bp__fail(BP_E_ARGUMENT, "rnn: reverse is for one direction, and directions is 2");
     }
     const bp__pass *pass = bp__rnn_pass(call);
-    BP__TRY(bp__call_check_surplus(&bp__rnn_signature, pass, call));
+    BP__TRY(bp__call_check_surplus(&bp__rnn_call, pass, call));
     if (call->pass == BP_RNN_INFERENCE && call->reserve) {
         return bp__fail(BP_E_ARGUMENT, "rnn: INFERENCE has no reserve, which must be NULL");
     }
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const bp__call_operand *operand = &pass->operand[i];
         if (call->mode != BP_RNN_LSTM && is_of_lstm((bp_rnn_tensor)operand->shape) && bp__call_tensor(call, operand)) {
-            return bp__fail(BP_E_ARGUMENT, "rnn: %s has no %s, which must be NULL", modes[call->mode], operand->name);
+            return bp__fail(BP_E_ARGUMENT, "rnn: %s has no %s, which must be NULL", modes[call->mode],
+                            operand->info.name);
         }
     }
     if (call->weight_hr_gradient && !call->weight_hr) {
@@ -116,7 +117,7 @@ bp_status bp__rnn_resolve(bp__rnn *rnn, const bp_rnn_call *call, bool data_optio
 /* ---- Tensors ---- */
 
 static bp_status check_tensor(const bp__rnn *rnn, const bp__call_operand *operand, const DLTensor *tensor) {
-    const char *name = operand->name;
+    const char *name = operand->info.name;
     const bp_rnn_tensor which = (bp_rnn_tensor)operand->shape;
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype), want = bp__rnn_dtype(rnn, which);
     int64_t shape[BP_MAX_NDIM];
@@ -148,17 +149,17 @@ static bp_status check_tensor(const bp__rnn *rnn, const bp__call_operand *operan
 }
 
 static bool is_required(const bp__rnn *rnn, const bp__call_operand *operand) {
-    return operand->required ||
+    return operand->info.required ||
            (operand->shape == BP_RNN_RESERVE && rnn->call->pass != BP_RNN_INFERENCE && rnn->reserve_size > 0);
 }
 
 bp_status bp__rnn_check(const bp__rnn *rnn, bool data_optional) {
     const bp__pass *pass = bp__rnn_pass(rnn->call);
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const bp__call_operand *operand = &pass->operand[i];
         const DLTensor *tensor = bp__call_tensor(rnn->call, operand);
         if (tensor || is_required(rnn, operand)) {
-            BP__TRY(bp__tensor_check(tensor, operand->name, data_optional));
+            BP__TRY(bp__tensor_check(tensor, operand->info.name, data_optional));
             BP__TRY(check_tensor(rnn, operand, tensor));
         }
     }

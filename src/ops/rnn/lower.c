@@ -20,7 +20,7 @@ void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn) {
     const bp_rnn_call *call = rnn->call;
     bp_rnn_problem *p = &problem->of.rnn;
     const bp__pass *pass = bp__rnn_pass(call);
-    problem->op = (uint32_t)pass->op;
+    problem->op = (uint32_t)pass->info.op;
     problem->dtype = (uint32_t)rnn->dtype;
     p->steps = rnn->steps;
     p->batch = rnn->batch;
@@ -30,7 +30,7 @@ void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn) {
     p->mode = (uint8_t)call->mode;
     p->directions = (uint8_t)rnn->directions;
     p->reverse = call->reverse != 0;
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         const bp_rnn_tensor which = (bp_rnn_tensor)pass->operand[i].shape;
         const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);
         if (tensor) {

@@ -15,8 +15,7 @@ typedef struct bp__rnn {
     int64_t gates, reserve_size; /* blocks of weights; elements of the reserve for each hidden unit */
 } bp__rnn;
 
-extern const bp__signature bp__rnn_signature;
-const bp__pass *bp__rnn_pass(const void *call); /* of bp__signature */
+const bp__pass *bp__rnn_pass(const void *call); /* of bp_call */
 
 void bp__rnn_set_mode(bp__rnn *rnn, bp_rnn_mode mode); /* sets the fields that depend on it */
 

@@ -178,9 +178,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     if (c.pass == BP_ATTENTION_BACKWARD) {
         c.query_gradient = x[2], c.key_gradient = x[3], c.value_gradient = x[4], c.mask_gradient = x[5];
     }
-    return what == RUN    ? bp_attention_run(set, &c)
-           : what == PLAN ? bp_attention_plan(made, set, &c)
-                          : bp_attention_explain(made, set, &c);
+    return what == RUN ? bp_attention_run(set, &c) : request_described(t, what, "attention", &c, set, made);
 }
 
 const family family_attention = {"attention", NULL, make, call, prepare};

@@ -91,9 +91,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     c.weight = t->tensor[1];
     c.bias = t->tensor[2];
     c.output = t->tensor[3];
-    return what == RUN    ? bp_conv_run(set, &c)
-           : what == PLAN ? bp_conv_plan(made, set, &c)
-                          : bp_conv_explain(made, set, &c);
+    return what == RUN ? bp_conv_run(set, &c) : request_described(t, what, "conv", &c, set, made);
 }
 
 const family family_conv = {"conv", "conv.preferred", make, call, NULL};
@@ -144,9 +142,7 @@ static bp_status call_linear(const trial *t, request what, const bp_options *set
     c.weight = t->tensor[1];
     c.bias = t->tensor[2];
     c.output = t->tensor[3];
-    return what == RUN    ? bp_linear_run(set, &c)
-           : what == PLAN ? bp_linear_plan(made, set, &c)
-                          : bp_linear_explain(made, set, &c);
+    return what == RUN ? bp_linear_run(set, &c) : request_described(t, what, "linear", &c, set, made);
 }
 
 const family family_linear = {"linear", "conv.preferred", make_linear, call_linear, NULL};

@@ -92,9 +92,7 @@ static bp_status call_batch(const trial *t, request what, const bp_options *set,
         *(running ? &c.running_var : &c.inverse_std) = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
     }
-    return what == RUN    ? bp_batch_norm_run(set, &c)
-           : what == PLAN ? bp_batch_norm_plan(made, set, &c)
-                          : bp_batch_norm_explain(made, set, &c);
+    return what == RUN ? bp_batch_norm_run(set, &c) : request_described(t, what, "batch_norm", &c, set, made);
 }
 
 const family family_batch_norm = {"batch_norm", NULL, make_batch, call_batch, NULL};
@@ -166,9 +164,7 @@ static bp_status call_layer(const trial *t, request what, const bp_options *set,
         c.output = x[0], c.input = x[1], c.weight = x[2], c.mean = x[3], c.inverse_std = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
     }
-    return what == RUN    ? bp_layer_norm_run(set, &c)
-           : what == PLAN ? bp_layer_norm_plan(made, set, &c)
-                          : bp_layer_norm_explain(made, set, &c);
+    return what == RUN ? bp_layer_norm_run(set, &c) : request_described(t, what, "layer_norm", &c, set, made);
 }
 
 const family family_layer_norm = {"layer_norm", NULL, make_layer, call_layer, NULL};

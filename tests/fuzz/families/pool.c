@@ -86,9 +86,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     c.input = t->tensor[0];
     c.output = t->tensor[1];
     c.indices = t->tensor[2];
-    return what == RUN    ? bp_pool_run(set, &c)
-           : what == PLAN ? bp_pool_plan(made, set, &c)
-                          : bp_pool_explain(made, set, &c);
+    return what == RUN ? bp_pool_run(set, &c) : request_described(t, what, "pool", &c, set, made);
 }
 
 const family family_pool = {"pool", NULL, make, call, NULL};

@@ -27,7 +27,7 @@ static void make(trial *t) {
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const bp_random_call c = {sizeof c, (bp_random_kind)p.kind, p.seed, p.offset, t->tensor[0]};
-    return what == RUN ? bp_random_run(set, &c) : what == PLAN ? BP_E_UNSUPPORTED : bp_random_explain(made, set, &c);
+    return what == PLAN ? BP_E_UNSUPPORTED : request_described(t, what, "random", &c, set, made);
 }
 
 const family family_random = {"random", NULL, make, call, NULL};

@@ -49,9 +49,9 @@ static const char *name_of(int which) {
     for (int pass = BP_RNN_TRAINING; pass <= BP_RNN_BACKWARD; pass++) {
         const bp_rnn_call call = {.pass = (bp_rnn_pass)pass};
         const bp__pass *own = bp__rnn_pass(&call);
-        for (int i = 0; i < own->count; i++) {
+        for (int i = 0; i < own->info.operand_count; i++) {
             if (own->operand[i].shape == which) {
-                return own->operand[i].name;
+                return own->operand[i].info.name;
             }
         }
     }
@@ -114,10 +114,10 @@ static void make(trial *t) {
     }
     int order[BP_RNN_TENSORS];
     const bp__pass *pass = bp__rnn_pass(&rnn);
-    for (int i = 0; i < pass->count; i++) {
+    for (int i = 0; i < pass->info.operand_count; i++) {
         order[i] = pass->operand[i].shape;
     }
-    order_of_plan(t, pass->count, order);
+    order_of_plan(t, pass->info.operand_count, order);
     describe(t, "rnn pass %d mode %d directions %d reverse %d", (int)rnn.pass, (int)rnn.mode, rnn.directions,
              rnn.reverse);
 }
@@ -145,9 +145,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     need_options();
     memcpy(&c.input, t->tensor, BP_RNN_TENSORS * sizeof *t->tensor);
     const bp_options *own = c.pass == BP_RNN_INFERENCE ? set : native_only;
-    return what == RUN    ? bp_rnn_run(own, &c)
-           : what == PLAN ? bp_rnn_plan(made, own, &c)
-                          : bp_rnn_explain(made, own, &c);
+    return what == RUN ? bp_rnn_run(own, &c) : request_described(t, what, "rnn", &c, own, made);
 }
 
 const family family_rnn = {"rnn", NULL, make, call, prepare};

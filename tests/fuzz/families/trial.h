@@ -135,6 +135,12 @@ void check_memory(trial *t, bool may_write, const char *what);
 void check_written(trial *t, const operand *o, const char *again, int pattern, int second);
 void compare(trial *t, const operand *o, const char *got, const char *want, const char *what);
 
+/* ---- Calls by description (described.c) ---- */
+
+/* Makes the call with a name. With a plan, checks the shapes that the library finds for the results. */
+bp_status request_described(const trial *t, request what, const char *name, const void *arguments,
+                            const bp_options *options, void *made);
+
 /* ---- Trials (trial.c) ---- */
 
 void set_up(void);
