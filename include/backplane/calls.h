@@ -24,6 +24,12 @@
 extern "C" {
 #endif
 
+/* The calls: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain(). */
+/* clang-format off */
+#define BP_CALL_MAP(X) \
+    X(attention) X(batch_norm) X(conv) X(layer_norm) X(linear) X(pool) X(random) X(rnn)
+/* clang-format on */
+
 typedef struct bp_call bp_call;
 
 typedef struct bp_call_info {

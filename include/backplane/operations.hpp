@@ -263,6 +263,16 @@ namespace nothrow {
     const detail::operand_list list(operands);
     return bp_multi_dot_run(detail::of(o), list.count(), list.tensors.data(), c.get());
 }
+[[nodiscard]] inline bp_status multi_dot_plan(plan &made, std::initializer_list<const_view> operands, const view &c,
+                                              const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    return bp_multi_dot_plan(made.put(), detail::of(o), list.count(), list.tensors.data(), c.get());
+}
+[[nodiscard]] inline bp_status multi_dot_explain(explanation &made, std::initializer_list<const_view> operands,
+                                                 const view &c, const options *o = nullptr) {
+    const detail::operand_list list(operands);
+    return bp_multi_dot_explain(made.put(), detail::of(o), list.count(), list.tensors.data(), c.get());
+}
 [[nodiscard]] inline bp_status einsum(const char *expression, std::initializer_list<const_view> operands, const view &c,
                                       const options *o = nullptr) {
     const detail::operand_list list(operands);
@@ -339,6 +349,26 @@ BACKPLANE_OBJECT(plan, gemm_plan,
                   bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
                  (made, alpha, a, b, beta, c, ta, tb, o),
                  bp_gemm_plan(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
+BACKPLANE_OBJECT(explanation, gemm_explain,
+                 (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
+                  bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
+                 (made, alpha, a, b, beta, c, ta, tb, o),
+                 bp_gemm_explain(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
+BACKPLANE_OBJECT(plan, vecdot_plan,
+                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
+                 (made, a, b, c, dim, o), bp_vecdot_plan(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+BACKPLANE_OBJECT(explanation, vecdot_explain,
+                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
+                 (made, a, b, c, dim, o), bp_vecdot_explain(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+BACKPLANE_OBJECT(explanation, matrix_power_explain,
+                 (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr), (made, a, n, c, o),
+                 bp_matrix_power_explain(made.put(), detail::of(o), a.get(), n, c.get()))
+BACKPLANE_MAKER(plan, multi_dot_plan,
+                (std::initializer_list<const_view> operands, const view &c, const options *o = nullptr),
+                (made, operands, c, o))
+BACKPLANE_MAKER(explanation, multi_dot_explain,
+                (std::initializer_list<const_view> operands, const view &c, const options *o = nullptr),
+                (made, operands, c, o))
 BACKPLANE_MAKER(plan, einsum_plan,
                 (const char *expression, std::initializer_list<const_view> operands, const view &c,
                  const options *o = nullptr),
@@ -459,35 +489,17 @@ BACKPLANE_FUNCTION(fftshift, (const const_view &in, const view &out),
 BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
                    bp_ifftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
 
-/* Convolutions: see conv.h. The call names its tensors: call.input = input.get(). */
-BACKPLANE_FUNCTION(conv_run, (const bp_conv_call &call, const options *o = nullptr), bp_conv_run(detail::of(o), &call))
-BACKPLANE_OBJECT(plan, conv_plan, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
-                 bp_conv_plan(made.put(), detail::of(o), &call))
-BACKPLANE_OBJECT(explanation, conv_explain, (const bp_conv_call &call, const options *o = nullptr), (made, call, o),
-                 bp_conv_explain(made.put(), detail::of(o), &call))
-
-/* Linear layers: see linear.h. */
-BACKPLANE_FUNCTION(linear_run, (const bp_linear_call &call, const options *o = nullptr),
-                   bp_linear_run(detail::of(o), &call))
-BACKPLANE_OBJECT(plan, linear_plan, (const bp_linear_call &call, const options *o = nullptr), (made, call, o),
-                 bp_linear_plan(made.put(), detail::of(o), &call))
-BACKPLANE_OBJECT(explanation, linear_explain, (const bp_linear_call &call, const options *o = nullptr), (made, call, o),
-                 bp_linear_explain(made.put(), detail::of(o), &call))
-
-/* Attention: see attention.h. The call names its tensors, as those of convolutions do. */
-BACKPLANE_FUNCTION(attention_run, (const bp_attention_call &call, const options *o = nullptr),
-                   bp_attention_run(detail::of(o), &call))
-BACKPLANE_OBJECT(plan, attention_plan, (const bp_attention_call &call, const options *o = nullptr), (made, call, o),
-                 bp_attention_plan(made.put(), detail::of(o), &call))
-BACKPLANE_OBJECT(explanation, attention_explain, (const bp_attention_call &call, const options *o = nullptr),
-                 (made, call, o), bp_attention_explain(made.put(), detail::of(o), &call))
-
-/* Recurrent layers: see rnn.h. */
-BACKPLANE_FUNCTION(rnn_run, (const bp_rnn_call &call, const options *o = nullptr), bp_rnn_run(detail::of(o), &call))
-BACKPLANE_OBJECT(plan, rnn_plan, (const bp_rnn_call &call, const options *o = nullptr), (made, call, o),
-                 bp_rnn_plan(made.put(), detail::of(o), &call))
-BACKPLANE_OBJECT(explanation, rnn_explain, (const bp_rnn_call &call, const options *o = nullptr), (made, call, o),
-                 bp_rnn_explain(made.put(), detail::of(o), &call))
+/* Calls that take a struct: conv_run(), conv_plan(), conv_explain() of conv.h, and so on for each name of BP_CALL_MAP
+ * (calls.h). The call names its tensors: call.input = input.get(). */
+#define BACKPLANE_CALL(name)                                                                                           \
+    BACKPLANE_FUNCTION(name##_run, (const bp_##name##_call &call, const options *o = nullptr),                         \
+                       bp_##name##_run(detail::of(o), &call))                                                          \
+    BACKPLANE_OBJECT(plan, name##_plan, (const bp_##name##_call &call, const options *o = nullptr), (made, call, o),   \
+                     bp_##name##_plan(made.put(), detail::of(o), &call))                                               \
+    BACKPLANE_OBJECT(explanation, name##_explain, (const bp_##name##_call &call, const options *o = nullptr),          \
+                     (made, call, o), bp_##name##_explain(made.put(), detail::of(o), &call))
+BP_CALL_MAP(BACKPLANE_CALL)
+#undef BACKPLANE_CALL
 
 /* Operations on single elements: see elementwise.h. */
 #define BACKPLANE_ELEMENTS(name, parameters, tensors, names)                                                           \
@@ -548,14 +560,18 @@ BACKPLANE_FUNCTION(softmax_backward_run,
                     const view &input_gradient, const options *o = nullptr),
                    bp_softmax_backward_run(detail::of(o), kind, output.get(), gradient.get(), axis,
                                            input_gradient.get()))
-
-/* Layer, RMS and group normalization: see norm.h. The call names its tensors. */
-BACKPLANE_FUNCTION(layer_norm_run, (const bp_layer_norm_call &call, const options *o = nullptr),
-                   bp_layer_norm_run(detail::of(o), &call))
-BACKPLANE_OBJECT(plan, layer_norm_plan, (const bp_layer_norm_call &call, const options *o = nullptr), (made, call, o),
-                 bp_layer_norm_plan(made.put(), detail::of(o), &call))
-BACKPLANE_OBJECT(explanation, layer_norm_explain, (const bp_layer_norm_call &call, const options *o = nullptr),
-                 (made, call, o), bp_layer_norm_explain(made.put(), detail::of(o), &call))
+BACKPLANE_OBJECT(plan, softmax_backward_plan,
+                 (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                  const view &input_gradient, const options *o = nullptr),
+                 (made, kind, output, gradient, axis, input_gradient, o),
+                 bp_softmax_backward_plan(made.put(), detail::of(o), kind, output.get(), gradient.get(), axis,
+                                          input_gradient.get()))
+BACKPLANE_OBJECT(explanation, softmax_backward_explain,
+                 (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                  const view &input_gradient, const options *o = nullptr),
+                 (made, kind, output, gradient, axis, input_gradient, o),
+                 bp_softmax_backward_explain(made.put(), detail::of(o), kind, output.get(), gradient.get(), axis,
+                                             input_gradient.get()))
 
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT

@@ -76,10 +76,9 @@ typedef struct bp__call_functions {
     bp_status (*explain)(bp_explanation **explanation, const bp_options *options, const void *call);
 } bp__call_functions;
 
-/* The calls: the name of each, as in bp_<name>_run() and in its description, bp__<name>_call. */
-#define BP__CALL_MAP(X) X(attention) X(batch_norm) X(conv) X(layer_norm) X(linear) X(pool) X(random) X(rnn)
+/* The description of each call. */
 #define BP__ENTRY(name) extern const bp_call bp__##name##_call;
-BP__CALL_MAP(BP__ENTRY)
+BP_CALL_MAP(BP__ENTRY)
 #undef BP__ENTRY
 
 /* The arguments of a call, for bp__family.make. */

@@ -5,7 +5,7 @@
 
 static const bp_call *const all[] = {
 #define BP__ENTRY(name) &bp__##name##_call,
-    BP__CALL_MAP(BP__ENTRY)
+    BP_CALL_MAP(BP__ENTRY)
 #undef BP__ENTRY
 };
 

@@ -194,6 +194,7 @@ static void precision_is_that_of_the_nearest_setting(void **state) {
 
 static void the_limit_of_measurements_is_the_nearest(void **state) {
     (void)state;
+    enum { ATTEMPTS = 50 };
     static const char now[] = "conv.benchmark=true,tuning.start=now,tuning.store=off,conv.enabled=native";
     static const struct {
         const char *limits;
@@ -206,10 +207,16 @@ static void the_limit_of_measurements_is_the_nearest(void **state) {
                  {"benchmark_limit=100000", 2, 100}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char settings[256];
-        /* Without the name that matches nothing, all cases would be one class, which is measured once. */
-        snprintf(settings, sizeof settings, "%s,%s,dispatch.exclude=none-such-%zu", now, cases[i].limits, i);
-        const seen s = look(settings);
-        if (s.measured < cases[i].least || s.measured > cases[i].most) {
+        seen s = {.measured = -1};
+        /* A busy machine may use up the time of a class before the first candidate has run. */
+        for (int attempt = 0; s.measured < cases[i].least && attempt < ATTEMPTS; attempt++) {
+            /* Without a name that matches nothing, all cases would be one class, which is measured once. */
+            snprintf(settings, sizeof settings, "%s,%s,dispatch.exclude=none-such-%zu-%d", now, cases[i].limits, i,
+                     attempt);
+            s = look(settings);
+            assert_true(s.measured <= cases[i].most);
+        }
+        if (s.measured < cases[i].least) {
             fail_msg("%s: %d candidates were measured: %s", settings, s.measured, s.text);
         }
     }

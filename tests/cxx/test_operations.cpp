@@ -351,6 +351,8 @@ static void rows() {
     const bp::view g = gradient;
     bp::softmax_backward_run(BP_LOG_SOFTMAX, out, in, 1, g);
     CHECK(gradient[0][0] == 0);
+    CHECK(bp::softmax_backward_plan(BP_LOG_SOFTMAX, out, in, 1, g).describe().operands == 3);
+    CHECK(!bp::softmax_backward_explain(BP_LOG_SOFTMAX, out, in, 1, g).candidates().empty());
     auto call = bp::init<bp_layer_norm_call>();
     call.dims = 1;
     call.input = in.get();
@@ -363,7 +365,61 @@ static void rows() {
     CHECK(thrown([&] { bp::layer_norm_run(call); }) == BP_E_SHAPE);
 }
 
+/* The calls of neural networks that no test above makes. */
+static void networks() {
+    const float x[1][1][2][2] = {{{{1, 2}, {4, 3}}}}, one[1] = {1}, none[1] = {0};
+    float pooled[1][1][1][1] = {}, y[1][1][2][2] = {};
+    const bp::const_view in = x, mean = none, var = one;
+    const bp::view by_window = pooled, out = y;
+    const std::int64_t window[2] = {2, 2};
+    auto pool = bp::init<bp_pool_call>();
+    pool.ndim = 2;
+    pool.kernel = window;
+    pool.input = in.get();
+    pool.output = by_window.get();
+    bp::pool_run(pool);
+    CHECK(pooled[0][0][0][0] == 4);
+    CHECK(bp::pool_plan(pool).describe().operands == 3);
+    CHECK(!bp::pool_explain(pool).candidates().empty());
+    auto norm = bp::init<bp_batch_norm_call>();
+    norm.input = in.get();
+    norm.output = out.get();
+    norm.running_mean = mean.get();
+    norm.running_var = var.get();
+    bp::batch_norm_run(norm);
+    CHECK(y[0][0][1][0] == 4);
+    CHECK(bp::batch_norm_plan(norm).describe().operands == 6);
+    CHECK(!bp::batch_norm_explain(norm).candidates().empty());
+    auto random = bp::init<bp_random_call>();
+    random.seed = 7;
+    random.output = out.get();
+    bp::random_run(random);
+    CHECK(y[0][0][0][0] >= 0 && y[0][0][0][0] < 1 && y[0][0][0][0] != y[0][0][0][1]);
+    CHECK(bp::random_plan(random).describe().operands == 2);
+    CHECK(!bp::random_explain(random).candidates().empty());
+    random.output = nullptr;
+    CHECK(bp::nothrow::random_run(random) == BP_E_ARGUMENT);
+}
+
+/* Plans and explanations of products of vectors and of several matrices. */
+static void other_products() {
+    const float a[2][2] = {{1, 2}, {3, 4}};
+    float c[2][2] = {}, dots[2] = {};
+    const bp::const_view in = a;
+    const bp::view out = c, by_row = dots;
+    bp::execute(bp::vecdot_plan(in, in, by_row), {in, in, by_row});
+    CHECK(dots[0] == 5 && dots[1] == 25);
+    CHECK(!bp::vecdot_explain(in, in, by_row).candidates().empty());
+    bp::execute(bp::multi_dot_plan({in, in, in}, out), {in, in, in, out});
+    CHECK(c[0][0] == 37 && c[1][1] == 118);
+    CHECK(bp::multi_dot_explain({in, in, in}, out).text()[0] != 0);
+    CHECK(bp::matrix_power_explain(in, 3, out).text()[0] != 0);
+    CHECK(!bp::gemm_explain({1, 0}, in, in, {0, 0}, out).candidates().empty());
+}
+
 int main() {
+    networks();
+    other_products();
     products();
     nested_products();
     linear_algebra();
