@@ -94,4 +94,7 @@ if(Python3_FOUND)
     add_custom_target(docs_c_api
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/c_api.py > ${CMAKE_SOURCE_DIR}/docs/reference/c-api.md VERBATIM)
     add_dependencies(docs docs_c_api)
+    add_custom_target(docs_command # the man page and the completions of the command
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/command_pages.py $<TARGET_FILE:backplane_cli> VERBATIM)
+    add_dependencies(docs docs_command)
 endif()

@@ -1,51 +1,85 @@
-# Completion of the command `backplane` for bash. A test compares its commands and options with `backplane help --json`.
+# Completion of the command `backplane` for bash. `make docs` writes a part of it.
 
 _backplane_settings() {
     COLUMNS= backplane settings 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
-# Options that are not for all operations.
-_backplane_search_options="--strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path"
-_backplane_own_options="$_backplane_search_options --alpha --beta --trans-a --trans-b --conj-a --conj-b --n --s --dim --norm"
-_backplane_own_options+=" --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power"
-_backplane_own_options+=" --stride --padding --padding-end --dilation --groups --output-padding --activation --relu"
-_backplane_own_options+=" --kernel --output-size --ceil --exclude-padding --divisor --eps"
-_backplane_own_options+=" --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims"
-
 _backplane_devices() {
     COLUMNS= backplane list --devices 2>/dev/null | awk 'NR > 1 && $2 == "ready" { print $1 }'
 }
 
-# The options of a command.
+# ---- From `backplane help --json`, by `make docs` ----
+_backplane_commands="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help"
+_backplane_operations="matmul gemm einsum fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn fftshift
+    ifftshift conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear conv1d_input conv2d_input conv3d_input
+    conv1d_weight conv2d_weight conv3d_weight conv_transpose1d_input conv_transpose2d_input conv_transpose3d_input conv_transpose1d_weight
+    conv_transpose2d_weight conv_transpose3d_weight linear_input linear_weight max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d
+    avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+    max_pool1d_input max_pool2d_input max_pool3d_input avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input
+    adaptive_max_pool2d_input adaptive_max_pool3d_input adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input
+    batch_norm batch_norm_training batch_norm_gradients layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients
+    group_norm_gradients sdpa sdpa_gradients rnn lstm gru lstm_training gru_training rnn_gradients lstm_gradients gru_gradients
+    random_uniform random_normal random_bits unary binary take gather concat reduce softmax log_softmax softmax_input log_softmax_input inv
+    solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals svd svdvals lstsq det
+    slogdet pinv matrix_rank cond matrix_norm vector_norm vecdot multi_dot matrix_power"
 _backplane_options() {
     case $1 in
         list) echo "--all --backends --devices --device --record --probe --json" ;;
-        doctor | get | version | help) echo "--json" ;;
+        doctor) echo "--json" ;;
         settings) echo "--changed --json" ;;
+        get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
-        explain) echo "--set --json --device $_backplane_own_options --lda --ldb --ldc" ;;
-        eval) echo "--output --set --explain --device --bf16 $_backplane_own_options" ;;
-        einsum-path) echo "--sizes --shapes --dtype --json $_backplane_search_options" ;;
-        launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune --instances --instance-options" ;;
+        explain) echo "--set --json --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy --minimize
+            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
+        eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
+            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
+        compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
+            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
+        bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
+        tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
+            --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
+            --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
+            --scale --dropout --reverse --projection --kind --to --row-dims --offset --upper --right --adjoint --unitriangular
+            --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+        einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path --dtype
+            --json" ;;
+        launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune
+            --instances --instance-options" ;;
         inspect) echo "--pid --output --json" ;;
         report) echo "--output --html --json" ;;
-        bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
-        tune) echo "--from --machine --seconds --show --clear --export --import --set --json $_backplane_own_options --lda --ldb --ldc" ;;
-        compare) echo "--repeat --set --bf16 --json $_backplane_own_options" ;;
+        version) echo "--json" ;;
+        help) echo "--json" ;;
     esac
 }
-
-_backplane_operations="matmul gemm einsum
-    fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn
-    fftshift ifftshift
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-    max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d
-    adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
-    batch_norm sdpa rnn lstm gru reduce softmax log_softmax softmax_input log_softmax_input layer_norm rms_norm group_norm
-    unary binary take gather concat linear
-    inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
-    svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
-    vector_norm vecdot multi_dot matrix_power"
+# The values of an option; empty if it has no list of them.
+_backplane_values() {
+    case $1 in
+        --norm) echo "backward ortho forward" ;;
+        --padding) echo "same valid" ;;
+        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish" ;;
+        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish add subtract multiply divide maximum minimum sum prod mean max min argmax argmin" ;;
+        --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
+        --dtype) echo "f16 bf16 f32 f64 c64 c128" ;;
+        --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;
+        --minimize) echo "flops size write combo limit" ;;
+        --mode) echo "reduced complete r" ;;
+        --driver) echo "gelsy gels gelsd gelss" ;;
+        --ord) echo "fro nuc 1 -1 2 -2 inf -inf" ;;
+    esac
+}
+# ---- End of that part ----
 
 _backplane_bench_operations="matmul fft solve cholesky qr eigh svd einsum
     rfft fft2 inv lu_factor det eigvalsh eig svdvals multi_dot vecdot vector_norm"
@@ -54,7 +88,7 @@ _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help --help --version"
+        offers="$_backplane_commands --help --version"
     elif [[ $before == --set || ($before == -s && $command != set) ]]; then
         compopt -o nospace 2>/dev/null
         offers=$(_backplane_settings | sed 's/$/=/')
@@ -74,16 +108,8 @@ _backplane() {
         mapfile -t COMPREPLY < <(compgen -W "$(_backplane_devices)" -- "$word")
         [[ $command == explain ]] && mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X '!*.json' -- "$word")
         return
-    elif [[ $before == --norm ]]; then
-        offers="backward ortho forward"
-    elif [[ $before == --padding ]]; then
-        offers="same valid"
-    elif [[ $before == --activation ]]; then
-        offers="copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish"
-    elif [[ $before == --strategy ]]; then
-        offers="auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right"
-    elif [[ $before == --minimize ]]; then
-        offers="flops size write combo limit"
+    elif [[ -n $(_backplane_values "$before") ]]; then
+        offers=$(_backplane_values "$before")
     elif [[ $word == -* ]]; then
         offers="$(_backplane_options "$command") --help"
     else
@@ -92,7 +118,7 @@ _backplane() {
             bench:*) offers=$_backplane_bench_operations ;;
             explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
             explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8" ;;
-            help:2) offers="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help" ;;
+            help:2) offers=$_backplane_commands ;;
             launch:* | inspect:*)
                 mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
                 return

@@ -161,7 +161,7 @@ static void close_attention(attention *a) {
 /* Checks the output; the logarithms are not checked. */
 bp_status check_attention(cli_check *check, const cli_job *job) {
     const DLTensor *out = &job->results[0].tensor;
-    attention a = {.call = &job->words.attention.call};
+    attention a = {.call = &job->words.described.of.attention};
     *check = (cli_check){.bound = 0};
     bp_status status = open_attention(&a);
     /* An element that is checked alone needs all scores of its row. Its rounding errors grow with keys + size. */

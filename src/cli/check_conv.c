@@ -117,7 +117,7 @@ static void set_value(const convolution *c, reference_value *value) {
 }
 
 bp_status check_convolution(cli_check *check, const cli_job *job) {
-    const bp_conv_call *call = &job->words.conv.call;
+    const bp_conv_call *call = &job->words.described.of.conv;
     const DLTensor *out = &job->results[0].tensor;
     convolution c = {.groups = 1};
     *check = (cli_check){.bound = 0};

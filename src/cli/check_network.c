@@ -88,7 +88,7 @@ static void set_pooled(const windows *w, reference_value *value) {
 
 /* Checks the output; the indices are not checked. */
 bp_status check_pooling(cli_check *check, const cli_job *job) {
-    const bp_pool_call *call = &job->words.pool.call;
+    const bp_pool_call *call = &job->words.described.of.pool;
     const DLTensor *in = call->input, *out = &job->results[0].tensor;
     windows w = {.call = call};
     int64_t terms = 1;
@@ -135,7 +135,7 @@ static void set_normalized(const bp_batch_norm_call *call, const wide *input, co
 }
 
 bp_status check_normalization(cli_check *check, const cli_job *job) {
-    const bp_batch_norm_call *call = &job->words.norm;
+    const bp_batch_norm_call *call = &job->words.described.of.batch_norm;
     const DLTensor *const tensors[PARAMETERS] = {call->running_mean, call->running_var, call->weight, call->bias};
     wide input = {.data = NULL}, parameters[PARAMETERS] = {{.data = NULL}};
     const int64_t terms = 4; /* the roundings of an element */
@@ -178,7 +178,7 @@ static bp_status finish_values(reference *values, const bp_linear_call *call) {
 }
 
 bp_status check_linear(cli_check *made, const cli_job *job) {
-    const bp_linear_call *call = &job->words.linear;
+    const bp_linear_call *call = &job->words.described.of.linear;
     bp_view transposed;
     const int64_t shape[] = {call->weight->shape[1], call->weight->shape[0]};
     const int64_t *from = job->inputs[1].strides, strides[] = {from[1], from[0]};

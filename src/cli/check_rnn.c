@@ -156,7 +156,7 @@ bp_status check_rnn(cli_check *check, const cli_job *job) {
     const DLTensor *out = &job->results[0].tensor;
     layer l;
     check_nothing(check);
-    bp_status status = open_layer(&l, &job->words.rnn);
+    bp_status status = open_layer(&l, &job->words.described.of.rnn);
     const int64_t work = l.rows * (l.input + l.output) / (l.output > 0 ? l.output : 1) + l.hidden;
     status = status == BP_OK ? reference_begin(&check->values, out, work, 0) : status;
     const bool all = check->values.count == check->values.total;

@@ -397,7 +397,7 @@ static bool set_normalized(normalization *n, reference_value *value) {
 bp_status check_row_normalization(cli_check *check, const cli_job *job) {
     normalization n;
     *check = (cli_check){.bound = 0};
-    bp_status status = open_normalization(&n, &job->words.layer_norm);
+    bp_status status = open_normalization(&n, &job->words.described.of.layer_norm);
     status = status == BP_OK ? reference_begin(&check->values, &job->results[0].tensor, 3 * n.elements, 64) : status;
     check->values.terms = 8;
     int64_t known = 0;

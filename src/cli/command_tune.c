@@ -385,6 +385,7 @@ static const cli_option options[] = {
     OPTIONS_RNN,
     OPTIONS_ELEMENTWISE,
     OPTIONS_ROWS,
+    OPTIONS_RANDOM,
     OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };

@@ -39,6 +39,6 @@ static const char *const own_options[] = {"strategy", "minimize", "memory-limit"
                                           "work",     "seed",     "contraction-path", NULL};
 
 const cli_operation operations_einsum[] = {
-    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured},
+    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL},
     {.name = NULL},
 };

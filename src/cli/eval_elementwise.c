@@ -171,10 +171,10 @@ static const char *const binary_options[] = {"kind", NULL};
 static const char *const axis_options[] = {"dim", NULL};
 
 const cli_operation operations_elementwise[] = {
-    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &unary},
-    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &binary},
-    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &take},
-    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &gather},
-    {"concat", "A [B ...]", 1, JOB_MANY, 1, CONCAT, axis_options, prepare, run, NULL, false, NULL},
+    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &unary, NULL},
+    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &binary, NULL},
+    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &take, NULL},
+    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &gather, NULL},
+    {"concat", "A [B ...]", 1, JOB_MANY, 1, CONCAT, axis_options, prepare, run, NULL, false, NULL, NULL},
     {.name = NULL},
 };

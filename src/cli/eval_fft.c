@@ -95,13 +95,13 @@ static const char *const many_options[] = {"s", "dim", "norm", NULL};
 static const char *const shift_options[] = {"dim", NULL};
 
 #define TRANSFORM(number, NAME, text, many)                                                                            \
-    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false, &measured},                  \
-        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false, &measured},         \
-        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false, &measured},
+    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false, &measured, NULL},            \
+        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false, &measured, NULL},   \
+        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false, &measured, NULL},
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL},
     {.name = NULL},
 };

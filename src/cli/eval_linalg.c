@@ -191,7 +191,7 @@ static const char *const takes_ord[] = {"ord", NULL};
 
 /* clang-format off */
 #define ROW(name, arrays, count, results, number, options) \
-    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured}
+    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL}
 const cli_operation operations_linalg[] = {
     ROW("inv", "A", 1, 2, BP_OP_INV, NULL),
     ROW("solve", "A B", 2, 2, BP_OP_SOLVE, takes_right),

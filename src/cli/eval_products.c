@@ -104,7 +104,7 @@ static const cli_measured matmul = {"blas.preferred", plan_matmul, check_product
 static const cli_measured gemm = {"blas.preferred", plan_gemm, check_product};
 
 const cli_operation operations_products[] = {
-    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul},
-    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm},
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul, NULL},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm, NULL},
     {.name = NULL},
 };

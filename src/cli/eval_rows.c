@@ -1,6 +1,4 @@
-/* eval_rows.c - reductions, softmax with its gradients, and layer, RMS and group normalization, for the commands that
- * take an operation.
- */
+/* eval_rows.c - reductions, and softmax with its gradients, for the commands that take an operation. */
 #include "operations.h"
 
 #include <math.h>
@@ -128,95 +126,24 @@ static bp_status plan_softmax(const cli_job *job, bp_plan **plan, bp_operand *op
                : bp_softmax_plan(plan, job->options, softmax_kind(job), in[0], axis, out);
 }
 
-/* ---- Normalization ---- */
-
-/* The machine epsilon for rms_norm, as PyTorch's default. */
-static double default_eps(const cli_job *job) {
-    switch (bp_dtype_from_dlpack(job->inputs[0].tensor.dtype)) {
-    case BP_F16:
-        return job->operation->number == BP_RMS_NORM ? 0x1p-10 : 1e-5;
-    case BP_BF16:
-        return job->operation->number == BP_RMS_NORM ? 0x1p-7 : 1e-5;
-    case BP_F32:
-        return job->operation->number == BP_RMS_NORM ? 0x1p-23 : 1e-5;
-    default:
-        return job->operation->number == BP_RMS_NORM ? 0x1p-52 : 1e-5;
-    }
-}
-
-static int read_rows(cli_job *job, bp_layer_norm_call *call) {
-    int64_t number;
-    if (call->kind == BP_GROUP_NORM) {
-        return cli_number(job->args, "groups", 1, INT64_MAX, 1, &call->groups);
-    }
-    const int64_t otherwise = call->weight && call->weight->ndim > 0 ? call->weight->ndim : 1;
-    const int code = cli_number(job->args, "row-dims", 1, BP_MAX_NDIM, otherwise, &number);
-    call->dims = (int32_t)number;
-    return code;
-}
-
-static int prepare_norm(cli_job *job) {
-    bp_layer_norm_call *call = &job->words.layer_norm;
-    const DLTensor *input = &job->inputs[0].tensor;
-    bp_scalar eps;
-    bool given;
-    *call = (bp_layer_norm_call){.struct_size = sizeof *call,
-                                 .kind = (bp_layer_norm_kind)job->operation->number,
-                                 .input = input,
-                                 .weight = job->input_count > 1 ? &job->inputs[1].tensor : NULL,
-                                 .bias = job->input_count > 2 ? &job->inputs[2].tensor : NULL};
-    int code = operand_scalar(job->args, "eps", &eps, &given);
-    call->eps = !given ? default_eps(job) : eps.im == 0 ? eps.re : (double)NAN; /* the library reports it */
-    code = code == CLI_OK ? read_rows(job, call) : code;
-    code = code == CLI_OK ? job_result(job, 0, bp_dtype_from_dlpack(input->dtype), input->ndim, input->shape) : code;
-    call->output = &job->results[0].tensor;
-    return code;
-}
-
-static bp_status run_norm(cli_job *job) {
-    return bp_layer_norm_run(job->options, &job->words.layer_norm);
-}
-
-static bp_status explain_norm(const cli_job *job, bp_explanation **explanation) {
-    return bp_layer_norm_explain(explanation, job->options, &job->words.layer_norm);
-}
-
-static bp_status plan_norm(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
-    const bp_layer_norm_call *call = &job->words.layer_norm;
-    const DLTensor *const tensors[] = {call->input,  call->weight, call->bias,
-                                       call->output, call->mean,   call->inverse_std};
-    for (*count = 0; *count < 6; ++*count) {
-        operands[*count] = job_operand(tensors[*count]);
-    }
-    return bp_layer_norm_plan(plan, job->options, call);
-}
-
 static const cli_measured reduction = {NULL, plan_reduction, check_reduction},
                           softmax = {NULL, plan_softmax, check_softmax},
-                          gradient = {NULL, plan_softmax, check_softmax_gradient},
-                          normalization = {NULL, plan_norm, check_row_normalization};
+                          gradient = {NULL, plan_softmax, check_softmax_gradient};
 static const char *const reduce_options[] = {"kind", "dim", "keepdim", NULL};
 static const char *const softmax_options[] = {"dim", NULL};
-static const char *const norm_options[] = {"row-dims", "eps", NULL};
-static const char *const group_options[] = {"groups", "eps", NULL};
 
 #define SOFTMAX(name, arrays, inputs, number, measured)                                                                \
     {                                                                                                                  \
         name, arrays, inputs, inputs, 1, number, softmax_options, prepare_softmax, run_softmax, explain_softmax,       \
-            false, &measured                                                                                           \
+            false, &measured, NULL                                                                                     \
     }
-#define NORMALIZATION(name, arrays, most, number, options)                                                             \
-    { name, arrays, 1, most, 1, number, options, prepare_norm, run_norm, explain_norm, false, &normalization }
 
 const cli_operation operations_rows[] = {
     {"reduce", "INPUT", 1, 1, 1, 0, reduce_options, prepare_reduction, run_reduction, explain_reduction, false,
-     &reduction},
+     &reduction, NULL},
     SOFTMAX("softmax", "INPUT", 1, BP_SOFTMAX, softmax),
     SOFTMAX("log_softmax", "INPUT", 1, BP_LOG_SOFTMAX, softmax),
     SOFTMAX("softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_SOFTMAX + GRADIENT, gradient),
     SOFTMAX("log_softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_LOG_SOFTMAX + GRADIENT, gradient),
-    NORMALIZATION("layer_norm", "INPUT [WEIGHT [BIAS]]", 3, BP_LAYER_NORM, norm_options),
-    NORMALIZATION("rms_norm", "INPUT [WEIGHT]", 2, BP_RMS_NORM, norm_options),
-    NORMALIZATION("group_norm", "INPUT [WEIGHT [BIAS]]", 3, BP_GROUP_NORM, group_options),
     {.name = NULL},
 };

@@ -165,9 +165,9 @@ static const cli_measured chain = {"blas.preferred", plan_chain, check_contracti
 static const cli_measured power = {"blas.preferred", NULL, check_contraction}; /* each step has a plan of its own */
 
 const cli_operation operations_vectors[] = {
-    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm},
-    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot},
-    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain},
-    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power},
+    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL},
+    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL},
+    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain, NULL},
+    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power, NULL},
     {.name = NULL},
 };

@@ -13,10 +13,11 @@
 
 #include <limits.h>
 
-#define JOB_RESULTS 6
+#define JOB_RESULTS 8
 #define JOB_MANY INT_MAX
 
 typedef struct cli_operation cli_operation;
+typedef struct cli_described cli_described; /* eval_calls.h */
 
 /* Arguments of a product, besides its arrays. */
 typedef struct product_words {
@@ -32,26 +33,26 @@ typedef struct fft_words {
     int64_t s[BP_MAX_NDIM];
 } fft_words;
 
-/* Arguments of a convolution; `call` points to the others. */
-typedef struct conv_words {
-    bp_conv_call call;
-    int64_t stride[BP_MAX_NDIM], dilation[BP_MAX_NDIM], padding[BP_MAX_NDIM], padding_end[BP_MAX_NDIM],
-        output_padding[BP_MAX_NDIM];
-} conv_words;
-
-/* Arguments of pooling; `call` points to the others. */
-typedef struct pool_words {
-    bp_pool_call call;
-    int64_t kernel[BP_MAX_NDIM], stride[BP_MAX_NDIM], dilation[BP_MAX_NDIM], padding[BP_MAX_NDIM],
-        output_size[BP_MAX_NDIM];
-} pool_words;
-
-/* Arguments of attention; `call` points to the others. */
-typedef struct attention_words {
-    bp_attention_call call;
-    int64_t seed[2]; /* seed and offset */
+/* Arguments of a call that calls.h describes. */
+typedef struct described_words {
+    const bp_call *call;
+    union {
+        size_t struct_size;
+        char bytes[1];
+        bp_attention_call attention;
+        bp_batch_norm_call batch_norm;
+        bp_conv_call conv;
+        bp_layer_norm_call layer_norm;
+        bp_linear_call linear;
+        bp_pool_call pool;
+        bp_random_call random;
+        bp_rnn_call rnn;
+    } of;
+    int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
+    int size_count;
+    int64_t seed[2]; /* seed and offset of dropout */
     bp_view seed_view;
-} attention_words;
+} described_words;
 
 /* Arguments of operations on single elements. */
 typedef struct elementwise_words {
@@ -97,17 +98,11 @@ typedef struct cli_job {
     union {
         product_words product;
         fft_words fft;
-        conv_words conv;
-        pool_words pool;
+        described_words described;
         linalg_words linalg;
         vector_words vector;
-        bp_batch_norm_call norm;
-        attention_words attention;
-        bp_rnn_call rnn;
         elementwise_words elementwise;
         rows_words rows;
-        bp_layer_norm_call layer_norm;
-        bp_linear_call linear;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -132,7 +127,7 @@ typedef struct cli_measured {
     bp_status (*check)(cli_check *check, const cli_job *job);
 } cli_measured;
 
-#define JOB_OPERANDS 13
+#define JOB_OPERANDS 20
 
 struct cli_operation {
     const char *name;           /* NULL ends the list */
@@ -147,12 +142,13 @@ struct cli_operation {
     bp_status (*explain)(const cli_job *job, bp_explanation **explanation); /* NULL if no library is used */
     bool expression;                                                        /* an expression is before the arrays */
     const cli_measured *measured;                                           /* NULL if no library is used */
+    const cli_described *described; /* of a call that calls.h describes; NULL for other operations */
 };
 
 /* The families; operations.c has the list of them. */
 extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_elementwise[],
-    operations_rows[], operations_linear[], operations_linalg[], operations_vectors[];
+    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_random[],
+    operations_elementwise[], operations_rows[], operations_linalg[], operations_vectors[];
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -185,6 +181,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
 #define OPTIONS_CONV                                                                                                   \
     {"stride", 0, "N,N",                                                                                               \
      "Convolutions and pooling: steps of the kernel; one number for all dimensions, or one for each."},                \
+        {"size", 0, "N,N", "Gradients by input or weight, random numbers: the shape of the first result."},            \
         {"padding", 0, "N,N", "Convolutions: rows of zeros on both sides, or same or valid; pooling: rows."},          \
         {"padding-end", 0, "N,N",                                                                                      \
          "Convolutions: rows of zeros at the end, if these are other than at the beginning."},                         \
@@ -219,8 +216,10 @@ extern const cli_operation operations_products[], operations_einsum[], operation
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \
     {"kind", 0, "NAME", "unary, binary, reduce: the function, such as gelu, add or mean."}, {                          \
-        "to", 0, "DTYPE", "unary: element type of the result of copy."                                                 \
+        "to", 0, "DTYPE", "unary: element type of the result of copy; random numbers: that of the result."             \
     }
+#define OPTIONS_RANDOM                                                                                                 \
+    { "offset", 0, "N", "Random numbers: number of the first block of the generator." }
 #define OPTIONS_ROWS                                                                                                   \
     { "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default those of WEIGHT, else 1." }
 
@@ -274,7 +273,8 @@ bool job_takes(const cli_job *job, const char *option);
 /* Makes a result: memory and a view of it, or the view alone if dry. */
 int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t *shape);
 
-/* Reads an option with one number for each dimension, or one for all. *to is NULL if it was not given. (eval_conv.c) */
+/* Reads an option with one number for each dimension, or one for all. *to is NULL if it was not given. (eval_calls.c)
+ */
 int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to);
 
 /* Reads --activation or --relu: the function of each element of the output; BP_UNARY_COPY if there is none.

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_exit_codes(facts, page):
     for row in facts["exit_codes"]:
         assert row["meaning"] in text
     assert facts["exit_codes"][0]["code"] == 0
+
+
+def test_generated_parts_are_current():
+    from conftest import BUILD
+
+    done = subprocess.run([sys.executable, "-B", ROOT / "tools/command_pages.py", BUILD / "backplane", "--check"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_man_page_is_clean_roff():

@@ -58,11 +58,30 @@ static bp_status bp__conv_output(const bp_conv_call *call, bp_dtype *dtype, int 
     return BP_OK;
 }
 
+/* The gradient by the bias has an element for each channel of the output. */
+static bp_status bias_shape(const bp_conv_call *call, bp__call_result *result) {
+    const DLTensor *output = call->output;
+    BP__TRY(bp__tensor_check(output, "output", true));
+    const int channel = output->ndim - call->ndim - 1;
+    if (call->ndim < 1 || channel < 0) {
+        return bp__fail(BP_E_SHAPE, "conv: output has %d dimensions, and ndim is %d; it must have 1 or 2 more",
+                        output->ndim, call->ndim);
+    }
+    result->dtype = bp_dtype_from_dlpack(output->dtype);
+    result->ndim = 1;
+    result->shape[0] = output->shape[channel];
+    return BP_OK;
+}
+
 /* Gradients by the input and the weight need the caller's shapes: those of several inputs have one shape of output. */
 static bp_status result_shape(const void *given, bp__call_result *result) {
     const bp_conv_call *call = given;
-    return call->pass == BP_CONV_FORWARD ? bp__conv_output(call, &result->dtype, &result->ndim, result->shape)
-                                         : bp__call_fail_unknown_shape(&bp__conv_call, result);
+    if (call->pass == BP_CONV_FORWARD) {
+        return bp__conv_output(call, &result->dtype, &result->ndim, result->shape);
+    }
+    return result->pass->operand[result->operand].info.offset == offsetof(bp_conv_call, bias)
+               ? bias_shape(call, result)
+               : bp__call_fail_unknown_shape(&bp__conv_call, result);
 }
 
 const bp_call bp__conv_call = {

@@ -63,8 +63,9 @@ static bp__native_run kernel_of(const prepared *plan, const bp__native_view *vie
     return view->alpha[0] == 0 && view->alpha[1] == 0 ? plan->kernels->scale : plan->kernel;
 }
 
+/* An operand without elements may have no address; it is not read then. */
 static const char *advance(const void *base, int64_t elements, const prepared *plan) {
-    return (const char *)base + elements * (int64_t)plan->kernels->element;
+    return base ? (const char *)base + elements * (int64_t)plan->kernels->element : NULL;
 }
 
 /* Sets `view` to product `item` of the batch. */
