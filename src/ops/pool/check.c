@@ -126,8 +126,10 @@ static bp_status overflows(const bp__pool *pool, int d) {
 
 /* Windows are computed from products of both sizes. */
 static bp_status check_adaptive(const bp__pool *pool, int d) {
-    int64_t product;
-    return __builtin_mul_overflow(pool->in[d], pool->out[d] + 1, &product) ? overflows(pool, d) : BP_OK;
+    int64_t next, product;
+    const bool fits =
+        !__builtin_add_overflow(pool->out[d], 1, &next) && !__builtin_mul_overflow(pool->in[d], next, &product);
+    return fits ? BP_OK : overflows(pool, d);
 }
 
 static bp_status read_size(bp__pool *pool, int d) {

@@ -4,6 +4,7 @@
  * goes directly to its kernel. All other work is divided into units that threads take one after another: products of
  * the batch, or rectangles of C.
  */
+#include "address.h"
 #include "choose.h"
 
 #include <stdatomic.h>
@@ -48,9 +49,9 @@ static inline bp__stop stop_of(const prepared *plan) {
 
 static inline void begin(const prepared *plan, bp__native_view *view, const bp_operand *operands, const bp_exec *exec) {
     *view = plan->view;
-    view->v = bp_operand_address(&operands[plan->transposed]);
-    view->s = bp_operand_address(&operands[!plan->transposed]);
-    view->c = bp_operand_address(&operands[2]);
+    view->v = bp__native_address(&operands[plan->transposed]);
+    view->s = bp__native_address(&operands[!plan->transposed]);
+    view->c = bp__native_address(&operands[2]);
     set_factor(view->alpha, plan->alpha, exec->scalars, 0);
     set_factor(view->beta, plan->beta, exec->scalars, 1);
     if (!plan->kernels->complex) {
@@ -63,9 +64,8 @@ static bp__native_run kernel_of(const prepared *plan, const bp__native_view *vie
     return view->alpha[0] == 0 && view->alpha[1] == 0 ? plan->kernels->scale : plan->kernel;
 }
 
-/* An operand without elements may have no address; it is not read then. */
 static const char *advance(const void *base, int64_t elements, const prepared *plan) {
-    return base ? (const char *)base + elements * (int64_t)plan->kernels->element : NULL;
+    return (const char *)base + elements * (int64_t)plan->kernels->element;
 }
 
 /* Sets `view` to product `item` of the batch. */
@@ -143,7 +143,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
     const prepared *plan = (const prepared *)self;
     const bool is_v = operand == (int)plan->transposed;
     bp__native_view view = plan->view;
-    *(is_v ? &view.v : &view.s) = bp_operand_address(source);
+    *(is_v ? &view.v : &view.s) = bp__native_address(source);
     const size_t bytes = bp__native_prepack_bytes(plan->kernels, &view, is_v);
     packed *p = plan->host->allocate(sizeof *p);
     char *panels = plan->host->allocate(bytes);

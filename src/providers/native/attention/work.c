@@ -75,7 +75,7 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
                                .workspace = bp_operand_address(&exec->workspace),
                                .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     for (int i = 0; order[i] != BP_ATTENTION_TENSORS; i++) {
-        call.tensor[order[i]] = p->tensor[order[i]].dtype ? bp_operand_address(&operands[i]) : NULL;
+        call.tensor[order[i]] = p->tensor[order[i]].dtype ? bp__native_address(&operands[i]) : NULL;
     }
     if (call.tensor[BP_ATTENTION_SEED]) {
         const int64_t *seed = (const int64_t *)(const void *)call.tensor[BP_ATTENTION_SEED];

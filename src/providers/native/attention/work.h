@@ -4,6 +4,7 @@
 
 #include "attention.h"
 
+#include "providers/native/address.h"
 #include "providers/native/stop.h"
 
 #include <math.h>

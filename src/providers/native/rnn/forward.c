@@ -111,7 +111,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
                   .host = host,
                   .memory = memory};
     *result = &w->base;
-    pack_weight(plan, (bp_rnn_tensor)operand, bp_operand_address(source), memory);
+    pack_weight(plan, (bp_rnn_tensor)operand, bp__native_address(source), memory);
     return BP_OK;
 }
 

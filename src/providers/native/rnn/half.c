@@ -159,7 +159,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
         }
         own[count] = (bp_operand){workspace + plan->at[which], 0};
         if (count < inputs && !is_packed(exec, count)) {
-            convert(plan, which, bp_operand_address(&operands[count]), bp_operand_address(&own[count]), false);
+            convert(plan, which, bp__native_address(&operands[count]), bp_operand_address(&own[count]), false);
         }
     }
     bp_exec inner = *exec;
@@ -168,7 +168,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
     const bp_status status = plan->layer->enqueue(plan->layer, own, &inner);
     for (int i = inputs; i < count && status == BP_OK; i++) {
         if (is_converted(p, order[i])) {
-            convert(plan, order[i], bp_operand_address(&operands[i]), bp_operand_address(&own[i]), true);
+            convert(plan, order[i], bp__native_address(&operands[i]), bp_operand_address(&own[i]), true);
         }
     }
     return status;
@@ -185,7 +185,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
     if (!numbers) {
         return plan->host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a weight", bytes);
     }
-    convert(plan, which, bp_operand_address(source), numbers, false);
+    convert(plan, which, bp__native_address(source), numbers, false);
     const bp_operand converted = {numbers, 0};
     const bp_status status = plan->layer->pack(plan->layer, operand, &converted, packed);
     plan->host->release(numbers);

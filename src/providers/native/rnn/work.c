@@ -161,7 +161,7 @@ bp_status bp__rnn_open(const bp__rnn_work *plan, const bp_operand *operands, con
                            .workspace = bp_operand_address(&exec->workspace),
                            .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     for (int i = 0; order[i] != BP_RNN_TENSORS; i++) {
-        call->tensor[order[i]] = p->tensor[order[i]].dtype ? bp_operand_address(&operands[i]) : NULL;
+        call->tensor[order[i]] = p->tensor[order[i]].dtype ? bp__native_address(&operands[i]) : NULL;
     }
     return call->tensor[BP_RNN_LENGTHS] ? order_items(plan, call) : BP_OK;
 }

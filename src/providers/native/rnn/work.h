@@ -4,6 +4,7 @@
 
 #include "rnn.h"
 
+#include "providers/native/address.h"
 #include "providers/native/stop.h"
 
 #include <string.h>
