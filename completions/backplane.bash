@@ -43,7 +43,7 @@ _backplane_operations="matmul gemm einsum
     adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
     batch_norm sdpa rnn lstm gru reduce softmax log_softmax softmax_input log_softmax_input layer_norm rms_norm group_norm
     unary binary take gather concat linear
-    inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr eigh eigvalsh eig eigvals
+    inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve ldl_factor ldl_solve qr eigh eigvalsh eig eigvals
     svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm
     vector_norm vecdot multi_dot matrix_power"
 

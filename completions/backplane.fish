@@ -54,7 +54,7 @@ complete -c backplane -n "$using explain eval compare tune" -a 'matmul gemm eins
 complete -c backplane -n "$using explain eval compare tune" -a 'fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn'
 complete -c backplane -n "$using explain eval compare tune" -a 'fftshift ifftshift'
 complete -c backplane -n "$using explain eval compare tune" -a 'conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d'
-complete -c backplane -n "$using explain eval compare tune" -a 'inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve qr'
+complete -c backplane -n "$using explain eval compare tune" -a 'inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve ldl_factor ldl_solve qr'
 complete -c backplane -n "$using explain eval compare tune" -a 'eigh eigvalsh eig eigvals svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm'
 complete -c backplane -n "$using explain eval tune" -a 'vector_norm vecdot multi_dot matrix_power'
 complete -c backplane -n "$using explain tune" -a 'f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8'

@@ -133,6 +133,37 @@ ROUTINE(getrs) {
     matrix("getrs: b", b, value(n), value(nrhs), ldb);
 }
 
+ROUTINE(sytrf) {
+    (void)uplo;
+    begin(info);
+    if (value(lwork) == -1) {
+        answer(work, library.size);
+        return;
+    }
+    matrix("sytrf: a", a, value(n), value(n), lda);
+    array("sytrf: ipiv", ipiv, value(n), INTEGER);
+    workspace("sytrf: work", work, value(lwork), 1, library.size);
+    for (int64_t i = 0; i < value(n); i++) {
+        put_integer(ipiv, i, i + 1);
+    }
+}
+
+ROUTINE(sytrs) {
+    (void)uplo;
+    begin(info);
+    matrix("sytrs: a", a, value(n), value(n), lda);
+    array("sytrs: ipiv", ipiv, value(n), INTEGER);
+    matrix("sytrs: b", b, value(n), value(nrhs), ldb);
+}
+
+ROUTINE(hetrf) {
+    sytrf(uplo, n, a, lda, ipiv, work, lwork, info, 1);
+}
+
+ROUTINE(hetrs) {
+    sytrs(uplo, n, nrhs, a, lda, ipiv, b, ldb, info, 1);
+}
+
 ROUTINE(potrf) {
     (void)uplo;
     begin(info);
