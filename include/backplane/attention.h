@@ -45,7 +45,12 @@
  * cost.
  *
  * Element types: F16, BF16, F32 and F64, the same for all tensors, except that a mask may also be BOOL or F32, and that
- * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. Tensors may have
+ * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. The gradient by
+ * score[j] is weight[j] times (the sum over v of output_gradient[i,v] value[j,v], less that of output_gradient[i,v]
+ * output[i,v]). flash and mem_efficient read the second sum from `output`, with its rounding: this changes the gradient
+ * by a score by up to u weight[j] (the sum over v of |output_gradient[i,v] output[i,v]|), where u is 2^-11 for F16 and
+ * 2^-8 for BF16. math computes that sum from weights, and so do the other two if mask_gradient is F32 and the other
+ * tensors are F16 or BF16, because the gradient by the mask has more digits than `output` then. Tensors may have
  * any strides; keys and values with contiguous columns are read where they are. The written tensors must not overlap
  * the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash and flash_bf16 skip
  * keys that `is_causal` excludes for all rows that they compute together, so that NaN in their values need not reach
@@ -54,10 +59,10 @@
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL; a mask with is_causal; dropout outside 0 to 1, or without a seed; a
- * scale that is not finite, or is given without has_scale; a tensor that the pass does not have; mask_gradient without a mask; pages without lengths,
- * with BACKWARD, or out of range), BP_E_SHAPE,
- * BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
- * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * scale that is not finite, or is given without has_scale; a tensor that the pass does not have; mask_gradient without
+ * a mask; pages without lengths, with BACKWARD, or out of range), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an
+ * address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK,
+ * BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_ATTENTION_H
 #define BACKPLANE_ATTENTION_H

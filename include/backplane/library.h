@@ -44,7 +44,7 @@ BP_API const char *bp_library_state_name(bp_library_state state);
 /* clang-format off */
 #define BP_CHECK_MAP(X)                                                               \
     X(0, LU, "lu")                    /* getrf, getrs, getri; memory of lange */      \
-    X(1, CHOLESKY, "cholesky")        /* potrf, potrs, potri */                       \
+    X(1, CHOLESKY, "cholesky")        /* potrf, potrs, potri; sytrf, sytrs, hetrf, hetrs */ \
     X(2, QR, "qr")                    /* geqrf, orgqr or ungqr */                     \
     X(3, EIGH, "eigh")                /* syevd or heevd */                            \
     X(4, EIG, "eig")                  /* geev */                                      \

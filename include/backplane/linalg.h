@@ -43,11 +43,11 @@ typedef struct bp_linalg_call {
     bp_op op;
     const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written by bp_linalg_run() only */
     bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
-    int upper;                 /* as in bp_linalg_problem; PINV and MATRIX_RANK: with hermitian only */
+    int upper;                 /* as in bp_linalg_problem; PINV and MATRIX_RANK: with hermitian only; not LDL_FACTOR */
     int right;                 /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
     int adjoint;               /* LU_SOLVE */
     int unitriangular;         /* SOLVE_TRIANGULAR */
-    int hermitian;             /* PINV, MATRIX_RANK */
+    int hermitian;             /* PINV, MATRIX_RANK, LDL_FACTOR, LDL_SOLVE */
     int fail_on_item_error;    /* with info: a failing item fails the call too */
     const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ (but not GELS). NULL: default */
     double order;              /* COND, MATRIX_NORM and VECTOR_NORM with BP_NORM_P */
@@ -115,6 +115,23 @@ BP_API bp_status bp_lu(const DLTensor *a, DLTensor *p, DLTensor *l, DLTensor *u)
  * in 1..n. */
 BP_API bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor *b, int right, int adjoint,
                              DLTensor *x);
+
+/* ---- LDL: A = L D L^T, or A = L D L^H if `hermitian`, which need not be positive definite ---- */
+
+/* Computes LD (*,n,n) and pivots (*,n), int32, from the lower triangle of A (*,n,n), as LAPACK's routine sytrf with the
+ * letter L (hetrf if `hermitian` and complex) does. Blocks of D of 1x1 and 2x2 elements are on and below the diagonal
+ * of LD, the factors of L below; the upper triangle of LD is zero. A positive pivot i: the block is 1x1, and the row
+ * and column were exchanged with number i, from 1. Two negative ones, which are equal: the block is 2x2, and its second
+ * row and column were exchanged with number -i. For `hermitian` the imaginary parts of the diagonal count as 0.
+ * BP_E_SINGULAR: info is the index of a zero block of D. */
+BP_API bp_status bp_ldl_factor(const DLTensor *a, int hermitian, DLTensor *ld, DLTensor *pivots);
+BP_API bp_status bp_ldl_factor_ex(const DLTensor *a, int hermitian, DLTensor *ld, DLTensor *pivots, DLTensor *info);
+
+/* Solves A X = B, B (*,n,k), from the results of bp_ldl_factor() with the same `hermitian`. Reads the lower triangle of
+ * LD. sytrs, hetrs. Batches of LD, pivots and B broadcast. A zero block of D is not an error. BP_E_ARGUMENT: a pivot is
+ * not in 1..n or -n..-1, or a negative one is not one of two equal ones. */
+BP_API bp_status bp_ldl_solve(const DLTensor *ld, const DLTensor *pivots, const DLTensor *b, int hermitian,
+                              DLTensor *x);
 
 /* ---- QR, eigenvalues, singular values ---- */
 

@@ -62,7 +62,9 @@ extern "C" {
     X(47, LAYER_NORM, "layer_norm", "input,weight,bias", "output,mean,inverse_std", layer_norm) \
     X(48, LAYER_NORM_BACKWARD, "layer_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", layer_norm) \
     X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention) \
-    X(50, RANDOM, "random", "seed", "output", random)
+    X(50, RANDOM, "random", "seed", "output", random)                                       \
+    X(51, LDL_FACTOR, "ldl_factor", "A", "LD,pivots,info", linalg)                          \
+    X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)
 /* clang-format on */
 
 typedef enum bp_op {

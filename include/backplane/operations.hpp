@@ -409,6 +409,12 @@ BACKPLANE_FUNCTION(lu_solve,
                    (const const_view &factors, const const_view &pivots, const const_view &b, const view &x,
                     bool right = false, bool adjoint = false),
                    bp_lu_solve(factors.get(), pivots.get(), b.get(), right, adjoint, x.get()))
+BACKPLANE_FUNCTION(ldl_factor, (const const_view &a, const view &ld, const view &pivots, bool hermitian = false),
+                   bp_ldl_factor(a.get(), hermitian, ld.get(), pivots.get()))
+BACKPLANE_FUNCTION(ldl_solve,
+                   (const const_view &ld, const const_view &pivots, const const_view &b, const view &x,
+                    bool hermitian = false),
+                   bp_ldl_solve(ld.get(), pivots.get(), b.get(), hermitian, x.get()))
 BACKPLANE_FUNCTION(qr, (const const_view &a, const view &q, const view &r, bp_linalg_mode mode = BP_QR_REDUCED),
                    bp_qr(a.get(), mode, mode == BP_QR_R ? nullptr : q.get(), r.get()))
 BACKPLANE_FUNCTION(eigh, (const const_view &a, const view &w, const view &v, bool upper = false),

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 10u
+#define BP_PROVIDER_ABI_MINOR 11u
 #define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
@@ -184,7 +184,7 @@ typedef struct bp_linalg_problem {
     uint8_t a_on_left;          /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: 1: op(A) X = B; 0: X op(A) = B */
     uint8_t adjoint;            /* LU_SOLVE: op(A) is the conjugate transpose */
     uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is assumed to be ones and is not read */
-    uint8_t hermitian;          /* PINV, MATRIX_RANK */
+    uint8_t hermitian;          /* PINV, MATRIX_RANK; LDL_FACTOR and LDL_SOLVE: L^H, not L^T, is on the right */
     uint8_t fail_on_item_error; /* a failing item fails the call */
     uint8_t empty;     /* nothing to compute, because a size or the batch is 0; only the native provider accepts this.
                         * LSTSQ with k = 0 is not empty if rank or singular values are requested */

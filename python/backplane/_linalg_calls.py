@@ -152,7 +152,7 @@ def _slowly(
     except TypeError:
         raise error from None
     # Pivots are not values, and keep their type.
-    fixed = inputs[1:2] if op == "lu_solve" else ()
+    fixed = inputs[1:2] if op in ("lu_solve", "ldl_solve") else ()
     values = with_numpy(op, inputs[:1] + inputs[2:] if fixed else inputs)
     values = unite(values, True)
     converted = values[:1] + with_numpy(op, fixed) + values[1:]

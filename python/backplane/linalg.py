@@ -23,6 +23,7 @@ from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import ask, ask_for, number_of, operation
+from ._linalg_factors import ldl_factor, ldl_factor_ex, ldl_solve, lu, lu_factor, lu_factor_ex, lu_solve
 from ._products import SettingsArgument
 from .backends._module import close
 
@@ -43,6 +44,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
@@ -90,23 +94,6 @@ class CholeskyEx(NamedTuple):
 class SolveEx(NamedTuple):
     result: Any
     info: Any
-
-
-class LUFactor(NamedTuple):
-    LU: Any
-    pivots: Any
-
-
-class LUFactorEx(NamedTuple):
-    LU: Any
-    pivots: Any
-    info: Any
-
-
-class LU(NamedTuple):
-    P: Any
-    L: Any
-    U: Any
 
 
 class QR(NamedTuple):
@@ -277,66 +264,6 @@ def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None, settings: 
            [0.  , 1.  ]])
     """
     return ask("cholesky_inverse", (L,), (True, None), out=out, upper=upper)
-
-
-def _pivot(op: str, pivot: bool) -> None:
-    if not pivot:
-        raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: LU without pivoting is not supported on the CPU")
-
-
-@operation
-def lu_factor(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LUFactor:
-    """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK.
-
-    >>> backplane.linalg.lu_factor(np.array([[0.0, 1.0], [2.0, 0.0]])).pivots
-    array([2, 2], dtype=int32)
-    """
-    _pivot("lu_factor", pivot)
-    return ask_for(LUFactor, "lu_factor", (A,), (True, True, None), out)
-
-
-@operation
-def lu_factor_ex(
-    A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
-) -> LUFactorEx:
-    """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U.
-
-    >>> backplane.linalg.lu_factor_ex(np.zeros((2, 2))).info
-    array(1, dtype=int32)
-    """
-    _pivot("lu_factor_ex", pivot)
-    return ask_for(LUFactorEx, "lu_factor", (A,), (True, True, True), out, fail_on_item_error=check_errors)
-
-
-@operation
-def lu(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LU:
-    """Computes P, L, U with A = P L U.
-
-    >>> backplane.linalg.lu(np.array([[0.0, 1.0], [2.0, 0.0]])).P
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    _pivot("lu", pivot)
-    return ask_for(LU, "lu", (A,), (True, True, True), out)
-
-
-@operation
-def lu_solve(
-    LU: Any,
-    pivots: Any,
-    B: Any,
-    *,
-    left: bool = True,
-    adjoint: bool = False,
-    out: Any = None,
-    settings: SettingsArgument = None,
-) -> Any:
-    """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``.
-
-    >>> backplane.linalg.lu_solve(*backplane.linalg.lu_factor(np.array([[2.0]])), np.array([[3.0]]))
-    array([[1.5]])
-    """
-    return ask("lu_solve", (LU, pivots, B), (True,), out=out, right=not left, adjoint=adjoint)
 
 
 def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:

@@ -98,6 +98,14 @@ bool bp__is_folder(const char *path, size_t length) {
     return length == 0 || (stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode));
 }
 
+/* Some file systems refuse to make a directory before they look whether it is there. Keeps errno. */
+static bool is_there(const char *folder) {
+    const int error = errno;
+    const bool there = (error == EROFS || error == EACCES) && bp__is_folder(folder, strlen(folder));
+    errno = error;
+    return there;
+}
+
 bp_status bp__file_make_folders(const char *path, size_t given) {
     BP__PATH_BUFFER(folder);
     if (!folder) {
@@ -114,7 +122,7 @@ bp_status bp__file_make_folders(const char *path, size_t given) {
     char *from = folder + (given > 0 ? given : *path == '/');
     for (char *slash = strchr(from, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST && !is_there(folder)) {
             return fail_errno(folder, "make this directory");
         }
         *slash = '/';

@@ -28,8 +28,11 @@ typedef enum part {
     UNIT_UPPER,
     HERMITIAN_LOWER,
     HERMITIAN_UPPER,
+    SYMMETRIC_LOWER,
     DIAGONAL,
-    PIVOTS
+    PIVOTS,
+    LDL_LOWER, /* P1 L1 P2 L2 and so on: exchanges, and columns below blocks of one or two rows */
+    LDL_BLOCKS /* these blocks */
 } part;
 
 /* One operand of the call: its values, and which of them count. */
@@ -47,10 +50,12 @@ typedef struct matrix {
     int64_t rows, columns, row; /* row: distance between rows, in elements */
     const int32_t *pivots;
     int64_t pivot_stride, pivot_count;
+    bool symmetric; /* LDL: the other triangle is not the conjugate, and ' is the transpose */
 } matrix;
 
 /* The equations of an operation. Each operand has a letter, in order; `.` is not used. ' is the conjugate transpose, I
- * the identity. L and U of lu_factor and lu_solve are the two parts of operand F. */
+ * the identity. L and U of lu_factor and lu_solve are the two parts of operand F, and so are L and D of ldl_factor and
+ * ldl_solve. */
 typedef struct rule {
     bp_op op;
     const char *letters, *equations, *right; /* `right`: X is on the left; NULL if that is no option */
@@ -71,6 +76,8 @@ static const rule rules[] = {
     {BP_OP_EIG, "AWV", "A V = V W", NULL},
     {BP_OP_SVD, "AUSV", "U S V = A, U' U = I, V V' = I", NULL},
     {BP_OP_LSTSQ, "ABX", "A' A X = A' B", NULL},
+    {BP_OP_LDL_FACTOR, "AFP", "L D L' = A", NULL},
+    {BP_OP_LDL_SOLVE, "FPBX", "L D L' X = B", NULL},
     {BP_OP_PINV, "AX", "X A X = X, A X A = A", NULL},
 };
 
@@ -116,6 +123,12 @@ static part part_of(const bp_linalg_call *call, char letter) {
     if (hermitian && letter == 'A') {
         return upper ? HERMITIAN_UPPER : HERMITIAN_LOWER;
     }
+    if (call->op == BP_OP_LDL_FACTOR || call->op == BP_OP_LDL_SOLVE) {
+        return letter == 'L'   ? LDL_LOWER
+               : letter == 'D' ? LDL_BLOCKS
+               : letter != 'A' ? GENERAL
+                               : (call->hermitian ? HERMITIAN_LOWER : SYMMETRIC_LOWER);
+    }
     if (call->op == BP_OP_LU_FACTOR || call->op == BP_OP_LU_SOLVE) {
         return letter == 'L' ? UNIT_LOWER : letter == 'U' ? UPPER : letter == 'P' ? PIVOTS : GENERAL;
     }
@@ -129,20 +142,26 @@ static number stored(const matrix *m, int64_t at) {
 
 static number value_of(const matrix *m, int64_t i, int64_t j) {
     const number zero = {0, 0}, one = {1, 0};
-    bool mirrored = (m->part == HERMITIAN_LOWER && j > i) || (m->part == HERMITIAN_UPPER && j < i);
+    bool lower = m->part == HERMITIAN_LOWER || m->part == SYMMETRIC_LOWER;
+    bool mirrored = (lower && j > i) || (m->part == HERMITIAN_UPPER && j < i);
     number x;
     switch (m->part) {
     case DIAGONAL:
         return i == j ? stored(m, i) : zero;
     case LOWER:
     case UNIT_LOWER:
-        return i == j && m->part == UNIT_LOWER ? one : j <= i ? stored(m, i * m->row + j) : zero;
+    case LDL_LOWER:
+        return i == j && m->part != LOWER ? one : j <= i ? stored(m, i * m->row + j) : zero;
     case UPPER:
     case UNIT_UPPER:
         return i == j && m->part == UNIT_UPPER ? one : j >= i ? stored(m, i * m->row + j) : zero;
+    case LDL_BLOCKS: /* at most these elements */
+        return j == i || j + 1 == i ? stored(m, i * m->row + j) : zero;
     default:
         x = stored(m, mirrored ? j * m->row + i : i * m->row + j);
-        x.im = mirrored ? -x.im : i == j && m->part != GENERAL ? 0 : x.im;
+        if (m->part != SYMMETRIC_LOWER) {
+            x.im = mirrored ? -x.im : i == j && m->part != GENERAL ? 0 : x.im;
+        }
         return x;
     }
 }
@@ -158,6 +177,57 @@ static void exchange_rows(const matrix *m, bool adjoint, number *x) {
     }
 }
 
+static void add_product(number *sum, number a, number b) {
+    sum->re += a.re * b.re - a.im * b.im;
+    sum->im += a.re * b.im + a.im * b.re;
+}
+
+/* Multiplies x by the L of LDL, from its last block to its first; by L', in the other order. */
+static void multiply_by_ldl_lower(const matrix *m, bool adjoint, number *x) {
+    for (int64_t step = 0, size; step < m->rows; step += size) {
+        int64_t edge = adjoint ? step : m->rows - 1 - step, pivot = m->pivots[edge * m->pivot_stride];
+        size = pivot < 0 ? 2 : 1;
+        int64_t first = adjoint ? edge : edge - size + 1, last = first + size - 1, other = llabs(pivot) - 1;
+        if (first < 0 || last >= m->rows || other < 0 || other >= m->rows) {
+            return; /* the products differ then */
+        }
+        number kept = x[last];
+        x[last] = adjoint ? x[other] : kept;
+        x[other] = adjoint ? kept : x[other];
+        for (int64_t i = last + 1; i < m->rows; i++) {
+            for (int64_t c = first; c <= last; c++) {
+                number l = stored(m, i * m->row + c);
+                l.im = adjoint && !m->symmetric ? -l.im : l.im;
+                add_product(adjoint ? &x[c] : &x[i], l, adjoint ? x[i] : x[c]);
+            }
+        }
+        kept = x[last];
+        x[last] = adjoint ? kept : x[other];
+        x[other] = adjoint ? x[other] : kept;
+    }
+}
+
+/* Elements above the blocks, which must be zero, count too. */
+static void multiply_by_ldl_blocks(const matrix *m, const number *x, number *y) {
+    memset(y, 0, (size_t)m->rows * sizeof *y);
+    for (int64_t i = 0; i < m->rows; i++) {
+        for (int64_t j = i + 1; j < m->rows; j++) {
+            add_product(&y[i], stored(m, i * m->row + j), x[j]);
+        }
+    }
+    for (int64_t i = 0; i < m->rows; i++) {
+        bool pair = m->pivots[i * m->pivot_stride] < 0 && i + 1 < m->rows;
+        add_product(&y[i], stored(m, i * (m->row + 1)), x[i]);
+        if (pair) {
+            number low = stored(m, (i + 1) * m->row + i), high = {low.re, m->symmetric ? low.im : -low.im};
+            add_product(&y[i + 1], low, x[i]);
+            add_product(&y[i], high, x[i + 1]);
+            i++;
+            add_product(&y[i], stored(m, i * (m->row + 1)), x[i]);
+        }
+    }
+}
+
 /* y = M x, or M' x. Diagonal matrices may be rectangular and have millions of zeros. */
 static void multiply(const matrix *m, bool adjoint, const number *x, number *y) {
     if (m->part == PIVOTS) {
@@ -165,15 +235,23 @@ static void multiply(const matrix *m, bool adjoint, const number *x, number *y) 
         exchange_rows(m, adjoint, y);
         return;
     }
+    if (m->part == LDL_LOWER) {
+        memcpy(y, x, (size_t)m->rows * sizeof *y);
+        multiply_by_ldl_lower(m, adjoint, y);
+        return;
+    }
+    if (m->part == LDL_BLOCKS) {
+        multiply_by_ldl_blocks(m, x, y);
+        return;
+    }
     memset(y, 0, (size_t)(adjoint ? m->columns : m->rows) * sizeof *y);
     for (int64_t i = 0; i < m->rows; i++) {
         int64_t first = m->part == DIAGONAL ? i : 0;
         int64_t last = m->part != DIAGONAL ? m->columns : i < m->columns ? i + 1 : i;
         for (int64_t j = first; j < last; j++) {
-            number a = value_of(m, i, j), b = x[adjoint ? i : j], *sum = &y[adjoint ? j : i];
+            number a = value_of(m, i, j);
             a.im = adjoint ? -a.im : a.im;
-            sum->re += a.re * b.re - a.im * b.im;
-            sum->im += a.re * b.im + a.im * b.re;
+            add_product(&y[adjoint ? j : i], a, x[adjoint ? i : j]);
         }
     }
 }
@@ -330,6 +408,12 @@ static matrix matrix_of(const call_check *c, char letter, int64_t item) {
     if (o->rank == 1 && m.part != DIAGONAL && c->call->right) {
         m.columns = m.rows;
         m.rows = 1;
+    }
+    if (m.part == LDL_LOWER || m.part == LDL_BLOCKS) {
+        const matrix pivots = pivots_of(c, operand_of(c, 'P'), item);
+        m.pivots = pivots.pivots;
+        m.pivot_stride = pivots.pivot_stride;
+        m.symmetric = !c->call->hermitian;
     }
     bool packed = strchr(c->rule->letters, 'F') != NULL;
     int64_t least = m.rows < m.columns ? m.rows : m.columns;

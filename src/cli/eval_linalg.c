@@ -147,7 +147,8 @@ static int check_call(const cli_job *job) {
 
 static int prepare(cli_job *job) {
     int code = read_options(job);
-    if (code == CLI_OK && job->dry && op_of(job) == BP_OP_LU_SOLVE) { /* pivots are always integers */
+    bool pivoted = op_of(job) == BP_OP_LU_SOLVE || op_of(job) == BP_OP_LDL_SOLVE;
+    if (code == CLI_OK && job->dry && pivoted) { /* pivots are always integers */
         const bp_view pivots = job->inputs[1];
         code = operand_view(&job->inputs[1], BP_I32, pivots.tensor.ndim, pivots.shape, false);
     }
@@ -183,6 +184,7 @@ static const char *const takes_upper[] = {"upper", NULL};
 static const char *const takes_right[] = {"right", NULL};
 static const char *const triangular[] = {"upper", "right", "unitriangular", NULL};
 static const char *const lu_solving[] = {"right", "adjoint", NULL};
+static const char *const takes_hermitian[] = {"hermitian", NULL};
 static const char *const takes_mode[] = {"mode", NULL};
 static const char *const takes_full[] = {"full-matrices", NULL};
 static const char *const fitting[] = {"rcond", "driver", NULL};
@@ -202,6 +204,8 @@ const cli_operation operations_linalg[] = {
     ROW("lu_factor", "A", 1, 3, BP_OP_LU_FACTOR, NULL),
     ROW("lu", "A", 1, 3, BP_OP_LU, NULL),
     ROW("lu_solve", "LU pivots B", 3, 1, BP_OP_LU_SOLVE, lu_solving),
+    ROW("ldl_factor", "A", 1, 3, BP_OP_LDL_FACTOR, takes_hermitian),
+    ROW("ldl_solve", "LD pivots B", 3, 1, BP_OP_LDL_SOLVE, takes_hermitian),
     ROW("qr", "A", 1, 2, BP_OP_QR, takes_mode),
     ROW("eigh", "A", 1, 2, BP_OP_EIGH, takes_upper),
     ROW("eigvalsh", "A", 1, 1, BP_OP_EIGH + VALUES_ONLY, takes_upper),

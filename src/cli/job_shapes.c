@@ -49,6 +49,22 @@ static int read_types(cli_job *job, type_list *types) {
     return CLI_OK;
 }
 
+/* Refuses an element type behind a shape, whose place is before all of them. */
+static int check_order(const cli_job *job) {
+    const char *name = job->operation->name;
+    for (int i = job->first; i < job->args->count; i++) {
+        const char *word = job->args->operands[i];
+        if (bp_dtype_from_name(word) != BP_DTYPE_NONE) {
+            return cli_fail(CLI_USAGE,
+                            "%s: '%s' is behind a shape; the element type, or one for each array, comes before them: "
+                            "%s%s %s %s ...",
+                            name, word, name, job->expression ? " EXPRESSION" : "", word,
+                            job->args->operands[job->first]);
+        }
+    }
+    return CLI_OK;
+}
+
 /* Makes views of the given shapes. --trans-a and --trans-b give their layout, unless they are options of the operation;
  * --lda and --ldb their leading dimensions. */
 static int read_views(cli_job *job, const type_list *types) {
@@ -78,6 +94,7 @@ int job_shapes(cli_job *job) {
     job->dry = true;
     int code = job_operation(job);
     code = code == CLI_OK ? read_types(job, &types) : code;
+    code = code == CLI_OK ? check_order(job) : code;
     code = code == CLI_OK ? job_check(job) : code;
     return code == CLI_OK ? read_views(job, &types) : code;
 }

@@ -228,7 +228,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         {"right", 0, NULL, "Solve X A = B instead of A X = B."},                                                       \
         {"adjoint", 0, NULL, "lu_solve: solve with the conjugate transpose of A."},                                    \
         {"unitriangular", 0, NULL, "solve_triangular: assume ones on the diagonal."},                                  \
-        {"hermitian", 0, NULL, "pinv, matrix_rank: A is Hermitian; one triangle is read."},                            \
+        {"hermitian", 0, NULL, "pinv, matrix_rank, ldl_factor, ldl_solve: A is Hermitian; one triangle is read."},     \
         {"full-matrices", 0, NULL, "svd: square U and Vh."}, {"mode", 0, "MODE", "qr: reduced, complete or r."},       \
         {"driver", 0, "NAME", "lstsq: gelsy, gels, gelsd or gelss."},                                                  \
         {"rcond", 0, "X", "lstsq: singular values up to X times the largest are zero; below 0: machine precision."},   \

@@ -34,6 +34,12 @@ static bp_status meaning(const bp_problem *problem, int64_t info, char *text, si
                  "lu and lu_factor_ex accept such a matrix",
                  info, info);
         return BP_E_SINGULAR;
+    case BP_OP_LDL_FACTOR:
+        snprintf(text, size,
+                 "the block of D at [%" PRId64 ",%" PRId64 "] is zero, and using it in ldl_solve would divide by zero; "
+                 "ldl_factor_ex accepts such a matrix",
+                 info, info);
+        return BP_E_SINGULAR;
     case BP_OP_CHOLESKY:
         snprintf(text, size,
                  "the input is not positive-definite (the leading minor of order %" PRId64 " is not positive-definite)",

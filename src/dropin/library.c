@@ -312,7 +312,8 @@ static int check_of(const char *stem) {
         {"geqrf", BP_CHECK_QR},       {"orgqr", BP_CHECK_QR},       {"ungqr", BP_CHECK_QR},
         {"syevd", BP_CHECK_EIGH},     {"heevd", BP_CHECK_EIGH},     {"geev", BP_CHECK_EIG},
         {"gesdd", BP_CHECK_SVD},      {"gels", BP_CHECK_LSTSQ},     {"gelsy", BP_CHECK_LSTSQ},
-        {"gelsd", BP_CHECK_LSTSQ},    {"gelss", BP_CHECK_LSTSQ},
+        {"gelsd", BP_CHECK_LSTSQ},    {"gelss", BP_CHECK_LSTSQ},    {"sytrf", BP_CHECK_CHOLESKY},
+        {"sytrs", BP_CHECK_CHOLESKY}, {"hetrf", BP_CHECK_CHOLESKY}, {"hetrs", BP_CHECK_CHOLESKY},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (strcmp(stem, checks[i].stem) == 0) {

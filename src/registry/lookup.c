@@ -66,11 +66,14 @@ static const char *package_for(const char *name) {
     return NULL;
 }
 
-static void add_places(bp__text *text, const bp__search *search) {
+/* `mark`: between this and the text before it. */
+static void add_places(bp__text *text, const char *mark, const bp__search *search) {
     if (search->place_count == 0) {
-        bp__text_add(text, "; no location was searched: registry.system is false and registry.library_path is empty");
+        bp__text_addf(text, "%s no location was searched: registry.system is false and registry.library_path is empty",
+                      mark);
     } else {
-        bp__text_addf(text, "; `backplane list --all` shows the %d locations that were searched", search->place_count);
+        bp__text_addf(text, "%s `backplane list --all` shows the %d locations that were searched", mark,
+                      search->place_count);
     }
 }
 
@@ -183,13 +186,17 @@ static void add_unknown(bp__text *text, bp__library_list *list, const char *name
     char nearest[256];
     const char *package = package_for(name);
     bp__suggest(name, id_at, list, nearest, sizeof nearest);
-    bp__text_addf(text, "no library '%s' was found%s%s", name, *nearest ? "; " : "", nearest);
-    if (package) {
-        bp__text_addf(text, "; it comes with the package %s", package);
-    }
-    bp__text_add(text, "; set BACKPLANE_LIBRARY_PATH to search another directory");
+    bp__text_addf(text, "no library '%s' was found", name);
     add_near_matches(text, list, name);
-    add_places(text, &list->search);
+    if (*nearest) { /* it is here: neither a package nor another directory is needed */
+        bp__text_addf(text, "; %s", nearest);
+    } else {
+        if (package) {
+            bp__text_addf(text, "; it comes with the package %s", package);
+        }
+        bp__text_add(text, "; set BACKPLANE_LIBRARY_PATH to search another directory");
+    }
+    add_places(text, *nearest ? "" : ";", &list->search);
 }
 
 static bp_status explain_absence(bp__library_list *list, const char *name) {

@@ -171,6 +171,8 @@ static const linalg_row rows[] = {
     [BP_OP_PINV] = {.values = {BP__VALUES_SHIFTED}},
     [BP_OP_COND] = {.values = {BP__VALUES_SHIFTED}},
     [BP_OP_VECTOR_NORM] = {.values = {BP__VALUES_ANY}},
+    [BP_OP_LDL_FACTOR] = {.values = {BP__VALUES_DIAGONAL}},
+    [BP_OP_LDL_SOLVE] = {.values = {BP__VALUES_DIAGONAL, BP__VALUES_PIVOTS}},
 };
 
 /* Returns the number of names in a list separated by commas. */

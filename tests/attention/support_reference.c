@@ -252,6 +252,11 @@ static int64_t mask_index(const attention_case *c, const int64_t *item, int64_t 
     return matrix_of(c, BP_ATTENTION_MASK, item) + (size[0] == 1 ? 0 : query) * size[1] + (size[1] == 1 ? 0 : key);
 }
 
+/* Whether no kernel uses the output, because the gradient by the mask has more digits (attention.h). */
+static bool weighs(const attention_case *c) {
+    return c->call.mask_gradient && c->tensor[BP_ATTENTION_MASK_GRADIENT].dtype == BP_F32 && c->shape.dtype < BP_F32;
+}
+
 /* Adds what one row contributes to the gradients by query, key, value and mask. */
 static void add_row(const attention_case *c, const numbers *n, const int64_t *item, int64_t line, int64_t query,
                     const row *r, sums of[GRADIENTS]) {
@@ -266,15 +271,20 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
                   at_k = matrix_of(c, BP_ATTENTION_KEY, item), at_v = matrix_of(c, BP_ATTENTION_VALUE, item);
     const double *q = n->of[BP_ATTENTION_QUERY] + at_q, *g = n->of[BP_ATTENTION_OUTPUT_GRADIENT] + line * s->value_size,
                  *o = n->of[BP_ATTENTION_OUTPUT] + line * s->value_size;
-    double share = 0, share_size = 0, share_error = 0;
+    double share = 0, share_size = 0, share_error = 0, weighed = 0;
     for (int64_t e = 0; e < s->value_size; e++) {
         share += g[e] * o[e];
         share_size += fabs(g[e] * o[e]);
-        for (int64_t j = 0; j < s->keys && c->weight_error > 0; j++) {
+        for (int64_t j = 0; j < s->keys && (c->weight_error > 0 || weighs(c)); j++) {
             const double term = n->of[BP_ATTENTION_VALUE][at_v + j * s->value_size + e] * r->weight[j];
-            share_error += c->weight_error * fabs(g[e] * term * kept(c, line, j));
+            const double product = g[e] * term * kept(c, line, j);
+            weighed += product;
+            share_error += c->weight_error * fabs(product);
         }
     }
+    share = weighs(c) ? weighed : share;
+    /* The kernel math does not use the output, whose rounding is in `share`, with that of its weights. */
+    const double of_output = weighs(c) ? 0 : share_size * rounding(s->dtype) + share_error;
     for (int64_t j = 0; j < s->keys; j++) {
         const double w = r->weight[j], keep = kept(c, line, j);
         const double *k = n->of[BP_ATTENTION_KEY] + at_k + j * s->size,
@@ -288,9 +298,8 @@ static void add_row(const attention_case *c, const numbers *n, const int64_t *it
             of[2].bound[at] += (r->error + eps * (double)s->queries * 8) * fabs(w * keep * g[e]);
         }
         const double d = w * (slope - share) * scale;
-        /* The kernel math does not use the output, whose rounding is in `share`, with that of its weights. */
-        const double unscaled = fabs(w) * (size * (r->error + ((double)(s->value_size + s->queries * 8) + 8) * eps) +
-                                           share_size * rounding(s->dtype) + share_error);
+        const double unscaled =
+            fabs(w) * (size * (r->error + ((double)(s->value_size + s->queries * 8) + 8) * eps) + of_output);
         const double error = fabs(scale) * unscaled;
         if (of[3].value) {
             const int64_t at = mask_index(c, item, query, j);

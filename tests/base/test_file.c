@@ -252,9 +252,37 @@ static int write_where_nothing_can_be_written(void) {
     if (!mount_here("", MS_RDONLY)) {
         return 77;
     }
-    CHECK(bp__file_replace(in_folder("a/file"), 0, "new", 3) != BP_OK);
+    CHECK(bp__file_replace(in_folder("a/b/file"), 0, "new", 3) == BP_E_IO);
+    CHECK(strstr(bp_last_error(), "/a: cannot make this directory: Read-only file system") != NULL);
     CHECK(files_in_folder() == 0);
     return 0;
+}
+
+/* The reason is that of the directory that cannot be made, not that of those below it. */
+static int write_without_permission(void) {
+    CHECK(mkdir(in_folder("open"), 0755) == 0 && chmod(folder, 0555) == 0);
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+        return 77;
+    }
+    if (access(folder, X_OK) != 0) {
+        return 77;
+    }
+    CHECK(bp__file_make_folders(in_folder("a/b/file"), 0) == BP_E_IO);
+    CHECK(strstr(bp_last_error(), "/a: cannot make this directory: Permission denied") != NULL);
+    CHECK(bp__file_make_folders(in_folder("open/file"), 0) == BP_OK);
+    return 0;
+}
+
+static void a_directory_that_cannot_be_made_has_its_reason(void **state) {
+    (void)state;
+    const int done = exit_of(write_without_permission);
+    chmod(folder, 0755);
+    if (done == 77) {
+        print_message(
+            "skipped: this process cannot give up its rights, or the folder cannot be reached without them\n");
+        skip();
+    }
+    assert_int_equal(done, 0);
 }
 
 static void full_and_read_only_disks_are_errors(void **state) {
@@ -540,6 +568,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(user_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(a_size_limit_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(full_and_read_only_disks_are_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_directory_that_cannot_be_made_has_its_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(abandoned_files_are_removed, setup, teardown),
         cmocka_unit_test_setup_teardown(many_writers_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(reading_has_limits, setup, teardown),

@@ -33,6 +33,8 @@ CASES = [
     (["solve", "a.npy", "b.npy"], {"a": definite(40), "b": random(40, 3)}),
     (["cholesky", "a.npy", "--upper"], {"a": definite(40)}),
     (["lu_factor", "a.npy"], {"a": random(3, 30, 20)}),
+    (["ldl_factor", "a.npy"], {"a": random(3, 40, 40)}),
+    (["ldl_factor", "a.npy", "--hermitian"], {"a": random(30, 30) + 1j * random(30, 30)}),
     (["qr", "a.npy", "--mode", "complete"], {"a": random(40, 33)}),
     (["eigh", "a.npy"], {"a": definite(40)}),
     (["eigvals", "a.npy"], {"a": random(20, 20)}),

@@ -145,8 +145,14 @@ def test_an_expression_behind_the_element_type(backplane):
     assert done.code == 2 and "the expression comes before the element type: einsum 'ij,jk->ik' f32" in done.err
 
 
+def test_an_element_type_behind_a_shape(backplane):
+    for words in (["matmul", "8x8", "f32", "8x8"], ["matmul", "f32", "8x8", "i8", "8x8"], ["einsum", "ij->ji", "8x8", "f32"]):
+        done = backplane("explain", *words)
+        assert done.code == 2 and "is behind a shape; the element type, or one for each array, comes before them: " + words[0] in done.err
+
+
 def test_a_library_that_is_not_found_is_one_sentence(backplane):
-    """`list --all` has the folders that were searched."""
+    """`list --all` has the folders that were searched. The nearest name is one of a library that is here, so that no package is needed."""
     env = {"BACKPLANE_DISPATCH_FALLBACK": "strict", "BACKPLANE_BLAS_PREFERRED": "nativ"}
     (line,) = [line for line in backplane("explain", "matmul", "f64", "8x8", "8x8", env=env).out.splitlines() if line.startswith("because")]
-    assert "no library 'nativ' was found; did you mean 'native'?" in line and "list --all" in line and len(line) < 350
+    assert "no library 'nativ' was found; did you mean 'native'? `backplane list" in line and "package" not in line and "list --all" in line and len(line) < 350

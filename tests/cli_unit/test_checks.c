@@ -56,6 +56,8 @@ static const char *const cases[][WORDS] = {
     {"lu_factor", "7x5"},
     {"lu_factor", "5x7"},
     {"lu", "5x7"},
+    {"ldl_factor", "7x7"},
+    {"ldl_factor", "2x6x6", "--hermitian"},
     {"qr", "8x5"},
     {"qr", "8x5", "--mode", "complete"},
     {"qr", "8x5", "--mode", "r"},

@@ -92,10 +92,13 @@ static bool has(const char *names, const char *name) {
 /* Positions of A (or the factor in its place) and of B. */
 static void sizes_of(bp_op op, const bp_linalg_operand *x, bp_linalg_problem *l) {
     int a = op == BP_OP_CHOLESKY_SOLVE ? 1 : 0;
-    int b = op == BP_OP_CHOLESKY_SOLVE ? 0 : op == BP_OP_LU_SOLVE ? 2 : strchr(bp_op_inputs(op), ',') ? 1 : -1;
+    int b = op == BP_OP_CHOLESKY_SOLVE                      ? 0
+            : op == BP_OP_LU_SOLVE || op == BP_OP_LDL_SOLVE ? 2
+            : strchr(bp_op_inputs(op), ',')                 ? 1
+                                                            : -1;
     l->m = x[a].rows;
     l->n = x[a].columns;
-    l->k = b < 0 ? 0 : l->a_on_left || op == BP_OP_LSTSQ ? x[b].columns : x[b].rows;
+    l->k = b < 0 ? 0 : l->a_on_left || op == BP_OP_LSTSQ || op == BP_OP_LDL_SOLVE ? x[b].columns : x[b].rows;
 }
 
 bp_problem test_problem(const test_call *call) {

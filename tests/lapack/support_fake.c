@@ -133,6 +133,52 @@ ROUTINE(getrs) {
     matrix("getrs: b", b, value(n), value(nrhs), ldb);
 }
 
+ROUTINE(sytrf) {
+    (void)uplo;
+    begin(info);
+    if (value(lwork) == -1) {
+        answer(work, library.size);
+        return;
+    }
+    matrix("sytrf: a", a, value(n), value(n), lda);
+    array("sytrf: ipiv", ipiv, value(n), INTEGER);
+    workspace("sytrf: work", work, value(lwork), 1, library.size);
+    for (int64_t i = 0; i < value(n); i++) {
+        put_integer(ipiv, i, i + 1);
+    }
+}
+
+ROUTINE(sytrs) {
+    (void)uplo;
+    begin(info);
+    matrix("sytrs: a", a, value(n), value(n), lda);
+    array("sytrs: ipiv", ipiv, value(n), INTEGER);
+    matrix("sytrs: b", b, value(n), value(nrhs), ldb);
+}
+
+/* LAPACK does not promise to ignore the imaginary parts of a Hermitian matrix's diagonal. */
+static void real_diagonal(const char *what, const void *start, int64_t n, const bp__lapack_int *ld) {
+    for (int64_t i = 0; i < n; i++) {
+        const char *at = (const char *)start + (size_t)(i * (value(ld) + 1)) * library.size + library.real;
+        const double part =
+            library.real == 8 ? *(const double *)(const void *)at : (double)*(const float *)(const void *)at;
+        if (part != 0) {
+            complain(what, "has an imaginary part on its diagonal");
+        }
+    }
+}
+
+ROUTINE(hetrf) {
+    if (value(lwork) != -1) {
+        real_diagonal("hetrf: a", a, value(n), lda);
+    }
+    sytrf(uplo, n, a, lda, ipiv, work, lwork, info, 1);
+}
+
+ROUTINE(hetrs) {
+    sytrs(uplo, n, nrhs, a, lda, ipiv, b, ldb, info, 1);
+}
+
 ROUTINE(potrf) {
     (void)uplo;
     begin(info);
@@ -225,6 +271,7 @@ ROUTINE(heevd) {
         return;
     }
     matrix("heevd: a", a, count, count, lda);
+    real_diagonal("heevd: a", a, count, lda);
     array("heevd: w", w, count, library.real);
     workspace("heevd: work", work, value(lwork), vectors ? 2 * count + count * count : count + 1, library.size);
     workspace("heevd: rwork", rwork, value(lrwork), vectors ? 1 + 5 * count + 2 * count * count : count, library.real);

@@ -126,6 +126,8 @@ static void check_all(void *instance, const bp_library_info *row) {
             {.op = BP_OP_LU_SOLVE, .fields.a_on_left = 1, .operand = {&f.a, &f.pivots, &f.b, &f.y}},
             {.op = BP_OP_LU_SOLVE, .fields.a_on_left = 1, .operand = {&f.shared, &f.pivots, &f.b, &f.y}},
             {.op = BP_OP_LU_FACTOR, .operand = {&f.a, &f.x, &f.pivots, &f.info}},
+            {.op = BP_OP_LDL_FACTOR, .operand = {&f.a, &f.x, &f.pivots, &f.info}},
+            {.op = BP_OP_LDL_FACTOR, .fields.hermitian = 1, .operand = {&f.a, &f.x, &f.pivots, &f.info}},
             {.op = BP_OP_LU, .operand = {&f.a, &f.x, &f.second, &f.third}},
             {.op = BP_OP_SOLVE, .fields.a_on_left = 1, .operand = {&f.a, &f.b, &f.y, &f.info}},
             {.op = BP_OP_SOLVE, .fields.a_on_left = 1, .operand = {&f.shared, &f.b, &f.y, &f.info}},

@@ -31,7 +31,7 @@ static int map_regions(void **state) {
 }
 
 /* An operation, and its inputs: g general, m x n; h Hermitian and positive definite, n x n; b right sides, m x 3 (n x 3
- * next to h); p pivots. */
+ * next to h); p pivots; 2 those of blocks of 2x2. */
 typedef struct operation {
     bp_op op;
     const char *inputs;
@@ -51,6 +51,12 @@ static const operation operations[] = {
     {BP_OP_LU_FACTOR, "g", 2, 0, 0, 0, 0, 0},
     {BP_OP_LU, "g", 3, 0, 0, 0, 0, 0},
     {BP_OP_LU_SOLVE, "hpb", 1, 0, 0, 0, 0, 0},
+    {BP_OP_LDL_FACTOR, "h", 2, 0, 0, 0, 0, 0},
+    {BP_OP_LDL_FACTOR, "h", 2, 0, 0, 0, 0, 1},
+    {BP_OP_LDL_SOLVE, "hpb", 1, 0, 0, 0, 0, 0},
+    {BP_OP_LDL_SOLVE, "hpb", 1, 0, 0, 0, 0, 1},
+    {BP_OP_LDL_SOLVE, "h2b", 1, 0, 0, 0, 0, 0},
+    {BP_OP_LDL_SOLVE, "h2b", 1, 0, 0, 0, 0, 1},
     {BP_OP_SOLVE, "hb", 1, 0, 0, 0, 0, 0},
     {BP_OP_SOLVE_TRIANGULAR, "hb", 1, 0, 0, 0, 0, 0},
     {BP_OP_SOLVE_TRIANGULAR, "hb", 1, 0, 0, 1, 0, 0},
@@ -134,11 +140,11 @@ static void add_matrix(problem *p, bp_dtype dtype, int64_t rows, int64_t columns
     }
 }
 
-static void add_pivots(problem *p, int64_t count) {
+static void add_pivots(problem *p, int64_t count, bool pairs) {
     const int index = p->operands;
     int32_t *at = (int32_t *)(void *)add(p, index, BP_I32, 1, &count);
     for (int64_t i = 0; i < count; i++) {
-        at[i] = (int32_t)i + 1;
+        at[i] = pairs && (i % 2 || i + 1 < count) ? -2 * ((int32_t)i / 2 + 1) : (int32_t)i + 1;
     }
 }
 
@@ -153,8 +159,8 @@ static void make(problem *p, const operation *o, bp_dtype dtype, int64_t m, int6
                                .hermitian = o->hermitian};
     p->operands = 0;
     for (const char *input = o->inputs; *input; input++) {
-        if (*input == 'p') {
-            add_pivots(p, n);
+        if (*input == 'p' || *input == '2') {
+            add_pivots(p, n, *input == '2');
         } else {
             add_matrix(p, dtype, *input == 'g' || !square ? m : n, *input == 'b' ? 3 : n, *input == 'h');
         }

@@ -92,6 +92,7 @@ static void check_non_finite(void *instance, const bp_library_info *row) {
     for (int d = 0; d < 4; d++) {
         family f = make_family(test_dtypes[d]);
         test_operand other = square(test_dtypes[d], ITEMS), third = square(test_dtypes[d], ITEMS);
+        test_operand factored = test_make(BP_I32, N, 1, ITEMS, false, TEST_ROWS);
         for (int v = 0; v < 3; v++) {
             one_op(instance, (test_call){.op = BP_OP_INV, .operand = {&f.a, &f.x, &f.info}}, &f.a, values[v], 2);
             one_op(instance, (test_call){.op = BP_OP_CHOLESKY, .operand = {&f.a, &f.x, &f.info}}, &f.a, values[v], 2);
@@ -106,6 +107,15 @@ static void check_non_finite(void *instance, const bp_library_info *row) {
             one_op(instance, (test_call){.op = BP_OP_LU, .operand = {&f.a, &f.x, &other, &third}}, &f.a, values[v], -1);
             for (int64_t i = 0; i < ITEMS * N; i++) {
                 test_set(&f.pivots, i / N, i % N, 0, (long double)(i % N + 1));
+            }
+            for (int hermitian = 0; hermitian < 2; hermitian++) {
+                bp_linalg_problem fields = {.hermitian = (uint8_t)hermitian};
+                test_call solving = {.op = BP_OP_LDL_SOLVE, .fields = fields, .operand = {&f.a, &f.pivots, &f.b, &f.x}};
+                one_op(instance, solving, &f.a, values[v], -1);
+                one_op(instance, solving, &f.b, values[v], -1);
+                solving.op = BP_OP_LDL_FACTOR;
+                memcpy(solving.operand, ((test_operand *[]){&f.a, &f.x, &factored, &f.info}), 4 * sizeof(void *));
+                one_op(instance, solving, &f.a, values[v], 3);
             }
             for (int left = 0; left < 2; left++) {
                 bp_linalg_problem fields = {.a_on_left = (uint8_t)left};
@@ -133,7 +143,7 @@ static void check_non_finite(void *instance, const bp_library_info *row) {
                    -1);
         }
         drop_family(&f);
-        test_drop(&other), test_drop(&third);
+        test_drop(&other), test_drop(&third), test_drop(&factored);
     }
 }
 

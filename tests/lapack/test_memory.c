@@ -47,6 +47,7 @@ static void run_square(void *instance, const shape *s) {
     test_operand b = make_filled(s, n, s->k), y = make(s, n, s->k), b_right = make_filled(s, s->k, n);
     test_operand y_right = make(s, s->k, n), info = make_other(s, BP_I32, 1), pivots = make_other(s, BP_I32, n);
     test_operand value_of = make_other(s, s->dtype, 1), real = make_other(s, test_real_of(s->dtype), 1);
+    test_operand factored = make_other(s, BP_I32, n);
     for (int64_t i = 0; i < 2 * n; i++) {
         test_set(&pivots, i / n, i % n, 0, (long double)(i % n + 1));
     }
@@ -67,11 +68,14 @@ static void run_square(void *instance, const shape *s) {
         run(instance, (test_call){.op = BP_OP_CHOLESKY_SOLVE, .fields = fields, .operand = {&b, &a, &y}});
         run(instance, (test_call){.op = BP_OP_SOLVE_TRIANGULAR, .fields = fields, .operand = {&a, right, solution}});
         run(instance, (test_call){.op = BP_OP_SOLVE, .fields = fields, .operand = {&a, right, solution, &info}});
+        const bp_linalg_problem turned = {.hermitian = (uint8_t)(way & 1)};
+        run(instance, (test_call){.op = BP_OP_LDL_FACTOR, .fields = turned, .operand = {&a, &x, &factored, &info}});
+        run(instance, (test_call){.op = BP_OP_LDL_SOLVE, .fields = turned, .operand = {&a, &pivots, &b, &y}});
         run(instance, (test_call){.op = BP_OP_LU_SOLVE, .fields = fields, .operand = {&a, &pivots, right, solution}});
     }
     test_drop(&a), test_drop(&x), test_drop(&other), test_drop(&third), test_drop(&b), test_drop(&y);
     test_drop(&b_right), test_drop(&y_right), test_drop(&info), test_drop(&pivots), test_drop(&value_of);
-    test_drop(&real);
+    test_drop(&real), test_drop(&factored);
 }
 
 static void run_spectra(void *instance, const shape *s) {

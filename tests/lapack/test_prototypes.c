@@ -27,6 +27,12 @@ CHECK_ALL(getrs, getrs, getrs, _base)
 CHECK_ALL(potrf, potrf, potrf, _base)
 CHECK_ALL(potrs, potrs, potrs, _base)
 CHECK_ALL(potri, potri, potri, _base)
+CHECK_ALL(sytrf, sytrf, sytrf, _base)
+CHECK_ALL(sytrs, sytrs, sytrs, _base)
+CHECK(LAPACK_chetrf_base, hetrf, lapack_complex_float, float)
+CHECK(LAPACK_zhetrf_base, hetrf, lapack_complex_double, double)
+CHECK(LAPACK_chetrs_base, hetrs, lapack_complex_float, float)
+CHECK(LAPACK_zhetrs_base, hetrs, lapack_complex_double, double)
 #endif
 
 static void test_prototypes(void **state) {

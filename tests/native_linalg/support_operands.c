@@ -216,6 +216,7 @@ static void add_all(operands *o) {
     add(o, t->dtype, m, n);
     switch (t->op) {
     case BP_OP_LU_SOLVE:
+    case BP_OP_LDL_SOLVE:
         add(o, BP_I32, n, 1);
         add_right_side(o);
         o->inputs = 3;
@@ -231,6 +232,7 @@ static void add_all(operands *o) {
         add_right_side(o);
         return;
     case BP_OP_LU_FACTOR:
+    case BP_OP_LDL_FACTOR:
         add(o, t->dtype, m, n);
         add(o, BP_I32, k, 1);
         break;

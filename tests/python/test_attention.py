@@ -151,6 +151,11 @@ def test_masks_of_integers_are_refused(dtype):
     for kind in "int32", "int64", "uint8", ">i4":
         with pytest.raises(bp.BadTypeError, match=f"attn_mask: is {kind}; it must be bool"):
             attend(q, q, q, attn_mask=np.ones((3, 3), kind))
+    whole = np.ones((3, 3), "int32")
+    for given in memoryview(whole), bp.from_dlpack(whole):
+        with pytest.raises(bp.BadTypeError, match="attn_mask: is i32; it must be bool"):
+            attend(q, q, q, attn_mask=given)
+    assert (attend(q, q, q, attn_mask=memoryview(whole == 1)) == attend(q, q, q, attn_mask=whole == 1)).all()
     with pytest.raises(bp.BadTypeError, match="attn_mask: is int"):
         attend(q, q, q, attn_mask=[[0, 1, 1]] * 3)
 

@@ -274,12 +274,17 @@ static void test_each_wrong_routine(void **state) {
         bp_check check;
         unsigned types; /* in the order of the bits */
     } routines[] = {
-        {"getrf", BP_CHECK_LU, ALL},        {"getri", BP_CHECK_LU, ALL},       {"getrs", BP_CHECK_LU, ALL},
-        {"potrf", BP_CHECK_CHOLESKY, ALL},  {"potrs", BP_CHECK_CHOLESKY, ALL}, {"potri", BP_CHECK_CHOLESKY, ALL},
-        {"trsm", BP_CHECK_TRIANGULAR, ALL}, {"geqrf", BP_CHECK_QR, ALL},       {"orgqr", BP_CHECK_QR, REAL},
-        {"ungqr", BP_CHECK_QR, COMPLEX},    {"syevd", BP_CHECK_EIGH, REAL},    {"heevd", BP_CHECK_EIGH, COMPLEX},
-        {"geev", BP_CHECK_EIG, ALL},        {"gesdd", BP_CHECK_SVD, ALL},      {"gels", BP_CHECK_LSTSQ, ALL},
-        {"gelsy", BP_CHECK_LSTSQ, ALL},     {"gelsd", BP_CHECK_LSTSQ, ALL},    {"gelss", BP_CHECK_LSTSQ, ALL},
+        {"getrf", BP_CHECK_LU, ALL},           {"getri", BP_CHECK_LU, ALL},
+        {"getrs", BP_CHECK_LU, ALL},           {"potrf", BP_CHECK_CHOLESKY, ALL},
+        {"potrs", BP_CHECK_CHOLESKY, ALL},     {"potri", BP_CHECK_CHOLESKY, ALL},
+        {"sytrf", BP_CHECK_CHOLESKY, ALL},     {"sytrs", BP_CHECK_CHOLESKY, ALL},
+        {"hetrf", BP_CHECK_CHOLESKY, COMPLEX}, {"hetrs", BP_CHECK_CHOLESKY, COMPLEX},
+        {"trsm", BP_CHECK_TRIANGULAR, ALL},    {"geqrf", BP_CHECK_QR, ALL},
+        {"orgqr", BP_CHECK_QR, REAL},          {"ungqr", BP_CHECK_QR, COMPLEX},
+        {"syevd", BP_CHECK_EIGH, REAL},        {"heevd", BP_CHECK_EIGH, COMPLEX},
+        {"geev", BP_CHECK_EIG, ALL},           {"gesdd", BP_CHECK_SVD, ALL},
+        {"gels", BP_CHECK_LSTSQ, ALL},         {"gelsy", BP_CHECK_LSTSQ, ALL},
+        {"gelsd", BP_CHECK_LSTSQ, ALL},        {"gelss", BP_CHECK_LSTSQ, ALL},
     };
     char path[4096];
     if (!find_lapack(path)) {

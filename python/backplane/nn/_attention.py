@@ -8,9 +8,9 @@ import warnings
 from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import exact, with_numpy
+from .._convert import WHOLE, exact, type_of, with_numpy
 from .._errors import bad_type, bad_value
-from .._products import SettingsArgument, _like
+from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
 
 FORWARD, BACKWARD = range(2)
@@ -41,8 +41,11 @@ def _mask(name: str, mask: Any) -> Any:
     dtype = getattr(mask, "dtype", None)
     if str(dtype).endswith("bool"):
         return mask
-    if getattr(dtype, "kind", "") in ("i", "u") or "int" in str(dtype):
-        raise bad_type(f"attn_mask: is {dtype}; it must be bool, float32, or of the type of query")
+    own = type_of(mask) if not _is_numpy(mask) and not _is_torch(mask) else ""
+    if own == "bool":
+        return mask
+    if getattr(dtype, "kind", "") in ("i", "u") or "int" in str(dtype) or own in WHOLE:
+        raise bad_type(f"attn_mask: is {own or dtype}; it must be bool, float32, or of the type of query")
     return exact(name, mask)
 
 

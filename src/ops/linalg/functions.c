@@ -59,6 +59,18 @@ bp_status bp_lu_solve(const DLTensor *lu, const DLTensor *pivots, const DLTensor
     return bp__linalg_run(CALL(BP_OP_LU_SOLVE, {lu, pivots, b, x}, .right = right, .adjoint = adjoint), false);
 }
 
+bp_status bp_ldl_factor(const DLTensor *a, int hermitian, DLTensor *ld, DLTensor *pivots) {
+    return bp__linalg_run(CALL(BP_OP_LDL_FACTOR, {a, ld, pivots}, .hermitian = hermitian), false);
+}
+
+bp_status bp_ldl_factor_ex(const DLTensor *a, int hermitian, DLTensor *ld, DLTensor *pivots, DLTensor *info) {
+    return bp__linalg_run(CALL(BP_OP_LDL_FACTOR, {a, ld, pivots, info}, .hermitian = hermitian), true);
+}
+
+bp_status bp_ldl_solve(const DLTensor *ld, const DLTensor *pivots, const DLTensor *b, int hermitian, DLTensor *x) {
+    return bp__linalg_run(CALL(BP_OP_LDL_SOLVE, {ld, pivots, b, x}, .hermitian = hermitian), false);
+}
+
 bp_status bp_qr(const DLTensor *a, bp_linalg_mode mode, DLTensor *q, DLTensor *r) {
     return bp__linalg_run(CALL(BP_OP_QR, {a, q, r}, .mode = mode), false);
 }

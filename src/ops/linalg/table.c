@@ -50,15 +50,26 @@ static const bp__linalg_entry entries[] = {
     {BP_OP_COND, 1, 2, 0, COND_MODE, {{"mn", 's', false}, {"", 'r', false}}},
     {BP_OP_MATRIX_NORM, 1, 2, 0, NORM_MODE, {{"mn", 's', false}, {"", 'r', false}}},
     {BP_OP_VECTOR_NORM, 1, 2, BP__TAKES_DIMS, ORDER_MODE, {{"mn", 's', false}, {"", 'r', false}}},
+    {BP_OP_LDL_FACTOR, 1, 4, BP__TAKES_CHECK | BP__TAKES_HERMITIAN, NO_MODE,
+     {{"nn", 's', false}, {"nn", 's', false}, {"n", 'i', false}, INFO}},
+    {BP_OP_LDL_SOLVE, 3, 4, BP__TAKES_HERMITIAN, NO_MODE,
+     {{"nn", 's', false}, {"n", 'i', false}, {"nr", 's', false}, {"nr", 's', false}}},
 };
 /* clang-format on */
 
-_Static_assert(sizeof entries / sizeof entries[0] == BP_OP_MATRIX_NORM - BP_OP_INV + 2,
-               "a row for each operation, in order, and VECTOR_NORM, whose number does not follow on, last");
+/* Rows of operations whose numbers follow on, and of the others. */
+enum { VECTOR_NORM_ROW = BP_OP_MATRIX_NORM - BP_OP_INV + 1, LDL_ROW };
+
+_Static_assert(sizeof entries / sizeof entries[0] == LDL_ROW + BP_OP_LDL_SOLVE - BP_OP_LDL_FACTOR + 1,
+               "a row for each operation, in order");
 
 const bp__linalg_entry *bp__linalg_entry_of(bp_op op) {
-    unsigned at = op == BP_OP_VECTOR_NORM ? BP__COUNT(entries) - 1u : (unsigned)op - BP_OP_INV;
-    return at < (unsigned)BP__COUNT(entries) - (op != BP_OP_VECTOR_NORM) ? &entries[at] : NULL;
+    if (op >= BP_OP_INV && op <= BP_OP_MATRIX_NORM) {
+        return &entries[op - BP_OP_INV];
+    }
+    return op == BP_OP_VECTOR_NORM                           ? &entries[VECTOR_NORM_ROW]
+           : op == BP_OP_LDL_FACTOR || op == BP_OP_LDL_SOLVE ? &entries[LDL_ROW + op - BP_OP_LDL_FACTOR]
+                                                             : NULL;
 }
 
 const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size) {

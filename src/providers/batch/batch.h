@@ -43,22 +43,39 @@ static inline void bp__batch_seek(bp__batch_position *at, int ndim, const int64_
     }
 }
 
-/* Refuses a pivot of LU_SOLVE that is not a row, before any item is computed: a library would write outside of the
+/* Returns the first of n pivots that is not one, or n. Those of LDL_SOLVE are also pairs of equal negative numbers. */
+static inline int64_t bp__batch_wrong_pivot(const int32_t *pivots, int64_t stride, int64_t n, bool pairs) {
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t pivot = pivots[i * stride];
+        if (pivot >= 1 && pivot <= n) {
+            continue;
+        }
+        if (!pairs || pivot >= 0 || pivot < -n || i + 1 == n || pivots[(i + 1) * stride] != pivot) {
+            return i;
+        }
+        i++;
+    }
+    return n;
+}
+
+/* Refuses wrong pivots of LU_SOLVE and LDL_SOLVE before any item is computed: a library would write outside of the
  * matrix. `operands` are the addresses of the call. */
-static inline bp_status bp__batch_check_pivots(const bp_host *host, const bp_linalg_problem *l, void *const *operands) {
+static inline bp_status bp__batch_check_pivots(const bp_host *host, const bp_problem *problem, void *const *operands) {
+    const bp_linalg_problem *l = &problem->of.linalg;
     const bp_linalg_operand *o = &l->operand[1];
     const int64_t *const strides[] = {o->batch};
+    const bool pairs = problem->op == BP_OP_LDL_SOLVE;
     bp__batch_position at = {0};
     for (int64_t item = 0; item < l->batch; item++) {
         const int32_t *pivots = (const int32_t *)operands[1] + at.offset[0];
-        for (int64_t i = 0; i < l->n; i++) {
-            const int32_t pivot = pivots[i * o->row];
-            if (pivot < 1 || pivot > l->n) {
-                return host->fail(BP_E_ARGUMENT,
-                                  "linalg.lu_solve: pivots: element %lld of batch element %lld is %d; it must be a row "
-                                  "number from 1 to %lld",
-                                  (long long)i, (long long)item, (int)pivot, (long long)l->n);
-            }
+        const int64_t i = bp__batch_wrong_pivot(pivots, o->row, l->n, pairs);
+        if (i < l->n) {
+            return host->fail(
+                BP_E_ARGUMENT,
+                "linalg.%s: pivots: element %lld of batch element %lld is %d; it must be a row number from "
+                "1 to %lld%s",
+                pairs ? "ldl_solve" : "lu_solve", (long long)i, (long long)item, (int)pivots[i * o->row],
+                (long long)l->n, pairs ? ", or the first of two equal negative ones" : "");
         }
         bp__batch_next(&at, l->batch_ndim, l->batch_shape, 1, strides);
     }

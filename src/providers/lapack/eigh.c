@@ -52,14 +52,6 @@ void bp__lapack_prepare_eigh(bp__lapack_plan *plan, const bp__lapack_view *a, bo
     bp__lapack_reserve_workspace(plan, &needs);
 }
 
-/* Clears the imaginary part of the diagonal, because LAPACK does not guarantee to ignore it. */
-static void make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_view *a, char *matrix) {
-    for (int64_t i = 0; plan->complex && i < a->rows; i++) {
-        char *at = matrix + (size_t)(i * a->ld + i) * plan->size;
-        bp__lapack_put(plan->dtype, at, (bp_scalar){bp__lapack_get(plan->dtype, at).re, 0});
-    }
-}
-
 int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *item, const bp__lapack_view *a,
                            bool transposed) {
     bp__lapack_region region = plan->letter[UPLO] == 'U' ? BP__LAPACK_UPPER : BP__LAPACK_LOWER;
@@ -67,7 +59,7 @@ int64_t bp__lapack_eigh_of(const bp__lapack_plan *plan, const bp__lapack_item *i
     if (!bp__lapack_load(plan, item, a, 0, transposed, region)) {
         return BP__LAPACK_NON_FINITE;
     }
-    make_diagonal_real(plan, a, bp__lapack_address(a, item));
+    bp__lapack_make_diagonal_real(plan, item, a);
     return call_eigh(plan, item, a, &workspace);
 }
 

@@ -202,6 +202,9 @@ bool bp__lapack_finite(const bp__lapack_plan *plan, int64_t rows, int64_t column
  * diagonal. */
 void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns, void *matrix, int64_t ld,
                       bp__lapack_region region, bool unit);
+/* Clears the imaginary parts of a Hermitian matrix's diagonal, because LAPACK does not guarantee to ignore them. */
+void bp__lapack_make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_item *item,
+                                   const bp__lapack_view *view);
 /* Fills the outputs of a skipped item with NaN, or 0 for integer outputs. */
 void bp__lapack_fill_nan(const bp__lapack_plan *plan, const bp__lapack_item *item);
 /* Read and write one element, as numbers in double precision. */

@@ -38,6 +38,31 @@ void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_
     *info = bp__lapack_value(plan, &result);
 }
 
+/* ---- Pivots, operand 2 of a factorization and operand 1 of a solution ---- */
+
+void bp__lapack_write_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, const void *pivots) {
+    const bp_linalg_operand *x = bp__lapack_operand(plan, 2);
+    int32_t *to = (int32_t *)(void *)item->operand[2];
+    for (int64_t i = 0; i < x->rows; i++) {
+        to[i * x->row] = (int32_t)bp__lapack_value_at(plan, pivots, i);
+    }
+}
+
+void bp__lapack_read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots) {
+    const bp_linalg_operand *x = bp__lapack_operand(plan, 1);
+    int64_t n = plan->problem.of.linalg.n;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t pivot = ((const int32_t *)(const void *)item->operand[1])[i * x->row];
+        if (plan->bits == 64) {
+            ((int64_t *)pivots)[i] = pivot;
+        } else {
+            ((int32_t *)pivots)[i] = pivot;
+        }
+    }
+}
+
+/* ---- Work ---- */
+
 /* Multiplications and additions of min(m,n) elimination steps. */
 double bp__lapack_work_lu(const bp_linalg_problem *problem) {
     double m = (double)problem->m, n = (double)problem->n, k = m < n ? m : n;
@@ -59,20 +84,12 @@ static bp_status prepare_factor(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-static void write_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, const void *pivots) {
-    const bp_linalg_operand *x = bp__lapack_operand(plan, 2);
-    int32_t *to = (int32_t *)(void *)item->operand[2];
-    for (int64_t i = 0; i < x->rows; i++) {
-        to[i * x->row] = (int32_t)bp__lapack_value_at(plan, pivots, i);
-    }
-}
-
 static bp_status run_factor(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     void *pivots = item->scratch + plan->at[0];
     bp__lapack_factor(plan, item, &plan->view[LU_VIEW], false, pivots, info);
     if (*info >= 0) {
         bp__lapack_store(plan, item, &plan->view[LU_VIEW]);
-        write_pivots(plan, item, pivots);
+        bp__lapack_write_pivots(plan, item, pivots);
     }
     return BP_OK;
 }
@@ -161,26 +178,12 @@ static bp_status prepare_lu_solve(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-/* Converts the caller's pivots, which were checked before, to the library's integers. */
-static void read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots) {
-    const bp_linalg_operand *x = bp__lapack_operand(plan, 1);
-    int64_t n = plan->problem.of.linalg.n;
-    for (int64_t i = 0; i < n; i++) {
-        int32_t pivot = ((const int32_t *)(const void *)item->operand[1])[i * x->row];
-        if (plan->bits == 64) {
-            ((int64_t *)pivots)[i] = pivot;
-        } else {
-            ((int32_t *)pivots)[i] = pivot;
-        }
-    }
-}
-
 static bp_status run_lu_solve(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *lu = &plan->view[LU_VIEW], *x = &plan->view[SOLUTION_VIEW];
     bool left = plan->problem.of.linalg.a_on_left;
     void *pivots = item->scratch + plan->at[0], *b = bp__lapack_address(x, item);
     if (!item->again[1]) {
-        read_pivots(plan, item, pivots);
+        bp__lapack_read_pivots(plan, item, pivots);
     }
     bool fine = (item->again[0] && !lu->in_place) || bp__lapack_load(plan, item, lu, 0, false, BP__LAPACK_WHOLE);
     if (!fine || !bp__lapack_load(plan, item, x, 2, !left, BP__LAPACK_WHOLE)) {

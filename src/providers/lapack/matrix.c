@@ -191,6 +191,15 @@ void bp__lapack_clear(const bp__lapack_plan *plan, int64_t rows, int64_t columns
     }
 }
 
+void bp__lapack_make_diagonal_real(const bp__lapack_plan *plan, const bp__lapack_item *item,
+                                   const bp__lapack_view *view) {
+    char *matrix = bp__lapack_address(view, item);
+    for (int64_t i = 0; plan->complex && i < view->rows; i++) {
+        char *at = matrix + (size_t)(i * view->ld + i) * plan->size;
+        bp__lapack_put(plan->dtype, at, (bp_scalar){bp__lapack_get(plan->dtype, at).re, 0});
+    }
+}
+
 /* ---- Skipped items ---- */
 
 static void fill_element(uint32_t dtype, char *at, int64_t index) {
@@ -206,7 +215,7 @@ static void fill_element(uint32_t dtype, char *at, int64_t index) {
 
 /* Returns the number of the first output. The outputs follow one to three inputs. */
 static int first_output(uint32_t op) {
-    return op == BP_OP_LU_SOLVE                                                                                   ? 3
+    return op == BP_OP_LU_SOLVE || op == BP_OP_LDL_SOLVE                                                          ? 3
            : op == BP_OP_CHOLESKY_SOLVE || op == BP_OP_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_LSTSQ ? 2
                                                                                                                   : 1;
 }

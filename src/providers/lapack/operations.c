@@ -22,6 +22,8 @@ static const bp__lapack_operation *const operations[] = {
     [BP_OP_MATRIX_RANK] = &bp__lapack_matrix_rank,
     [BP_OP_COND] = &bp__lapack_cond,
     [BP_OP_MATRIX_NORM] = &bp__lapack_matrix_norm,
+    [BP_OP_LDL_FACTOR] = &bp__lapack_ldl_factor,
+    [BP_OP_LDL_SOLVE] = &bp__lapack_ldl_solve,
 };
 
 const bp__lapack_operation *bp__lapack_operation_of(const bp_problem *problem) {

@@ -6,6 +6,8 @@
 
 /* lu.c */
 extern const bp__lapack_operation bp__lapack_lu_factor, bp__lapack_lu, bp__lapack_lu_solve;
+/* ldl.c */
+extern const bp__lapack_operation bp__lapack_ldl_factor, bp__lapack_ldl_solve;
 /* solve.c */
 extern const bp__lapack_operation bp__lapack_inv, bp__lapack_solve, bp__lapack_solve_triangular;
 /* det.c */

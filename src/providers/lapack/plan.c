@@ -52,11 +52,12 @@ static int info_operand_of(uint32_t op) {
     switch (op) {
     case BP_OP_INV:
     case BP_OP_CHOLESKY:
-    case BP_OP_SOLVE:
-    case BP_OP_LU_FACTOR:
-        return op == BP_OP_SOLVE || op == BP_OP_LU_FACTOR ? 3 : 2;
     case BP_OP_CHOLESKY_INVERSE:
         return 2;
+    case BP_OP_SOLVE:
+    case BP_OP_LU_FACTOR:
+    case BP_OP_LDL_FACTOR:
+        return 3;
     default:
         return -1;
     }

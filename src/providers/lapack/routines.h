@@ -23,6 +23,13 @@
     (const char *uplo, const INT *n, const INT *nrhs, const T *a, const INT *lda, T *b, const INT *ldb, INT *info,     \
      size_t)
 #define BP__LAPACK_ARGS_potri(T, R, INT) (const char *uplo, const INT *n, T *a, const INT *lda, INT *info, size_t)
+#define BP__LAPACK_ARGS_sytrf(T, R, INT)                                                                               \
+    (const char *uplo, const INT *n, T *a, const INT *lda, INT *ipiv, T *work, const INT *lwork, INT *info, size_t)
+#define BP__LAPACK_ARGS_hetrf(T, R, INT) BP__LAPACK_ARGS_sytrf(T, R, INT)
+#define BP__LAPACK_ARGS_sytrs(T, R, INT)                                                                               \
+    (const char *uplo, const INT *n, const INT *nrhs, const T *a, const INT *lda, const INT *ipiv, T *b,               \
+     const INT *ldb, INT *info, size_t)
+#define BP__LAPACK_ARGS_hetrs(T, R, INT) BP__LAPACK_ARGS_sytrs(T, R, INT)
 #define BP__LAPACK_ARGS_trsm(T, R, INT)                                                                                \
     (const char *side, const char *uplo, const char *trans, const char *diag, const INT *m, const INT *n,              \
      const T *alpha, const T *a, const INT *lda, T *b, const INT *ldb, size_t, size_t, size_t, size_t)
@@ -84,6 +91,10 @@
     X(potrf, "potrf", "potrf")                                                                                         \
     X(potrs, "potrs", "potrs")                                                                                         \
     X(potri, "potri", "potri")                                                                                         \
+    X(sytrf, "sytrf", "sytrf")                                                                                         \
+    X(sytrs, "sytrs", "sytrs")                                                                                         \
+    X(hetrf, NULL, "hetrf")                                                                                            \
+    X(hetrs, NULL, "hetrs")                                                                                            \
     X(trsm, "trsm", "trsm")                                                                                            \
     X(gemm, "gemm", "gemm")                                                                                            \
     X(geqrf, "geqrf", "geqrf")                                                                                         \

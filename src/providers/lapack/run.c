@@ -184,8 +184,8 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
         return bp__driver_fail_forked(plan->driver);
     }
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
-    if (plan->problem.op == BP_OP_LU_SOLVE) {
-        bp_status status = bp__batch_check_pivots(plan->driver->host, &plan->problem.of.linalg, at);
+    if (plan->problem.op == BP_OP_LU_SOLVE || plan->problem.op == BP_OP_LDL_SOLVE) {
+        bp_status status = bp__batch_check_pivots(plan->driver->host, &plan->problem, at);
         if (status != BP_OK) {
             return status;
         }

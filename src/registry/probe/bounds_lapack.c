@@ -6,13 +6,17 @@
  * gives it copies with a page of their own on each side. The routines are those that the provider calls.
  *
  * A table has the arguments of each routine, a character for each:
- *     0 1 2 3   options, by their position in a variant
- *     m n k j   sizes; j is the smaller one of m and n
- *     a h g     matrices: general, m x n; Hermitian and positive definite, n x n; likewise, of the order that trsm
- * needs b x       right sides: m x k; max(m, n) x k u v e     vectors: m x m or m x j; n x n or j x n; n x n d leading
- * dimension of the matrix before it s t y     j reals; j elements; m reals p z       integers: pivots; n zeros w r q
- * workspace: elements, reals, integers. W R Q: their sizes c f l i   a tolerance; a factor of one; a matrix that is not
- * referenced, and an integer for a result
+ * - 0 1 2 3: options, by their position in a variant
+ * - m n k j: sizes; j is the smaller one of m and n
+ * - a h H g: matrices: general, m x n; Hermitian and positive definite, n x n; Hermitian with diagonal blocks of 2x2,
+ *   n x n; positive definite, of the order that trsm needs
+ * - b x: right sides: m x k; max(m, n) x k
+ * - u v e: vectors: m x m or m x j; n x n or j x n; n x n
+ * - d: leading dimension of the matrix before it
+ * - s t y: j reals; j elements; m reals
+ * - p o z: integers: pivots; pivots of blocks of 2x2; n zeros
+ * - w r q, W R Q: workspace of elements, reals, integers; their sizes
+ * - c f l i: a tolerance; a factor of one; a matrix that is not referenced; an integer for a result
  */
 #include "registry/probe/checks.h"
 #include "registry/probe/guards.h"
@@ -40,6 +44,10 @@ static const routine routines[] = {
     {BP_CHECK_CHOLESKY, "potrf", true, false, "L U", "0nhdi", "0nhdi"},
     {BP_CHECK_CHOLESKY, "potrs", true, false, "L U", "0nkhdbdi", "0nkhdbdi"},
     {BP_CHECK_CHOLESKY, "potri", true, false, "L U", "0nhdi", "0nhdi"},
+    {BP_CHECK_CHOLESKY, "sytrf", true, false, "L", "0nHdowWi", "0nHdowWi"},
+    {BP_CHECK_CHOLESKY, "sytrs", true, false, "L", "0nkHdobdi", "0nkHdobdi"},
+    {BP_CHECK_CHOLESKY, "hetrf", true, false, "L", NULL, "0nHdowWi"},
+    {BP_CHECK_CHOLESKY, "hetrs", true, false, "L", NULL, "0nkHdobdi"},
     {BP_CHECK_QR, "geqrf", false, false, "-", "mnadtwWi", "mnadtwWi"},
     {BP_CHECK_QR, "orgqr", false, false, "-", "mjjadtwWi", NULL},
     {BP_CHECK_QR, "ungqr", false, false, "-", NULL, "mjjadtwWi"},
@@ -107,21 +115,30 @@ static char *new_result(trial_call *c, int64_t count, bool real) {
     return at;
 }
 
-/* Small numbers, and a diagonal that is larger than the sum of the others in a Hermitian matrix. */
-static number element(const trial_call *c, int64_t i, int64_t j, bool hermitian) {
+typedef enum matrix_kind { ANY, DEFINITE, INDEFINITE } matrix_kind; /* all but the first are Hermitian */
+
+/* Returns whether an element is large: on the diagonal, or next to it in every second row. */
+static bool is_large(const trial_call *c, int64_t i, int64_t j, matrix_kind kind) {
+    const bool alone = i == j && i == c->n - 1 && c->n % 2;
+    return kind == INDEFINITE ? alone || (i / 2 == j / 2 && i != j) : i == j;
+}
+
+/* Small numbers, and large ones whose sum is larger than that of the others in a Hermitian matrix. */
+static number element(const trial_call *c, int64_t i, int64_t j, matrix_kind kind) {
+    const bool hermitian = kind != ANY;
     const int64_t low = hermitian ? smaller(i, j) : i, high = hermitian ? larger(i, j) : j;
     const uint32_t mixed = ((uint32_t)low * 2654435761u) ^ ((uint32_t)(high + 1) * 2246822519u);
     const double re = (double)(mixed >> 8 & 1023) / 8192 - 0x1p-4, im = (double)(mixed >> 20 & 1023) / 8192 - 0x1p-4;
     const double sign = hermitian && i < j ? -1 : 1;
-    return i == j ? 4 : make_number(re, c->t->type->is_complex ? sign * im : 0);
+    return is_large(c, i, j, kind) ? 4 : i == j ? 0 : make_number(re, c->t->type->is_complex ? sign * im : 0);
 }
 
-static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, bool hermitian, int64_t *ld) {
+static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kind kind, int64_t *ld) {
     *ld = rows + c->gap;
     char *at = new_result(c, (columns - 1) * *ld + rows, false);
     for (int64_t j = 0; j < columns; j++) {
         for (int64_t i = 0; i < *ld && (i < rows || j < columns - 1); i++) {
-            put(c->t->type, at, i + j * *ld, i < rows ? element(c, i, j, hermitian) : 0);
+            put(c->t->type, at, i + j * *ld, i < rows ? element(c, i, j, kind) : 0);
         }
     }
     return at;
@@ -136,12 +153,14 @@ static void *new_vector(trial_call *c, int64_t count, bool real) {
     return at;
 }
 
-/* Integers of the library's width: 1, 2, 3 and so on, or zeros. */
-static void *new_integers(trial_call *c, int64_t count, bool zeros) {
+/* Integers of the library's width: 1, 2, 3 and so on; or -2, -2, -4, -4 and so on, and the last one of an odd count is
+ * as before; or zeros. */
+static void *new_integers(trial_call *c, int64_t count, char code) {
     const bool wide = c->t->library->int_bits == 64;
     char *at = new_array(c, count, wide ? 8 : 4);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t value = zeros ? 0 : i + 1;
+        const bool paired = code == 'o' && (i % 2 || i + 1 < count);
+        const int64_t value = code == 'z' ? 0 : paired ? -(i / 2 + 1) * 2 : i + 1;
         memcpy(at + (wide ? 8 : 4) * i, &value, wide ? 8 : 4);
     }
     return at;
@@ -196,21 +215,23 @@ static void *new_matrix_of(trial_call *c, char code, int64_t *ld) {
     const int64_t least = smaller(c->m, c->n);
     switch (code) {
     case 'a':
-        return new_matrix(c, c->m, c->n, false, ld);
+        return new_matrix(c, c->m, c->n, ANY, ld);
     case 'h':
-        return new_matrix(c, c->n, c->n, true, ld);
+        return new_matrix(c, c->n, c->n, DEFINITE, ld);
+    case 'H':
+        return new_matrix(c, c->n, c->n, INDEFINITE, ld);
     case 'g':
-        return c->letters[0] == 'L' ? new_matrix(c, c->m, c->m, true, ld) : new_matrix(c, c->k, c->k, true, ld);
+        return c->letters[0] == 'L' ? new_matrix(c, c->m, c->m, DEFINITE, ld) : new_matrix(c, c->k, c->k, DEFINITE, ld);
     case 'b':
-        return new_matrix(c, c->m, c->k, false, ld);
+        return new_matrix(c, c->m, c->k, ANY, ld);
     case 'x':
-        return new_matrix(c, larger(c->m, c->n), c->k, false, ld);
+        return new_matrix(c, larger(c->m, c->n), c->k, ANY, ld);
     case 'u':
-        return new_matrix(c, c->m, c->letters[0] == 'A' ? c->m : least, false, ld);
+        return new_matrix(c, c->m, c->letters[0] == 'A' ? c->m : least, ANY, ld);
     case 'v':
-        return new_matrix(c, c->letters[0] == 'A' ? c->n : least, c->n, false, ld);
+        return new_matrix(c, c->letters[0] == 'A' ? c->n : least, c->n, ANY, ld);
     case 'e':
-        return new_matrix(c, c->n, c->n, false, ld);
+        return new_matrix(c, c->n, c->n, ANY, ld);
     default:
         *ld = 1;
         return c->unused;
@@ -249,8 +270,9 @@ static void *new_argument(trial_call *c, int at, int64_t *ld) {
     case 'y':
         return new_vector(c, c->m, true);
     case 'p':
+    case 'o':
     case 'z':
-        return new_integers(c, code == 'p' ? smaller(c->m, c->n) : c->n, code == 'z');
+        return new_integers(c, code == 'p' ? smaller(c->m, c->n) : c->n, code);
     case 'w':
     case 'r':
     case 'q':

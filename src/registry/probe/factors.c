@@ -152,9 +152,106 @@ static const char *check_triangle(trial *t, const char *uplo) {
     return NULL;
 }
 
+/* ---- L D L^T and L D L^H ---- */
+
+/* Replaces the trailing matrix A by L A L^T or L A L^H, with columns `first` to `last` of L. */
+static void surround(const number *l, int64_t first, int64_t last, bool hermitian, number *a) {
+    for (int64_t i = last + 1; i < ORDER; i++) {
+        for (int64_t c = first; c <= last; c++) {
+            for (int64_t j = 0; j < ORDER; j++) {
+                a[i + j * ORDER] += times(l[i + c * ORDER], a[c + j * ORDER]);
+            }
+        }
+    }
+    for (int64_t i = last + 1; i < ORDER; i++) {
+        for (int64_t c = first; c <= last; c++) {
+            const number right = hermitian ? conj(l[i + c * ORDER]) : l[i + c * ORDER];
+            for (int64_t j = 0; j < ORDER; j++) {
+                a[j + i * ORDER] += times(a[j + c * ORDER], right);
+            }
+        }
+    }
+}
+
+/* Exchanges two rows and columns. */
+static void exchange(number *a, int64_t one, int64_t other) {
+    for (int direction = 0; direction < 2; direction++) {
+        const int64_t along = direction ? 1 : ORDER, across = direction ? ORDER : 1;
+        for (int64_t j = 0; j < ORDER; j++) {
+            const number kept = a[one * across + j * along];
+            a[one * across + j * along] = a[other * across + j * along];
+            a[other * across + j * along] = kept;
+        }
+    }
+}
+
+/* Returns whether the factors of sytrf or hetrf have the product `a`. */
+static bool restores(const trial *t, const array *ld, const int64_t *pivots, const number *a, bool hermitian) {
+    number l[ELEMENTS], product[ELEMENTS] = {0};
+    fetch(t, ld, ELEMENTS, l, 1);
+    for (int64_t last = ORDER - 1; last >= 0;) {
+        const int64_t own = pivot(t, pivots, last), other = (own < 0 ? -own : own) - 1,
+                      first = own < 0 ? last - 1 : last;
+        if (first < 0 || other < first || other >= ORDER || (own < 0 && pivot(t, pivots, first) != own)) {
+            return false;
+        }
+        for (int64_t c = first; c <= last; c++) {
+            product[c * (ORDER + 1)] = l[c * (ORDER + 1)] / t->scale;
+        }
+        if (first < last) {
+            const number low = l[last + first * ORDER] / t->scale;
+            product[last + first * ORDER] = low;
+            product[first + last * ORDER] = hermitian ? conj(low) : low;
+        }
+        surround(l, first, last, hermitian, product);
+        exchange(product, last, other);
+        last = first - 1;
+    }
+    return is_near(t, product, a, ELEMENTS, norm_of(a, ELEMENTS));
+}
+
+/* Factors the Hermitian or symmetric matrix `a`, which is not definite, and solves equations with it. */
+static const char *check_indefinite(trial *t, const number *a, bool hermitian) {
+    array factor, b;
+    int64_t pivots[ORDER] = {0}, info = 0;
+    number x[ORDER * SIDES];
+    FIND(t, sytrf, hermitian ? "hetrf" : "sytrf");
+    if (!sytrf) {
+        return NULL;
+    }
+    store(t, &factor, ELEMENTS, a, t->scale);
+    sytrf("L", &order, &factor, &order, pivots, &check_work, &work_size, &info, 1);
+    if (info != 0 || !restores(t, &factor, pivots, a, hermitian)) {
+        return "the product of the factors differs from the matrix";
+    }
+    FIND(t, sytrs, hermitian ? "hetrs" : "sytrs");
+    if (sytrs) {
+        store(t, &b, ORDER * SIDES, t->sides, 1);
+        sytrs("L", &order, &sides, &factor, &order, pivots, &b, &order, &info, 1);
+        fetch(t, &b, ORDER * SIDES, x, t->scale);
+        if (info != 0 || !solves(t, 'N', a, x, t->sides)) {
+            return "the solutions do not solve the equations";
+        }
+    }
+    return NULL;
+}
+
+/* Makes the general matrix Hermitian or symmetric. Its diagonal becomes 0 in some rows, so that D has larger blocks. */
+static const char *check_ldl(trial *t, bool hermitian) {
+    number a[ELEMENTS];
+    for (int64_t i = 0; i < ELEMENTS; i++) {
+        const int64_t row = i % ORDER, column = i / ORDER;
+        const number low = t->general[row > column ? i : column + row * ORDER];
+        a[i] = row == column ? (row % 3 ? 0 : creal(t->general[i])) : row < column && hermitian ? conj(low) : low;
+    }
+    return check_indefinite(t, a, hermitian);
+}
+
 const char *check_cholesky(trial *t) {
     const char *wrong = check_triangle(t, "L");
-    return wrong ? wrong : check_triangle(t, "U");
+    wrong = wrong ? wrong : check_triangle(t, "U");
+    wrong = wrong ? wrong : check_ldl(t, false);
+    return wrong || !t->type->is_complex ? wrong : check_ldl(t, true);
 }
 
 /* ---- QR ---- */

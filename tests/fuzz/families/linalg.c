@@ -24,6 +24,8 @@ static const struct {
     {BP_OP_LU, {"mn"}, 3, 7},
     {BP_OP_LU_SOLVE, {"nn", "p", "nr"}, 1, 0},
     {BP_OP_SOLVE, {"nn", "nr"}, 2, 0},
+    {BP_OP_LDL_FACTOR, {"nn"}, 3, 0},
+    {BP_OP_LDL_SOLVE, {"nn", "p", "nr"}, 1, 0},
     {BP_OP_SOLVE_TRIANGULAR, {"nn", "nr"}, 1, 0},
     {BP_OP_QR, {"mn"}, 2, 3},
     {BP_OP_EIGH, {"nn"}, 2, 2},
@@ -53,6 +55,7 @@ static void draw_fields(source *s) {
     c->right = right ? draw(s, 2) : (int)draw_wild(s, 0);
     c->upper = upper ? draw(s, 2) : (int)draw_wild(s, 0);
     c->adjoint = op == BP_OP_LU_SOLVE ? draw(s, 2) : (int)draw_wild(s, 0);
+    c->hermitian = op == BP_OP_LDL_FACTOR || op == BP_OP_LDL_SOLVE ? draw(s, 2) : (int)draw_wild(s, 0);
     c->unitriangular = op == BP_OP_SOLVE_TRIANGULAR ? draw(s, 2) : (int)draw_wild(s, 0);
     c->mode = op == BP_OP_QR                                ? (bp_linalg_mode)(BP_QR_REDUCED + draw(s, 3))
               : op == BP_OP_SVD                             ? (bp_linalg_mode)(BP_SVD_REDUCED + draw(s, 2))
@@ -75,7 +78,8 @@ static bool is_absent(source *s, const bp_linalg_call *c, int output) {
         (values && (c->mode == BP_LSTSQ_GELS || c->mode == BP_LSTSQ_GELSY))) {
         return true;
     }
-    return (info || vectors || rank || values || (c->op == BP_OP_LU_FACTOR && output == 2) ||
+    return (info || vectors || rank || values ||
+            ((c->op == BP_OP_LU_FACTOR || c->op == BP_OP_LDL_FACTOR) && output == 2) ||
             (c->op == BP_OP_LSTSQ && output == 1)) &&
            draw(s, 2);
 }

@@ -36,7 +36,8 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
     const double rate =
         set->pairs ? bp__native_bf16_rate()
                    : bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
-    const double products = problem->op == BP_OP_ATTENTION_BACKWARD ? 4 : 1;
+    const bool weighs = bp__attention_weighs(problem) && kernel != BP__ATTENTION_MATH;
+    const double products = problem->op != BP_OP_ATTENTION_BACKWARD ? 1 : weighs ? 5 : 4;
     const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
     /* Weights are rounded, and so are keys and values of f32 once for a block of 256 rows. */
     const double rounding = set->pairs ? (problem->dtype == BP_F32 ? 3 : 2) / lanes : 0;

@@ -135,6 +135,13 @@ static inline int64_t bp__attention_integer(const char *at, uint32_t dtype) {
     return dtype == BP_I32 ? *(const int32_t *)(const void *)at : *(const int64_t *)(const void *)at;
 }
 
+/* Whether the gradient by the mask has more digits than OUTPUT. Its rounding would be seen in that gradient, so that
+ * flash and mem_efficient compute the sums of OUTPUT times OUTPUT_GRADIENT from weights then. */
+static inline bool bp__attention_weighs(const bp_problem *problem) {
+    const uint32_t dtype = problem->of.attention.tensor[BP_ATTENTION_MASK_GRADIENT].dtype;
+    return problem->dtype < BP_F32 && dtype == BP_F32;
+}
+
 typedef enum bp__attention_kernel {
     BP__ATTENTION_FLASH,
     BP__ATTENTION_EFFICIENT,

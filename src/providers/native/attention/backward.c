@@ -5,7 +5,8 @@
  *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q      mask_gradient = s
  *
  * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. If it has too few
- * digits, the greatest score and the sum of a row are computed again first. One sweep computes the gradient by the
+ * digits, the greatest score and the sum of a row are computed again first. If a gradient by the mask has more digits
+ * than OUTPUT, the sum of g o is that of w d, which has no rounding of OUTPUT. One sweep computes the gradient by the
  * query, another those by key and value, a third that by the mask, so that each unit of work has a gradient of its own.
  * Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels
  * of queries for each block of keys, mem_efficient on one, with less memory. */
@@ -23,6 +24,7 @@ typedef struct prepared {
     size_t mask_sums;       /* two panels, if there is a gradient by the mask */
     size_t rows;            /* of the workspace: what is known of each row */
     int64_t panels;         /* of a block of rows */
+    bool weighs;            /* the sum of g o is computed from weights, not from OUTPUT */
 } prepared;
 
 typedef struct call {
@@ -147,32 +149,6 @@ static void sum_rows(unit *u, const call *c, int64_t row, int64_t rows) {
     }
 }
 
-/* Writes the numbers of each row of a block. */
-static void prepare_rows(bp__attention_call *base, int64_t index, char *memory) {
-    const call *c = (const call *)base;
-    unit u = unit_of(c, memory);
-    const bp__attention_numbers *numbers = numbers_of(&u);
-    const int64_t block = rows_of_block(u.plan), row = index % blocks_of(u.plan) * block;
-    const int64_t rows = bp__attention_least(block, u.plan->work.rows - row);
-    bool lacks = false;
-    u.item = bp__attention_item_of(base, index / blocks_of(u.plan));
-    for (int64_t i = row; i < row + rows; i++) {
-        const double logsumexp = logsumexp_of(&u, i);
-        const bool again = lacks_digits(logsumexp);
-        set_share(&u, c, i);
-        /* Rows without keys have no weights. */
-        numbers->set(number_of_row(&u, c, i, CENTER), 1,
-                     again                    ? -INFINITY
-                     : logsumexp == -INFINITY ? INFINITY
-                                              : logsumexp);
-        numbers->set(number_of_row(&u, c, i, LOGARITHM), 1, 0);
-        lacks = lacks || again;
-    }
-    if (lacks) {
-        sum_rows(&u, c, row, rows);
-    }
-}
-
 /* ---- One panel and one block of keys ---- */
 
 /* Copies rows of a tensor to panels [columns / lanes][lanes][lanes]; what is outside is 0. */
@@ -231,6 +207,59 @@ static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t fr
 static void load_block(unit *u, int64_t from, int64_t keys) {
     u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &u->key_row);
     u->value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &u->value_row);
+}
+
+/* ---- The numbers of rows ---- */
+
+/* Computes SHARE of rows from their weights, as the sum of slopes from which nothing was subtracted. */
+static void weigh_shares(unit *u, const call *c, int64_t row, int64_t rows) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const int64_t lanes = numbers->lanes, all = u->item.problem->keys;
+    for (int64_t at = row; at < row + rows; at += lanes) {
+        const int64_t count = bp__attention_least(lanes, row + rows - at);
+        char *shares = number_of_row(u, c, at, SHARE);
+        numbers->set(shares, count, 0);
+        numbers->set(u->mask_sums, lanes, 0);
+        load_panel(u, c, at, count, u->queries, u->gradients, u->query_rows);
+        for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
+            const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, all - from);
+            load_block(u, from, keys);
+            compute_slopes(u, at, count, from, keys, u->queries, u->gradients, u->query_rows);
+            numbers->product(1, keys, u->ones, 0, 0, u->slopes, u->mask_sums, u->ones);
+        }
+        memcpy(shares, u->mask_sums, (size_t)count * numbers->number);
+    }
+}
+
+/* Writes the numbers of each row of a block. */
+static void prepare_rows(bp__attention_call *base, int64_t index, char *memory) {
+    const call *c = (const call *)base;
+    unit u = unit_of(c, memory);
+    const bp__attention_numbers *numbers = numbers_of(&u);
+    const int64_t block = rows_of_block(u.plan), row = index % blocks_of(u.plan) * block;
+    const int64_t rows = bp__attention_least(block, u.plan->work.rows - row);
+    bool lacks = false;
+    u.item = bp__attention_item_of(base, index / blocks_of(u.plan));
+    for (int64_t i = row; i < row + rows; i++) {
+        const double logsumexp = logsumexp_of(&u, i);
+        const bool again = lacks_digits(logsumexp);
+        if (!u.plan->weighs) {
+            set_share(&u, c, i);
+        }
+        /* Rows without keys have no weights. */
+        numbers->set(number_of_row(&u, c, i, CENTER), 1,
+                     again                    ? -INFINITY
+                     : logsumexp == -INFINITY ? INFINITY
+                                              : logsumexp);
+        numbers->set(number_of_row(&u, c, i, LOGARITHM), 1, 0);
+        lacks = lacks || again;
+    }
+    if (lacks) {
+        sum_rows(&u, c, row, rows);
+    }
+    if (u.plan->weighs) {
+        weigh_shares(&u, c, row, rows);
+    }
 }
 
 /* ---- The gradient by the query ---- */
@@ -518,6 +547,7 @@ bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *pro
     memset(plan, 0, sizeof *plan);
     bp__attention_begin(&plan->work, host, problem, set, threads);
     plan->work.base.enqueue = run;
+    plan->weighs = bp__attention_weighs(problem);
     const int64_t panels = plan->work.rows / set->numbers->lanes;
     plan->panels = kernel == BP__ATTENTION_EFFICIENT ? 1 : greater(1, bp__attention_least(PANELS, panels));
     lay_out(plan);

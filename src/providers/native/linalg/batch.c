@@ -157,7 +157,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
                  .failing = INT64_MAX,
                  .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     if (plan->problem.op == BP_OP_LU_SOLVE) {
-        bp_status status = bp__batch_check_pivots(plan->host, &plan->problem.of.linalg, at);
+        bp_status status = bp__batch_check_pivots(plan->host, &plan->problem, at);
         if (status != BP_OK) {
             return status;
         }

@@ -64,6 +64,7 @@ static bool is_identity(const bp_problem *problem, int operand) {
 static int inputs_of(bp_op op) {
     switch (op) {
     case BP_OP_LU_SOLVE:
+    case BP_OP_LDL_SOLVE:
         return 3;
     case BP_OP_CHOLESKY_SOLVE:
     case BP_OP_SOLVE:
