@@ -197,26 +197,15 @@ def linear(
     explains: bool,
     /,
 ) -> Any: ...
-def pool(
-    average: bool,
-    backward: bool,
-    ndim: int,
-    array: Any,
-    indices: Any,
-    with_indices: bool,
+def call(
+    name: str,
+    wanted: Tuple[str, ...],
     size: Optional[Tuple[int, ...]],
-    /,
-    output_size: Optional[Tuple[int, ...]],
-    kernel_size: Optional[Tuple[int, ...]],
-    stride: Optional[Tuple[int, ...]],
-    padding: Optional[Tuple[int, ...]],
-    dilation: Optional[Tuple[int, ...]],
-    ceil_mode: bool,
-    exclude_padding: bool,
-    divisor: int,
     out: Any,
     settings: _Settings,
-    explains: bool = False,
+    explains: bool,
+    /,
+    **fields: Any,
 ) -> Any: ...
 def batch_norm(
     pass_: int,

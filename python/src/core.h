@@ -107,6 +107,10 @@ typedef struct core_tables {
     core_table *of[CORE_TABLES];
 } core_tables;
 
+/* ---- described.c ---- */
+
+typedef struct core_described core_described;
+
 /* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
@@ -128,7 +132,8 @@ typedef struct core_state {
     core_numpy numpy;
     core_exchanges exchanges;
     core_tables tables;
-    bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
+    core_described *described; /* calls that ran so far */
+    bool frozen;               /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
 core_state *core_state_of(PyObject *module);
@@ -421,9 +426,12 @@ PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
 /* ---- linear.c ---- */
 PyObject *core_linear(PyObject *module, PyObject *arguments);
 
-/* ---- pool.c ---- */
+/* ---- described.c, continued ---- */
 
-PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);
+/* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
+ * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */
+PyObject *core_described_call(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
+void core_described_drop(core_state *state); /* frees state->described */
 
 /* ---- norm.c ---- */
 

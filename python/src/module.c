@@ -102,7 +102,9 @@ static PyMethodDef functions[] = {
     {"conv", WITH_NAMES(core_conv), "A convolution or a gradient, None where `out` was given, or its explanation."},
     {"linear", core_linear, METH_VARARGS,
      "A linear layer or gradients, None where `out` was given, or its explanation."},
-    {"pool", WITH_NAMES(core_pool), "Pooling or its gradient, with the indices as a tuple, or its explanation."},
+    {"call", AS_VECTOR(core_described_call),
+     "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
+     "explanation."},
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
     {"rnn", WITH_NAMES(core_rnn), "A recurrent layer or its gradients as a tuple, or its explanation as a dict."},
@@ -221,6 +223,7 @@ static int clear(PyObject *module) {
     }
     state->exchanges.count = 0;
     core_tables_drop(&state->tables);
+    core_described_drop(state);
     return 0;
 }
 
