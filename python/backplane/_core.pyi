@@ -249,24 +249,6 @@ def attention(
     explains: bool = False,
     mask_gradient: bool = False,
 ) -> Any: ...
-def layer_norm(
-    pass_: int,
-    kind: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    grad_output: Any,
-    mean: Any,
-    inverse_std: Any,
-    /,
-    dims: int,
-    groups: int,
-    eps: Optional[float],
-    statistics: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
 def reduce(
     kind: int,
     x: Any,

@@ -437,10 +437,6 @@ void core_described_drop(core_state *state); /* frees state->described */
 
 PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
 
-/* ---- layer_norm.c ---- */
-
-PyObject *core_layer_norm(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- reduce.c ---- */
 
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);

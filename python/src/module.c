@@ -124,8 +124,6 @@ static PyMethodDef functions[] = {
      "is."},
     {"batch_norm", WITH_NAMES(core_batch_norm),
      "Batch normalization or its gradients, as a tuple, or its explanation."},
-    {"layer_norm", WITH_NAMES(core_layer_norm),
-     "Layer, RMS or group normalization or its gradients, as a tuple, or its explanation."},
     {"reduce", WITH_NAMES(core_reduce), "A reduction, None where `out` was given, or its explanation as a dict."},
     {"softmax", WITH_NAMES(core_softmax),
      "Softmax or its gradient, None where `out` was given, or its explanation as a dict."},
