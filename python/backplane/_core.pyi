@@ -207,24 +207,6 @@ def call(
     /,
     **fields: Any,
 ) -> Any: ...
-def batch_norm(
-    pass_: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    grad_output: Any,
-    running_mean: Any,
-    running_var: Any,
-    mean: Any,
-    inverse_std: Any,
-    /,
-    eps: float,
-    momentum: float,
-    relu: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
 def attention(
     pass_: int,
     query: Any,

@@ -433,10 +433,6 @@ PyObject *core_linear(PyObject *module, PyObject *arguments);
 PyObject *core_described_call(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 void core_described_drop(core_state *state); /* frees state->described */
 
-/* ---- norm.c ---- */
-
-PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- reduce.c ---- */
 
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);

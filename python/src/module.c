@@ -122,8 +122,6 @@ static PyMethodDef functions[] = {
     {"from_dlpack", core_from_dlpack, METH_O,
      "from_dlpack(x, /)\n--\n\nReturns a Tensor of the memory of an object with __dlpack__(), on the device where it "
      "is."},
-    {"batch_norm", WITH_NAMES(core_batch_norm),
-     "Batch normalization or its gradients, as a tuple, or its explanation."},
     {"reduce", WITH_NAMES(core_reduce), "A reduction, None where `out` was given, or its explanation as a dict."},
     {"softmax", WITH_NAMES(core_softmax),
      "Softmax or its gradient, None where `out` was given, or its explanation as a dict."},
