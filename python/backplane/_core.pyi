@@ -185,18 +185,6 @@ def conv(
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
-def linear(
-    pass_: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    output: Any,
-    with_bias: bool,
-    activation: Optional[str],
-    settings: _Settings,
-    explains: bool,
-    /,
-) -> Any: ...
 def call(
     name: str,
     wanted: Tuple[str, ...],

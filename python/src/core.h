@@ -423,9 +423,6 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
 PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
 
-/* ---- linear.c ---- */
-PyObject *core_linear(PyObject *module, PyObject *arguments);
-
 /* ---- described.c, continued ---- */
 
 /* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
@@ -449,8 +446,6 @@ PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
 /* ---- elementwise.c ---- */
 
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
-/* Finds the function with this name; NULL: none. Returns false with a Python error if there is no such function. */
-bool core_activation(const char *name, bp_unary_kind *kind);
 
 /* ---- devices.c ---- */
 

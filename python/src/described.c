@@ -222,32 +222,29 @@ static int ndim_of(const described_call *of) {
 
 /* Returns the number of a word; -1 with an exception set. */
 static int number_of_word(const described_call *of, const described_field *field, PyObject *word) {
-    const int count = field->words ? (int)PyTuple_Size(field->words) : 0;
+    const int count = (int)PyTuple_Size(field->words);
     for (int i = 0; i < count; i++) {
         if (PyTuple_GetItem(field->words, i) == word) {
             return i;
         }
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && PyUnicode_Check(word); i++) {
         if (PyUnicode_Compare(PyTuple_GetItem(field->words, i), word) == 0) {
             return i;
         }
     }
-    core_refuse(of->state, of->state->bad_value, BP_E_ARGUMENT, "%s %R is unknown; it is one of %s", field->text, word,
-                field->info->words ? field->info->words : "no words");
+    const bool is_text = PyUnicode_Check(word);
+    core_refuse(of->state, is_text ? of->state->bad_value : of->state->bad_type, BP_E_ARGUMENT,
+                "%s %R is unknown; it must be one of %s", field->text, word, field->info->words);
     return -1;
 }
 
+/* Numbers are made by the package itself, so that they are small. */
 static bool read_int(described_call *of, const described_field *field, PyObject *value) {
-    int number = -1;
-    if (value == Py_None) {
+    if (field->words && value == Py_None) {
         return true;
     }
-    if (PyUnicode_Check(value)) {
-        number = number_of_word(of, field, value);
-    } else {
-        number = (int)PyLong_AsLong(value); /* the package makes these numbers itself: they are small */
-    }
+    const int number = field->words ? number_of_word(of, field, value) : (int)PyLong_AsLong(value);
     set(of, field->info, &number, sizeof number);
     return number != -1 || !PyErr_Occurred();
 }

@@ -100,8 +100,6 @@ static PyMethodDef functions[] = {
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
     {"conv", WITH_NAMES(core_conv), "A convolution or a gradient, None where `out` was given, or its explanation."},
-    {"linear", core_linear, METH_VARARGS,
-     "A linear layer or gradients, None where `out` was given, or its explanation."},
     {"call", AS_VECTOR(core_described_call),
      "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
      "explanation."},
