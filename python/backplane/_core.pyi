@@ -239,17 +239,6 @@ def softmax(
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
-def rnn(
-    pass_: int,
-    mode: int,
-    directions: int,
-    reverse: bool,
-    arrays: Tuple[Any, ...],
-    wanted: int,
-    /,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
 def cosine(
     input: Any,
     type: int,

@@ -439,10 +439,6 @@ PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
 PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
 
-/* ---- rnn.c ---- */
-
-PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- elementwise.c ---- */
 
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);

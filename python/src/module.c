@@ -105,7 +105,6 @@ static PyMethodDef functions[] = {
      "explanation."},
     {"attention", WITH_NAMES(core_attention),
      "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
-    {"rnn", WITH_NAMES(core_rnn), "A recurrent layer or its gradients as a tuple, or its explanation as a dict."},
     {"elementwise", core_elementwise, METH_VARARGS,
      "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"devices", core_devices, METH_NOARGS, "Returns the devices as dicts."},
