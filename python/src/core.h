@@ -435,10 +435,6 @@ void core_described_drop(core_state *state); /* frees state->described */
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
-/* ---- attention.c ---- */
-
-PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- elementwise.c ---- */
 
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);

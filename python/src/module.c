@@ -103,8 +103,6 @@ static PyMethodDef functions[] = {
     {"call", AS_VECTOR(core_described_call),
      "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
      "explanation."},
-    {"attention", WITH_NAMES(core_attention),
-     "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
     {"elementwise", core_elementwise, METH_VARARGS,
      "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"devices", core_devices, METH_NOARGS, "Returns the devices as dicts."},
