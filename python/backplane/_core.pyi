@@ -168,23 +168,6 @@ def fft(
 ) -> Any: ...
 def fftshift(input: Any, dim: Optional[Tuple[int, ...]], back: bool, /) -> Tensor: ...
 def fftfreq(n: int, d: float, half: bool, dtype: str, out: Any, /) -> Optional[Tensor]: ...
-def conv(
-    pass_: int,
-    ndim: int,
-    transposed: bool,
-    arrays: Tuple[Any, ...],
-    size: Optional[Tuple[int, ...]],
-    /,
-    stride: Optional[Tuple[int, ...]],
-    padding: Union[None, str, Tuple[int, ...]],
-    dilation: Optional[Tuple[int, ...]],
-    output_padding: Optional[Tuple[int, ...]],
-    groups: int,
-    relu: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
 def call(
     name: str,
     wanted: Tuple[str, ...],

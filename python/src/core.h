@@ -419,10 +419,6 @@ void core_tables_drop(core_tables *tables);
 
 PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
-/* ---- conv.c ---- */
-
-PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- described.c, continued ---- */
 
 /* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
