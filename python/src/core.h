@@ -442,7 +442,6 @@ PyObject *core_device_control(PyObject *module, PyObject *arguments);
 PyObject *core_device_memory(PyObject *module, PyObject *id);
 PyObject *core_device_plans(PyObject *module, PyObject *id);
 PyObject *core_empty(PyObject *module, PyObject *arguments);
-PyObject *core_random(PyObject *module, PyObject *arguments);
 PyObject *core_transfer(PyObject *module, PyObject *arguments);
 PyObject *core_from_dlpack(PyObject *module, PyObject *array);
 

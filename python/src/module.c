@@ -110,8 +110,6 @@ static PyMethodDef functions[] = {
     {"device_memory", core_device_memory, METH_O, "Returns statistics of a device's memory as a dict."},
     {"device_plans", core_device_plans, METH_O, "Returns the number of cached plans of a device."},
     {"empty", core_empty, METH_VARARGS, "Returns a Tensor without defined elements: shape, element type, device."},
-    {"random", core_random, METH_VARARGS,
-     "Returns a Tensor of random numbers: kind, shape, element type, device, seed, offset."},
     {"transfer", core_transfer, METH_VARARGS, "Returns a copy of an array on a device, as a Tensor."},
     {"from_dlpack", core_from_dlpack, METH_O,
      "from_dlpack(x, /)\n--\n\nReturns a Tensor of the memory of an object with __dlpack__(), on the device where it "
