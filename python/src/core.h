@@ -421,10 +421,13 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
 /* ---- described.c, continued ---- */
 
+void core_described_drop(core_state *state); /* frees state->described */
+
+/* ---- call.c ---- */
+
 /* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
  * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */
-PyObject *core_described_call(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
-void core_described_drop(core_state *state); /* frees state->described */
+PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
 /* ---- reduce.c ---- */
 

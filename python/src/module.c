@@ -99,7 +99,7 @@ static PyMethodDef functions[] = {
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
-    {"call", AS_VECTOR(core_described_call),
+    {"call", AS_VECTOR(core_call_described),
      "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
      "explanation."},
     {"elementwise", core_elementwise, METH_VARARGS,
