@@ -423,7 +423,7 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
 void core_described_drop(core_state *state); /* frees state->described */
 
-/* ---- call.c ---- */
+/* ---- described_call.c ---- */
 
 /* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
  * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */

@@ -1,5 +1,5 @@
 /* described.h - declares the descriptions of calls.h with names as objects of Python: made in described.c, used in
- * call.c. */
+ * described_call.c. */
 #ifndef BACKPLANE_PYTHON_DESCRIBED_H
 #define BACKPLANE_PYTHON_DESCRIBED_H
 

@@ -67,11 +67,11 @@ def _dims(input: Any, normalized_shape: Shape) -> int:
     return len(wanted)
 
 
-def _kind(of: Dict[str, Any]) -> Tuple[str, int, int]:
+def _kind(name: str, of: Dict[str, Any]) -> Tuple[str, int, int]:
     """Returns the kind, the dimensions of a row and the number of groups."""
     if "num_groups" in of:
         return "group", 0, of["num_groups"]
-    return ("layer" if "bias" in of else "rms"), _dims(of["input"], of["normalized_shape"]), 0
+    return ("rms" if name.startswith("rms_norm") else "layer"), _dims(of["input"], of["normalized_shape"]), 0
 
 
 def _is_double(array: Any) -> bool:
@@ -93,7 +93,7 @@ def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool)
     """Runs or explains a call whose arguments are `of`. Returns a tuple of the wanted results."""
     input = exact(name, of["input"])
     of = dict(of, input=input)
-    kind, dims, groups = _kind(of)
+    kind, dims, groups = _kind(name, of)
     weight, bias, backward = of.get("weight"), of.get("bias"), "grad_output" in of
     results = _core.call(
         "layer_norm",
@@ -121,13 +121,13 @@ def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool)
 
 def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     statistics = bool(of["return_statistics"])
-    wanted = ("output", *(("inverse_std",) if name == "rms_norm" else ("mean", "inverse_std"))) if statistics else ("output",)
+    wanted = ("output", *(("inverse_std",) if name.startswith("rms_norm") else ("mean", "inverse_std"))) if statistics else ("output",)
     results = _run(name, wanted, of, explains)
     return results if explains or statistics else results[0]
 
 
 def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    parameters = ("weight_gradient",) if name == "rms_norm_gradients" else ("weight_gradient", "bias_gradient")
+    parameters = ("weight_gradient",) if name.startswith("rms_norm") else ("weight_gradient", "bias_gradient")
     return _run(name, ("input_gradient", *parameters), of, explains)
 
 
@@ -216,7 +216,7 @@ def layer_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, bias=None, eps=eps)
+    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, eps=eps)
     of.update(mean=mean, inverse_std=inverse_std, settings=settings)
     results: Tuple[Any, Any, Any] = _differentiate("layer_norm_gradients", of, False)
     return results
@@ -249,7 +249,7 @@ def group_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, bias=None, eps=eps)
+    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, eps=eps)
     of.update(mean=mean, inverse_std=inverse_std, settings=settings)
     results: Tuple[Any, Any, Any] = _differentiate("group_norm_gradients", of, False)
     return results

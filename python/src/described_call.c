@@ -1,4 +1,4 @@
-/* call.c - runs and explains the calls that calls.h describes. The names and defaults of torch are in
+/* described_call.c - runs and explains the calls that calls.h describes. The names and defaults of torch are in
  * python/backplane/nn/. A function of the package gives the fields of a call as arguments with names, and the names of
  * the results that it wants. */
 #include "described.h"
