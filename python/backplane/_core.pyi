@@ -168,115 +168,15 @@ def fft(
 ) -> Any: ...
 def fftshift(input: Any, dim: Optional[Tuple[int, ...]], back: bool, /) -> Tensor: ...
 def fftfreq(n: int, d: float, half: bool, dtype: str, out: Any, /) -> Optional[Tensor]: ...
-def conv(
-    pass_: int,
-    ndim: int,
-    transposed: bool,
-    arrays: Tuple[Any, ...],
+def call(
+    name: str,
+    wanted: Tuple[str, ...],
     size: Optional[Tuple[int, ...]],
-    /,
-    stride: Optional[Tuple[int, ...]],
-    padding: Union[None, str, Tuple[int, ...]],
-    dilation: Optional[Tuple[int, ...]],
-    output_padding: Optional[Tuple[int, ...]],
-    groups: int,
-    relu: bool,
     out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
-def linear(
-    pass_: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    output: Any,
-    with_bias: bool,
-    activation: Optional[str],
     settings: _Settings,
     explains: bool,
     /,
-) -> Any: ...
-def pool(
-    average: bool,
-    backward: bool,
-    ndim: int,
-    array: Any,
-    indices: Any,
-    with_indices: bool,
-    size: Optional[Tuple[int, ...]],
-    /,
-    output_size: Optional[Tuple[int, ...]],
-    kernel_size: Optional[Tuple[int, ...]],
-    stride: Optional[Tuple[int, ...]],
-    padding: Optional[Tuple[int, ...]],
-    dilation: Optional[Tuple[int, ...]],
-    ceil_mode: bool,
-    exclude_padding: bool,
-    divisor: int,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
-def batch_norm(
-    pass_: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    grad_output: Any,
-    running_mean: Any,
-    running_var: Any,
-    mean: Any,
-    inverse_std: Any,
-    /,
-    eps: float,
-    momentum: float,
-    relu: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
-def attention(
-    pass_: int,
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any,
-    grad_output: Any,
-    output: Any,
-    logsumexp_: Any,
-    pages: Any,
-    lengths: Any,
-    /,
-    dropout_p: float,
-    is_causal: bool,
-    scale: Optional[float],
-    enable_gqa: bool,
-    seed: int,
-    offset: int,
-    logsumexp: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
-    mask_gradient: bool = False,
-) -> Any: ...
-def layer_norm(
-    pass_: int,
-    kind: int,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    grad_output: Any,
-    mean: Any,
-    inverse_std: Any,
-    /,
-    dims: int,
-    groups: int,
-    eps: Optional[float],
-    statistics: bool,
-    out: Any,
-    settings: _Settings,
-    explains: bool = False,
+    **fields: Any,
 ) -> Any: ...
 def reduce(
     kind: int,
@@ -295,17 +195,6 @@ def softmax(
     /,
     dim: int,
     out: Any,
-    settings: _Settings,
-    explains: bool = False,
-) -> Any: ...
-def rnn(
-    pass_: int,
-    mode: int,
-    directions: int,
-    reverse: bool,
-    arrays: Tuple[Any, ...],
-    wanted: int,
-    /,
     settings: _Settings,
     explains: bool = False,
 ) -> Any: ...
@@ -349,7 +238,6 @@ def device_control(what: str, device: str, number: int, /) -> None: ...
 def device_memory(device: str, /) -> Dict[str, int]: ...
 def device_plans(device: str, /) -> int: ...
 def empty(shape: Tuple[int, ...], dtype: str, device: str, /) -> Tensor: ...
-def random(kind: int, shape: Tuple[int, ...], dtype: str, device: str, seed: int, offset: int, /) -> Tensor: ...
 def transfer(array: Any, device: str, /) -> Tensor: ...
 def from_dlpack(x: Any, /) -> Tensor: ...
 def product_chain(

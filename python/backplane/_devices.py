@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -78,7 +79,7 @@ def _place(given: DeviceArgument) -> str:
 def _size(size: Sequence[Any]) -> Tuple[int, ...]:
     """Returns the shape from `f(2, 3)` or `f((2, 3))`."""
     numbers = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else tuple(size)
-    whole_numbers = tuple(whole(number) for number in numbers)
+    whole_numbers = tuple(map(whole, numbers))
     for given, number in zip(numbers, whole_numbers):
         if number is None or isinstance(given, bool):
             raise bad_type(f"size: expects whole numbers, but got {given!r}")
@@ -200,19 +201,22 @@ def initial_seed() -> int:
     return _generator.seeds.get("host", _generator.seed)
 
 
-def _random(kind: int, size: Sequence[Any], dtype: Any, place: DeviceArgument) -> _core.Tensor:
+_WIDE = frozenset(("f64", "float64", "i64", "int64", "u64", "uint64"))
+
+
+def _random(kind: str, size: Sequence[Any], dtype: Any, place: DeviceArgument) -> _core.Tensor:
     shape, name, element = _size(size), _place(place), _type(dtype)
-    count = 1
-    for number in shape:
-        count *= number
-    wide = element in ("f64", "float64", "i64", "int64", "u64", "uint64")
+    count = math.prod(shape)
+    wide = element in _WIDE
     seed, offset = _generator.take(name, (count + 1) // 2 if wide else (count + 3) // 4)
-    return _core.random(kind, shape, element, name, seed, offset)
+    result = _core.empty(shape, element, name)
+    _core.call("random", ("output",), None, result, None, False, kind=kind, seed=seed, offset=offset)
+    return result
 
 
 def rand(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
     """Returns random numbers that are uniform from 0, exclusive of 1; float32 unless ``dtype`` says otherwise."""
-    return _random(0, size, dtype, device)
+    return _random("uniform", size, dtype, device)
 
 
 def randn(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
@@ -224,7 +228,7 @@ def randn(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core
     >>> randn(5, 5).tolist() == x.tolist()
     True
     """
-    return _random(1, size, dtype, device)
+    return _random("normal", size, dtype, device)
 
 
 # ---- Control ----

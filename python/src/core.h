@@ -107,6 +107,10 @@ typedef struct core_tables {
     core_table *of[CORE_TABLES];
 } core_tables;
 
+/* ---- described.c ---- */
+
+typedef struct core_described core_described;
+
 /* State of the module, one per interpreter. */
 typedef struct core_state {
     PyObject *error;              /* backplane.Error, a RuntimeError */
@@ -128,7 +132,8 @@ typedef struct core_state {
     core_numpy numpy;
     core_exchanges exchanges;
     core_tables tables;
-    bool frozen; /* assignment to settings is an error: backends.disable_global_flags() */
+    core_described *described; /* calls that ran so far */
+    bool frozen;               /* assignment to settings is an error: backends.disable_global_flags() */
 } core_state;
 
 core_state *core_state_of(PyObject *module);
@@ -414,43 +419,24 @@ void core_tables_drop(core_tables *tables);
 
 PyObject *core_cosine(PyObject *module, PyObject *arguments);
 
-/* ---- conv.c ---- */
+/* ---- described.c, continued ---- */
 
-PyObject *core_conv(PyObject *module, PyObject *arguments, PyObject *names);
+void core_described_drop(core_state *state); /* frees state->described */
 
-/* ---- linear.c ---- */
-PyObject *core_linear(PyObject *module, PyObject *arguments);
+/* ---- described_call.c ---- */
 
-/* ---- pool.c ---- */
-
-PyObject *core_pool(PyObject *module, PyObject *arguments, PyObject *names);
-
-/* ---- norm.c ---- */
-
-PyObject *core_batch_norm(PyObject *module, PyObject *arguments, PyObject *names);
-
-/* ---- layer_norm.c ---- */
-
-PyObject *core_layer_norm(PyObject *module, PyObject *arguments, PyObject *names);
+/* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
+ * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */
+PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
 /* ---- reduce.c ---- */
 
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
-/* ---- attention.c ---- */
-
-PyObject *core_attention(PyObject *module, PyObject *arguments, PyObject *names);
-
-/* ---- rnn.c ---- */
-
-PyObject *core_rnn(PyObject *module, PyObject *arguments, PyObject *names);
-
 /* ---- elementwise.c ---- */
 
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
-/* Finds the function with this name; NULL: none. Returns false with a Python error if there is no such function. */
-bool core_activation(const char *name, bp_unary_kind *kind);
 
 /* ---- devices.c ---- */
 
@@ -459,7 +445,6 @@ PyObject *core_device_control(PyObject *module, PyObject *arguments);
 PyObject *core_device_memory(PyObject *module, PyObject *id);
 PyObject *core_device_plans(PyObject *module, PyObject *id);
 PyObject *core_empty(PyObject *module, PyObject *arguments);
-PyObject *core_random(PyObject *module, PyObject *arguments);
 PyObject *core_transfer(PyObject *module, PyObject *arguments);
 PyObject *core_from_dlpack(PyObject *module, PyObject *array);
 

@@ -1,4 +1,4 @@
-/* devices.c - lists devices, and makes tensors on them: empty, copied, filled with random numbers. */
+/* devices.c - lists devices, and makes tensors on them: empty or copied. */
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -192,42 +192,6 @@ PyObject *core_empty(PyObject *module, PyObject *arguments) {
     }
     DLManagedTensorVersioned *memory = make(state, shape, dtype, id);
     return core_finish(state, memory ? core_tensor(state, memory) : NULL);
-}
-
-static bp_status explain_random(const void *call, bp_explanation **explanation) {
-    return bp_random_explain(explanation, NULL, call);
-}
-
-/* Arguments: kind, shape, element type, device, seed, offset. */
-PyObject *core_random(PyObject *module, PyObject *arguments) {
-    core_state *state = core_state_of(module);
-    PyObject *shape;
-    const char *dtype, *id;
-    int kind;
-    unsigned long long seed, offset;
-    core_unlocked unlocked;
-    core_leave_dropped();
-    if (!PyArg_ParseTuple(arguments, "iO!ssKK:random", &kind, &PyTuple_Type, &shape, &dtype, &id, &seed, &offset)) {
-        return NULL;
-    }
-    DLManagedTensorVersioned *memory = make(state, shape, dtype, id);
-    if (!memory) {
-        return core_finish(state, NULL);
-    }
-    const bp_random_call call = {.struct_size = sizeof call,
-                                 .kind = (bp_random_kind)kind,
-                                 .seed = seed,
-                                 .offset = offset,
-                                 .output = &memory->dl_tensor};
-    core_unlock(&unlocked);
-    const bp_status status = bp_random_run(NULL, &call);
-    core_lock(&unlocked);
-    if (status != BP_OK) {
-        core_fail_explained(state, status, explain_random, &call);
-        memory->deleter(memory);
-        return core_finish(state, NULL);
-    }
-    return core_finish(state, core_tensor(state, memory));
 }
 
 /* Returns a copy of an array on a device, row-major. Arguments: array, device. */

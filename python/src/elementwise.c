@@ -31,28 +31,13 @@ static bool find_op(elements *of, const char *name, PyObject *arrays) {
     return false;
 }
 
-static const char *const unary[] = {
-#define X(number, name, text) text,
-    BP_UNARY_MAP(X)
-#undef X
-};
-
-bool core_activation(const char *name, bp_unary_kind *kind) {
-    *kind = BP_UNARY_COPY;
-    for (int i = 0; i < BP_UNARY_KINDS && name; i++) {
-        if (strcmp(unary[i], name) == 0) {
-            *kind = (bp_unary_kind)i;
-            return true;
-        }
-    }
-    if (name) {
-        PyErr_Format(PyExc_ValueError, "activation '%s' is unknown", name);
-    }
-    return !name;
-}
-
 /* The kinds by their names; the other operations have a number. */
 static bool find_number(elements *of, const char *kind, int axis) {
+    static const char *const unary[] = {
+#define X(number, name, text) text,
+        BP_UNARY_MAP(X)
+#undef X
+    };
     static const char *const binary[] = {
 #define X(number, name, text) text,
         BP_BINARY_MAP(X)

@@ -99,13 +99,9 @@ static PyMethodDef functions[] = {
     {"fft", WITH_NAMES(core_fft), "A transform as a Tensor, None where `out` was given, or its explanation as a dict."},
     {"fftshift", core_fftshift, METH_VARARGS, "The input with the zero frequency in the middle, or back, as a Tensor."},
     {"fftfreq", core_fftfreq, METH_VARARGS, "Frequencies as a Tensor, or None where `out` was given."},
-    {"conv", WITH_NAMES(core_conv), "A convolution or a gradient, None where `out` was given, or its explanation."},
-    {"linear", core_linear, METH_VARARGS,
-     "A linear layer or gradients, None where `out` was given, or its explanation."},
-    {"pool", WITH_NAMES(core_pool), "Pooling or its gradient, with the indices as a tuple, or its explanation."},
-    {"attention", WITH_NAMES(core_attention),
-     "Attention or its gradients as a tuple, with None where `out` was given, or its explanation as a dict."},
-    {"rnn", WITH_NAMES(core_rnn), "A recurrent layer or its gradients as a tuple, or its explanation as a dict."},
+    {"call", AS_VECTOR(core_call_described),
+     "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
+     "explanation."},
     {"elementwise", core_elementwise, METH_VARARGS,
      "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"devices", core_devices, METH_NOARGS, "Returns the devices as dicts."},
@@ -114,16 +110,10 @@ static PyMethodDef functions[] = {
     {"device_memory", core_device_memory, METH_O, "Returns statistics of a device's memory as a dict."},
     {"device_plans", core_device_plans, METH_O, "Returns the number of cached plans of a device."},
     {"empty", core_empty, METH_VARARGS, "Returns a Tensor without defined elements: shape, element type, device."},
-    {"random", core_random, METH_VARARGS,
-     "Returns a Tensor of random numbers: kind, shape, element type, device, seed, offset."},
     {"transfer", core_transfer, METH_VARARGS, "Returns a copy of an array on a device, as a Tensor."},
     {"from_dlpack", core_from_dlpack, METH_O,
      "from_dlpack(x, /)\n--\n\nReturns a Tensor of the memory of an object with __dlpack__(), on the device where it "
      "is."},
-    {"batch_norm", WITH_NAMES(core_batch_norm),
-     "Batch normalization or its gradients, as a tuple, or its explanation."},
-    {"layer_norm", WITH_NAMES(core_layer_norm),
-     "Layer, RMS or group normalization or its gradients, as a tuple, or its explanation."},
     {"reduce", WITH_NAMES(core_reduce), "A reduction, None where `out` was given, or its explanation as a dict."},
     {"softmax", WITH_NAMES(core_softmax),
      "Softmax or its gradient, None where `out` was given, or its explanation as a dict."},
@@ -221,6 +211,7 @@ static int clear(PyObject *module) {
     }
     state->exchanges.count = 0;
     core_tables_drop(&state->tables);
+    core_described_drop(state);
     return 0;
 }
 

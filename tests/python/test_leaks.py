@@ -12,6 +12,7 @@ import backplane as bp
 CALLS = 100_000
 A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
 SPECTRUM = np.empty((3, 3), "c8")
+IMAGE = np.ones((1, 1, 4, 4), "f4")
 SQUARE, SINGULAR = np.eye(3) + 1, np.zeros((2, 3, 3))
 PLAIN = memoryview(A), memoryview(B)
 RECORDS = np.zeros((3, 3), [("tag", "u1"), ("value", "f8")])
@@ -99,6 +100,11 @@ JOBS = {
     "wrong index": lambda: expect(IndexError, TENSOR.__getitem__, (0, 5)),
     "values": lambda: (TENSOR.tolist(), float(TENSOR[0, 0]), [*TENSOR]),
     "array of a tensor": TENSOR.__array__,
+    "two results": lambda: bp.nn.functional.max_pool2d(IMAGE, 2, return_indices=True),
+    "wrong size": lambda: expect(ValueError, bp.nn.functional.max_pool2d, IMAGE, (2, 3, 4)),
+    "wrong word": lambda: expect(ValueError, bp.nn.functional.linear, A, A, activation="none"),
+    "wrong result": lambda: expect(ValueError, bp.nn.functional.layer_norm, A, (4,), out=OUT),
+    "random": lambda: bp.rand(2, 3),
     "wrong shape": lambda: expect(ValueError, bp.matmul, A, A),
     "wrong type": lambda: expect(TypeError, bp.matmul, A, "text"),
     "wrong value": lambda: expect(ValueError, setattr, bp.settings, "num_threads", -1),

@@ -13,24 +13,18 @@ from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
 
-FORWARD, BACKWARD = range(2)
-
 # A seed, or a seed and the number of rows that were computed with it before.
 Seed = Union[None, int, Tuple[int, int]]
 
 
-def _signed(word: int) -> int:
-    """Returns the number with the same 64 bits that an i64 can have."""
-    return (int(word) + 2**63) % 2**64 - 2**63
-
-
 def _words(seed: Seed) -> Tuple[int, int]:
+    """Returns seed and offset, of which 64 bits count."""
     if seed is None:
-        return _signed(secrets.randbits(64)), 0
+        return secrets.randbits(64), 0
     pair = seed if isinstance(seed, tuple) else (seed, 0)
     if len(pair) != 2 or not all(hasattr(word, "__index__") for word in pair):
         raise bad_type(f"seed: is {seed!r}; it must be an integer or a tuple of two, seed and offset")
-    return _signed(pair[0]), _signed(pair[1])
+    return pair[0], pair[1]
 
 
 def _mask(name: str, mask: Any) -> Any:
@@ -54,31 +48,33 @@ def _whole(numbers: Any) -> Any:
     return with_numpy("scaled_dot_product_attention", (numbers,))[0] if isinstance(numbers, (list, tuple)) else numbers
 
 
-def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
+def _run(name: str, pass_: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool) -> Any:
+    """Runs or explains a call whose arguments are `of`. Returns query, key and value as arrays, and the wanted results."""
     inputs = exact(name, of["query"]), exact(name, of["key"]), exact(name, of["value"])
-    seed, offset = _words(of["seed"]) if of["dropout_p"] > 0 else (0, 0)
-    results = _core.attention(
-        pass_,
-        inputs[0],
-        inputs[1],
-        inputs[2],
-        _mask(name, of["attn_mask"]),
-        of.get("grad_output"),
-        of.get("output"),
-        of.get("logsumexp"),
-        _whole(of.get("pages")),
-        _whole(of.get("lengths")),
-        dropout_p=of["dropout_p"],
+    scale = of["scale"]
+    results = _core.call(
+        "attention",
+        wanted,
+        None,
+        of.get("out"),
+        of["settings"],
+        explains,
+        pass_=pass_,
         is_causal=of["is_causal"],
-        scale=of["scale"],
         enable_gqa=of["enable_gqa"],
-        seed=seed,
-        offset=offset,
-        logsumexp=bool(of.get("return_logsumexp")),
-        out=of.get("out"),
-        settings=of["settings"],
-        explains=explains,
-        mask_gradient=bool(of.get("mask_gradient")),
+        has_scale=scale is not None,
+        scale=0.0 if scale is None else scale,
+        dropout_p=of["dropout_p"],
+        query=inputs[0],
+        key=inputs[1],
+        value=inputs[2],
+        attn_mask=_mask(name, of["attn_mask"]),
+        seed=_words(of["seed"]) if of["dropout_p"] > 0 else None,
+        output=of.get("output"),
+        logsumexp=of.get("logsumexp"),
+        grad_output=of.get("grad_output"),
+        pages=_whole(of.get("pages")),
+        lengths=_whole(of.get("lengths")),
     )
     return results if explains else (inputs, results)
 
@@ -91,14 +87,16 @@ def _warn_if_unfused(name: str, of: Dict[str, Any]) -> None:
     plan = _core.last_plan()
     if plan is None or plan["algorithm"] != "math":
         return
-    others = [one for one in _run(name, FORWARD, dict(of, seed=of["seed"] or 0), True)["candidates"] if one["algorithm"] != "math"]
+    page = _run(name, "forward", ("output",), dict(of, seed=of["seed"] or 0), True)
+    others = [one for one in page["candidates"] if one["algorithm"] != "math"]
     if others and not any(one["accepted"] for one in others):
         reasons = "; ".join(f"{one['algorithm'] or one['provider']}: {one['text']}" for one in others)
         warnings.warn(f"{name}: no fused kernel accepts the call, and math runs: {reasons}", stacklevel=4)
 
 
 def _attend(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    found = _run(name, FORWARD, of, explains)
+    wanted = ("output", "logsumexp") if of["return_logsumexp"] else ("output",)
+    found = _run(name, "forward", wanted, of, explains)
     if explains:
         return found
     inputs, results = found
@@ -112,7 +110,8 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
         raise bad_type("seed: is None; gradients need the seed of the call that they belong to")
     if of["mask_gradient"] and of["attn_mask"] is None:
         raise bad_value("mask_gradient: is True, but attn_mask is None; there is no mask to differentiate by")
-    found = _run(name, BACKWARD, of, explains)
+    wanted = ("query_gradient", "key_gradient", "value_gradient", *(("mask_gradient",) if of["mask_gradient"] else ()))
+    found = _run(name, "backward", wanted, of, explains)
     return found if explains else tuple(_like(one, *found[0]) for one in found[1])
 
 

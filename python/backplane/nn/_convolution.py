@@ -8,13 +8,11 @@ from typing import Any, Callable, Dict, Optional, Protocol, Tuple, Union
 from .. import _core
 from .._convert import exact
 from .._dimensions import bound
-from .._errors import bad_type
+from .._errors import bad_type, bad_value
 from .._products import _EXPLAINERS, SettingsArgument, _like
 
 Numbers = Union[int, Tuple[int, ...]]
 Padding = Union[str, int, Tuple[int, ...]]
-
-FORWARD, INPUT, WEIGHT = range(3)
 
 
 def _each(name: str, numbers: Any, ndim: int) -> Tuple[int, ...]:
@@ -35,33 +33,38 @@ def _size(name: str, size: Any) -> Tuple[int, ...]:
         raise bad_type(f"{name}: expects a shape, but got {size!r}") from None
 
 
-def _call(kind: Tuple[int, int, bool], of: Dict[str, Any], arrays: Tuple[Any, ...], size: Any, explains: bool) -> Any:
-    """Runs or explains a call whose arguments are `of`."""
+def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: Any, explains: bool, **arrays: Any) -> Any:
+    """Runs or explains a call whose arguments are `of`, and returns what it wants."""
     pass_, ndim, transposed = kind
-    padding = of["padding"]
-    return _core.conv(
-        pass_,
-        ndim,
-        transposed,
-        arrays,
+    padding, groups = of["padding"], of["groups"]
+    named = isinstance(padding, str)
+    if named and padding not in ("same", "valid"):
+        raise bad_value(f"padding: expects 'same', 'valid' or numbers, but got {padding!r}", "E_ARGUMENT")
+    results = _core.call(
+        "conv",
+        (wanted,),
         size,
+        of["out"],
+        of["settings"],
+        explains,
+        pass_=pass_,
+        ndim=ndim,
+        transposed=transposed,
+        groups=-1 if groups == 0 else groups,  # 0 is no default here
         stride=_each("stride", of["stride"], ndim),
-        padding=padding if isinstance(padding, str) else _each("padding", padding, ndim),
         dilation=_each("dilation", of["dilation"], ndim),
+        padding=None if named else _each("padding", padding, ndim),
         output_padding=_each("output_padding", of["output_padding"], ndim) if transposed else None,
-        groups=of["groups"],
-        relu=False,
-        out=of["out"],
-        settings=of["settings"],
-        explains=explains,
+        mode=padding if named else "explicit",
+        **arrays,
     )
+    return results if explains else of["out"] if results[0] is None else _like(results[0], *tuple(arrays.values())[:2])
 
 
-def _forward(kind: Tuple[int, int, bool], name: str, of: Dict[str, Any], explains: bool) -> Any:
+def _forward(kind: Tuple[str, int, bool], name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, weight = exact(name, of["input"]), exact(name, of["weight"])
     bias = None if of["bias"] is None else exact(name, of["bias"])
-    result = _call(kind, of, (input, weight, bias), None, explains)
-    return result if explains else of["out"] if result is None else _like(result, input, weight)
+    return _call(kind, of, "output", None, explains, input=input, weight=weight, bias=bias)
 
 
 class _Convolution(Protocol):
@@ -159,7 +162,7 @@ _ARGUMENTS = """
 
 
 def convolution(ndim: int) -> _Convolution:
-    kind = (FORWARD, ndim, False)
+    kind = ("forward", ndim, False)
     run = functools.partial(_forward, kind)
 
     def call(
@@ -185,7 +188,7 @@ def convolution(ndim: int) -> _Convolution:
 
 
 def transposed(ndim: int) -> _Transposed:
-    run = functools.partial(_forward, (FORWARD, ndim, True))
+    run = functools.partial(_forward, ("forward", ndim, True))
 
     def call(
         input: Any,
@@ -214,8 +217,7 @@ def input_gradient(ndim: int) -> _InputGradient:
     def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
         gradient, weight = exact(name, of["grad_output"]), exact(name, of["weight"])
         size = _size("input_size", of["input_size"])
-        result = _call((INPUT, ndim, False), of, (gradient, weight), size, explains)
-        return result if explains else of["out"] if result is None else _like(result, gradient, weight)
+        return _call(("input", ndim, False), of, "input", size, explains, grad_output=gradient, weight=weight)
 
     def call(
         input_size: Tuple[int, ...],
@@ -243,8 +245,7 @@ def weight_gradient(ndim: int) -> _WeightGradient:
     def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
         input, gradient = exact(name, of["input"]), exact(name, of["grad_output"])
         size = _size("weight_size", of["weight_size"])
-        result = _call((WEIGHT, ndim, False), of, (input, gradient), size, explains)
-        return result if explains else of["out"] if result is None else _like(result, input, gradient)
+        return _call(("weight", ndim, False), of, "weight", size, explains, input=input, grad_output=gradient)
 
     def call(
         input: Any,

@@ -10,7 +10,7 @@ from .._einsum import einsum
 from .._elements import one, two
 from .._errors import bad_value
 from .._products import _EXPLAINERS, SettingsArgument, _like
-from ._convolution import FORWARD, INPUT, WEIGHT, _finish
+from ._convolution import _finish
 
 
 def _optional(name: str, array: Any) -> Any:
@@ -39,10 +39,20 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, weight = exact(name, of["input"]), exact(name, of["weight"])
     if _is_product(weight):
         return _multiply(input, weight, of, explains)
-    result = _core.linear(
-        FORWARD, input, weight, _optional(name, of["bias"]), of["out"], False, of["activation"], of["settings"], explains
+    results = _core.call(
+        "linear",
+        ("output",),
+        None,
+        of["out"],
+        of["settings"],
+        explains,
+        pass_="forward",
+        activation=of["activation"],
+        input=input,
+        weight=weight,
+        bias=_optional(name, of["bias"]),
     )
-    return result if explains else of["out"] if result is None else _like(result, input, weight)
+    return results if explains else of["out"] if results[0] is None else _like(results[0], input, weight)
 
 
 def _contract(operands: Tuple[Any, ...], like: Any, settings: SettingsArgument, explains: bool) -> Any:
@@ -69,8 +79,9 @@ def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
         rows = _labels(gradient, *out)
         operands = gradient, rows, weight, (*out, _IN), (*rows[: len(rows) - len(out)], _IN)
         return _contract(operands, gradient, of["settings"], explains)
-    result = _core.linear(INPUT, None, weight, None, gradient, False, None, of["settings"], explains)
-    return result if explains else _like(result, gradient, weight)
+    settings = of["settings"]
+    results = _core.call("linear", ("input",), None, None, settings, explains, pass_="input", grad_output=gradient, weight=weight)
+    return results if explains else _like(results[0], gradient, weight)
 
 
 def _weight_of_product(input: Any, gradient: Any, bias: bool, settings: SettingsArgument, explains: bool) -> Any:
@@ -85,10 +96,11 @@ def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     sizes = shape_of(input), shape_of(gradient)
     if sizes[0] and (sizes[0][:-1] == sizes[1] or sizes[0][:-1] == sizes[1][:-1] and sizes[1] and 0 in (sizes[0][-1], sizes[1][-1])):
         return _weight_of_product(input, gradient, bias, of["settings"], explains)
-    result = _core.linear(WEIGHT, input, None, None, gradient, bias, None, of["settings"], explains)
+    wanted, settings = ("weight", "bias") if bias else ("weight",), of["settings"]
+    results = _core.call("linear", wanted, None, None, settings, explains, pass_="weight", input=input, grad_output=gradient)
     if explains:
-        return result
-    return tuple(_like(r, input, gradient) for r in result) if bias else _like(result, input, gradient)
+        return results
+    return tuple(_like(r, input, gradient) for r in results) if bias else _like(results[0], input, gradient)
 
 
 def linear(

@@ -11,8 +11,6 @@ from .._errors import bad_value
 from .._products import SettingsArgument, _like
 from ._convolution import _finish
 
-INFERENCE, TRAINING, BACKWARD = range(3)
-
 
 def _parameter(name: str, array: Any) -> Any:
     return None if array is None else exact(name, array)
@@ -29,48 +27,49 @@ def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     if training and len(shape) > 1 and math.prod(shape) == shape[1]:
         raise bad_value(f"input: has shape {shape}; training needs more than one value per channel")
     updates = mean is not None or variance is not None
-    results = _core.batch_norm(
-        TRAINING if training else INFERENCE,
-        input,
-        _parameter(name, of["weight"]),
-        _parameter(name, of["bias"]),
+    statistics = bool(training and of["return_statistics"])
+    results = _core.call(
+        "batch_norm",
+        ("output", "mean", "inverse_std") if statistics else ("output",),
         None,
-        mean,
-        variance,
-        None,
-        None,
+        of["out"],
+        of["settings"],
+        explains,
+        pass_="training" if training else "inference",
+        relu=of["relu"],
         eps=of["eps"],
         momentum=of["momentum"] if training and updates else 0.0,
-        relu=of["relu"],
-        out=of["out"],
-        settings=of["settings"],
-        explains=explains,
+        input=input,
+        weight=_parameter(name, of["weight"]),
+        bias=_parameter(name, of["bias"]),
+        running_mean=mean,
+        running_var=variance,
     )
     if explains:
         return results
     output = of["out"] if results[0] is None else _like(results[0], input)
-    return (output, *(_like(r, input) for r in results[1:])) if of["return_statistics"] and training else output
+    return (output, *(_like(r, input) for r in results[1:])) if statistics else output
 
 
 def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     gradient, input = exact(name, of["grad_output"]), exact(name, of["input"])
     constant = not of["training"]
-    results = _core.batch_norm(
-        BACKWARD,
-        input,
-        _parameter(name, of["weight"]),
+    results = _core.call(
+        "batch_norm",
+        ("input_gradient", "weight_gradient", "bias_gradient"),
         None,
-        gradient,
-        of["mean"] if constant else None,
-        of["spread"] if constant else None,
-        None if constant else of["mean"],
-        None if constant else of["spread"],
+        None,
+        of["settings"],
+        explains,
+        pass_="backward",
         eps=of["eps"] if constant else 0.0,  # the inverse standard deviation has it already
-        momentum=0.0,
-        relu=False,
-        out=None,
-        settings=of["settings"],
-        explains=explains,
+        input=input,
+        weight=_parameter(name, of["weight"]),
+        grad_output=gradient,
+        running_mean=of["mean"] if constant else None,
+        running_var=of["spread"] if constant else None,
+        mean=None if constant else of["mean"],
+        inverse_std=None if constant else of["spread"],
     )
     return results if explains else tuple(_like(r, input) for r in results)
 

@@ -30,48 +30,49 @@ def _divisor(of: Dict[str, Any]) -> int:
     return int(divisor)
 
 
-def _call(average: bool, ndim: int, array: Any, indices: Any, size: Any, of: Dict[str, Any], explains: bool) -> Any:
-    """Runs or explains a call whose arguments are `of`; one with a size is a gradient."""
-    adaptive = "kernel_size" not in of
-    sizes = shape_of(array) if size is None else size
-    return _core.pool(
-        average,
-        size is not None,
-        ndim,
-        array,
-        indices,
-        bool(of.get("return_indices")),
+def _call(kind: str, ndim: int, array: Any, wanted: Tuple[str, ...], size: Any, of: Dict[str, Any], explains: bool) -> Any:
+    """Runs or explains a call whose arguments are `of`; one with a size is a gradient. Returns a tuple of the results."""
+    forward, adaptive = size is None, "kernel_size" not in of
+    divisor = _divisor(of)
+    results = _core.call(
+        "pool",
+        wanted,
         size,
-        output_size=_output_size(of["output_size"], sizes, ndim) if adaptive else None,
+        of["out"],
+        of["settings"],
+        explains,
+        kind=kind,
+        pass_="forward" if forward else "backward",
+        ndim=ndim,
+        output_size=_output_size(of["output_size"], shape_of(array) if forward else size, ndim) if adaptive else None,
         kernel_size=None if adaptive else _each("kernel_size", of["kernel_size"], ndim),
         stride=None if adaptive or of["stride"] is None or of["stride"] == () else _each("stride", of["stride"], ndim),
+        dilation=None if adaptive or kind == "average" else _each("dilation", of["dilation"], ndim),
         padding=None if adaptive else _each("padding", of["padding"], ndim),
-        dilation=None if adaptive or average else _each("dilation", of["dilation"], ndim),
-        ceil_mode=not adaptive and bool(of["ceil_mode"]),
-        exclude_padding=not of.get("count_include_pad", True) and _divisor(of) == 0,
-        divisor=_divisor(of),
-        out=of["out"],
-        settings=of["settings"],
-        explains=explains,
+        ceil_mode=not adaptive and of["ceil_mode"],
+        exclude_padding=not of.get("count_include_pad", True) and divisor == 0,
+        divisor=divisor,
+        input=array if forward else None,
+        grad_output=None if forward else array,
+        indices=of.get("indices"),
     )
+    return results if explains else (of["out"] if results[0] is None else _like(results[0], array), *results[1:])
 
 
-def _forward(average: bool, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
-    input = exact(name, of["input"])
-    result = _call(average, ndim, input, None, None, of, explains)
+def _forward(kind: str, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
+    input, both = exact(name, of["input"]), of.get("return_indices")
+    results = _call(kind, ndim, input, ("output", "indices") if both else ("output",), None, of, explains)
     if explains:
-        return result
-    if of.get("return_indices"):
-        return (of["out"] if result[0] is None else _like(result[0], input)), _like(result[1], input)
-    return of["out"] if result is None else _like(result, input)
+        return results
+    return (results[0], _like(results[1], input)) if both else results[0]
 
 
-def _gradient(average: bool, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
+def _gradient(kind: str, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
     gradient, size = exact(name, of["grad_output"]), _size("input_size", of["input_size"])
     if "kernel_size" not in of:
         of = dict(of, output_size=shape_of(gradient)[len(shape_of(gradient)) - ndim :])
-    result = _call(average, ndim, gradient, of.get("indices"), size, of, explains)
-    return result if explains else of["out"] if result is None else _like(result, gradient)
+    results = _call(kind, ndim, gradient, ("input",), size, of, explains)
+    return results if explains else results[0]
 
 
 class _Max(Protocol):
@@ -201,7 +202,7 @@ _KERNEL = """
 
 
 def max_pool(ndim: int) -> _Max:
-    run = functools.partial(_forward, False, ndim)
+    run = functools.partial(_forward, "max", ndim)
 
     def call(
         input: Any,
@@ -228,7 +229,7 @@ def max_pool(ndim: int) -> _Max:
 
 
 def avg_pool(ndim: int) -> _Average:
-    run = functools.partial(_forward, True, ndim)
+    run = functools.partial(_forward, "average", ndim)
 
     def call(
         input: Any,
@@ -254,7 +255,7 @@ def avg_pool(ndim: int) -> _Average:
 
 
 def adaptive_max_pool(ndim: int) -> _AdaptiveMax:
-    run = functools.partial(_forward, False, ndim)
+    run = functools.partial(_forward, "max", ndim)
 
     def call(
         input: Any,
@@ -277,7 +278,7 @@ def adaptive_max_pool(ndim: int) -> _AdaptiveMax:
 
 
 def adaptive_avg_pool(ndim: int) -> _AdaptiveAverage:
-    run = functools.partial(_forward, True, ndim)
+    run = functools.partial(_forward, "average", ndim)
 
     def call(input: Any, output_size: Sizes, *, out: Any = None, settings: SettingsArgument = None) -> Any:
         return run(call.__name__, dict(input=input, output_size=output_size, out=out, settings=settings), False)
@@ -295,7 +296,7 @@ _GRADIENT = "Computes the gradient of {name}() by its input, of shape ``input_si
 
 
 def max_pool_gradient(ndim: int) -> _MaxGradient:
-    run = functools.partial(_gradient, False, ndim)
+    run = functools.partial(_gradient, "max", ndim)
 
     def call(
         input_size: Tuple[int, ...],
@@ -321,7 +322,7 @@ def max_pool_gradient(ndim: int) -> _MaxGradient:
 
 
 def avg_pool_gradient(ndim: int) -> _AverageGradient:
-    run = functools.partial(_gradient, True, ndim)
+    run = functools.partial(_gradient, "average", ndim)
 
     def call(
         input_size: Tuple[int, ...],
@@ -348,7 +349,7 @@ def avg_pool_gradient(ndim: int) -> _AverageGradient:
 
 
 def adaptive_max_pool_gradient(ndim: int) -> _AdaptiveMaxGradient:
-    run = functools.partial(_gradient, False, ndim)
+    run = functools.partial(_gradient, "max", ndim)
 
     def call(
         input_size: Tuple[int, ...],
@@ -371,7 +372,7 @@ def adaptive_max_pool_gradient(ndim: int) -> _AdaptiveMaxGradient:
 
 
 def adaptive_avg_pool_gradient(ndim: int) -> _AdaptiveAverageGradient:
-    run = functools.partial(_gradient, True, ndim)
+    run = functools.partial(_gradient, "average", ndim)
 
     def call(
         input_size: Tuple[int, ...], grad_output: Any, *, out: Any = None, settings: SettingsArgument = None

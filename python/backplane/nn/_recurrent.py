@@ -12,13 +12,14 @@ from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
 from ._packed import PackedSequence, as_packed, gather, ordered, spread
 
-INFERENCE, TRAINING, BACKWARD = range(3)
-MODES = {"rnn_tanh": 0, "rnn_relu": 1, "lstm": 2, "gru": 3}
-
-# Places of tensors in the list of bp_rnn_tensor.
-INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH, BIAS_HH, HIDDEN, CELL, LENGTHS = range(9)
-OUTPUT, FINAL_HIDDEN, FINAL_CELL, RESERVE, GRAD_OUTPUT, GRAD_HIDDEN, GRAD_CELL = range(9, 16)
-BY_INPUT, BY_HIDDEN, BY_CELL, BY_IH, BY_HH, BY_HR, BY_BIAS_IH, BY_BIAS_HH = range(16, 24)
+# Fields of the call.
+INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH, BIAS_HH = "input", "weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"
+HIDDEN, CELL, LENGTHS = "initial_hidden", "initial_cell", "lengths"
+OUTPUT, FINAL_HIDDEN, FINAL_CELL, RESERVE = "output", "final_hidden", "final_cell", "reserve"
+GRAD_OUTPUT, GRAD_HIDDEN, GRAD_CELL = "grad_output", "grad_h_n", "grad_c_n"
+BY_INPUT, BY_HIDDEN, BY_CELL = "input_gradient", "initial_hidden_gradient", "initial_cell_gradient"
+BY_IH, BY_HH, BY_HR = "weight_ih_gradient", "weight_hh_gradient", "weight_hr_gradient"
+BY_BIAS_IH, BY_BIAS_HH = "bias_ih_gradient", "bias_hh_gradient"
 
 State = Any  # an array, for an LSTM a pair of two, or None
 
@@ -52,7 +53,7 @@ def _both(arrays: Sequence[Any]) -> Any:
 # ---- Arguments ----
 
 
-def _sets(name: str, of: Dict[str, Any]) -> List[Dict[int, Any]]:
+def _sets(name: str, of: Dict[str, Any]) -> List[Dict[str, Any]]:
     """Returns the parameters of each layer, from the list in torch's order."""
     places = [WEIGHT_IH, WEIGHT_HH] + [BIAS_IH, BIAS_HH] * bool(of["has_biases"])
     places += [WEIGHT_HR] * (of["proj_size"] > 0)
@@ -108,16 +109,11 @@ def _lengths(lengths: Any) -> Any:
 # ---- Layers ----
 
 
-def _layer(name: str, pass_: int, of: Dict[str, Any], tensors: Dict[int, Any], wanted: Sequence[int], explains: bool) -> Any:
-    results = _core.rnn(
-        pass_,
-        MODES[name],
-        1 + bool(of["bidirectional"]),
-        False,
-        tuple(tensors.get(place) for place in range(BY_INPUT)),
-        sum(1 << place for place in wanted),
-        settings=of["settings"],
-        explains=explains,
+def _layer(name: str, pass_: str, of: Dict[str, Any], tensors: Dict[str, Any], wanted: Sequence[str], explains: bool) -> Any:
+    given = {INPUT: tensors[INPUT], **tensors}  # the first array decides the type of the results
+    directions = 1 + bool(of["bidirectional"])
+    results = _core.call(
+        "rnn", tuple(wanted), None, None, of["settings"], explains, pass_=pass_, mode=name, directions=directions, **given
     )
     return results if explains else tuple(_like(one, tensors[INPUT]) for one in results)
 
@@ -160,7 +156,7 @@ def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:
         tensors.update({INPUT: current, LENGTHS: _lengths(of["lengths"])})
         tensors[HIDDEN] = None if hidden is None else hidden[own]
         tensors[CELL] = None if cell is None else cell[own]
-        results = _layer(name, TRAINING if of["return_reserve"] else INFERENCE, of, tensors, wanted, explains)
+        results = _layer(name, "training" if of["return_reserve"] else "inference", of, tensors, wanted, explains)
         if explains:
             return results
         current = results[0]
@@ -191,13 +187,17 @@ def _backward(name: str, of: Dict[str, Any], explains: bool) -> Any:
     states = [BY_HIDDEN] + [BY_CELL] * (name == "lstm")
     weights = [BY_IH, BY_HH] + [BY_HR] * (WEIGHT_HR in tensors) + [BY_BIAS_IH, BY_BIAS_HH] * bool(of["has_biases"])
     wanted = [BY_INPUT, *states, *weights]
-    results = _layer(name, BACKWARD, of, tensors, wanted, explains)
+    results = _layer(name, "backward", of, tensors, wanted, explains)
     if explains:
         return results
     by = dict(zip(wanted, results))
     of_states = tuple(_view(by[place])[:, 0] if unbatched else by[place] for place in states)
     order = [BY_IH, BY_HH] + [BY_BIAS_IH, BY_BIAS_HH] * bool(of["has_biases"]) + [BY_HR] * (WEIGHT_HR in tensors)
-    params = [_view(by[place])[d] for d in range(1 + bool(of["bidirectional"])) for place in order]
+    views = {place: _view(by[place]) for place in order}
+    if of["bidirectional"]:
+        params = [views[place][d] for d in range(2) for place in order]
+    else:  # weights are given without a dimension for the directions, and so are their gradients
+        params = [views[place][0] if place in (BY_BIAS_IH, BY_BIAS_HH) else views[place] for place in order]
     by_input = by[BY_INPUT]
     if unbatched or first:
         by_input = _as_given(_view(by_input), first, unbatched)

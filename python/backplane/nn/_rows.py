@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from .. import _core
-from .._convert import exact, shape_of
+from .._convert import exact, shape_of, type_of
 from .._errors import bad_value
-from .._products import SettingsArgument, _like
+from .._products import SettingsArgument, _is_numpy, _is_torch, _like
 from ._convolution import _finish
 
 SOFTMAX, LOG_SOFTMAX = range(2)
-FORWARD, BACKWARD = range(2)
-LAYER, RMS, GROUP = range(3)
 
 # The sizes of a row, which is one number if it has one dimension.
 Shape = Union[int, Sequence[int]]
@@ -69,47 +67,68 @@ def _dims(input: Any, normalized_shape: Shape) -> int:
     return len(wanted)
 
 
-def _kind(of: Dict[str, Any]) -> Tuple[int, int, int]:
+def _kind(name: str, of: Dict[str, Any]) -> Tuple[str, int, int]:
     """Returns the kind, the dimensions of a row and the number of groups."""
     if "num_groups" in of:
-        return GROUP, 0, of["num_groups"]
-    return (LAYER if "bias" in of else RMS), _dims(of["input"], of["normalized_shape"]), 0
+        return "group", 0, of["num_groups"]
+    return ("rms" if name.startswith("rms_norm") else "layer"), _dims(of["input"], of["normalized_shape"]), 0
 
 
-def _run(name: str, pass_: int, of: Dict[str, Any], explains: bool) -> Any:
-    of = dict(of, input=exact(name, of["input"]))
-    kind, dims, groups = _kind(of)
-    arrays = {key: None if of.get(key) is None else exact(name, of[key]) for key in ("weight", "bias")}
-    results = _core.layer_norm(
-        pass_,
-        kind,
-        of["input"],
-        arrays["weight"],
-        arrays["bias"],
-        None if pass_ == FORWARD else exact(name, of["grad_output"]),
-        of.get("mean"),
-        of.get("inverse_std"),
+def _is_double(array: Any) -> bool:
+    if _is_numpy(array):
+        return bool(array.dtype.itemsize == 8)
+    return array.element_size() == 8 if _is_torch(array) else type_of(array) == "f64"
+
+
+def _eps(of: Dict[str, Any]) -> float:
+    """Returns what is added to the variance: nothing to one that has it already, and by default, which rms_norm() has, the
+    distance of 1 to the next number of the type that PyTorch computes in, f32 for f16 and bf16."""
+    if of.get("inverse_std") is not None:
+        return 0.0
+    eps: Optional[float] = of["eps"]
+    return eps if eps is not None else 2.0**-52 if _is_double(of["input"]) else 2.0**-23
+
+
+def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool) -> Any:
+    """Runs or explains a call whose arguments are `of`. Returns a tuple of the wanted results."""
+    input = exact(name, of["input"])
+    of = dict(of, input=input)
+    kind, dims, groups = _kind(name, of)
+    weight, bias, backward = of.get("weight"), of.get("bias"), "grad_output" in of
+    results = _core.call(
+        "layer_norm",
+        wanted,
+        None,
+        of.get("out"),
+        of["settings"],
+        explains,
+        pass_="backward" if backward else "forward",
+        kind=kind,
         dims=dims,
         groups=groups,
-        eps=of["eps"] if of.get("inverse_std") is None else 0.0,  # it has eps already
-        statistics=bool(of.get("return_statistics")),
-        out=of.get("out"),
-        settings=of["settings"],
-        explains=explains,
+        eps=_eps(of),
+        input=input,
+        weight=None if weight is None else exact(name, weight),
+        bias=None if bias is None else exact(name, bias),
+        grad_output=exact(name, of["grad_output"]) if backward else None,
+        mean=of.get("mean"),
+        inverse_std=of.get("inverse_std"),
     )
     if explains:
         return results
-    first = of["out"] if results[0] is None else _like(results[0], of["input"])
-    return (first, *(_like(r, of["input"]) for r in results[1:]))
+    return tuple([of["out"] if one is None else _like(one, input) for one in results])
 
 
 def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    results = _run(name, FORWARD, of, explains)
-    return results if explains or of["return_statistics"] else results[0]
+    statistics = bool(of["return_statistics"])
+    wanted = ("output", *(("inverse_std",) if name.startswith("rms_norm") else ("mean", "inverse_std"))) if statistics else ("output",)
+    results = _run(name, wanted, of, explains)
+    return results if explains or statistics else results[0]
 
 
 def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
-    return _run(name, BACKWARD, of, explains)
+    parameters = ("weight_gradient",) if name.startswith("rms_norm") else ("weight_gradient", "bias_gradient")
+    return _run(name, ("input_gradient", *parameters), of, explains)
 
 
 def layer_norm(
@@ -197,7 +216,7 @@ def layer_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, bias=None, eps=eps)
+    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, eps=eps)
     of.update(mean=mean, inverse_std=inverse_std, settings=settings)
     results: Tuple[Any, Any, Any] = _differentiate("layer_norm_gradients", of, False)
     return results
@@ -230,7 +249,7 @@ def group_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, bias=None, eps=eps)
+    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, eps=eps)
     of.update(mean=mean, inverse_std=inverse_std, settings=settings)
     results: Tuple[Any, Any, Any] = _differentiate("group_norm_gradients", of, False)
     return results
