@@ -424,13 +424,13 @@ static int64_t time_of_children(void) {
 
 /* It asks for a buffer of 64 MiB until it gets one: in its first call, or in the first one of a second thread. */
 static void test_waiting_for_memory_ends_soon(void **state) {
-    enum { TIME = 8000 };
+    enum { TIME = 4000 };
     (void)state;
     if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
         skip();
     }
     use_fake("asking");
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "8000", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "4000", 1);
     for (rlim_t mebibytes = 60; mebibytes <= 240; mebibytes += 20) {
         const int64_t before = time_of_children();
         const int end = state_under(RLIMIT_AS, mebibytes << 20, mebibytes << 20);
