@@ -140,6 +140,9 @@ typedef struct bp_library_info {
     bp_library_need space;      /* of address space (RLIMIT_AS) */
     bp_library_need data;       /* of private writable memory (RLIMIT_DATA) */
     uint32_t overreads;         /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
+    const char *outside;        /* routines of BLAS other than gemv and gemm that access memory outside of their
+                                 * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
+                                 * because the probe did not reach them */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without

@@ -79,6 +79,29 @@ static void need_json(const char *name, const bp_library_need *need) {
     json_close();
 }
 
+/* Returns the element types in which LAPACK's routines read next to their operands: "c64,c128". */
+static char *overreading_types(const bp_library_info *row) {
+    char *list = cli_format("%s", "");
+    for (bp_dtype type = BP_F32; type <= BP_C128; type = (bp_dtype)(type + 1)) {
+        if (row->overreads & BP_OVERREAD_BIT(type)) {
+            char *longer = cli_format("%s%s%s", list, *list ? "," : "", bp_dtype_name(type));
+            free(list);
+            list = longer;
+        }
+    }
+    return list;
+}
+
+/* Prints which routines access memory that is not theirs. */
+static void print_accesses(const bp_library_info *row) {
+    char *types = overreading_types(row);
+    char *lapack = cli_format("LAPACK in %s", types);
+    detail("reads outside", strcmp(row->outside, "*") == 0 ? "not tested" : row->outside);
+    detail("reads next to", *types ? lapack : "");
+    free(lapack);
+    free(types);
+}
+
 static void print_details(const bp_library_info *row) {
     cli_say(CLI_STRONG, "\n%s", row->id);
     cli_say(CLI_PLAIN, "  %s%s\n", bp_library_state_name(row->state), row->loaded ? ", loaded in this process" : "");
@@ -95,6 +118,7 @@ static void print_details(const bp_library_info *row) {
     detail("thread setter", row->thread_scope);
     detail("products by", row->blas);
     detail("not offered", row->faults);
+    print_accesses(row);
     print_need("address space", &row->space);
     print_need("data", &row->data);
     detail("fact sources", row->fact_sources);
@@ -125,6 +149,10 @@ static void library_json(const bp_library_info *row) {
     json_bool("loaded", row->loaded);
     json_text("blas", row->blas);
     json_list("faults", row->faults, '\n');
+    json_list("outside", row->outside, ' ');
+    char *types = overreading_types(row);
+    json_list("overreads", types, ',');
+    free(types);
     need_json("space", &row->space);
     need_json("data", &row->data);
     json_text("fact_sources", row->fact_sources);

@@ -28,7 +28,7 @@ void launch_program_free(launch_program *program);
 /* Checks the options and sets the variables that the program and its children inherit. */
 int launch_environment(const cli_args *args, const launch_program *program, const char *record);
 
-/* Returns the libraries with faulty products, as the value of BACKPLANE_LAUNCH_FAULTS, which src/dropin/policy.c reads
+/* Returns the libraries with faulty routines, as the value of BACKPLANE_LAUNCH_FAULTS, which src/dropin/policy.c reads
  * (launch_faults.c). Free it. */
 char *launch_faults(void);
 

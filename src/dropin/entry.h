@@ -59,9 +59,6 @@ bool bp__dropin_product(const bp__dropin_slot *slot, const bp__dropin_frame *fra
 /* Returns whether the routine is one that bp__dropin_product() knows. */
 bool bp__dropin_is_product(int routine);
 
-/* Returns the bit of a product in bp__dropin_faults(). */
-unsigned bp__dropin_fault_bit(int routine);
-
 /* ---- The routine that runs a call (target.c) ---- */
 
 /* What happens to a large call. */

@@ -55,12 +55,18 @@ WEAK int32_t lsame_(const char *a, const char *b, size_t length_a, size_t length
 
 #if BP__DROPIN_PART == BP__DROPIN_PART_BLAS
 
-WEAK void cblas_xerbla(int parameter, const char *routine, const char *form, ...);
-WEAK void cblas_xerbla(int parameter, const char *routine, const char *form, ...) {
+/* Of netlib: a parameter's number, a name, a form and its arguments. MKL passes a name and a number. */
+WEAK void cblas_xerbla(uintptr_t first, uintptr_t second, const char *form, ...);
+WEAK void cblas_xerbla(uintptr_t first, uintptr_t second, const char *form, ...) {
+    enum { MOST_PARAMETERS = 4095 }; /* no address is as small */
+    if (second <= MOST_PARAMETERS) {
+        bp__dropin_say("Parameter %d to routine %s was incorrect\n", (int)second, (const char *)first);
+        return;
+    }
     va_list arguments;
     va_start(arguments, form);
-    if (parameter) {
-        bp__dropin_say("Parameter %d to routine %s was incorrect\n", parameter, routine);
+    if ((int)first) {
+        bp__dropin_say("Parameter %d to routine %s was incorrect\n", (int)first, (const char *)second);
     }
     bp__dropin_say_v(form, arguments);
     va_end(arguments);

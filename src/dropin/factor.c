@@ -224,7 +224,7 @@ static void find_target(const bp__dropin_slot *slot, const problem *p, const cha
             return;
         }
         const bp__dropin_library *library = bp__dropin_library_with_id(list.at[i].id);
-        if (library && bp__dropin_library_is_sound(library, bp__dropin_routine(slot))) {
+        if (library && bp__dropin_is_sound(&library->findings, bp__dropin_routine(slot))) {
             target->routine = bp__dropin_library_routine(library, bp__dropin_routine(slot), bp__dropin_wide(slot));
             target->library = library->id;
         }

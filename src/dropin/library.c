@@ -41,8 +41,9 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     snprintf(to->c_suffix, sizeof to->c_suffix, "%s", info.cblas_suffix);
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
-    to->faulty = info.faulty;
-    to->overreads = info.overreads;
+    to->findings = (bp__dropin_findings){info.faulty, info.overreads, info.outside};
+    to->swaps = strcmp(info.family, "mkl") == 0;
+    to->stays = strcmp(info.threading, "libgomp") == 0;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;
     if (info.f2c) { /* its functions return double where the program expects float */
         return false;
@@ -323,7 +324,24 @@ static int check_of(const char *stem) {
     return -1;
 }
 
-bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine) {
+static bool lists(const char *list, const char *name, size_t length) {
+    for (const char *item = list; *item;) {
+        const size_t end = strcspn(item, ", ");
+        if (end == length && memcmp(item, name, length) == 0) {
+            return true;
+        }
+        item += end + (item[end] != 0);
+    }
+    return false;
+}
+
+/* Returns whether a routine of BLAS other than gemm and gemv stays within its operands. */
+static bool stays_inside(const char *outside, const char *name) {
+    const size_t length = strlen(name), end = length > 4 && strcmp(name + length - 4, "_sub") == 0 ? 4 : 0;
+    return *outside != '*' && !lists(outside, name, length - end);
+}
+
+bool bp__dropin_is_sound(const bp__dropin_findings *findings, int routine) {
     static const char letters[] = "sdcz";
     const char *name = bp__dropin_names[routine];
     name += strncmp(name, "cblas_", 6) == 0 ? 6 : strncmp(name, "LAPACKE_", 8) == 0 ? 8 : 0;
@@ -331,8 +349,12 @@ bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine)
     const int check = letter ? check_of(name + 1) : -1;
     const bp__dropin_family family = bp__dropin_family_of(routine);
     const bool factorizes = family == BP__DROPIN_FAMILY_LAPACK || family == BP__DROPIN_FAMILY_LAPACKE;
-    if (letter && factorizes && (library->overreads & BP_OVERREAD_BIT(BP_F32 + (int)(letter - letters)))) {
+    const bool multiplies = family == BP__DROPIN_FAMILY_BLAS || family == BP__DROPIN_FAMILY_CBLAS;
+    if (letter && factorizes && (findings->overreads & BP_OVERREAD_BIT(BP_F32 + (int)(letter - letters)))) {
         return false;
     }
-    return check < 0 || !(library->faulty & BP_CHECK_BIT(check, BP_F32 + (int)(letter - letters)));
+    if (multiplies && check != BP_CHECK_GEMM && check != BP_CHECK_GEMV && !stays_inside(findings->outside, name)) {
+        return false;
+    }
+    return check < 0 || !(findings->faulty & BP_CHECK_BIT(check, BP_F32 + (int)(letter - letters)));
 }

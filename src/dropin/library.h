@@ -4,7 +4,12 @@
 
 #include "dropin/internal.h"
 
+#include "dropin/policy.h"
+
 #include <limits.h>
+
+/* Why another library takes a call of a launched program. */
+#define BP__DROPIN_WHY_FAULTY "the probe found a fault in this routine of the program's own library"
 
 typedef struct bp__dropin_library {
     void *handle;
@@ -12,9 +17,10 @@ typedef struct bp__dropin_library {
     char prefix[32], suffix[32], c_suffix[32];
     unsigned kinds;
     int int_bits;
-    uint64_t faulty; /* as in bp_library_info */
-    uint32_t overreads;
+    bp__dropin_findings findings;
     bool hidden; /* complex functions get the address for their result as first argument */
+    bool swaps;  /* it calls cblas_xerbla with the arguments of MKL: a name and a number */
+    bool stays;  /* it has GNU's OpenMP, whose threads do not exist in a child of fork, where its calls wait for ever */
 } bp__dropin_library;
 
 /* A library by id, family, SONAME or path, which is opened when it is first used. Zero all but the name. */
@@ -50,12 +56,16 @@ const char *bp__dropin_library_id(int rank);
 /* Returns the address of a routine, or NULL. */
 void *bp__dropin_library_routine(const bp__dropin_library *library, int routine, bool wide);
 
-/* Returns whether the probe found nothing wrong with a routine. A routine of LAPACK that may read next to its operands
- * is wrong here, because it gets the program's own memory. */
-bool bp__dropin_library_is_sound(const bp__dropin_library *library, int routine);
+/* Returns whether the probe found nothing wrong with a routine of a library. A routine of LAPACK that may read next to
+ * its operands is wrong here, because it gets the program's own memory. */
+bool bp__dropin_is_sound(const bp__dropin_findings *findings, int routine);
 
 /* Makes the library call the program's own error handlers, xerbla_ and cblas_xerbla, and its ilaenv_, if it has them.
  * With RTLD_DEEPBIND, the loader binds the library's own ones. `wide`: the library has 64-bit integers. */
 void bp__dropin_redirect(void *handle, bool wide);
+
+/* Returns whether the process has a cblas_xerbla that MKL would call with arguments in another order than it expects:
+ * any but MKL's own one and that of a drop-in library. */
+bool bp__dropin_has_handler_of_c(void);
 
 #endif

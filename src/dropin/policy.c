@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,19 +55,31 @@ const bp__dropin_policy *bp__dropin_policy_get(void) {
 }
 
 #if BP__DROPIN_LAUNCHED
-unsigned bp__dropin_faults(const bp__dropin_policy *p, const char *path) {
+/* Reads FAULTY,OVERREADS,NAMES up to a space, the first two in hexadecimal digits. */
+static bp__dropin_findings parse_findings(const char *text) {
+    char names[2048];
+    char *rest;
+    bp__dropin_findings found = {.outside = ""};
+    found.faulty = strtoull(text, &rest, 16);
+    found.overreads = *rest == ',' ? (uint32_t)strtoul(rest + 1, &rest, 16) : 0;
+    rest += *rest == ',';
+    snprintf(names, sizeof names, "%.*s", (int)strcspn(rest, " "), rest);
+    found.outside = bp__dropin_keep(names);
+    return found;
+}
+
+bp__dropin_findings bp__dropin_findings_of(const bp__dropin_policy *p, const char *path) {
     char real[PATH_MAX];
     const char *line = p->faults && *path && realpath(path, real) ? p->faults : "";
     while (*line) {
-        char *name;
-        const unsigned long faults = strtoul(line, &name, 16);
+        const char *name = line + strcspn(line, " \n");
         const size_t length = strcspn(name, "\n");
         if (*name == ' ' && length == strlen(real) + 1 && memcmp(name + 1, real, length - 1) == 0) {
-            return (unsigned)faults;
+            return parse_findings(line);
         }
         line = name + length + (name[length] == '\n');
     }
-    return 0;
+    return (bp__dropin_findings){.outside = ""};
 }
 #endif
 

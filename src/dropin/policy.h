@@ -11,16 +11,22 @@ typedef struct bp__dropin_policy {
     bool observe; /* calls are recorded, and none is redirected */
     bool record;
     bool hidden_result; /* the program passes the address for a complex function's result as first argument (f2c) */
-    const char *faults; /* libraries with faulty products: "MASK PATH" in lines, for bp__dropin_faults(); or NULL */
+    const char *faults; /* libraries with faulty routines, for bp__dropin_findings_of(); or NULL */
     uint64_t small;     /* products with fewer multiplications are not Backplane's */
 } bp__dropin_policy;
 
 /* Reads the environment at the first call, and returns the same policy ever after. */
 const bp__dropin_policy *bp__dropin_policy_get(void);
 
-/* Returns the faults in the products of a library: bit `type` of gemm, and bit 4 + `type` of gemv. `path` may be that
- * of a symbolic link. */
-unsigned bp__dropin_faults(const bp__dropin_policy *policy, const char *path);
+/* What the probe found in a library. The members are those of bp_library_info. */
+typedef struct bp__dropin_findings {
+    uint64_t faulty;
+    uint32_t overreads;
+    const char *outside; /* separated by spaces or commas */
+} bp__dropin_findings;
+
+/* Reads what was found in a library. `path` may be that of a symbolic link. */
+bp__dropin_findings bp__dropin_findings_of(const bp__dropin_policy *policy, const char *path);
 
 /* Returns whether calls of the routine may be redirected. */
 bool bp__dropin_allowed(const bp__dropin_policy *policy, int routine);

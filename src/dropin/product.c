@@ -238,10 +238,6 @@ bool bp__dropin_is_product(int routine) {
     return (BP__DROPIN_LAUNCHED || BP__DROPIN_PART == BP__DROPIN_PART_BLAS) && routine < PRODUCTS;
 }
 
-unsigned bp__dropin_fault_bit(int routine) {
-    return 1u << (routine % TYPES + (routine / TYPES % 2 == 1 ? TYPES : 0));
-}
-
 /* BLAS has no way to return that the settings exclude every library, and the program needs a result. */
 static void tell_refusal(const bp__dropin_api *api) {
     static bool told;

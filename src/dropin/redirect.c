@@ -148,3 +148,9 @@ void bp__dropin_redirect(void *handle, bool wide) {
         redirect_all(&library);
     }
 }
+
+bool bp__dropin_has_handler_of_c(void) {
+    void *found = dlsym(RTLD_DEFAULT, "cblas_xerbla");
+    Dl_info there;
+    return found && dladdr(found, &there) != 0 && !is_dropin(&there) && !strstr(there.dli_fname, "libmkl_");
+}

@@ -32,13 +32,21 @@ static bool take_any(const bp__dropin_slot *slot, const bp__dropin_library *libr
     return true;
 }
 
+/* Returns whether a library can report wrong arguments of the routine. MKL calls cblas_xerbla of the process, if there
+ * is one, which may read a name as a number. */
+static bool reports(const bp__dropin_library *library, int routine) {
+    return !library->swaps || bp__dropin_family_of(routine) != BP__DROPIN_FAMILY_CBLAS ||
+           !bp__dropin_has_handler_of_c();
+}
+
 /* Takes a library's routine if the probe found nothing wrong with it. A product is taken all the same, because it runs
  * through Backplane then, and the routine is called with wrong arguments only, which it reports. */
 static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
                  bp__dropin_target *target) {
     int routine = bp__dropin_routine(slot);
-    bool faulty = library && !bp__dropin_library_is_sound(library, routine);
-    if ((faulty && !bp__dropin_is_product(routine)) || !take_any(slot, library, hidden, own, target)) {
+    bool faulty = library && !bp__dropin_is_sound(&library->findings, routine);
+    if (!library || (faulty && !bp__dropin_is_product(routine)) || !reports(library, routine) ||
+        !take_any(slot, library, hidden, own, target)) {
         return false;
     }
     target->faulty = faulty;
@@ -54,25 +62,42 @@ static bool suits(const bp__dropin_library *library, int routine) {
     return library && (bp__dropin_family_of(routine) != BP__DROPIN_FAMILY_FFTW || !(library->kinds & BP_LIB_BLAS));
 }
 
+/* Takes the routine of the best library in which the probe found nothing wrong with it. */
+static bool take_sound(const bp__dropin_slot *slot, bool hidden, const char *own, bp__dropin_target *target) {
+    for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
+        const bp__dropin_library *library = bp__dropin_library_at(rank);
+        if (library && !library->stays && take(slot, library, hidden, own, target)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Products with faults run through Backplane, and need no other library here. */
 void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, const char *own,
                                 bp__dropin_target *target) {
     const bp__dropin_policy *policy = bp__dropin_policy_get();
     int routine = bp__dropin_routine(slot);
     /* A program that is linked to Intel's interface passes an address for complex results. */
     bool hidden = strstr(own, "libmkl_rt") || strstr(own, "libmkl_intel_");
+    bool taken = false;
     *target = (bp__dropin_target){.routine = original, .library = own, .own = own};
     if (!bp__dropin_allowed(policy, routine)) {
         return;
     }
-    target->faulty = bp__dropin_is_product(routine) && (bp__dropin_faults(policy, own) & bp__dropin_fault_bit(routine));
+    const bp__dropin_findings findings = bp__dropin_findings_of(policy, own);
+    const bool faulty = !bp__dropin_is_sound(&findings, routine);
+    target->faulty = faulty && bp__dropin_is_product(routine);
     if (policy->library) {
         const bp__dropin_library *library = bp__dropin_library_asked(policy->library);
-        if (suits(library, routine)) {
-            take(slot, library, hidden, own, target);
-        }
+        taken = suits(library, routine) && take(slot, library, hidden, own, target);
     } else if (bp__dropin_is_replaceable(routine) && bp__dropin_is_reference(own, bp__dropin_wide(slot)) &&
                take(slot, bp__dropin_replacement(bp__dropin_wide(slot)), hidden, own, target)) {
         target->why = BP__DROPIN_WHY_REFERENCE;
+        taken = true;
+    }
+    if (!taken && faulty && !target->faulty && take_sound(slot, hidden, own, target)) {
+        target->why = BP__DROPIN_WHY_FAULTY;
     }
 }
 

@@ -59,6 +59,7 @@ typedef enum bp__outcome {
     X(INT, caller_data)                                                                                                \
     X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
     X(INT, overreads) /* the types of which LAPACK routines read next to their operands: a mask */                     \
+    X(TEXT, outside)  /* names of BLAS's routines that access memory outside of their operands; "*": not tested */     \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \
     X(TEXT, blas_key) /* the file key of that BLAS */

@@ -217,6 +217,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
                   facts->caller_space * KIB},
         .data = {facts->open_data * KIB, facts->call_data * KIB, facts->thread_data * KIB, facts->caller_data * KIB},
         .overreads = (uint32_t)facts->overreads,
+        .outside = facts->outside,
     };
     if (!bp__facts_learn_all(&fact_sources, facts->probed)) {
         return false;
@@ -284,6 +285,7 @@ static void fill_native(bp_library_info *info) {
         .cblas_suffix = "",
         .faults = "",
         .blas = "",
+        .outside = "",
     };
 }
 

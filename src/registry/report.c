@@ -10,7 +10,7 @@
 static const char *const reported[] = {"version",      "kernels",    "int_bits",     "complex_return", "f2c",
                                        "thread_scope", "threading",  "runtimes",     "forwards",       "blas",
                                        "open_space",   "call_space", "thread_space", "caller_space",   "caller_data",
-                                       "open_data",    "call_data",  "thread_data",  "overreads"};
+                                       "open_data",    "call_data",  "thread_data",  "overreads",      "outside"};
 
 typedef struct summary {
     const char *step;
@@ -153,7 +153,7 @@ static bool tells_of_shortage(const char *error) {
 static bool conclude_moment(bp__facts *facts, const summary *all) {
     const bool unmeasured = facts->open_space == 0 && facts->call_space == 0;
     facts->momentary = all->shortage || (all->limited && unmeasured);
-    if (facts->outcome == BP__OUTCOME_OK && !*facts->faults) {
+    if (facts->outcome == BP__OUTCOME_OK && !*facts->faults && strcmp(facts->outside, "*") != 0) {
         return true;
     }
     facts->momentary = all->shortage || all->moment || all->limited || !all->end || tells_of_shortage(all->error);

@@ -38,8 +38,9 @@ add_blas_fake(waiting ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=wait_for_thread()"
 add_blas_fake(buffered ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=take_buffer()")
 add_blas_fake(asking ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=wait_for_buffer()")
 add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
-# Reads the element after C in c64, and the one before B in f64.
+# Routines that access memory outside of their operands; one that ends the process.
 add_blas_fake(peeking ${narrow} ${both} FAKE_PEEKS)
+add_blas_fake(ending ${narrow} ${both} FAKE_ENDS)
 add_blas_fake(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/marked.c)
 add_blas_fake(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
 
@@ -112,7 +113,7 @@ if(DNNL_LIBRARY)
         list(APPEND fakes blas_fake_dnn-${wrong})
     endforeach()
     # Their products of integers and of f16 do not depend on the processor.
-    foreach(wrong products saturates rounds reference f16)
+    foreach(wrong products saturates rounds reference f16 peeks)
         string(TOUPPER FAKE_${wrong} definition)
         add_library(blas_fake_dnn-${wrong} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dnn.c
             ${CMAKE_CURRENT_LIST_DIR}/fakes/dnn_products.c)

@@ -13,6 +13,28 @@ static void test_peeking_products(void **state) {
     assert_non_null(strstr(row.faults, after));
 }
 
+/* Other routines of BLAS, which end the process or not. Those that stay within their operands, and those that the
+ * library does not have, are not in the list. */
+static void test_peeking_routines(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("peeking");
+    assert_string_equal(row.outside, "ssyrk daxpy zhpmv");
+    row = probe_good("plain");
+    assert_string_equal(row.outside, "");
+    row = (bp_library_info){.struct_size = sizeof row};
+    assert_int_equal(bp_library_find("native", &row), BP_OK);
+    assert_string_equal(row.outside, "");
+}
+
+/* Nothing is known of the routines behind one that ends the process without an access. */
+static void test_routine_that_ends_the_process(void **state) {
+    (void)state;
+    bp_library_info row = probe_good("ending");
+    assert_string_equal(row.outside, "*");
+    assert_string_equal(row.faults, "");
+    assert_non_null(strstr(row.fact_sources, "outside: dcopy ended the probe"));
+}
+
 /* A read next to an operand is a property. A write, a distant read, and a result that depends on such memory are
  * faults.
  */
@@ -30,6 +52,11 @@ static void test_peeking_lapack(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_peeking_products), cmocka_unit_test(test_peeking_lapack)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_peeking_products),
+        cmocka_unit_test(test_peeking_routines),
+        cmocka_unit_test(test_routine_that_ends_the_process),
+        cmocka_unit_test(test_peeking_lapack),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -424,13 +424,13 @@ static int64_t time_of_children(void) {
 
 /* It asks for a buffer of 64 MiB until it gets one: in its first call, or in the first one of a second thread. */
 static void test_waiting_for_memory_ends_soon(void **state) {
-    enum { TIME = 8000 };
+    enum { TIME = 4000 };
     (void)state;
     if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
         skip();
     }
     use_fake("asking");
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "8000", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "4000", 1);
     for (rlim_t mebibytes = 60; mebibytes <= 240; mebibytes += 20) {
         const int64_t before = time_of_children();
         const int end = state_under(RLIMIT_AS, mebibytes << 20, mebibytes << 20);
@@ -539,13 +539,13 @@ static void test_hostile_text(void **state) {
     (void)state;
     static const char *const texts[] = {
         "",
-        "backplane-libraries 6\n",
-        "backplane-libraries 6\nfile\n",
-        "backplane-libraries 6\nfile 1 2 3 4 5 6 7 8",
-        "backplane-libraries 6\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
-        "backplane-libraries 6\nfile -1 2 3 4 5 6 7 8 /x\n",
-        "backplane-libraries 6\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
-        "backplane-libraries 6\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
+        "backplane-libraries 7\n",
+        "backplane-libraries 7\nfile\n",
+        "backplane-libraries 7\nfile 1 2 3 4 5 6 7 8",
+        "backplane-libraries 7\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
+        "backplane-libraries 7\nfile -1 2 3 4 5 6 7 8 /x\n",
+        "backplane-libraries 7\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
+        "backplane-libraries 7\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         bp__probe_cache read = {0};

@@ -46,7 +46,7 @@ static bool accessed_memory(int status) {
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
 }
 
-static void report_end(const subject *library, const progress *state, int status) {
+static void report_end(const subject *library, progress *state, int status) {
     char how[64];
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
         snprintf(how, sizeof how, "did not end within %d ms", state->limit_ms);
@@ -71,16 +71,6 @@ static bool gives_up(const subject *library, const progress *state, int status) 
     return library->scarce && (state->measuring || is_time_limit(number));
 }
 
-/* Goes on to what follows the call that has ended a child. */
-static void skip(progress *state, int status) {
-    if (state->check >= 0 && goes_on(state) && accessed_memory(status)) {
-        state->type++;
-    } else {
-        state->check++;
-        state->type = 0;
-    }
-}
-
 void work_in_children(subject *library, int limit_ms, void (*work)(subject *library, progress *state)) {
     progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (state == MAP_FAILED) {
@@ -101,7 +91,7 @@ void work_in_children(subject *library, int limit_ms, void (*work)(subject *libr
             break;
         }
         if (!state->measuring) {
-            skip(state, status);
+            skip_unfinished(state, accessed_memory(status));
         }
         state->measuring = false;
         status = try_once(library, state, work);

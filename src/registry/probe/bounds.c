@@ -41,7 +41,7 @@ static size_t element_of(const bounded *b) {
 
 static bool open_ones(const number_type *type) {
     const number_type real = {type->letter, type->is_double, false};
-    const bool enough = guards_open(OPERANDS, REGION, type);
+    const bool enough = guards_begin(OPERANDS, REGION, type);
     for (int operand = 0; operand < OPERANDS && enough; operand++) {
         char *region = guards_place(operand, REGION, true);
         for (int64_t i = 0; i < REGION / (type->is_double ? 8 : 4); i++) {
@@ -184,7 +184,7 @@ static bool try_gemm(bounded *b, int ops, int64_t m, int64_t n, int64_t k, int i
 static void try_all_gemm(bounded *b) {
     static const int64_t sizes[] = {1, 2, 3, 7, 8, 17, 34};
     enum { SIZES = sizeof sizes / sizeof *sizes };
-    const int step = b->t->type->is_complex ? 4 : 2;
+    const int step = b->t->type->is_complex ? 9 : 4;
     for (int shape = 0, index = 0; shape < SIZES * SIZES * SIZES; shape++) {
         for (int ops = 0; ops < 9; ops++) {
             const bool conjugates = ops % 3 == 2 || ops / 3 == 2;
@@ -228,7 +228,7 @@ static const char *check(trial *t, const char *stem, bool vector, void (*try_all
     if (enough) {
         try_all(&b);
     }
-    guards_close();
+    guards_end();
     return !enough ? "not tested: no memory" : b.access == GUARD_UNTOUCHED ? NULL : describe(&b);
 }
 

@@ -4,62 +4,63 @@
  * the lengths of vectors and in one that is computed by blocks. A write there, and a read far away, is a fault. A read
  * in the next page, on which no result depends, is a property of the library in this type: the lapack provider then
  * gives it copies with a page of their own on each side. The routines are those that the provider calls.
- *
- * A table has the arguments of each routine, a character for each:
- * - 0 1 2 3: options, by their position in a variant
- * - m n k j: sizes; j is the smaller one of m and n
- * - a h H g: matrices: general, m x n; Hermitian and positive definite, n x n; Hermitian with diagonal blocks of 2x2,
- *   n x n; positive definite, of the order that trsm needs
- * - b x: right sides: m x k; max(m, n) x k
- * - u v e: vectors: m x m or m x j; n x n or j x n; n x n
- * - d: leading dimension of the matrix before it
- * - s t y: j reals; j elements; m reals
- * - p o z: integers: pivots; pivots of blocks of 2x2; n zeros
- * - w r q, W R Q: workspace of elements, reals, integers; their sizes
- * - c f l i: a tolerance; a factor of one; a matrix that is not referenced; an integer for a result
  */
-#include "registry/probe/checks.h"
-#include "registry/probe/guards.h"
+#include "registry/probe/bounds_call.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ARGUMENTS = 22, REGIONS = 12, REGION = 6 << 20, LETTERS = 5 };
+enum { REGIONS = 12, REGION = 6 << 20 };
 
+/* The arguments of a routine, a character for each:
+ *     0 1 2 3   options, by their position in a variant
+ *     m n k j   sizes; j is the smaller one of m and n
+ *     a h H     matrices: general, m x n; Hermitian and positive definite, n x n; Hermitian with diagonal blocks of 2x2
+ *     g         a positive definite matrix of the order that trsm needs
+ *     b x       right sides: m x k; max(m, n) x k
+ *     u v e     vectors: m x m or m x j; n x n or j x n; n x n
+ *     d         leading dimension of the matrix before it
+ *     s t y o   j reals; j elements; m reals; 2 n reals
+ *     p P z     integers: pivots; pivots of blocks of 2x2; n zeros
+ *     w r q     workspace: elements, reals, integers
+ *     W R Q     their sizes
+ *     c f l i   a tolerance; a factor of one; a matrix that is not referenced; an integer for a result */
 typedef struct routine {
     int check;
     const char *stem;
-    bool square;          /* m and n are equal */
-    bool early;           /* the last shape is left out: a smaller one has blocks, or another routine has the same */
+    bool square;  /* m and n are equal */
+    int64_t last; /* the order of the last shape, which LAPACK computes by blocks; 0: an earlier one has blocks */
     const char *variants; /* the options of each, separated by spaces */
     const char *of_real, *of_complex;
 } routine;
 
+/* Netlib's LAPACK computes LU and Cholesky factors by blocks beyond an order of 64, tridiagonal reductions beyond 32,
+ * and orthogonal factors and the reductions of gesdd and geev beyond 128. gels has the factors of geqrf. */
 static const routine routines[] = {
-    {BP_CHECK_LU, "getrf", false, false, "-", "mnadpi", "mnadpi"},
-    {BP_CHECK_LU, "getri", true, false, "-", "nhdpwWi", "nhdpwWi"},
-    {BP_CHECK_LU, "getrs", true, false, "N T C", "0nkhdpbdi", "0nkhdpbdi"},
-    {BP_CHECK_LU, "lange", false, false, "F O I", "0mnady", "0mnady"},
-    {BP_CHECK_CHOLESKY, "potrf", true, false, "L U", "0nhdi", "0nhdi"},
-    {BP_CHECK_CHOLESKY, "potrs", true, false, "L U", "0nkhdbdi", "0nkhdbdi"},
-    {BP_CHECK_CHOLESKY, "potri", true, false, "L U", "0nhdi", "0nhdi"},
-    {BP_CHECK_CHOLESKY, "sytrf", true, false, "L", "0nHdowWi", "0nHdowWi"},
-    {BP_CHECK_CHOLESKY, "sytrs", true, false, "L", "0nkHdobdi", "0nkHdobdi"},
-    {BP_CHECK_CHOLESKY, "hetrf", true, false, "L", NULL, "0nHdowWi"},
-    {BP_CHECK_CHOLESKY, "hetrs", true, false, "L", NULL, "0nkHdobdi"},
-    {BP_CHECK_QR, "geqrf", false, false, "-", "mnadtwWi", "mnadtwWi"},
-    {BP_CHECK_QR, "orgqr", false, false, "-", "mjjadtwWi", NULL},
-    {BP_CHECK_QR, "ungqr", false, false, "-", NULL, "mjjadtwWi"},
-    {BP_CHECK_EIGH, "syevd", true, true, "VL VU NL NU", "01nhdswWqQi", NULL},
-    {BP_CHECK_EIGH, "heevd", true, true, "VL VU NL NU", NULL, "01nhdswWrRqQi"},
-    {BP_CHECK_EIG, "geev", true, false, "NV NN", "01nhdssldedwWi", "01nhdtldedwWri"},
-    {BP_CHECK_SVD, "gesdd", false, false, "S A N", "0mnadsudvdwWqi", "0mnadsudvdwWrqi"},
-    {BP_CHECK_LSTSQ, "gels", false, false, "N", "0mnkadxdwWi", "0mnkadxdwWi"},
-    {BP_CHECK_LSTSQ, "gelsy", false, false, "-", "mnkadxdzciwWi", "mnkadxdzciwWri"},
-    {BP_CHECK_LSTSQ, "gelsd", false, true, "-", "mnkadxdsciwWqi", "mnkadxdsciwWrqi"},
-    {BP_CHECK_LSTSQ, "gelss", false, true, "-", "mnkadxdsciwWi", "mnkadxdsciwWri"},
-    {BP_CHECK_TRIANGULAR, "trsm", false, false, "LLNN LUTN LLTU LUNN LLCN RLNN RUTN RUNU RLCN", "0123mkfgdbd",
+    {BP_CHECK_LU, "getrf", false, 70, "-", "mnadpi", "mnadpi"},
+    {BP_CHECK_LU, "getri", true, 0, "-", "nhdpwWi", "nhdpwWi"},
+    {BP_CHECK_LU, "getrs", true, 0, "N T C", "0nkhdpbdi", "0nkhdpbdi"},
+    {BP_CHECK_LU, "lange", false, 0, "F O I", "0mnady", "0mnady"},
+    {BP_CHECK_CHOLESKY, "potrf", true, 0, "L U", "0nhdi", "0nhdi"},
+    {BP_CHECK_CHOLESKY, "potrs", true, 0, "L U", "0nkhdbdi", "0nkhdbdi"},
+    {BP_CHECK_CHOLESKY, "potri", true, 0, "L U", "0nhdi", "0nhdi"},
+    {BP_CHECK_CHOLESKY, "sytrf", true, 70, "L", "0nHdPwWi", "0nHdPwWi"},
+    {BP_CHECK_CHOLESKY, "sytrs", true, 0, "L", "0nkHdPbdi", "0nkHdPbdi"},
+    {BP_CHECK_CHOLESKY, "hetrf", true, 70, "L", NULL, "0nHdPwWi"},
+    {BP_CHECK_CHOLESKY, "hetrs", true, 0, "L", NULL, "0nkHdPbdi"},
+    {BP_CHECK_QR, "geqrf", false, 131, "-", "mnadtwWi", "mnadtwWi"},
+    {BP_CHECK_QR, "orgqr", false, 131, "-", "mjjadtwWi", NULL},
+    {BP_CHECK_QR, "ungqr", false, 131, "-", NULL, "mjjadtwWi"},
+    {BP_CHECK_EIGH, "syevd", true, 0, "VL VU NL NU", "01nhdswWqQi", NULL},
+    {BP_CHECK_EIGH, "heevd", true, 0, "VL VU NL NU", NULL, "01nhdswWrRqQi"},
+    {BP_CHECK_EIG, "geev", true, 131, "NV NN", "01nhdssldedwWi", "01nhdtldedwWoi"},
+    {BP_CHECK_SVD, "gesdd", false, 131, "S A N", "0mnadsudvdwWqi", "0mnadsudvdwWrqi"},
+    {BP_CHECK_LSTSQ, "gels", false, 0, "N", "0mnkadxdwWi", "0mnkadxdwWi"},
+    {BP_CHECK_LSTSQ, "gelsy", false, 131, "-", "mnkadxdzciwWi", "mnkadxdzciwWri"},
+    {BP_CHECK_LSTSQ, "gelsd", false, 0, "-", "mnkadxdsciwWqi", "mnkadxdsciwWrqi"},
+    {BP_CHECK_LSTSQ, "gelss", false, 0, "-", "mnkadxdsciwWi", "mnkadxdsciwWri"},
+    {BP_CHECK_TRIANGULAR, "trsm", false, 0, "LLNN LUTN LLTU LUNN LLCN RLNN RUTN RUNU RLCN", "0123mkfgdbd",
      "0123mkfgdbd"},
 };
 
@@ -68,19 +69,15 @@ typedef enum work_size { ASKS, ASKED_FOR, ENOUGH } work_size;
 
 /* One call. */
 typedef struct trial_call {
+    bounds_call call;
     trial *t;
     const routine *what;
     const char *arguments;
-    char letters[LETTERS];
     int64_t m, n, k, gap; /* gap: between the columns of each matrix */
-    bool at_end;
+    int64_t ld;           /* of the matrix that was made last */
     work_size work;
     int64_t asked[3]; /* sizes of workspaces of elements, reals and integers */
-    /* The arguments themselves. */
-    int64_t integers[ARGUMENTS];
     double numbers[2], answers[3][2], unused[2];
-    void *argument[ARGUMENTS];
-    int regions; /* in use */
     struct {
         const char *at;
         int64_t count; /* elements, or reals; 0 if its contents are not looked at */
@@ -98,48 +95,63 @@ static int64_t larger(int64_t a, int64_t b) {
 
 /* ---- Arrays ---- */
 
-static size_t bytes_of(const trial_call *c, bool real) {
-    const number_type *type = c->t->type;
-    return (size_t)(type->is_double ? 8 : 4) * (type->is_complex && !real ? 2 : 1);
-}
-
-static char *new_array(trial_call *c, int64_t count, size_t size) {
-    return guards_place(c->regions++, (size_t)count * size, c->at_end);
-}
-
 static char *new_result(trial_call *c, int64_t count, bool real) {
-    char *at = new_array(c, count, bytes_of(c, real));
-    c->result[c->regions - 1].at = at;
-    c->result[c->regions - 1].count = count;
-    c->result[c->regions - 1].real = real;
+    const int region = c->call.regions;
+    char *at = bounds_array(&c->call, count, bounds_size(&c->call, real));
+    c->result[region].at = at;
+    c->result[region].count = count;
+    c->result[region].real = real;
     return at;
 }
 
-typedef enum matrix_kind { ANY, DEFINITE, INDEFINITE } matrix_kind; /* all but the first are Hermitian */
+typedef enum matrix_kind { ANY, DEFINITE, INDEFINITE, KINDS } matrix_kind; /* all but the first are Hermitian */
 
 /* Returns whether an element is large: on the diagonal, or next to it in every second row. */
-static bool is_large(const trial_call *c, int64_t i, int64_t j, matrix_kind kind) {
-    const bool alone = i == j && i == c->n - 1 && c->n % 2;
-    return kind == INDEFINITE ? alone || (i / 2 == j / 2 && i != j) : i == j;
+static bool is_large(int64_t i, int64_t j, matrix_kind kind) {
+    return kind == INDEFINITE ? i / 2 == j / 2 && i != j : i == j;
 }
 
-/* Small numbers, and large ones whose sum is larger than that of the others in a Hermitian matrix. */
-static number element(const trial_call *c, int64_t i, int64_t j, matrix_kind kind) {
+/* Small numbers, and large ones whose sum is larger than that of the others in a Hermitian matrix. Outside of the first
+ * rows and columns a matrix is 4 to rounding, so that eigenvalues and singular values converge at once: large matrices
+ * are there for the kernels on long vectors and on blocks. */
+static number element(const number_type *type, int64_t i, int64_t j, matrix_kind kind) {
+    enum { ORDINARY = 34 };
     const bool hermitian = kind != ANY;
     const int64_t low = hermitian ? smaller(i, j) : i, high = hermitian ? larger(i, j) : j;
     const uint32_t mixed = ((uint32_t)low * 2654435761u) ^ ((uint32_t)(high + 1) * 2246822519u);
     const double re = (double)(mixed >> 8 & 1023) / 8192 - 0x1p-4, im = (double)(mixed >> 20 & 1023) / 8192 - 0x1p-4;
     const double sign = hermitian && i < j ? -1 : 1;
-    return is_large(c, i, j, kind) ? 4 : i == j ? 0 : make_number(re, c->t->type->is_complex ? sign * im : 0);
+    const double size = larger(i, j) < ORDINARY ? 1 : type->is_double ? 0x1p-60 : 0x1p-30;
+    return is_large(i, j, kind) ? 4 : i == j ? 0 : make_number(size * re, type->is_complex ? size * sign * im : 0);
 }
 
-static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kind kind, int64_t *ld) {
-    *ld = rows + c->gap;
-    char *at = new_result(c, (columns - 1) * *ld + rows, false);
+enum { MOST_ROWS = 131, MOST_ELEMENTS = MOST_ROWS * MOST_ROWS };
+
+/* Returns a matrix of MOST_ROWS rows, from which others are copied. */
+static const char *pattern_of(const number_type *type, matrix_kind kind) {
+    static double patterns[4][KINDS][2 * MOST_ELEMENTS];
+    static bool made[4][KINDS];
+    const int64_t which = type - number_types;
+    double *pattern = patterns[which][kind];
+    for (int64_t i = 0; i < MOST_ELEMENTS && !made[which][kind]; i++) {
+        put(type, pattern, i, element(type, i % MOST_ROWS, i / MOST_ROWS, kind));
+    }
+    made[which][kind] = true;
+    return (const char *)pattern;
+}
+
+static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kind kind) {
+    const size_t size = bounds_size(&c->call, false);
+    const char *from = pattern_of(c->t->type, kind);
+    c->ld = rows + c->gap;
+    char *at = new_result(c, (columns - 1) * c->ld + rows, false);
     for (int64_t j = 0; j < columns; j++) {
-        for (int64_t i = 0; i < *ld && (i < rows || j < columns - 1); i++) {
-            put(c->t->type, at, i + j * *ld, i < rows ? element(c, i, j, kind) : 0);
-        }
+        char *column = at + (size_t)(j * c->ld) * size;
+        memcpy(column, from + (size_t)(j * MOST_ROWS) * size, (size_t)rows * size);
+        memset(column + (size_t)rows * size, 0, j < columns - 1 ? (size_t)c->gap * size : 0);
+    }
+    if (kind == INDEFINITE && rows % 2) { /* the last row has no other one beside it */
+        put(c->t->type, at, (rows - 1) * (c->ld + 1), 4);
     }
     return at;
 }
@@ -157,9 +169,9 @@ static void *new_vector(trial_call *c, int64_t count, bool real) {
  * as before; or zeros. */
 static void *new_integers(trial_call *c, int64_t count, char code) {
     const bool wide = c->t->library->int_bits == 64;
-    char *at = new_array(c, count, wide ? 8 : 4);
+    char *at = bounds_array(&c->call, count, wide ? 8 : 4);
     for (int64_t i = 0; i < count; i++) {
-        const bool paired = code == 'o' && (i % 2 || i + 1 < count);
+        const bool paired = code == 'P' && (i % 2 || i + 1 < count);
         const int64_t value = code == 'z' ? 0 : paired ? -(i / 2 + 1) * 2 : i + 1;
         memcpy(at + (wide ? 8 : 4) * i, &value, wide ? 8 : 4);
     }
@@ -189,8 +201,9 @@ static void *new_work(trial_call *c, char code) {
     if (c->work == ASKS) {
         return c->answers[which];
     }
-    const size_t size = which == INTEGERS_WORK ? (size_t)c->t->library->int_bits / 8 : bytes_of(c, which == REALS_WORK);
-    return new_array(c, work_count(c, which), size);
+    const size_t size =
+        which == INTEGERS_WORK ? (size_t)c->t->library->int_bits / 8 : bounds_size(&c->call, which == REALS_WORK);
+    return bounds_array(&c->call, work_count(c, which), size);
 }
 
 static void read_answers(trial_call *c) {
@@ -206,34 +219,30 @@ static void read_answers(trial_call *c) {
 
 /* ---- Calls ---- */
 
-static int64_t *new_integer(trial_call *c, int at, int64_t value) {
-    c->integers[at] = value;
-    return &c->integers[at];
-}
-
-static void *new_matrix_of(trial_call *c, char code, int64_t *ld) {
+static void *new_matrix_of(trial_call *c, char code) {
     const int64_t least = smaller(c->m, c->n);
+    const char first = c->call.letters[0];
     switch (code) {
     case 'a':
-        return new_matrix(c, c->m, c->n, ANY, ld);
+        return new_matrix(c, c->m, c->n, ANY);
     case 'h':
-        return new_matrix(c, c->n, c->n, DEFINITE, ld);
+        return new_matrix(c, c->n, c->n, DEFINITE);
     case 'H':
-        return new_matrix(c, c->n, c->n, INDEFINITE, ld);
+        return new_matrix(c, c->n, c->n, INDEFINITE);
     case 'g':
-        return c->letters[0] == 'L' ? new_matrix(c, c->m, c->m, DEFINITE, ld) : new_matrix(c, c->k, c->k, DEFINITE, ld);
+        return first == 'L' ? new_matrix(c, c->m, c->m, DEFINITE) : new_matrix(c, c->k, c->k, DEFINITE);
     case 'b':
-        return new_matrix(c, c->m, c->k, ANY, ld);
+        return new_matrix(c, c->m, c->k, ANY);
     case 'x':
-        return new_matrix(c, larger(c->m, c->n), c->k, ANY, ld);
+        return new_matrix(c, larger(c->m, c->n), c->k, ANY);
     case 'u':
-        return new_matrix(c, c->m, c->letters[0] == 'A' ? c->m : least, ANY, ld);
+        return new_matrix(c, c->m, first == 'A' ? c->m : least, ANY);
     case 'v':
-        return new_matrix(c, c->letters[0] == 'A' ? c->n : least, c->n, ANY, ld);
+        return new_matrix(c, first == 'A' ? c->n : least, c->n, ANY);
     case 'e':
-        return new_matrix(c, c->n, c->n, ANY, ld);
+        return new_matrix(c, c->n, c->n, ANY);
     default:
-        *ld = 1;
+        c->ld = 1;
         return c->unused;
     }
 }
@@ -244,33 +253,36 @@ static void *new_number(trial_call *c, char code) {
     return c->numbers;
 }
 
-static void *new_argument(trial_call *c, int at, int64_t *ld) {
+static void *new_argument(void *user, int at) {
+    trial_call *c = user;
     const char code = c->arguments[at];
     switch (code) {
     case '0':
     case '1':
     case '2':
     case '3':
-        return &c->letters[code - '0'];
+        return &c->call.letters[code - '0'];
     case 'm':
-        return new_integer(c, at, c->m);
+        return bounds_integer(&c->call, at, c->m);
     case 'n':
-        return new_integer(c, at, c->n);
+        return bounds_integer(&c->call, at, c->n);
     case 'k':
-        return new_integer(c, at, c->k);
+        return bounds_integer(&c->call, at, c->k);
     case 'j':
-        return new_integer(c, at, smaller(c->m, c->n));
+        return bounds_integer(&c->call, at, smaller(c->m, c->n));
     case 'd':
-        return new_integer(c, at, *ld);
+        return bounds_integer(&c->call, at, c->ld);
     case 'i':
-        return new_integer(c, at, 0);
+        return bounds_integer(&c->call, at, 0);
     case 's':
     case 't':
         return new_vector(c, smaller(c->m, c->n), code == 's');
     case 'y':
         return new_vector(c, c->m, true);
-    case 'p':
     case 'o':
+        return new_vector(c, 2 * c->n, true);
+    case 'p':
+    case 'P':
     case 'z':
         return new_integers(c, code == 'p' ? smaller(c->m, c->n) : c->n, code);
     case 'w':
@@ -280,43 +292,30 @@ static void *new_argument(trial_call *c, int at, int64_t *ld) {
     case 'W':
     case 'R':
     case 'Q':
-        return new_integer(c, at, c->work == ASKS ? -1 : work_count(c, work_of(code)));
+        return bounds_integer(&c->call, at, c->work == ASKS ? -1 : work_count(c, work_of(code)));
     case 'c':
     case 'f':
         return new_number(c, code);
     default:
-        return new_matrix_of(c, code, ld);
+        return new_matrix_of(c, code);
     }
 }
 
-/* Every argument is an address, or the length of an option behind the others. A routine does not see the arguments that
- * it does not have. */
-typedef void any_routine(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
-                         void *, void *, void *, void *, void *, void *, void *, void *, void *, void *);
-
 static void make_call(trial_call *c, void *address) {
-    const int count = (int)strlen(c->arguments);
-    void **a = c->argument;
-    int64_t ld = 1;
-    c->regions = 0;
     memset(c->result, 0, sizeof c->result);
-    for (int i = 0; i < ARGUMENTS; i++) {
-        a[i] = i < count ? new_argument(c, i, &ld) : (void *)(uintptr_t)1;
-    }
-    ((any_routine *)address)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
-                             a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21]);
+    bounds_make_call(&c->call, address, (int)strlen(c->arguments), new_argument, c);
 }
 
 /* Returns info: the last argument of all routines but products and norms. */
 static int64_t info_of(const trial_call *c) {
     const size_t last = strlen(c->arguments) - 1;
     return c->arguments[last] != 'i'       ? 0
-           : c->t->library->int_bits == 64 ? c->integers[last]
-                                           : (int32_t)(uint32_t)(uint64_t)c->integers[last];
+           : c->t->library->int_bits == 64 ? c->call.integers[last]
+                                           : (int32_t)(uint32_t)(uint64_t)c->call.integers[last];
 }
 
 static bool results_are_finite(const trial_call *c) {
-    for (int i = 0; i < c->regions; i++) {
+    for (int i = 0; i < c->call.regions; i++) {
         const number_type type = {c->t->type->letter, c->t->type->is_double,
                                   c->t->type->is_complex && !c->result[i].real};
         for (int64_t at = 0; at < c->result[i].count; at++) {
@@ -333,8 +332,9 @@ static bool results_are_finite(const trial_call *c) {
 
 static const char *describe(const trial_call *c, const char *text) {
     static char line[160];
+    const char first = c->call.letters[0];
     snprintf(line, sizeof line, "%s: %s (%s%s%dx%d, %d right sides)", text, c->t->state->routine,
-             c->letters[0] == '-' ? "" : c->letters, c->letters[0] == '-' ? "" : ", ", (int)c->m, (int)c->n, (int)c->k);
+             first == '-' ? "" : c->call.letters, first == '-' ? "" : ", ", (int)c->m, (int)c->n, (int)c->k);
     return line;
 }
 
@@ -359,7 +359,7 @@ static const char *judge(trial_call *c, guard_access access) {
 /* Calls the routine with operands at one end of their regions. */
 static const char *try_place(trial_call *c, void *address, bool at_end) {
     const char *wrong = NULL;
-    c->at_end = at_end;
+    c->call.at_end = at_end;
     memset(c->asked, 0, sizeof c->asked);
     if (strchr(c->arguments, 'W')) {
         c->work = ASKS;
@@ -378,35 +378,33 @@ static const char *try_place(trial_call *c, void *address, bool at_end) {
     return wrong;
 }
 
-/* With `last` alone, of eigenvalues and singular values without vectors, which take less time. */
-static const char *try_variants(trial_call *c, void *address, bool last) {
+/* In a large shape, only the last variant, of eigenvalues and singular values without vectors, which takes less time,
+ * and only the ends of operands: what blocks and long vectors have in front of them is looked at in bounds_blas.c. */
+static const char *try_variants(trial_call *c, void *address, bool large) {
     const char *wrong = NULL;
-    for (const char *variant = c->what->variants; *variant && !wrong;) {
-        const size_t length = strcspn(variant, " "), next = length + (variant[length] == ' ');
-        if (!last || !variant[next]) {
-            snprintf(c->letters, sizeof c->letters, "%.*s", (int)length, variant);
+    for (const char *rest = c->what->variants; *rest && !wrong;) {
+        rest = bounds_next_variant(&c->call, rest);
+        if (!large || !*rest) {
             wrong = try_place(c, address, true);
-            wrong = wrong ? wrong : try_place(c, address, false);
+            wrong = wrong || large ? wrong : try_place(c, address, false);
         }
-        variant += next;
     }
     return wrong;
 }
 
-/* The last two take most of the time. In the last one LAPACK computes orthogonal factors by blocks (beyond 128), and
- * reductions to bidiagonal and Hessenberg matrices, which gesdd and geev stand for. */
-static const int64_t shapes[][2] = {{1, 1},  {2, 1},  {3, 2},   {2, 5},   {5, 5},   {7, 4},   {8, 8},   {9, 7},
-                                    {7, 13}, {13, 9}, {16, 16}, {17, 15}, {15, 33}, {34, 31}, {66, 33}, {131, 131}};
-enum { SHAPES = sizeof shapes / sizeof *shapes, LARGE = 2 };
+static const int64_t shapes[][2] = {{1, 1},  {2, 1},  {3, 2},   {2, 5},   {5, 5},   {7, 4},   {8, 8},  {9, 7},
+                                    {7, 13}, {13, 9}, {16, 16}, {17, 15}, {15, 33}, {34, 31}, {66, 33}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static const char *try_shapes(trial_call *c, void *address) {
     const char *wrong = NULL;
-    for (int i = 0; i < (c->what->early ? SHAPES - 1 : SHAPES) && !wrong; i++) {
-        c->m = shapes[i][0];
-        c->n = c->what->square ? c->m : shapes[i][1];
+    for (int i = 0; i <= SHAPES && !wrong; i++) {
+        const bool last = i == SHAPES;
+        c->m = last ? c->what->last : shapes[i][0];
+        c->n = last || c->what->square ? c->m : shapes[i][1];
         c->k = 1 + i % 3;
         c->gap = i % 4 == 3 ? 3 : 0;
-        wrong = try_variants(c, address, i >= SHAPES - LARGE);
+        wrong = c->m > 0 ? try_variants(c, address, i >= SHAPES - 1) : NULL;
     }
     return wrong;
 }
@@ -414,16 +412,16 @@ static const char *try_shapes(trial_call *c, void *address) {
 const char *check_lapack_memory(trial *t, int check) {
     static trial_call c;
     const char *wrong = NULL;
-    const bool open = guards_open(REGIONS, REGION, t->type);
+    const bool open = guards_begin(REGIONS, REGION, t->type);
     for (size_t i = 0; i < sizeof routines / sizeof *routines && open && !wrong; i++) {
         const routine *what = &routines[i];
         const char *arguments = t->type->is_complex ? what->of_complex : what->of_real;
         void *address = what->check == check && arguments ? routine_of(t, what->stem) : NULL;
         if (address) {
-            c = (trial_call){.t = t, .what = what, .arguments = arguments};
+            c = (trial_call){.call = {.t = t}, .t = t, .what = what, .arguments = arguments};
             wrong = try_shapes(&c, address);
         }
     }
-    guards_close();
+    guards_end();
     return open ? wrong : "not tested: no memory";
 }

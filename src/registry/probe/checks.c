@@ -19,14 +19,17 @@ static const char *c2r(trial *t) {
     return check_transforms(t, COMPLEX_TO_REAL);
 }
 
+/* The check of BLAS's other routines, whose results are names of routines, and no bits of bp_check. */
+enum { OTHERS_OF_BLAS = -1 };
+
 /* In the order in which they run: products first, because they matter most if the time is over. */
-static const signed char checks[] = {BP_CHECK_GEMV, BP_CHECK_GEMM, BP_CHECK_LU,  BP_CHECK_CHOLESKY, BP_CHECK_QR,
-                                     BP_CHECK_EIGH, BP_CHECK_EIG,  BP_CHECK_SVD, BP_CHECK_LSTSQ,    BP_CHECK_TRIANGULAR,
-                                     BP_CHECK_C2C,  BP_CHECK_R2C,  BP_CHECK_C2R};
+static const signed char checks[] = {
+    BP_CHECK_GEMV, BP_CHECK_GEMM, OTHERS_OF_BLAS, BP_CHECK_LU,         BP_CHECK_CHOLESKY, BP_CHECK_QR,  BP_CHECK_EIGH,
+    BP_CHECK_EIG,  BP_CHECK_SVD,  BP_CHECK_LSTSQ, BP_CHECK_TRIANGULAR, BP_CHECK_C2C,      BP_CHECK_R2C, BP_CHECK_C2R};
 
 enum {
 #define X(number, name, text) +1
-    ALL_CHECKS = 0 BP_CHECK_MAP(X),
+    ALL_CHECKS = 1 BP_CHECK_MAP(X),
 #undef X
     CHECKS = sizeof checks / sizeof *checks,
     TYPES = sizeof number_types / sizeof *number_types
@@ -79,7 +82,7 @@ uint64_t checks_due(const subject *library) {
     uint64_t due = 0;
     for (int i = 0; i < CHECKS; i++) {
         const int check = checks[i];
-        for (int type = 0; type < TYPES; type++) {
+        for (int type = 0; type < TYPES && check != OTHERS_OF_BLAS; type++) {
             bool fits = transforms(check)
                             ? (library->kinds & BP_LIB_FFT) && ((type == 2 && narrow) || (type == 3 && wide))
                         : multiplies(check) ? (library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0
@@ -130,36 +133,89 @@ static void run_check(const subject *library, progress *state, int check, int ty
 
 /* ---- All of them ---- */
 
+static bool is_due(const subject *library, uint64_t due, int check, int type) {
+    return check == OTHERS_OF_BLAS ? (library->kinds & BP_LIB_BLAS) != 0 : (due & bit_of(check, type)) != 0;
+}
+
+static void report_outside(const char *names) {
+    report("outside", "%s", names);
+}
+
+/* Reports the names after the last type. */
+static void run_others_of_blas(const subject *library, progress *state) {
+    static trial t;
+    t.library = library;
+    t.state = state;
+    t.type = &number_types[state->type];
+    if (!check_blas_memory(&t)) {
+        report_how("outside", "not tested: no memory");
+    } else if (state->type == TYPES - 1) {
+        report_outside(state->outside);
+    }
+}
+
+void report_due(const subject *library, const progress *state) {
+    report("due", "%llx", (unsigned long long)checks_due(library));
+    if (!state->known && (library->kinds & BP_LIB_BLAS)) {
+        report_outside("*");
+    }
+}
+
 void run_checks(const subject *library, progress *state) {
     uint64_t due = checks_due(library);
     stay_on_one_thread(library);
     state->check += state->check < 0;
     for (; state->check < CHECKS; state->check++, state->type = 0) {
+        const int check = checks[state->check];
         limit_check(state->limit_ms);
         for (; state->type < TYPES; state->type++) {
-            if (due & bit_of(checks[state->check], state->type)) {
-                state->routine[0] = 0;
-                state->product = (product_call){0};
-                run_check(library, state, checks[state->check], state->type);
+            state->routine[0] = 0;
+            state->product = (product_call){0};
+            if (check == OTHERS_OF_BLAS && is_due(library, due, check, state->type)) {
+                run_others_of_blas(library, state);
+            } else if (is_due(library, due, check, state->type)) {
+                run_check(library, state, check, state->type);
             }
         }
     }
     limit_check(0);
 }
 
-bool goes_on(const progress *state) {
-    return state->check < CHECKS && multiplies(checks[state->check]);
+/* ---- Checks that have ended a child ---- */
+
+/* Before the first check and after the last one, any that has no rule of its own. */
+static int current(const progress *state) {
+    return state->check >= 0 && state->check < CHECKS ? checks[state->check] : BP_CHECK_LU;
+}
+
+void skip_unfinished(progress *state, bool accessed) {
+    if (accessed && current(state) == OTHERS_OF_BLAS) {
+        state->row++;
+    } else if (accessed && multiplies(current(state))) {
+        state->type++;
+    } else {
+        state->check++;
+        state->type = 0;
+    }
 }
 
 /* Reports the rest of the current check. The types that passed before the child ended have been reported. */
-void report_unfinished(const subject *library, const progress *state, bool accessed, const char *how) {
-    const bool bounds = accessed && goes_on(state);
+void report_unfinished(const subject *library, progress *state, bool accessed, const char *how) {
+    const int check = current(state);
+    const bool bounds = accessed && multiplies(check);
     const uint64_t due = checks_due(library);
     char call[96];
+    if (check == OTHERS_OF_BLAS) {
+        char text[160];
+        snprintf(text, sizeof text, "%s %s", state->routine, how);
+        report_how("outside", text);
+        note_outside(state);
+        return;
+    }
     print_product(&state->product, call, sizeof call);
     for (int type = state->type; type < (bounds ? state->type + 1 : TYPES); type++) {
-        if (due & bit_of(checks[state->check], type)) {
-            report("fault", "%s: %s: %s%s%s%s", topic_of(checks[state->check], type),
+        if (due & bit_of(check, type)) {
+            report("fault", "%s: %s: %s%s%s%s", topic_of(check, type),
                    bounds ? "accesses memory outside of its operands in probe" : "not tested", state->routine, call,
                    *state->routine ? " " : "", how);
         }

@@ -98,6 +98,10 @@ const char *check_transforms(trial *t, transform_kind kind);
 /* Whether products access their operands only (bounds.c). */
 const char *check_gemv_memory(trial *t);
 const char *check_gemm_memory(trial *t);
+/* The same for BLAS's other routines (bounds_blas.c), from the current row on. Adds the names of those that access more
+ * to the progress. Returns false without memory. */
+bool check_blas_memory(trial *t);
+void note_outside(progress *state);
 /* The same for the routines of a check of LAPACK (bounds_lapack.c). Reports reads next to operands as a property. */
 const char *check_lapack_memory(trial *t, int check);
 

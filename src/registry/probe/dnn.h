@@ -3,11 +3,13 @@
 #define BP_REGISTRY_DNN_H
 
 #include "providers/onednn/api.h"
+#include "registry/probe/guards.h"
 #include "registry/probe/probe.h"
 
 enum {
     MOST_ARGUMENTS = 10,
-    CAPACITY = 20000, /* elements of four bytes */
+    CAPACITY = 20000,    /* elements of four bytes */
+    MOST_PADDING = 4096, /* bytes by which the library's own layout of a weight may be larger */
     FILLED = 4096
 };
 
@@ -35,7 +37,7 @@ typedef struct argument {
         unsigned char bytes[4 * CAPACITY];
     } values;
     const void *own; /* belongs to the primitive's description */
-    _Alignas(64) unsigned char converted[4 * CAPACITY + 4096];
+    _Alignas(64) unsigned char converted[4 * CAPACITY + MOST_PADDING];
 } argument;
 
 /* Returns the name of a function that the library lacks, or NULL. */
@@ -50,14 +52,19 @@ void put_element(argument *a, int64_t at, float value);
 
 /* Adds an argument; floating-point ones have small integers in FILLED elements. Returns NULL if it cannot be described.
  */
-argument *add_argument(int number, int type, int ndim, const int64_t *size, const int64_t *stride);
+argument *add_argument(int role, int type, int ndim, const int64_t *size, const int64_t *stride);
 void drop_arguments(void);
 /* Makes the attributes with a sum and ReLU after the primitive, as far as they are asked for. */
 void *dnn_attributes(bool adds, bool relu);
 /* Converts a weight to the layout that the described primitive has chosen. Returns whether that worked. */
 bool convert_weight(argument *weight, const void *primitive);
-/* Runs a primitive with all arguments; `description` is destroyed. Returns whether it ran. */
+/* Runs a primitive with all arguments, each between pages without access, at the end of one and at the start of the
+ * other; `description` is destroyed. Returns whether it ran. */
 bool run_primitive(void *description);
+/* As run_primitive, at one of the two. */
+bool run_primitive_at(void *description, bool at_end);
+/* Returns the worst access of these pages since the last call. */
+guard_access dnn_accessed(void);
 
 /* ---- Checks ---- */
 

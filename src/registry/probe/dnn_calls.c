@@ -9,6 +9,8 @@ void *dnn_engine;
 static void *stream;
 argument arguments[MOST_ARGUMENTS];
 static int argument_count;
+static bool guarded;          /* primitives run between pages without access */
+static guard_access accessed; /* the worst of the current check */
 
 const char *resolve_dnn(const subject *library) {
     void *found;
@@ -24,6 +26,10 @@ const char *resolve_dnn(const subject *library) {
 }
 
 bool start_dnn(void) {
+    guarded = guards_begin(MOST_ARGUMENTS, sizeof arguments->values + MOST_PADDING, &number_types[0]);
+    if (!guarded) {
+        report("shortage", "memory");
+    }
     return dnnl.engine_create(&dnn_engine, BP__ONEDNN_CPU, 0) == BP__ONEDNN_OK &&
            dnnl.stream_create(&stream, dnn_engine, BP__ONEDNN_IN_ORDER) == BP__ONEDNN_OK;
 }
@@ -31,6 +37,7 @@ bool start_dnn(void) {
 void end_dnn(void) {
     dnnl.stream_destroy(stream);
     dnnl.engine_destroy(dnn_engine);
+    guards_end();
 }
 
 /* ---- Elements ---- */
@@ -74,12 +81,12 @@ float small_integer(int64_t index, int seed) {
 
 /* ---- Arguments ---- */
 
-argument *add_argument(int number, int type, int ndim, const int64_t *size, const int64_t *stride) {
+argument *add_argument(int role, int type, int ndim, const int64_t *size, const int64_t *stride) {
     argument *a = &arguments[argument_count++];
-    a->number = number;
+    a->number = role;
     a->type = type;
     for (int64_t i = 0; i < FILLED && type != BP__ONEDNN_S32 && type != BP__ONEDNN_S8 && type != BP__ONEDNN_U8; i++) {
-        put_element(a, i, small_integer(i, number));
+        put_element(a, i, small_integer(i, role));
     }
     return dnnl.memory_desc_create_with_strides(&a->description, ndim, (int64_t *)(uintptr_t)size, type,
                                                 (int64_t *)(uintptr_t)stride) == BP__ONEDNN_OK
@@ -87,28 +94,69 @@ argument *add_argument(int number, int type, int ndim, const int64_t *size, cons
                : NULL;
 }
 
-bool run_primitive(void *description) {
-    void *primitive = NULL, *memory[MOST_ARGUMENTS] = {0};
-    bp__onednn_arg list[MOST_ARGUMENTS];
-    int error = dnnl.primitive_create(&primitive, description);
-    for (int i = 0; i < argument_count && !error; i++) {
-        argument *a = &arguments[i];
-        error = dnnl.memory_create(&memory[i], a->own ? a->own : a->description, dnn_engine,
-                                   a->own ? (void *)a->converted : (void *)&a->values);
-        list[i] = (bp__onednn_arg){arguments[i].number, memory[i]};
+/* ---- Runs ---- */
+
+static void *memory_of(argument *a) {
+    return a->own ? (void *)a->converted : (void *)&a->values;
+}
+
+/* Runs a primitive on copies of the arguments at one end of regions between pages without access. Without such regions,
+ * on the arguments themselves. */
+static int run_at(const void *primitive, bool at_end, bool keeps) {
+    void *memory[MOST_ARGUMENTS] = {0}, *at[MOST_ARGUMENTS];
+    size_t size[MOST_ARGUMENTS];
+    bp__onednn_arg list[MOST_ARGUMENTS] = {0};
+    int error = 0, made = 0;
+    for (; made < argument_count && !error; made++) {
+        argument *a = &arguments[made];
+        const void *description = a->own ? a->own : a->description;
+        size[made] = dnnl.memory_desc_get_size(description);
+        at[made] = guarded ? guards_place(made, size[made], at_end) : memory_of(a);
+        memmove(at[made], memory_of(a), size[made]);
+        error = dnnl.memory_create(&memory[made], description, dnn_engine, at[made]);
+        list[made] = (bp__onednn_arg){a->number, memory[made]};
     }
     error = error ? error : dnnl.primitive_execute(primitive, stream, argument_count, list);
     error = error ? error : dnnl.stream_wait(stream);
-    for (int i = 0; i < argument_count; i++) {
+    for (int i = 0; i < made; i++) {
+        if (keeps) {
+            memmove(memory_of(&arguments[i]), at[i], size[i]);
+        }
         if (memory[i]) {
             dnnl.memory_destroy(memory[i]);
         }
     }
+    return error;
+}
+
+/* `ends`: the places of the arguments, START and END. The values of the last run are kept. */
+enum { START = 1, END = 2 };
+static bool run(void *description, int ends) {
+    void *primitive = NULL;
+    int error = dnnl.primitive_create(&primitive, description);
+    error = error || !(ends & START) ? error : run_at(primitive, false, !(ends & END));
+    error = error || !(ends & END) ? error : run_at(primitive, true, true);
+    const guard_access now = guarded ? guards_accessed() : GUARD_UNTOUCHED;
+    accessed = now > accessed ? now : accessed;
     if (primitive) {
         dnnl.primitive_destroy(primitive);
     }
     dnnl.primitive_desc_destroy(description);
     return !error;
+}
+
+bool run_primitive(void *description) {
+    return run(description, guarded ? START | END : END);
+}
+
+bool run_primitive_at(void *description, bool at_end) {
+    return run(description, at_end ? END : START);
+}
+
+guard_access dnn_accessed(void) {
+    const guard_access worst = accessed;
+    accessed = GUARD_UNTOUCHED;
+    return worst;
 }
 
 bool convert_weight(argument *weight, const void *primitive) {

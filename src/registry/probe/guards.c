@@ -19,6 +19,7 @@ typedef struct region {
 static region regions[MOST_REGIONS];
 static int region_count;
 static size_t page, region_size;
+static number_type real; /* of the elements */
 static volatile sig_atomic_t worst;
 
 static size_t guard_bytes(void) {
@@ -30,12 +31,28 @@ static char *guard_at(const region *r, int behind, int which) {
     return behind ? r->start + region_size + (size_t)which * page : r->start - (size_t)(which + 1) * page;
 }
 
+static void fill(char *at) {
+    for (int64_t i = 0; i < (int64_t)(page / (real.is_double ? 8 : 4)); i++) {
+        put(&real, at, i, INFINITY);
+    }
+}
+
+/* Fills a page and makes it readable, or makes a readable page writable. */
 static bool open_guard(region *r, int behind, int which) {
     volatile signed char *state = &r->pages[behind][which];
-    const guard_access how = *state == READABLE ? GUARD_WRITTEN : which > 0 ? GUARD_READ_FAR : GUARD_READ_NEAR;
-    *state = *state == CLOSED ? READABLE : WRITABLE;
+    char *at = guard_at(r, behind, which);
+    const bool written = *state == READABLE;
+    const guard_access how = written ? GUARD_WRITTEN : which > 0 ? GUARD_READ_FAR : GUARD_READ_NEAR;
+    *state = written ? WRITABLE : READABLE;
     worst = (int)how > worst ? (int)how : worst;
-    return mprotect(guard_at(r, behind, which), page, *state == READABLE ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
+    if (mprotect(at, page, PROT_READ | PROT_WRITE) != 0) {
+        return false;
+    }
+    if (written) {
+        return true;
+    }
+    fill(at);
+    return mprotect(at, page, PROT_READ) == 0;
 }
 
 /* Any other access ends the process, when the instruction is repeated. */
@@ -52,47 +69,46 @@ static void handle(int signal_number, siginfo_t *info, void *context) {
     signal(signal_number, SIG_DFL);
 }
 
-static void fill(char *at, size_t bytes, const number_type *type) {
-    const number_type real = {type->letter, type->is_double, false};
-    for (int64_t i = 0; i < (int64_t)(bytes / (type->is_double ? 8 : 4)); i++) {
-        put(&real, at, i, INFINITY);
-    }
-}
-
-static bool open_region(region *r, const number_type *type) {
+static bool open_region(region *r) {
     const size_t around = guard_bytes();
-    char *block = mmap(NULL, region_size + 2 * around, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *block = mmap(NULL, region_size + 2 * around, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (block == MAP_FAILED) {
         return false;
     }
     *r = (region){.start = block + around};
-    for (int behind = 0; behind < 2; behind++) {
-        fill(guard_at(r, behind, 0), page, type);
-    }
-    return mprotect(block, around, PROT_NONE) == 0 && mprotect(r->start + region_size, around, PROT_NONE) == 0;
+    region_count++;
+    return mprotect(r->start, region_size, PROT_READ | PROT_WRITE) == 0;
 }
 
-bool guards_open(int count, size_t size, const number_type *type) {
-    struct sigaction action = {.sa_flags = SA_SIGINFO};
-    action.sa_sigaction = handle;
-    page = (size_t)sysconf(_SC_PAGESIZE);
-    region_size = (size + page - 1) / page * page;
-    worst = GUARD_UNTOUCHED;
-    for (region_count = 0; region_count < count; region_count++) {
-        if (!open_region(&regions[region_count], type)) {
-            return false;
-        }
-    }
-    return sigaction(SIGSEGV, &action, NULL) == 0;
-}
-
-void guards_close(void) {
-    signal(SIGSEGV, SIG_DFL);
+static void close_regions(void) {
     for (int i = 0; i < region_count; i++) {
         munmap(regions[i].start - guard_bytes(), region_size + 2 * guard_bytes());
     }
     region_count = 0;
+}
+
+static bool open_regions(int count, size_t size) {
+    if (count <= region_count && size <= region_size) {
+        return true;
+    }
+    close_regions();
+    region_size = (size + page - 1) / page * page;
+    while (region_count < count && open_region(&regions[region_count])) {
+    }
+    return region_count == count;
+}
+
+bool guards_begin(int count, size_t size, const number_type *type) {
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    action.sa_sigaction = handle;
+    page = (size_t)sysconf(_SC_PAGESIZE);
+    real = (number_type){type->letter, type->is_double, false};
+    worst = GUARD_UNTOUCHED;
+    return open_regions(count, size) && sigaction(SIGSEGV, &action, NULL) == 0;
+}
+
+void guards_end(void) {
+    signal(SIGSEGV, SIG_DFL);
 }
 
 char *guards_place(int index, size_t bytes, bool at_end) {

@@ -17,10 +17,12 @@ typedef enum guard_access {
     GUARD_WRITTEN
 } guard_access;
 
-/* Makes `count` regions of so many bytes, of zeros. The pages around them hold infinities of the type, so that a result
- * that depends on them is not finite. Returns false without memory. guards_close() frees them in any case. */
-bool guards_open(int count, size_t size, const number_type *type);
-void guards_close(void);
+/* Begins a check with `count` regions of at least so many bytes, which are zeros when they are made. They are kept for
+ * the next check, because making them takes longer than most checks. What a routine reads in the pages around them are
+ * infinities of the type, so that a result that depends on it is not finite. Returns false without memory. guards_end()
+ * ends the check in any case. */
+bool guards_begin(int count, size_t size, const number_type *type);
+void guards_end(void);
 
 /* Returns the address for so many bytes at the start or the end of a region, which must be large enough. */
 char *guards_place(int region, size_t bytes, bool at_end);

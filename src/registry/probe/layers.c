@@ -19,25 +19,25 @@ typedef struct layer {
 } layer;
 
 /* Adds a compact argument with numbers from -0.375 to 0.375. */
-static argument *add(int number, int ndim, const int64_t *size) {
+static argument *add(int role, int ndim, const int64_t *size) {
     int64_t stride[5], step = 1;
     for (int d = ndim - 1; d >= 0; d--) {
         stride[d] = step;
         step *= size[d];
     }
-    argument *a = add_argument(number, BP__ONEDNN_F32, ndim, size, stride);
+    argument *a = add_argument(role, BP__ONEDNN_F32, ndim, size, stride);
     for (int64_t i = 0; a && i < FILLED; i++) {
-        a->values.f32[i] = small_integer(i / 3 + i % 3 * 5, number) / 8;
+        a->values.f32[i] = small_integer(i / 3 + i % 3 * 5, role) / 8;
     }
     return a;
 }
 
 /* Adds a weight: [direction][gate][row][column] in memory, columns before gates and rows for the library. */
-static argument *add_weight(const layer *l, int number, int64_t gates, int64_t rows, int64_t columns) {
+static argument *add_weight(const layer *l, int role, int64_t gates, int64_t rows, int64_t columns) {
     const int64_t all = gates * rows * columns;
-    return gates == 0 ? add_argument(number, BP__ONEDNN_F32, 4, (int64_t[]){1, l->directions, columns, rows},
+    return gates == 0 ? add_argument(role, BP__ONEDNN_F32, 4, (int64_t[]){1, l->directions, columns, rows},
                                      (int64_t[]){l->directions * rows * columns, rows * columns, 1, columns})
-                      : add_argument(number, BP__ONEDNN_F32, 5, (int64_t[]){1, l->directions, columns, gates, rows},
+                      : add_argument(role, BP__ONEDNN_F32, 5, (int64_t[]){1, l->directions, columns, gates, rows},
                                      (int64_t[]){l->directions * all, all, 1, rows * columns, columns});
 }
 

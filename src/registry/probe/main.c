@@ -77,6 +77,18 @@ void *own_symbol(const subject *library, const char *name) {
     return NULL;
 }
 
+/* Threads that wait for work spin by default, and would take the processor from the checks. The libraries read these
+ * variables when they are opened. */
+static void let_threads_sleep(void) {
+    static const char *const variables[][2] = {{"OMP_WAIT_POLICY", "PASSIVE"},
+                                               {"GOMP_SPINCOUNT", "0"},
+                                               {"KMP_BLOCKTIME", "0"},
+                                               {"OPENBLAS_THREAD_TIMEOUT", "4"}}; /* a power of two of cycles */
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        setenv(variables[i][0], variables[i][1], 1);
+    }
+}
+
 /* Closes the host program's files. Otherwise a reader that waits for the end of a pipe of the host program would wait
  * for the end of the probe. */
 static void close_files_of_host(void) {
@@ -165,12 +177,8 @@ static bool open_library(subject *library, bool known) {
     return library->handle != NULL;
 }
 
-static void report_due(const subject *library) {
-    report("due", "%llx", (unsigned long long)checks_due(library));
-}
-
 /* Runs everything but the checks. */
-static void examine(subject *library) {
+static void examine(subject *library, const progress *state) {
     report_output(library->output, "when loaded");
     check_origin(library);
     report("step", "while reading its version");
@@ -190,7 +198,7 @@ static void examine(subject *library) {
     find_loaded_runtimes(library);
     find_thread_scope(library);
     report_output(library->output, "when used");
-    report_due(library);
+    report_due(library, state);
     report("done", "1");
 }
 
@@ -224,10 +232,10 @@ static void work(subject *library, progress *state) {
         return;
     }
     if (!state->known) {
-        examine(library);
+        examine(library, state);
         find_width(library, state);
     }
-    report_due(library);
+    report_due(library, state);
     measure(library, state);
     run_checks(library, state);
 }
@@ -258,6 +266,7 @@ int main(int count, char **words) {
     close_files_of_host();
     const int64_t milliseconds = strtoll(words[8], NULL, 10), mebibytes = strtoll(words[9], NULL, 10);
     raise_limits();
+    let_threads_sleep();
     library.scarce = memory_is_scarce(mebibytes);
     start_supervised(milliseconds, mebibytes);
     library.output = isolate();

@@ -39,8 +39,8 @@ static outcome check_product_variant(int type, bool transposed_a, bool transpose
 }
 
 /* Channels-last images of SIZE x SIZE, and one of another size. */
-static argument *add_image(int number, int64_t size) {
-    return add_argument(number, BP__ONEDNN_F32, 4, (int64_t[]){1, CHANNELS, size, size},
+static argument *add_image(int role, int64_t size) {
+    return add_argument(role, BP__ONEDNN_F32, 4, (int64_t[]){1, CHANNELS, size, size},
                         (int64_t[]){CHANNELS * size * size, 1, CHANNELS * size, CHANNELS});
 }
 
@@ -191,8 +191,12 @@ static void report_primitive(bp_primitive primitive, const char *name) {
     report("step", "%s", step);
     report("due", "%llx", (unsigned long long)BP_PRIMITIVE_BIT(primitive));
     const outcome found = check_primitive(primitive, how);
+    const guard_access access = dnn_accessed();
     drop_arguments();
-    if (found == RIGHT) {
+    if (access != GUARD_UNTOUCHED) {
+        report("fault", "%s: %s memory outside of its operands in probe%s%s", name, guard_access_text(access),
+               *how ? ": " : "", how);
+    } else if (found == RIGHT) {
         report("passed", "%llx", (unsigned long long)BP_PRIMITIVE_BIT(primitive));
     } else if (found == WRONG) {
         report("fault", "%s: wrong results in probe: %s", name, how);

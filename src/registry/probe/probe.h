@@ -27,6 +27,7 @@ typedef struct subject {
     void *handle;
     int int_bits; /* 0 before it is known */
     bool deepbind;
+    bool hidden; /* complex functions take the address for their result as first argument */
     bool scarce; /* limits leave less memory than it may take */
     int output;  /* the file that receives its output, or -1 */
 } subject;
@@ -51,6 +52,8 @@ typedef struct progress {
     unsigned overreads; /* the types of which LAPACK routines have read next to their operands: 1 << type */
     char routine[24];
     product_call product; /* the current call, in the checks of products */
+    int row;              /* the current routine in the table of bounds_blas.c */
+    char outside[2048];   /* names of those that have accessed memory outside of their operands */
 } progress;
 
 /* Calls `work` in a child of this process. If the library ends or hangs the child in one of the checks, which come
@@ -144,9 +147,9 @@ void note_opened(void);
 /* Makes calls of ordinary size on one thread and on two, and reports what they and the opening have added to the
  * address space and to the data of this process. */
 void measure_needs(const subject *library);
-/* Computes one product of square matrices in each type that the library has. `memory` holds three of them in double
- * complex. */
-void multiply_squares(const subject *library, int64_t side, void *memory);
+/* Computes one product of square matrices in each type that the library has, from one of number_types on. `memory` holds
+ * three of them in double complex. */
+void multiply_squares(const subject *library, int first_type, int64_t side, void *memory);
 
 /* Finds the integer width with dpotrf. Called last, because the reference library ends the process on a bad argument.
  */
@@ -173,13 +176,17 @@ void note_loaded(void);
 
 /* Returns the checks for this library, one BP_CHECK_BIT each. */
 uint64_t checks_due(const subject *library);
+/* Reports them. Until the check of BLAS's other routines has ended, every one counts as one that accesses more. */
+void report_due(const subject *library, const progress *state);
 /* Continues after the checks that `state` marks as done; reports which passed and what is wrong. */
 void run_checks(const subject *library, progress *state);
 /* Writes " (op N, 126x7)" and the like; "" if there is no call (bounds.c). */
 void print_product(const product_call *call, char *text, size_t size);
-/* Returns whether the current check goes on with the next type if a call has accessed memory that it may not. */
-bool goes_on(const progress *state);
-/* Reports that the current check was not finished, and how it ended. `accessed`: by an access of such memory. */
-void report_unfinished(const subject *library, const progress *state, bool accessed, const char *how);
+/* Reports that the current check was not finished, and how it ended. `accessed`: by an access of memory that it may not
+ * access. */
+void report_unfinished(const subject *library, progress *state, bool accessed, const char *how);
+/* Goes on to what follows the call that has ended a child: the next check; but after an access, the next type of
+ * products, or the next routine of BLAS. */
+void skip_unfinished(progress *state, bool accessed);
 
 #endif

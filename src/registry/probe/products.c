@@ -149,12 +149,12 @@ void check_products(const subject *library) {
     }
 }
 
-void multiply_squares(const subject *library, int64_t side, void *memory) {
+void multiply_squares(const subject *library, int first_type, int64_t side, void *memory) {
     const bool c_interface = !(library->kinds & BP_LIB_BLAS);
     const size_t size = (size_t)(side * side) * sizeof(double complex);
     memset(memory, 0, 3 * size);
     matrix *a = memory, *b = (matrix *)((char *)memory + size), *c = (matrix *)((char *)memory + 2 * size);
-    for (int t = 0; t < 4 && library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS); t++) {
+    for (int t = first_type; t < 4 && library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS); t++) {
         const product square = {number_types[t], 'N', 'N', side, side, side, 1, 0};
         char name[16];
         snprintf(name, sizeof name, "%s%cgemm", c_interface ? "cblas_" : "", number_types[t].letter);

@@ -85,7 +85,7 @@ void begin_sample(trial *t, sample_kind kind) {
     fill(t, t->general, ELEMENTS, 1);
 }
 
-void make_sample(trial *t, sample_kind kind) {
+static void compute_sample(trial *t, sample_kind kind) {
     begin_sample(t, kind);
     fill(t, t->sides, ORDER * SIDES, 2);
     if (kind == CLUSTERED) {
@@ -103,6 +103,30 @@ void make_sample(trial *t, sample_kind kind) {
     round_to_type(t, t->general, ELEMENTS);
     round_to_type(t, t->positive, ELEMENTS);
     round_to_type(t, t->sides, ORDER * SIDES);
+}
+
+/* Computes each sample once: every check of a type takes the same ones. */
+void make_sample(trial *t, sample_kind kind) {
+    static struct {
+        bool made;
+        double scale;
+        number general[ELEMENTS], positive[ELEMENTS], sides[ORDER * SIDES];
+    } samples[4][SAMPLES], *kept;
+    kept = &samples[t->type - number_types][kind];
+    if (!kept->made) {
+        compute_sample(t, kind);
+        kept->made = true;
+        kept->scale = t->scale;
+        memcpy(kept->general, t->general, sizeof t->general);
+        memcpy(kept->positive, t->positive, sizeof t->positive);
+        memcpy(kept->sides, t->sides, sizeof t->sides);
+        return;
+    }
+    t->kind = kind;
+    t->scale = kept->scale;
+    memcpy(t->general, kept->general, sizeof t->general);
+    memcpy(t->positive, kept->positive, sizeof t->positive);
+    memcpy(t->sides, kept->sides, sizeof t->sides);
 }
 
 /* ---- Numbers in and out ---- */
@@ -144,17 +168,25 @@ double distance(const number *x, const number *y, int64_t count) {
     return sqrt(sum);
 }
 
+static number element_of(char op, const number *x, int64_t ld, int64_t i, int64_t j) {
+    const number element = op == 'N' ? x[i + j * ld] : x[j + i * ld];
+    return op == 'C' ? conj(element) : element;
+}
+
+/* Adds columns of op(a), so that each sum has the order of l and no sum waits for itself. */
 void multiply(char op_a, char op_b, int64_t m, int64_t n, int64_t k, const number *a, int64_t lda, const number *b,
               int64_t ldb, number *c) {
-    for (int64_t j = 0; j < n; j++) {
+    memset(c, 0, (size_t)(m * n) * sizeof *c);
+    for (int64_t l = 0; l < k; l++) {
+        number column[ORDER];
         for (int64_t i = 0; i < m; i++) {
-            number sum = 0;
-            for (int64_t l = 0; l < k; l++) {
-                number x = op_a == 'N' ? a[i + l * lda] : a[l + i * lda];
-                number y = op_b == 'N' ? b[l + j * ldb] : b[j + l * ldb];
-                sum += times(op_a == 'C' ? conj(x) : x, op_b == 'C' ? conj(y) : y);
+            column[i] = element_of(op_a, a, lda, i, l);
+        }
+        for (int64_t j = 0; j < n; j++) {
+            const number factor = element_of(op_b, b, ldb, l, j);
+            for (int64_t i = 0; i < m; i++) {
+                c[i + j * m] += times(column[i], factor);
             }
-            c[i + j * m] = sum;
         }
     }
 }

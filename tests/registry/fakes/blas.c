@@ -10,7 +10,9 @@
  *   FAKE_LOAD         code of a constructor; see deeds.h
  *   FAKE_CALL         code that each product runs first
  *   FAKE_DEEDS        FAKE_CALL is of deeds.h
- *   FAKE_PEEKS        products read the element after C in c64, and the one before B in f64
+ *   FAKE_PEEKS        products read the element after C in c64, and the one before B in f64. daxpy reads the element
+ *                     after x, zhpmv writes behind y, and ssyrk reads far away, which ends the process. dscal is right
+ *   FAKE_ENDS         dcopy ends the process
  */
 #define _GNU_SOURCE
 #include <complex.h>
@@ -128,12 +130,17 @@ static integer largest(integer n, const float *x, integer step) {
 FORTRAN_PRODUCT(d, double)
 EXPORT integer FORTRAN(isamax)(const integer *n, const float *x, const integer *step);
 integer FORTRAN(isamax)(const integer *n, const float *x, const integer *step) {
-    return *n < 1 ? 0 : largest(*n, x, *step) + 1;
+    return *n < 1 || *step < 1 ? 0 : largest(*n, x, *step) + 1;
 }
 #ifndef FAKE_PARTIAL
 FORTRAN_PRODUCT(s, float)
 FORTRAN_PRODUCT(c, float_complex)
 FORTRAN_PRODUCT(z, double_complex)
+
+/* Returns the position of the first element of a vector; with a negative step it is the last one in memory. */
+static integer first_of(integer n, integer step) {
+    return step < 0 ? (1 - n) * step : 0;
+}
 
 #ifdef FAKE_F2C
 typedef double float_result;
@@ -146,7 +153,7 @@ float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_st
                            const integer *y_step) {
     float sum = 0;
     for (integer i = 0; i < *n; i++) {
-        sum += x[i * *x_step] * y[i * *y_step];
+        sum += x[first_of(*n, *x_step) + i * *x_step] * y[first_of(*n, *y_step) + i * *y_step];
     }
     return sum;
 }
@@ -154,7 +161,7 @@ float_result FORTRAN(sdot)(const integer *n, const float *x, const integer *x_st
 static double_complex dot(integer n, const double_complex *x, integer x_step, const double_complex *y, integer y_step) {
     double_complex sum = 0;
     for (integer i = 0; i < n; i++) {
-        sum += conj(x[i * x_step]) * y[i * y_step];
+        sum += conj(x[first_of(n, x_step) + i * x_step]) * y[first_of(n, y_step) + i * y_step];
     }
     return sum;
 }
@@ -187,4 +194,43 @@ C_PRODUCT(s, float, float, SELF)
 C_PRODUCT(c, float_complex, const void *, FLOAT_AT)
 C_PRODUCT(z, double_complex, const void *, FAKE_AT)
 #endif
+#endif
+
+#ifdef FAKE_PEEKS
+EXPORT void FORTRAN(daxpy)(const integer *n, const double *alpha, const double *x, const integer *x_step, double *y,
+                           const integer *y_step);
+void FORTRAN(daxpy)(const integer *n, const double *alpha, const double *x, const integer *x_step, double *y,
+                    const integer *y_step) {
+    (void)alpha, (void)y, (void)y_step;
+    (void)*(const volatile double *)(x + *n * (*x_step < 0 ? -*x_step : *x_step));
+}
+
+EXPORT void FORTRAN(dscal)(const integer *n, const double *alpha, double *x, const integer *x_step);
+void FORTRAN(dscal)(const integer *n, const double *alpha, double *x, const integer *x_step) {
+    for (integer i = 0; i < *n; i++) {
+        x[i * (*x_step < 0 ? -*x_step : *x_step)] *= *alpha;
+    }
+}
+
+EXPORT void FORTRAN(zhpmv)(const char *uplo, const integer *n, const double_complex *alpha, const double_complex *a,
+                           const double_complex *x, const integer *x_step, const double_complex *beta,
+                           double_complex *y, const integer *y_step);
+void FORTRAN(zhpmv)(const char *uplo, const integer *n, const double_complex *alpha, const double_complex *a,
+                    const double_complex *x, const integer *x_step, const double_complex *beta, double_complex *y,
+                    const integer *y_step) {
+    (void)uplo, (void)alpha, (void)a, (void)x, (void)x_step, (void)beta;
+    y[*n > 8 ? *n * (*y_step < 0 ? -*y_step : *y_step) : 0] = 1;
+}
+
+EXPORT void FORTRAN(ssyrk)(void);
+void FORTRAN(ssyrk)(void) {
+    (void)*(const volatile char *)sizeof(long);
+}
+#endif
+
+#ifdef FAKE_ENDS
+EXPORT void FORTRAN(dcopy)(void);
+void FORTRAN(dcopy)(void) {
+    _exit(0);
+}
 #endif
