@@ -2,6 +2,8 @@
  * settings reach the program. Its children inherit them. */
 #include "launch.h"
 
+#include "base/sanitizer.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -162,17 +164,48 @@ static int set_library(const cli_args *args) {
 
 /* ---- The loader ---- */
 
-/* Adds a file to a list of the loader, which others may have set, once. */
-static int add_file(const char *variable, const char *file, bool first) {
-    const char *before = getenv(variable);
-    if (!before || !*before) {
-        return set_variable(variable, file);
-    }
+/* Returns the loader's name of the object with an address, or NULL. */
+static const char *object_of(uintptr_t address) {
+    Dl_info facts;
+    return address && dladdr((const void *)address, &facts) ? facts.dli_fname : NULL;
+}
+
+/* Returns the file of a sanitizer's run-time library in this process, or NULL if there is none, or if it is part of the
+ * command itself. */
+static const char *sanitizer_file(void) {
+    const char *file = object_of(bp__sanitizer_address()), *own = object_of((uintptr_t)&launch_environment);
+    return file && own && strcmp(file, own) != 0 ? file : NULL;
+}
+
+/* Puts a file before those that others have set in LD_PRELOAD, unless it is there. A sanitizer's run-time library must
+ * be the first, and an object with a sanitizer needs it, so the one of this process comes before the file, if the
+ * program has the same C library. */
+static int set_preload(const launch_program *program, const char *file) {
+    const char *before = getenv("LD_PRELOAD"), *sanitizer = program->audited ? sanitizer_file() : NULL;
+    before = before ? before : "";
     if (strstr(before, file)) {
         return CLI_OK;
     }
-    char *list = first ? cli_format("%s:%s", file, before) : cli_format("%s:%s", before, file);
-    const int code = set_variable(variable, list);
+    const size_t length = sanitizer ? strlen(sanitizer) : 0;
+    if (length > 0 && strncmp(before, sanitizer, length) == 0) {
+        before += length;
+        before += strspn(before, ": ");
+    }
+    char *list =
+        cli_format("%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "", file, *before ? ":" : "", before);
+    const int code = set_variable("LD_PRELOAD", list);
+    free(list);
+    return code;
+}
+
+/* Adds the audit object to those that others have set, once. */
+static int set_audit(const char *file) {
+    const char *before = getenv("LD_AUDIT");
+    if (before && strstr(before, file)) {
+        return CLI_OK;
+    }
+    char *list = cli_format("%s%s%s", before ? before : "", before && *before ? ":" : "", file);
+    const int code = set_variable("LD_AUDIT", list);
     free(list);
     return code;
 }
@@ -196,17 +229,16 @@ static char *hooks_folder(void) {
 static int check_file(const char *path) {
     return access(path, R_OK) == 0
                ? CLI_OK
-               : cli_fail(CLI_IO, "%s: %s; calls can be redirected on x86-64 Linux, by a build without sanitizers",
-                          path, strerror(errno));
+               : cli_fail(CLI_IO, "%s: %s; calls can be redirected on x86-64 Linux only", path, strerror(errno));
 }
 
 static int set_loader(const launch_program *program, const char *hooks, const char *audit, const char *preload) {
     if (!program->audited || access(audit, R_OK) != 0) {
         const int code = check_file(preload);
-        return code == CLI_OK ? add_file("LD_PRELOAD", preload, true) : code;
+        return code == CLI_OK ? set_preload(program, preload) : code;
     }
-    const int code = add_file("LD_PRELOAD", hooks, true);
-    return code == CLI_OK ? add_file("LD_AUDIT", audit, false) : code;
+    const int code = set_preload(program, hooks);
+    return code == CLI_OK ? set_audit(audit) : code;
 }
 
 /* Idle threads of OpenBLAS wait busily, for 2^26 cycles unless this variable says otherwise. They would take processors

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, COMMAND, HOOKS_BUILT, ROOT, needs_hooks
+from conftest import BUILD, COMMAND, HOOKS_BUILT, ROOT, loading, needs_hooks, preload
 
 PYTHON = ROOT / ".venv/bin/python"
 
@@ -304,20 +304,29 @@ def test_options_behind_the_program_are_its_own(backplane):
         assert done.code == 0 and done.out == "--profile -x\n" and done.err == ""
 
 
+def behind_sanitizer(preloaded):
+    """The files of LD_PRELOAD. In a sanitized build the run-time library must be the first, and is left out."""
+    files = preloaded.split(":")
+    if preload():
+        assert os.path.samefile(files.pop(0), preload())
+    return files
+
+
 @needs_hooks
 def test_environment(backplane):
     show = ["sh", "-c", "echo $LD_PRELOAD; echo $LD_AUDIT; env"]
     first = "/no/such/first.so"
     done = backplane("launch", "--set", "num_threads=2", "--threads", "1", "--", *show, env={"LD_PRELOAD": first})
-    preload, audit = done.out.splitlines()[:2]
+    preloaded, audit = done.out.splitlines()[:2]
     folder = (BUILD / "backplane-launch").resolve()
-    assert preload.split(":") == [f"{folder}/libbackplane-hooks.so", first]
+    assert behind_sanitizer(preloaded) == [f"{folder}/libbackplane-hooks.so", first]
     assert audit == f"{folder}/backplane-audit.so"
     values = dict(line.split("=", 1) for line in done.out.splitlines()[2:] if "=" in line)
     assert values["BACKPLANE_NUM_THREADS"] == values["OPENBLAS_NUM_THREADS"] == values["OMP_NUM_THREADS"] == "1"
     assert "BACKPLANE_LAUNCH_RECORD" not in values and "BACKPLANE_LAUNCH_SMALL" not in values
     nested = backplane("launch", "--", COMMAND, "launch", "--set", "deterministic=run", "--", *show)
-    assert nested.out.splitlines()[:2] == [f"{folder}/libbackplane-hooks.so", f"{folder}/backplane-audit.so"]
+    preloaded, audit = nested.out.splitlines()[:2]
+    assert behind_sanitizer(preloaded) == [f"{folder}/libbackplane-hooks.so"] and audit == f"{folder}/backplane-audit.so"
     assert "BACKPLANE_LAUNCH_SMALL=0" in nested.out and "BACKPLANE_DETERMINISTIC=run" in nested.out
 
 
@@ -376,7 +385,7 @@ def test_set_user_id(backplane, tmp_path):
 def test_instances(launch, backplane, tmp_path):
     if not (BUILD / "python/backplane").exists():
         pytest.skip("the Python package is not built")
-    env = {"PYTHONPATH": str(BUILD / "python"), "PATH": f"{PYTHON.parent}:{os.environ['PATH']}"}
+    env = loading({"PYTHONPATH": str(BUILD / "python"), "PATH": f"{PYTHON.parent}:{os.environ['PATH']}"})
     done, rows = launch(["--instances", "1", "--set", "blas.preferred=native"], *python("a @ b"), env=env)
     assert done.code == 0, done
     assert [(row["calls"], row["library"]) for row in products(rows)] == [(1, "native")]
@@ -565,8 +574,9 @@ def test_idle_threads_of_openblas(backplane, options, before, expected):
 @needs_hooks
 def test_records_of_tune_hold_for_launched_programs(backplane, launch):
     """Not what `launch` itself preloads and sets; other preloaded libraries may change results and times."""
-    assert backplane("tune", "matmul", "f64", "100x110", "110x120").code == 0
-    _, rows = launch([], *python("a @ b"))
+    env = loading({})
+    assert backplane("tune", "matmul", "f64", "100x110", "110x120", env=env).code == 0
+    _, rows = launch([], *python("a @ b"), env=env)
     assert [row["why"].startswith("lowest measured time") for row in products(rows)] == [True]
-    _, rows = launch([], *python("a @ b"), env={"LD_PRELOAD": "libm.so.6"})
+    _, rows = launch([], *python("a @ b"), env={"LD_PRELOAD": preload("libm.so.6")})
     assert [row["why"].startswith("lowest measured time") for row in products(rows)] == [False]
