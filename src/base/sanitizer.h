@@ -1,4 +1,4 @@
-/* sanitizer.h - finds the run-time library of a sanitizer in this process.
+/* sanitizer.h - tells whether the run-time library of a sanitizer is in this process.
  *
  * The runtimes replace dlopen(), and end the program if it is called with RTLD_DEEPBIND: a library would get the C
  * library's malloc() instead of theirs. They also map far more memory than the machine has. A program that was built
@@ -9,7 +9,6 @@
 #define BP_BASE_SANITIZER_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define BP__SANITIZER_MAP(X)                                                                                           \
     X(__asan_init)                                                                                                     \
@@ -23,19 +22,10 @@
 BP__SANITIZER_MAP(X)
 #undef X
 
-/* Returns the address of a function of the run-time library, or 0 if there is none. */
-static inline uintptr_t bp__sanitizer_address(void) {
-#define X(name)                                                                                                        \
-    if (name != 0) {                                                                                                   \
-        return (uintptr_t)name;                                                                                        \
-    }
-    BP__SANITIZER_MAP(X)
-#undef X
-    return 0;
-}
-
 static inline bool bp__sanitizer_runs(void) {
-    return bp__sanitizer_address() != 0;
+#define X(name) || name != 0
+    return false BP__SANITIZER_MAP(X);
+#undef X
 }
 
 #endif

@@ -2,8 +2,6 @@
  * settings reach the program. Its children inherit them. */
 #include "launch.h"
 
-#include "base/sanitizer.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -164,50 +162,69 @@ static int set_library(const cli_args *args) {
 
 /* ---- The loader ---- */
 
-/* Returns the loader's name of the object with an address, or NULL. */
-static const char *object_of(uintptr_t address) {
-    Dl_info facts;
-    return address && dladdr((const void *)address, &facts) ? facts.dli_fname : NULL;
+/* Returns a variable's value; "" if it is not set. */
+static const char *value_of(const char *variable) {
+    const char *value = getenv(variable);
+    return value ? value : "";
 }
 
-/* Returns the file of a sanitizer's run-time library in this process, or NULL if there is none, or if it is part of the
- * command itself. */
-static const char *sanitizer_file(void) {
-    const char *file = object_of(bp__sanitizer_address()), *own = object_of((uintptr_t)&launch_environment);
-    return file && own && strcmp(file, own) != 0 ? file : NULL;
+/* Returns two parts of a list with a colon between them; free it. */
+static char *join(const char *first, const char *second) {
+    return cli_format("%s%s%s", first, *first && *second ? ":" : "", second);
 }
 
-/* Puts a file before those that others have set in LD_PRELOAD, unless it is there. A sanitizer's run-time library must
- * be the first, and an object with a sanitizer needs it, so the one of this process comes before the file, if the
- * program has the same C library. */
-static int set_preload(const launch_program *program, const char *file) {
-    const char *before = getenv("LD_PRELOAD"), *sanitizer = program->audited ? sanitizer_file() : NULL;
-    before = before ? before : "";
-    if (strstr(before, file)) {
-        return CLI_OK;
-    }
-    const size_t length = sanitizer ? strlen(sanitizer) : 0;
-    if (length > 0 && strncmp(before, sanitizer, length) == 0) {
-        before += length;
-        before += strspn(before, ": ");
-    }
-    char *list =
-        cli_format("%s%s%s%s%s", sanitizer ? sanitizer : "", sanitizer ? ":" : "", file, *before ? ":" : "", before);
-    const int code = set_variable("LD_PRELOAD", list);
+/* Sets a list of the loader, and frees it. */
+static int set_joined(const char *variable, char *list) {
+    const int code = set_variable(variable, list);
     free(list);
     return code;
 }
 
-/* Adds the audit object to those that others have set, once. */
+/* Returns what follows a file at the start of a list, or the whole list. */
+static const char *behind(const char *list, const char *file) {
+    const size_t length = strlen(file);
+    return strncmp(list, file, length) == 0 && strchr(": ", list[length]) ? list + length + (list[length] != '\0')
+                                                                          : list;
+}
+
+/* Under LD_AUDIT the loader reserves memory for the variables of threads before it knows the program's libraries:
+ * 512 bytes, and some for its own. If these libraries need more, it ends the program. */
+static int reserve_static_tls(uint64_t bytes) {
+    enum { USUAL = 512 };
+    static const char name[] = "glibc.rtld.optional_static_tls";
+    const char *before = value_of("GLIBC_TUNABLES");
+    if (bytes <= USUAL || strstr(before, name)) {
+        return CLI_OK;
+    }
+    char *wanted = cli_format("%s=%llu", name, (unsigned long long)bytes + USUAL);
+    const int code = set_joined("GLIBC_TUNABLES", join(before, wanted));
+    free(wanted);
+    return code;
+}
+
+/* Returns a list with a file before the others, unless it is there; free it. */
+static char *begin_with(const char *file, const char *others) {
+    return strstr(others, file) ? cli_format("%s", others) : join(file, others);
+}
+
+/* Puts a file before those that others have set in LD_PRELOAD; and a sanitizer's run-time library before all, because
+ * it ends the program otherwise. */
+static int set_preload(const launch_program *program, const char *file, launch_objects *objects) {
+    const char *before = value_of("LD_PRELOAD");
+    char *list = begin_with(file, before);
+    launch_objects_find(program, list, objects);
+    if (objects->sanitizer && behind(list, objects->sanitizer) == list) {
+        free(list);
+        char *rest = begin_with(file, behind(before, objects->sanitizer));
+        list = join(objects->sanitizer, rest);
+        free(rest);
+    }
+    return set_joined("LD_PRELOAD", list);
+}
+
 static int set_audit(const char *file) {
-    const char *before = getenv("LD_AUDIT");
-    if (before && strstr(before, file)) {
-        return CLI_OK;
-    }
-    char *list = cli_format("%s%s%s", before ? before : "", before && *before ? ":" : "", file);
-    const int code = set_variable("LD_AUDIT", list);
-    free(list);
-    return code;
+    const char *before = value_of("LD_AUDIT");
+    return strstr(before, file) ? CLI_OK : set_joined("LD_AUDIT", join(before, file));
 }
 
 /* Returns the folder of the hooks library, which is next to libbackplane.so.0. */
@@ -233,12 +250,14 @@ static int check_file(const char *path) {
 }
 
 static int set_loader(const launch_program *program, const char *hooks, const char *audit, const char *preload) {
-    if (!program->audited || access(audit, R_OK) != 0) {
-        const int code = check_file(preload);
-        return code == CLI_OK ? set_preload(program, preload) : code;
-    }
-    const int code = set_preload(program, hooks);
-    return code == CLI_OK ? set_audit(audit) : code;
+    const bool audited = program->audited && access(audit, R_OK) == 0;
+    launch_objects objects = {.sanitizer = NULL};
+    int code = audited ? CLI_OK : check_file(preload);
+    code = code == CLI_OK ? set_preload(program, audited ? hooks : preload, &objects) : code;
+    code = code == CLI_OK && audited ? set_audit(audit) : code;
+    code = code == CLI_OK && audited ? reserve_static_tls(objects.static_tls) : code;
+    free(objects.sanitizer);
+    return code;
 }
 
 /* Idle threads of OpenBLAS wait busily, for 2^26 cycles unless this variable says otherwise. They would take processors

@@ -34,8 +34,8 @@ SHARED_BY_PROVIDERS = {
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
 PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
 # The command is compiled with the library's files for text, suggestions and JSON.
-# It reads the file of calls that the hooks library writes, and finds a sanitizer's run-time library, which the loader must load first.
-SHARED_WITH_COMMAND = ("base/text.h", "base/sanitizer.h", "dropin/record_file.h")
+# It reads the file of calls that the hooks library writes.
+SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
 # The drop-in objects open libraries themselves, and must not use RTLD_DEEPBIND in a process with a sanitizer either.
 SHARED_WITH_DROPIN = ("base/sanitizer.h",)
 SYSTEM = re.compile(
