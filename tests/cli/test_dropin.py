@@ -14,6 +14,8 @@ from conftest import BUILD, ROOT, loading
 sys.path.insert(0, str(ROOT / "tools"))
 import netlib_tests as netlib  # noqa: E402
 
+netlib.BUILD = BUILD
+
 LAUNCH = BUILD / "backplane-launch"
 FAKES = BUILD / "tests/dropin"
 WAYS = ("audit", "preload", "library")
