@@ -1,12 +1,11 @@
 # Builds what runs existing programs' BLAS, LAPACK and FFTW calls on Backplane: the hooks library and the audit object of
-# `backplane launch`, and the drop-in libraries. Their stubs are x86-64 assembly for Linux. Under a sanitizer they are not
-# built, because programs that are not instrumented could not load them.
+# `backplane launch`, and the drop-in libraries. Their stubs are x86-64 assembly for Linux.
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" OR CMAKE_SIZEOF_VOID_P LESS 8)
     message(STATUS "The drop-in libraries are not built: their stubs are for x86-64 Linux")
     return()
 endif()
-if(BACKPLANE_SANITIZE OR BACKPLANE_FUZZ)
-    message(STATUS "The drop-in libraries are not built: sanitizers are on")
+if(unloadable)
+    message(STATUS "The drop-in libraries are not built: ${unloadable}")
     return()
 endif()
 
@@ -63,12 +62,14 @@ add_dropin(backplane_preload PRELOAD exports_preload.c preload.c factor.c refere
 set_target_properties(backplane_preload PROPERTIES OUTPUT_NAME backplane-preload LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install(TARGETS backplane_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 
-# The audit object needs glibc's interface, and no library.
+# The audit object needs glibc's interface, and no library. So it is never instrumented: a sanitizer's run-time library, and the
+# C library that this needs, would be loaded a second time, into the namespace of the audit object.
 include(CheckSymbolExists)
 set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
 check_symbol_exists(LAV_CURRENT link.h has_audit_interface)
 if(has_audit_interface)
     add_library(backplane_audit MODULE ${dropin_folder}/audit.c)
+    set_source_files_properties(${dropin_folder}/audit.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
     target_include_directories(backplane_audit PRIVATE src)
     target_link_libraries(backplane_audit PRIVATE backplane_flags)
     target_compile_options(backplane_audit PRIVATE -ffreestanding -fno-builtin -fno-stack-protector -fno-lto)

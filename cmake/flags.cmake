@@ -31,6 +31,29 @@ if(BACKPLANE_FUZZ)
     target_compile_options(backplane_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# The run-time library of the sanitizer; empty if there is none. Programs that are not instrumented must load it before they load
+# an instrumented object. With clang they cannot: it links the library into programs only.
+set(sanitizer_library "")
+set(library_address libasan.so)
+set(library_hwaddress libhwasan.so)
+set(library_leak liblsan.so)
+set(library_thread libtsan.so)
+foreach(sanitizer address hwaddress leak thread)
+    if(BACKPLANE_SANITIZE MATCHES "(^|,)${sanitizer}(,|$)" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=${library_${sanitizer}}
+            OUTPUT_VARIABLE sanitizer_library OUTPUT_STRIP_TRAILING_WHITESPACE)
+    endif()
+endforeach()
+# Why such programs cannot load what this build makes for them; empty if they can.
+set(unloadable "")
+if(BACKPLANE_FUZZ)
+    set(unloadable "fuzz targets do not use it")
+elseif(BACKPLANE_SANITIZE AND NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(unloadable "clang links a sanitizer's run-time library into programs only; gcc has one that other programs can load")
+elseif(BACKPLANE_SANITIZE AND sanitizer_library AND NOT IS_ABSOLUTE "${sanitizer_library}")
+    set(unloadable "gcc has no shared run-time library of the sanitizer (${sanitizer_library})")
+endif()
+
 # A shared object must resolve every symbol at link time. Clang links its sanitizers to executables only: no check there.
 set(no_undefined -Wl,-z,defs)
 if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")

@@ -3,6 +3,7 @@
 # examples/*.c: one program each; tests/CMakeLists.txt runs them. examples/<name>/main.c: a network, which needs weights; its
 # other files are linked into it, and examples/networks/*.c into all of them. tests/cli/test_networks.py runs them.
 set(example_programs "")
+set(network_programs "")
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c)
 if(BACKPLANE_EXAMPLES)
     foreach(source ${example_sources})
@@ -22,6 +23,7 @@ if(BACKPLANE_EXAMPLES)
         target_link_libraries(example_${name} PRIVATE backplane backplane_flags m)
         set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+        list(APPEND network_programs ${name})
     endforeach()
 endif()
 

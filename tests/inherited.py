@@ -1,10 +1,14 @@
 """Resets what the tests inherit from the program that started them, as tests/support/inherited.c does for C programs: ignored and blocked signals, the
-umask, limits, the language, the folder, and variables that would change results. Also chooses how kernels are compiled."""
+umask, limits, the language, the folder, and variables that would change results. Also chooses how kernels are compiled, and sets what the tests of a
+sanitized build need.
+
+As a program, starts Python so that it can load what a build folder has: tests/inherited.py FOLDER ARGUMENTS"""
 
 import os
 import pathlib
 import resource
 import signal
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 UNLIMITED = float("inf")
@@ -42,6 +46,25 @@ def choose_kernels(build, name):
     return build / ("test-cache-optimized" if every else "test-cache")
 
 
+def sanitizer(build):
+    """Returns the variables for the tests of a build folder that was made with a sanitizer, by name. tests/CMakeLists.txt writes them. Without a
+    sanitizer they are empty."""
+    file = build / "test-environment"
+    return dict(line.split("=", 1) for line in file.read_text().splitlines()) if file.exists() else {}
+
+
+def preload(build, *files):
+    """Returns LD_PRELOAD for programs that are not instrumented, and that load these files or other ones of a build folder."""
+    library = sanitizer(build).get("TESTED_PRELOAD")
+    return ":".join(filter(None, [library, *map(str, files)]))
+
+
+def start_python(build, words):
+    """Replaces this process. A sanitizer that ends it writes its report to the file of standard error, which pytest must leave alone then."""
+    changes = {**sanitizer(build), "LD_PRELOAD": preload(build), "PYTEST_ADDOPTS": "--capture=sys" if preload(build) else ""}
+    os.execve(sys.executable, [sys.executable, *words], {**os.environ, **{name: value for name, value in changes.items() if value}})
+
+
 def reset():
     reset_signals()
     reset_limits()
@@ -50,3 +73,7 @@ def reset():
     for variable in [name for name in os.environ if name.startswith(FOREIGN) and name not in KEPT]:
         del os.environ[variable]
     os.environ["LANG"] = "C.UTF-8"
+
+
+if __name__ == "__main__":
+    start_python(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])

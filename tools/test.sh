@@ -38,8 +38,6 @@ finish ctest 'tests? passed'
 if [ "$only" = ctest ]; then
     :
 elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
-    export LSAN_OPTIONS="suppressions=$PWD/tests/lsan.supp:print_suppressions=0"
-    export TSAN_OPTIONS="die_after_fork=0:ignore_noninstrumented_modules=1:suppressions=$PWD/tests/tsan.supp:print_suppressions=0"
     export BACKPLANE_BUILD="$PWD/$folder"
     package=
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
@@ -47,7 +45,7 @@ elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
     elif ! .venv/bin/python -c 'import hypothesis' 2>/dev/null; then
         count Python "SKIPPED, because .venv has no hypothesis (see make bootstrap)"
     else
-        keep Python .venv/bin/python -m pytest -q tests/python >/dev/null &
+        keep Python .venv/bin/python tests/inherited.py "$folder" -m pytest -q tests/python >/dev/null &
         package=$!
         trap 'kill $package; exit 130' INT TERM
     fi

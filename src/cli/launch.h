@@ -16,12 +16,25 @@ typedef struct launch_program {
     char *path;          /* the file that runs */
     char *interpreter;   /* of a script: the file that runs it; else NULL */
     const char *refused; /* why the loader redirects no calls of it; NULL: it can */
+    char *loader;        /* of the program or its interpreter; NULL if it is not known */
     bool audited;        /* the program's C library has LD_AUDIT */
 } launch_program;
 
 /* Finds the program in PATH and reads what kind of file it is. Returns CLI_OK, or an exit code after a message. */
 int launch_find(launch_program *program, const char *name);
 void launch_program_free(launch_program *program);
+
+/* ---- Objects of the program (launch_objects.c) ---- */
+
+/* What the objects with which a program starts need. */
+typedef struct launch_objects {
+    char
+        *sanitizer; /* file of a sanitizer's run-time library, which must be the first of them; NULL if there is none */
+    uint64_t static_tls; /* bytes for the variables of threads */
+} launch_objects;
+
+/* Asks the program's loader for its objects with this LD_PRELOAD. What cannot be found out is NULL or 0. */
+void launch_objects_find(const launch_program *program, const char *preload, launch_objects *found);
 
 /* ---- Environment (launch_environment.c) ---- */
 

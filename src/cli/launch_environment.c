@@ -162,19 +162,69 @@ static int set_library(const cli_args *args) {
 
 /* ---- The loader ---- */
 
-/* Adds a file to a list of the loader, which others may have set, once. */
-static int add_file(const char *variable, const char *file, bool first) {
-    const char *before = getenv(variable);
-    if (!before || !*before) {
-        return set_variable(variable, file);
-    }
-    if (strstr(before, file)) {
-        return CLI_OK;
-    }
-    char *list = first ? cli_format("%s:%s", file, before) : cli_format("%s:%s", before, file);
+/* Returns a variable's value; "" if it is not set. */
+static const char *value_of(const char *variable) {
+    const char *value = getenv(variable);
+    return value ? value : "";
+}
+
+/* Returns two parts of a list with a colon between them; free it. */
+static char *join(const char *first, const char *second) {
+    return cli_format("%s%s%s", first, *first && *second ? ":" : "", second);
+}
+
+/* Sets a list of the loader, and frees it. */
+static int set_joined(const char *variable, char *list) {
     const int code = set_variable(variable, list);
     free(list);
     return code;
+}
+
+/* Returns what follows a file at the start of a list, or the whole list. */
+static const char *behind(const char *list, const char *file) {
+    const size_t length = strlen(file);
+    return strncmp(list, file, length) == 0 && strchr(": ", list[length]) ? list + length + (list[length] != '\0')
+                                                                          : list;
+}
+
+/* Under LD_AUDIT the loader reserves memory for the variables of threads before it knows the program's libraries:
+ * 512 bytes, and some for its own. If these libraries need more, it ends the program. */
+static int reserve_static_tls(uint64_t bytes) {
+    enum { USUAL = 512 };
+    static const char name[] = "glibc.rtld.optional_static_tls";
+    const char *before = value_of("GLIBC_TUNABLES");
+    if (bytes <= USUAL || strstr(before, name)) {
+        return CLI_OK;
+    }
+    char *wanted = cli_format("%s=%llu", name, (unsigned long long)bytes + USUAL);
+    const int code = set_joined("GLIBC_TUNABLES", join(before, wanted));
+    free(wanted);
+    return code;
+}
+
+/* Returns a list with a file before the others, unless it is there; free it. */
+static char *begin_with(const char *file, const char *others) {
+    return strstr(others, file) ? cli_format("%s", others) : join(file, others);
+}
+
+/* Puts a file before those that others have set in LD_PRELOAD; and a sanitizer's run-time library before all, because
+ * it ends the program otherwise. */
+static int set_preload(const launch_program *program, const char *file, launch_objects *objects) {
+    const char *before = value_of("LD_PRELOAD");
+    char *list = begin_with(file, before);
+    launch_objects_find(program, list, objects);
+    if (objects->sanitizer && behind(list, objects->sanitizer) == list) {
+        free(list);
+        char *rest = begin_with(file, behind(before, objects->sanitizer));
+        list = join(objects->sanitizer, rest);
+        free(rest);
+    }
+    return set_joined("LD_PRELOAD", list);
+}
+
+static int set_audit(const char *file) {
+    const char *before = value_of("LD_AUDIT");
+    return strstr(before, file) ? CLI_OK : set_joined("LD_AUDIT", join(before, file));
 }
 
 /* Returns the folder of the hooks library, which is next to libbackplane.so.0. */
@@ -196,17 +246,18 @@ static char *hooks_folder(void) {
 static int check_file(const char *path) {
     return access(path, R_OK) == 0
                ? CLI_OK
-               : cli_fail(CLI_IO, "%s: %s; calls can be redirected on x86-64 Linux, by a build without sanitizers",
-                          path, strerror(errno));
+               : cli_fail(CLI_IO, "%s: %s; calls can be redirected on x86-64 Linux only", path, strerror(errno));
 }
 
 static int set_loader(const launch_program *program, const char *hooks, const char *audit, const char *preload) {
-    if (!program->audited || access(audit, R_OK) != 0) {
-        const int code = check_file(preload);
-        return code == CLI_OK ? add_file("LD_PRELOAD", preload, true) : code;
-    }
-    const int code = add_file("LD_PRELOAD", hooks, true);
-    return code == CLI_OK ? add_file("LD_AUDIT", audit, false) : code;
+    const bool audited = program->audited && access(audit, R_OK) == 0;
+    launch_objects objects = {.sanitizer = NULL};
+    int code = audited ? CLI_OK : check_file(preload);
+    code = code == CLI_OK ? set_preload(program, audited ? hooks : preload, &objects) : code;
+    code = code == CLI_OK && audited ? set_audit(audit) : code;
+    code = code == CLI_OK && audited ? reserve_static_tls(objects.static_tls) : code;
+    free(objects.sanitizer);
+    return code;
 }
 
 /* Idle threads of OpenBLAS wait busily, for 2^26 cycles unless this variable says otherwise. They would take processors

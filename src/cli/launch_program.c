@@ -77,8 +77,8 @@ static const char *read_loader(int file, const Elf64_Ehdr *head, char *loader, s
     return "it is statically linked";
 }
 
-/* Returns why no call of an ELF file can be redirected, or NULL. */
-static const char *judge_elf(int file, const Elf64_Ehdr *head, bool *audited) {
+/* Reads from an ELF file whether the program's calls can be redirected. */
+static void judge_elf(launch_program *program, int file, const Elf64_Ehdr *head) {
 #ifdef __aarch64__
     enum { MACHINE = EM_AARCH64 };
 #else
@@ -86,14 +86,17 @@ static const char *judge_elf(int file, const Elf64_Ehdr *head, bool *audited) {
 #endif
     char loader[PATH_MAX] = "";
     if (head->e_ident[EI_CLASS] != ELFCLASS64) {
-        return "it is a 32-bit program";
+        program->refused = "it is a 32-bit program";
+        return;
     }
     if (head->e_machine != MACHINE) {
-        return "it is a program for another processor";
+        program->refused = "it is a program for another processor";
+        return;
     }
-    const char *refused = read_loader(file, head, loader, sizeof loader);
-    *audited = !strstr(loader, "ld-musl");
-    return refused;
+    program->refused = read_loader(file, head, loader, sizeof loader);
+    program->audited = !strstr(loader, "ld-musl");
+    free(program->loader);
+    program->loader = *loader ? cli_format("%s", loader) : NULL;
 }
 
 /* Returns whether the program gets rights that its caller does not have. */
@@ -144,7 +147,7 @@ static void judge(launch_program *program, const char *path, char **next) {
     } else if (got > 2 && start.text[0] == '#' && start.text[1] == '!') {
         *next = interpreter_of(start.text + 2);
     } else if (got >= (ssize_t)sizeof start.head && memcmp(start.text, ELFMAG, SELFMAG) == 0) {
-        program->refused = judge_elf(file, &start.head, &program->audited);
+        judge_elf(program, file, &start.head);
         if (!program->refused && changes_rights(file)) {
             program->refused = "it gets rights that you do not have (set-user-ID, set-group-ID or capabilities), and "
                                "the loader then ignores LD_AUDIT and LD_PRELOAD";
@@ -177,4 +180,5 @@ int launch_find(launch_program *program, const char *name) {
 void launch_program_free(launch_program *program) {
     free(program->path);
     free(program->interpreter);
+    free(program->loader);
 }

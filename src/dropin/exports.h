@@ -43,9 +43,11 @@
     bp__dropin_slot bp__dropin_slots[BP__DROPIN_ENTRIES] = {                                                           \
         [0 ... BP__DROPIN_ENTRIES - 1] = {(void *)bp__dropin_enter, (void *)bp__dropin_enter, 0, NULL}}
 
-/* By this symbol, discovery recognises a library that forwards to others, and never chooses it. */
+/* By this symbol, discovery recognises a library that forwards to others, and never chooses it. It is weak, because a
+ * program may have several of these libraries, with the same value. AddressSanitizer refuses a second definition of
+ * another one. */
 #define BP__EXPORTED_MARK                                                                                              \
-    __attribute__((visibility("default"))) extern const int bp_dropin_forwards;                                        \
+    __attribute__((visibility("default"), weak)) extern const int bp_dropin_forwards;                                  \
     const int bp_dropin_forwards = BP__DROPIN_VERSION
 
 #endif

@@ -54,6 +54,12 @@ def run(*command, **options):
     return done.stdout
 
 
+def run_program(program, **options):
+    """As run(), for a program that the check has compiled and that loads objects of the build. It is not instrumented, so a sanitizer's
+    run-time library is loaded before them."""
+    return run(program, env={**os.environ, "LD_PRELOAD": os.environ.get("TESTED_PRELOAD", "")}, **options)
+
+
 FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 # A function whose address is taken, such as one for qsort(), counts as called.
 CALL = re.compile(r"\s(?:callq?|j[a-z]+|lea|bl?|adrp?)\s.*?(?:0x)?([0-9a-f]+) <([^>+]+)>")

@@ -15,16 +15,28 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build")).resolve()
 COMMAND = BUILD / "backplane"
 HOOKS_BUILT = (BUILD / "backplane-launch/libbackplane-hooks.so").exists()
-needs_hooks = pytest.mark.skipif(not HOOKS_BUILT, reason="the hooks library is not built for this processor or with sanitizers")
+needs_hooks = pytest.mark.skipif(not HOOKS_BUILT, reason="this build has no hooks library (see the output of cmake)")
 
 sys.path.insert(0, str(ROOT / "tests"))
 import inherited  # noqa: E402
 
 inherited.reset()
 inherited.choose_kernels(BUILD, "command")  # every session has a cache directory of its own
+os.environ.update(inherited.sanitizer(BUILD))
+SANITIZED = os.environ.get("TESTED_SANITIZERS", "")
 
 # The leak checker of gcc 12 crashes on the threads of BLIS's OpenMP build.
-NO_LEAK_CHECK = {"ASAN_OPTIONS": "detect_leaks=0"}
+NO_LEAK_CHECK = {"ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))}
+
+
+def preload(*files):
+    """The value of LD_PRELOAD for a program that is not instrumented and that loads these or other objects of the build folder."""
+    return inherited.preload(BUILD, *files)
+
+
+def loading(env):
+    """The same variables with the LD_PRELOAD of such a program."""
+    return {**env, "LD_PRELOAD": preload(*env.get("LD_PRELOAD", "").split(":"))}
 
 
 class Done:

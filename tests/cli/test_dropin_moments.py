@@ -8,12 +8,12 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, COMMAND
+from conftest import BUILD, COMMAND, loading
 
 LAUNCH = BUILD / "backplane-launch"
 pytestmark = [
     pytest.mark.skipif(not (LAUNCH / "backplane-audit.so").exists(),
-                       reason="this build has no drop-in libraries (sanitizers, another processor, or musl)"),
+                       reason="this build has no drop-in libraries (see the output of cmake)"),
     pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler"),
 ]
 
@@ -155,7 +155,7 @@ def variables(environment, way):
 
 
 def run(program, environment, *words):
-    done = subprocess.run([str(program), *words], capture_output=True, text=True, env=environment, timeout=100, cwd=program.parent)
+    done = subprocess.run([str(program), *words], capture_output=True, text=True, env=loading(environment), timeout=100, cwd=program.parent)
     return done.returncode, done.stdout, done.stderr
 
 

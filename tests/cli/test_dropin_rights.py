@@ -9,13 +9,13 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, COMMAND
+from conftest import BUILD, COMMAND, loading
 
 LAUNCH = BUILD / "backplane-launch"
 WAYS = ("user", "root", "filter", "descriptors")
 pytestmark = [
     pytest.mark.skipif(not (LAUNCH / "backplane-audit.so").exists(),
-                       reason="this build has no drop-in libraries (sanitizers, another processor, or musl)"),
+                       reason="this build has no drop-in libraries (see the output of cmake)"),
     pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its user and its root: run these tests as root"),
 ]
@@ -167,12 +167,12 @@ def programs(tmp_path_factory):
 
 @pytest.fixture
 def warm(environment):
-    subprocess.run([COMMAND, "list"], env=environment, check=True, stdout=subprocess.DEVNULL, timeout=200)
+    subprocess.run([COMMAND, "list"], env=loading(environment), check=True, stdout=subprocess.DEVNULL, timeout=200)
     return environment
 
 
 def run(programs, name, env, *words):
-    done = subprocess.run([programs / name, *words], env=env, cwd=programs, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([programs / name, *words], env=loading(env), cwd=programs, capture_output=True, text=True, timeout=100)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -255,7 +255,7 @@ def test_nothing_is_probed_when_a_program_starts(programs, environment, tmp_path
     (tmp_path / "true.c").write_text("int main(void) { return 0; }")
     subprocess.run(["cc", "true.c", "-o", "true", "-Wl,--no-as-needed", f"-L{BUILD}", "-lbackplane_lapack", "-lbackplane_blas",
                     f"-Wl,-rpath,{BUILD}"], cwd=tmp_path, check=True)
-    env = {**environment, "BACKPLANE_CACHE_DIR": str(tmp_path / "cold"), "BACKPLANE_DROPIN_OPEN": "start"}
+    env = loading({**environment, "BACKPLANE_CACHE_DIR": str(tmp_path / "cold"), "BACKPLANE_DROPIN_OPEN": "start"})
     watched = subprocess.run(["strace", "-f", "-e", "trace=execve", str(tmp_path / "true")], env=env, capture_output=True, text=True) \
         if shutil.which("strace") else subprocess.run([tmp_path / "true"], env=env, capture_output=True, text=True)
     assert watched.returncode == 0 and "backplane-probe" not in watched.stderr

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, COMMAND, ROOT, needs_hooks
+from conftest import BUILD, COMMAND, ROOT, loading, needs_hooks, preload
 
 PRELOAD = BUILD / "backplane-launch/libbackplane-preload.so"
 
@@ -42,7 +42,7 @@ WAYS = {
 def test_fortran(fortran, environment, way):
     """Lengths of strings, functions with complex results, real functions, and the program's own XERBLA."""
     words, variables = WAYS[way]
-    done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, env={**environment, **variables})
+    done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, env=loading({**environment, **variables}))
     lines = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "") and len(lines) == 82
     assert [line for line in lines if not line.endswith(" passed")] == []
@@ -81,7 +81,7 @@ def test_profile_names_a_slow_library(fortran, environment):
 @pytest.mark.parametrize("way", ["audit", "preloaded names"])
 def test_reference_code_is_replaced(fortran, environment, tmp_path, way):
     """All routines of a program on netlib's code but those of vectors go to one library, which has the rest of the LAPACK calls as well."""
-    words = [COMMAND, "launch", "--trace", "trace", "--"] if way == "audit" else [COMMAND, "launch", "--trace", "trace", "--", "env", "-u", "LD_AUDIT", f"LD_PRELOAD={PRELOAD}"]
+    words = [COMMAND, "launch", "--trace", "trace", "--"] if way == "audit" else [COMMAND, "launch", "--trace", "trace", "--", "env", "-u", "LD_AUDIT", f"LD_PRELOAD={preload(PRELOAD)}"]
     done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_LIBRARY_PATH": folders_of_netlib()})
     assert done.returncode == 0 and done.stdout.count(" passed") == 82, done
     rows = [json.loads(line) for line in (tmp_path / "trace").read_text().splitlines()]

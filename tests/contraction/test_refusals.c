@@ -206,6 +206,35 @@ static void searches_of_other_versions(void **state) {
     assert_int_equal(munmap(memory, 2 * page), 0);
 }
 
+/* Operands of 2^40 and of 2^56 elements take no memory with strides of 0. Results, and the work that they would take,
+ * exceed every number. */
+static void results_beyond_all_memory_are_refused(void **state) {
+    (void)state;
+    const int64_t zero[2] = {0, 0}, line[2] = {INT64_C(1) << 40, 1}, area[2] = {INT64_C(1) << 30, INT64_C(1) << 26};
+    static const struct {
+        const char *expression;
+        bool areas, refused;
+    } cases[] = {{"ia,ja->ij", false, true},  {"ia,jb->ijab", false, true}, {"ia,ja->aij", false, true},
+                 {"ia,ja->ia", false, false}, {"ia,jb->", false, false},    {"ik,jk->ij", true, true},
+                 {"ki,kj->ij", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bp_plan *plan;
+        bp_view x, y;
+        const int64_t *shape = cases[i].areas ? area : line;
+        assert_int_equal(bp_view_init(&x, left, BP_F32, 2, shape, zero), BP_OK);
+        assert_int_equal(bp_view_init(&y, right, BP_F32, 2, shape, zero), BP_OK);
+        const DLTensor *both[] = {&x.tensor, &y.tensor};
+        bp_einsum_call call = call_of(cases[i].expression, both);
+        const bp_status status = bp_einsum_plan(&plan, NULL, &call, NULL);
+        if (cases[i].refused && status == BP_E_OVERFLOW) {
+            assert_non_null(strstr(bp_last_error(), "more than memory can hold"));
+        } else if (cases[i].refused || status != BP_OK) {
+            fail_msg("%s: %s", cases[i].expression, bp_last_error());
+        }
+        bp_plan_release(plan);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(invalid_expressions_are_refused, prepare),
@@ -214,6 +243,7 @@ int main(void) {
         cmocka_unit_test_setup(cached_calls_are_checked, prepare),
         cmocka_unit_test_setup(shapes_are_reported, prepare),
         cmocka_unit_test_setup(searches_of_other_versions, prepare),
+        cmocka_unit_test(results_beyond_all_memory_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,15 +13,16 @@ int can_launch(void) {
     if (access(FOLDER "backplane-audit.so", R_OK) == 0 && access(FOLDER "libbackplane-hooks.so", R_OK) == 0) {
         return 1;
     }
-    puts("skipped: this build has no hooks library or no audit object (sanitizers, another processor, or musl)");
+    puts("skipped: this build has no hooks library or no audit object (see the output of cmake)");
     return 0;
 }
 
 int launch(const char *environment, const char *command, const char **output) {
     static char text[65536];
     char line[4096];
-    snprintf(line, sizeof line, "LD_AUDIT=%sbackplane-audit.so LD_PRELOAD=%slibbackplane-hooks.so %s %s 2>&1", FOLDER,
-             FOLDER, environment, command);
+    const char *sanitizer = getenv("TESTED_PRELOAD");
+    snprintf(line, sizeof line, "LD_AUDIT=%sbackplane-audit.so LD_PRELOAD=%s:%slibbackplane-hooks.so %s %s 2>&1",
+             FOLDER, sanitizer ? sanitizer : "", FOLDER, environment, command);
     FILE *pipe = popen(line, "r");
     size_t length = pipe ? fread(text, 1, sizeof text - 1, pipe) : 0;
     text[length] = 0;

@@ -19,6 +19,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 import inherited  # noqa: E402
 
 inherited.reset()
+os.environ.update(inherited.sanitizer(BUILD))
+if inherited.preload(BUILD) not in os.environ.get("LD_PRELOAD", ""):
+    pytest.exit(f"{BUILD} has a sanitizer. Its tests are started by: python tests/inherited.py {BUILD} -m pytest tests/python", returncode=1)
 scratch = tempfile.TemporaryDirectory()
 os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # the libraries of .venv are tested like the system's
 os.environ["XDG_CONFIG_HOME"] = scratch.name

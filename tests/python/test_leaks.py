@@ -1,6 +1,7 @@
 """A hundred thousand calls, successful and failing, leak no memory and no reference."""
 
 import gc
+import os
 import sys
 import tracemalloc
 
@@ -9,7 +10,8 @@ import pytest
 
 import backplane as bp
 
-CALLS = 100_000
+SANITIZED = os.environ.get("TESTED_SANITIZERS", "")
+CALLS = 2_000 if SANITIZED else 100_000
 A, B, OUT = np.ones((3, 4), "f4"), np.ones((4, 2), "f4"), np.empty((3, 2), "f4")
 SPECTRUM = np.empty((3, 3), "c8")
 IMAGE = np.ones((1, 1, 4, 4), "f4")
@@ -143,14 +145,15 @@ def test_calls_leak_nothing(name):
     job, calls = (JOBS[name], CALLS) if name in JOBS else (SLOW[name], CALLS // 100)
     repeat(job, calls // 20)
     tracemalloc.start()
-    repeat(job, 200)
-    grown = min(traced_growth(job, 2000 if name in JOBS else 100))
+    repeat(job, min(200, calls))
+    grown = min(traced_growth(job, CALLS // 50 if name in JOBS else CALLS // 1000))
     tracemalloc.stop()
     references = [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)]
     before = resident()
     repeat(job, calls)
     after = resident()
     assert grown < 4096
-    # A leak of ten bytes per call would be 1 MB; the allocator itself varies by less than 2 MB.
-    assert after - before < 2 << 20
+    # A leak of ten bytes per call would be 1 MB; the allocator itself varies by less than 2 MB. A sanitizer keeps memory that was freed;
+    # AddressSanitizer's own check of leaks is in test_lost_blocks.py.
+    assert SANITIZED or after - before < 2 << 20
     assert [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)] == references

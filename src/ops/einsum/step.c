@@ -5,6 +5,7 @@
  * own, the step is a product (product.c) or a contraction, whichever has the lower estimate. All other steps are
  * contractions. */
 #include "ops/einsum/step.h"
+#include "tensor/internal.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@ double bp__group_size(const bp__axis *axes, const bp__group *group) {
 
 double bp__axes_lay_out(bp__axis *axes, int operand, const bp__group *const *groups, int count) {
     double elements = 1;
-    int64_t step = 1; /* may wrap if there are too many elements; bp__arena_take() refuses those */
+    int64_t step = 1; /* may wrap if there are too many elements; bp__result_place() refuses those */
     for (int g = count - 1; g >= 0; g--) {
         for (int i = groups[g]->count - 1; i >= 0; i--) {
             bp__axis *x = &axes[groups[g]->at[i]];
@@ -40,6 +41,9 @@ bp_status bp__place_take(bp__builder *b, double elements, bp__place *place) {
 
 bp_status bp__result_place(const bp__pairing *p, double elements, bp__place *place) {
     *place = (bp__place){.home = BP__AT_OUT};
+    if (p->last && elements * (double)p->builder->element > (double)BP__MAX_SPAN) {
+        return bp__fail(BP_E_OVERFLOW, "einsum: the result has %.3g elements, more than memory can hold", elements);
+    }
     return p->last ? BP_OK : bp__place_take(p->builder, elements, place);
 }
 

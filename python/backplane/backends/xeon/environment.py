@@ -19,6 +19,8 @@ JEMALLOC_SETTINGS = "oversize_threshold:1,background_thread:true,metadata_thp:au
 ELF_HEADER_BYTES = 20
 # The names of each allocator's library, best first. Debian packages the one without profilers by itself.
 ALLOCATORS = {"tcmalloc": ("tcmalloc", "tcmalloc_minimal"), "jemalloc": ("jemalloc",)}
+# The run-time libraries of sanitizers, which end a program in which another library is loaded before them.
+SANITIZER = re.compile(r"lib(a|hwa|l|m|t)san\.so|libclang_rt\.")
 
 
 def _multiarch() -> str:
@@ -102,7 +104,9 @@ def _preload(environment: Environment, names: Sequence[str], folders: Sequence[P
         return True
     path = next(filter(None, (find_library(name, folders) for name in names)), None)
     if path is not None:
-        _set_preloads(environment, [path, *preloads(environment)])
+        items = preloads(environment)
+        first = next((at for at, item in enumerate(items) if not SANITIZER.match(os.path.basename(item))), len(items))
+        _set_preloads(environment, [*items[:first], path, *items[first:]])
     return path is not None
 
 
