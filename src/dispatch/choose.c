@@ -154,6 +154,40 @@ static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
     add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, "");
 }
 
+static void collect_offers(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
+    collector c = {{collect}, choice, candidate, exclude};
+    candidate->provider->accept(candidate->instance, &choice->asked, &c.base);
+}
+
+/* Whether the limits of memory refuse all of a candidate's offers, from `first` on, of which some have several threads.
+ */
+static bool lacks_memory_for_threads(const bp__choice *choice, int first) {
+    bool several = false;
+    for (int i = first; i < choice->count; i++) {
+        const bp_verdict *verdict = &choice->offers[i].verdict;
+        if (verdict->reason != BP_REASON_MEMORY) {
+            return false;
+        }
+        several |= verdict->threads > 1;
+    }
+    return several;
+}
+
+static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
+    const int first = choice->count, threads = choice->asked.policy.threads;
+    choice->asked.policy.threads = 1;
+    collect_offers(choice, candidate, exclude);
+    choice->asked.policy.threads = threads;
+    for (int i = first; i < choice->count; i++) {
+        bp__offer *offer = &choice->offers[i];
+        if (offer->verdict.reason == BP_REASON_ACCEPTED) {
+            offer->one_thread = true;
+            bp__copy_text(offer->verdict.text, sizeof offer->verdict.text,
+                          "the limits of the process leave too little memory for more threads");
+        }
+    }
+}
+
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
@@ -172,8 +206,11 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
                     "the provider's interface is older than functions of the results");
     } else {
         int before = choice->count;
-        collector c = {{collect}, choice, candidate, exclude};
-        candidate->provider->accept(candidate->instance, problem, &c.base);
+        collect_offers(choice, candidate, exclude);
+        if (lacks_memory_for_threads(choice, before)) {
+            choice->count = before;
+            collect_on_one_thread(choice, candidate, exclude);
+        }
         if (choice->count == before) {
             add_refusal(choice, candidate, BP_REASON_OP, "");
         }
@@ -565,6 +602,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     const char *adapted = bp__adapted(problem);
     if (adapted) {
         bp__family_of(problem)->adapter->layout(&choice->asked);
+    }
+    if (failures && failures->one_thread) {
+        choice->asked.policy.threads = 1;
     }
     bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {
