@@ -228,6 +228,11 @@ typedef struct bp__choice {
                              * warn_only applies */
 } bp__choice;
 
+/* Fills the offers for the problem in choice->asked, at least one of each candidate, with their sort keys (evaluate.c).
+ * If `need_libraries` is false, only the candidates that need no library. */
+bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries);
+int bp__machine_threads(void); /* processors of the machine, at least 1 */
+
 static inline bool bp__offer_is_usable(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
 }
