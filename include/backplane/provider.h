@@ -445,6 +445,11 @@ typedef struct bp_host {
      * is searched in the same places, and opened under the same rules as by open_library(). Later calls return the same
      * handle. Errors: BP_E_NOT_FOUND, BP_E_UNTRUSTED, BP_E_LOAD. */
     bp_status (*open_named)(const char *name, void **handle);
+
+    /* Since 2.11. Starts that many threads, which exist at the same time, and ends them. Returns 0, or the error number
+     * of the first that cannot be started. For libraries that end the process, or wait for ever, without their threads.
+     */
+    int (*threads_start_error)(int count);
 } bp_host;
 
 typedef struct bp_provider {

@@ -1,4 +1,4 @@
-/* choose.c - evaluates every candidate and selects one: constraints first, then the preference, then the cost.
+/* choose.c - selects one of the candidates: constraints first, then the preference, then the cost.
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
 #include "dispatch/tune.h"
@@ -9,235 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- Offers ---- */
-
-static bp__offer *add_offer(bp__choice *choice, bp__candidate *candidate) {
-    if (choice->count == choice->capacity) {
-        int capacity = choice->capacity * 2 + 16;
-        bp__offer *grown = bp__realloc(choice->offers, (size_t)capacity * sizeof *grown);
-        if (!grown) {
-            choice->found.failed = true;
-            return NULL;
-        }
-        choice->offers = grown;
-        choice->capacity = capacity;
-    }
-    bp__offer *offer = &choice->offers[choice->count++];
-    memset(offer, 0, sizeof *offer);
-    offer->candidate = candidate;
-    offer->verdict = (bp_verdict)BP_VERDICT_INIT;
-    return offer;
-}
-
-static void add_refusal(bp__choice *choice, bp__candidate *candidate, bp_reason reason, const char *text) {
-    bp__offer *offer = add_offer(choice, candidate);
-    if (offer) {
-        bp__verdict_refuse(&offer->verdict, reason, text);
-    }
-}
-
-/* Receives the offers of one candidate. */
-typedef struct collector {
-    bp_offers base; /* must be first: the provider's interface */
-    bp__choice *choice;
-    bp__candidate *candidate;
-    const char *exclude;
-} collector;
-
-/* Keeps the provider's plan data, aligned to 16 bytes. */
-static void keep_plan_data(bp__choice *choice, bp__offer *offer, const void *found, size_t size) {
-    static const char zeros[16];
-    size_t pad = (16 - choice->found.length % 16) % 16;
-    bp__text_add_n(&choice->found, zeros, pad);
-    offer->found_at = choice->found.length;
-    offer->size = size;
-    bp__text_add_n(&choice->found, found, size);
-}
-
-/* Size of the first published verdict; later minor versions only append. */
-#define SMALLEST_VERDICT (offsetof(bp_verdict, packs) + sizeof(((bp_verdict *)0)->packs))
-
-/* Copies the members of a verdict that both sides have. Providers may be third-party code: values that would mislead
- * the choice are replaced, and the text is terminated. */
-static void take_verdict(bp_verdict *own, const bp_verdict *given) {
-    if (given->struct_size < SMALLEST_VERDICT) {
-        bp__verdict_refuse(own, BP_REASON_OTHER,
-                           "the provider violates the interface: struct_size of its verdict is too small");
-        return;
-    }
-    memcpy(own, given, given->struct_size < sizeof *own ? given->struct_size : sizeof *own);
-    own->struct_size = sizeof *own;
-    own->algorithm = own->algorithm ? own->algorithm : "";
-    own->text[sizeof own->text - 1] = '\0';
-    if (own->reason == BP_REASON_ACCEPTED && !(own->cost_ns >= 0)) {
-        bp__verdict_refuse(own, BP_REASON_OTHER, "the provider violates the interface: cost_ns must be 0 or more");
-    }
-}
-
-static void collect(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    collector *c = (collector *)self;
-    bp__offer *offer = add_offer(c->choice, c->candidate);
-    if (!offer) {
-        return;
-    }
-    take_verdict(&offer->verdict, verdict);
-    if (offer->verdict.reason != BP_REASON_ACCEPTED) {
-        return;
-    }
-    char text[64];
-    bp__exclusion exclusion = bp__name_excluded(c->exclude, c->candidate, offer->verdict.algorithm);
-    if (exclusion) {
-        bp__verdict_refuse(&offer->verdict, BP_REASON_EXCLUDED,
-                           bp__name_why_excluded(exclusion, &c->choice->asked, text, sizeof text));
-        return;
-    }
-    bp__verdict_check(&c->choice->asked, c->candidate, &offer->verdict);
-    offer->rank = bp__kernel_rank(&c->choice->asked, offer->verdict.algorithm);
-    if (offer->verdict.reason == BP_REASON_ACCEPTED && size > 0) {
-        keep_plan_data(c->choice, offer, found, size);
-    }
-}
-
-/* Returns whether the provider works on the place: on the host, or on a device of a runtime that it names. */
-static bool works_on(const bp_provider *provider, int32_t place) {
-    const char *runtimes = BP__PROVIDER_HAS(provider, runtimes) ? provider->runtimes : NULL;
-    if (place == 0 || !runtimes) {
-        return place == 0 && !runtimes;
-    }
-    const bp_device_info *device = bp__device_facts(place);
-    return device && bp__text_has_word(runtimes, device->runtime);
-}
-
-/* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
-static bool understands(const bp_provider *provider, const bp_problem *problem) {
-    const bool conv = problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
-    return !conv || !problem->of.conv.activation || (provider->abi & 0xffffu) >= BP_PROVIDER_MINOR_ACTIVATION;
-}
-
-/* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
-typedef struct reasons {
-    bp_offers base;
-    uint32_t bits;
-} reasons;
-
-static void note_reason(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    (void)found, (void)size;
-    ((reasons *)self)->bits |= UINT32_C(1) << ((unsigned)verdict->reason & 31);
-}
-
-static uint32_t reasons_of(const bp__candidate *candidate, const bp_problem *problem) {
-    reasons r = {{note_reason}, 0};
-    if (!candidate->instance || !works_on(candidate->provider, problem->place)) {
-        return 0;
-    }
-    candidate->provider->accept(candidate->instance, problem, &r.base);
-    return r.bits ? r.bits : 1u << BP_REASON_OP;
-}
-
-bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
-    return (reasons_of(candidate, sample) & ~(1u << BP_REASON_OP | 1u << BP_REASON_SYMBOL)) != 0;
-}
-
-/* Refuses an excluded candidate. One that does not offer the operation is refused for that, like any other. */
-static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const char *text) {
-    const bool absent = reasons_of(candidate, &choice->asked) == 1u << BP_REASON_OP;
-    add_refusal(choice, candidate, absent ? BP_REASON_OP : BP_REASON_EXCLUDED, absent ? "" : text);
-}
-
-/* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
- * interest, and on a device those that do not offer the operation anywhere. */
-static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
-    bp_problem on_host = choice->asked;
-    on_host.place = 0;
-    const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
-    add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, "");
-}
-
-/* Adds the candidate's offers or refusals for the problem, at least one. */
-static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
-    const bp_problem *problem = &choice->asked;
-    char text[64];
-    bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
-    const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
-                                : bp__candidate_off(candidate, problem->policy.constraints);
-    if (off) {
-        add_exclusion(choice, candidate, off);
-    } else if (!candidate->instance) {
-        add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
-    } else if (!works_on(candidate->provider, problem->place)) {
-        add_device_refusal(choice, candidate);
-    } else if (!understands(candidate->provider, problem)) {
-        add_refusal(choice, candidate, BP_REASON_OTHER,
-                    "the provider's interface is older than functions of the results");
-    } else {
-        int before = choice->count;
-        collector c = {{collect}, choice, candidate, exclude};
-        candidate->provider->accept(candidate->instance, problem, &c.base);
-        if (choice->count == before) {
-            add_refusal(choice, candidate, BP_REASON_OP, "");
-        }
-    }
-}
-
-static int machine_threads(void) {
-    return bp__host()->machine->logical_cpus > 0 ? bp__host()->machine->logical_cpus : 1;
-}
-
-/* If results must not depend on the number of threads, the choice must not either. Candidates are then sorted by their
- * time on as many threads as the machine has processors. */
-typedef struct estimator {
-    bp_offers base;
-    bp__offer *offers;
-    int count;
-} estimator;
-
-static void estimate(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
-    estimator *p = (estimator *)self;
-    bp_verdict own = BP_VERDICT_INIT;
-    (void)found, (void)size;
-    take_verdict(&own, verdict);
-    for (int i = 0; i < p->count && own.reason == BP_REASON_ACCEPTED; i++) {
-        if (bp__text_equal(p->offers[i].verdict.algorithm, own.algorithm)) {
-            p->offers[i].estimate_ns = own.cost_ns;
-        }
-    }
-}
-
-static void set_estimates(bp__choice *choice, int first) {
-    bp__offer *offers = choice->offers + first;
-    const int count = choice->count - first;
-    bool accepted = false;
-    for (int i = 0; i < count; i++) {
-        offers[i].estimate_ns = offers[i].verdict.cost_ns;
-        accepted |= offers[i].verdict.reason == BP_REASON_ACCEPTED;
-    }
-    if (accepted && choice->asked.policy.deterministic == 2) {
-        bp_problem fixed = choice->asked;
-        estimator p = {{estimate}, offers, count};
-        fixed.policy.threads = machine_threads();
-        offers->candidate->provider->accept(offers->candidate->instance, &fixed, &p.base);
-    }
-}
-
-static bp_status evaluate_all(bp__choice *choice, bool need_libraries) {
-    bp__candidate **candidates;
-    int count;
-    BP__TRY(bp__candidates(need_libraries, &candidates, &count));
-    const char *exclude = bp__policy_text(choice->asked.policy.exclude);
-    bp__text_free(&choice->found);
-    choice->count = 0;
-    for (int i = 0; i < count && !choice->found.failed; i++) {
-        int first = choice->count;
-        evaluate(choice, candidates[i], exclude);
-        set_estimates(choice, first);
-    }
-    bp__predict(choice);
-    return choice->found.failed ? bp__fail_memory((size_t)count * sizeof(bp__offer), "the candidates of a choice")
-                                : BP_OK;
-}
-
-/* ---- Selection ---- */
 
 static bool is_before(const bp__offer *a, const bp__offer *b) {
     return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
@@ -303,7 +74,7 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
                       open);
         bp__choice_tell_build(choice, fastest);
         if (problem->policy.deterministic == 2) {
-            bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", machine_threads());
+            bp__text_addf(&choice->decision, " (on %d threads, independent of num_threads)", bp__machine_threads());
         }
     }
 }
@@ -493,7 +264,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
     /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
-        BP__TRY(evaluate_all(choice, false));
+        BP__TRY(bp__evaluate_all(choice, false));
         bp__failures_mark(failures, choice);
         int wanted = best_match(choice, preferred);
         const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
@@ -501,7 +272,7 @@ static bp_status choose(bp__choice *choice, const bp__failures *failures, bool a
                 bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0;
     }
     if (!early) {
-        BP__TRY(evaluate_all(choice, true));
+        BP__TRY(bp__evaluate_all(choice, true));
         bp__failures_mark(failures, choice);
     }
     bp__tune_choice(choice);
@@ -565,6 +336,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     const char *adapted = bp__adapted(problem);
     if (adapted) {
         bp__family_of(problem)->adapter->layout(&choice->asked);
+    }
+    if (failures && failures->one_thread) {
+        choice->asked.policy.threads = 1;
     }
     bp_status status = choose(choice, failures, all);
     if (status == BP_OK && choice->status == BP_E_NO_CANDIDATE && problem->policy.warn_only) {

@@ -1,5 +1,5 @@
 /* explain.c - writes every candidate's verdict as text and JSON, from the list that the choice itself uses. */
-#include "dispatch/internal.h"
+#include "dispatch/needs.h"
 
 #include "device/internal.h"
 
@@ -296,6 +296,7 @@ static bp_status explain(bp_explanation **explanation, const bp_problem *problem
         bp__free(e);
         return status;
     }
+    bp__needs_tell_threads(&e->choice);
     atomic_fetch_add(&alive, 1);
     bp__problem_text(problem, e->problem, sizeof e->problem);
     describe_device(e, problem->place);

@@ -5,8 +5,18 @@
  * violates the interface and offers new algorithms each time would be tried for ever. */
 #define MOST_TRIES 16
 
-bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
+bool bp__failures_try_one_thread(const bp__failures *failures, const bp_verdict *verdict, bp_status status) {
+    return status == BP_E_NO_MEMORY && verdict->threads != 1 && !failures->one_thread;
+}
+
+bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const bp_verdict *verdict,
                            bp_status status, const char *sentence) {
+    if (bp__failures_try_one_thread(failures, verdict, status)) {
+        failures->one_thread = failures->short_of_memory = true;
+        bp__text_addf(&failures->text, "; '%s' failed: %s; one thread was tried then", bp__candidate_id(candidate),
+                      sentence);
+        return BP_OK;
+    }
     /* if memory is short or the library cannot run this algorithm, another one may succeed */
     bool whole = status != BP_E_NO_MEMORY && status != BP_E_UNSUPPORTED;
     int tries = 0;
@@ -19,7 +29,7 @@ bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidat
         return bp__fail_memory(sizeof *grown, "the list of failures");
     }
     failures->list = grown;
-    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : algorithm};
+    failures->list[failures->count++] = (bp__failed){candidate, whole ? NULL : verdict->algorithm};
     failures->short_of_memory |= status == BP_E_NO_MEMORY;
     bp__text_addf(&failures->text, "; '%s' failed: %s", bp__candidate_id(candidate), sentence);
     return BP_OK;

@@ -138,7 +138,7 @@ typedef struct bp__family {
     bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
     bp__sharing (*sharing)(const bp_problem *problem, int input); /* with the output; NULL: BP__APART */
     bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
-    const bp__adapter *adapter; /* NULL: none */
+    const bp__adapter *adapter;                     /* NULL: none */
     const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
 } bp__family;
 
@@ -204,6 +204,7 @@ typedef struct bp__offer {
     bp__accuracy accuracy; /* of predicted_ns */
     size_t found_at, size; /* range in bp__choice.found: the provider's plan data */
     bool failed;           /* it was chosen before and failed */
+    bool one_thread;       /* it accepts on one thread only, because the limits leave no memory for more */
     double measured_ns;    /* from the record of the problem's class; 0: none */
     double neighbour_ns;   /* from the record of a similar problem; 0: none */
 } bp__offer;
@@ -226,6 +227,11 @@ typedef struct bp__choice {
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
 } bp__choice;
+
+/* Fills the offers for the problem in choice->asked, at least one of each candidate, with their sort keys (evaluate.c).
+ * If `need_libraries` is false, only the candidates that need no library. */
+bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries);
+int bp__machine_threads(void); /* processors of the machine, at least 1 */
 
 static inline bool bp__offer_is_usable(const bp__offer *offer) {
     return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
@@ -292,11 +298,16 @@ typedef struct bp__failures {
     bp__failed *list;
     int count;
     bool short_of_memory; /* at least one failed for lack of memory */
+    bool one_thread;      /* one failed for that on several threads: the choice is made for one thread */
     bp__text text;        /* "; 'openblas' failed: ...", appended to the reason of the choice */
 } bp__failures;
 
-bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const char *algorithm,
+/* Adds the failure of a verdict's algorithm. The first one for lack of memory on several threads, which is also that of
+ * threads, is no failure of the algorithm: it is tried on one thread. */
+bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const bp_verdict *verdict,
                            bp_status status, const char *sentence);
+/* Returns whether such a failure leads to a try on one thread. */
+bool bp__failures_try_one_thread(const bp__failures *failures, const bp_verdict *verdict, bp_status status);
 /* Marks the offers that have failed; `failures` may be NULL. */
 void bp__failures_mark(const bp__failures *failures, bp__choice *choice);
 void bp__failures_free(bp__failures *failures);

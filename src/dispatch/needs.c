@@ -6,11 +6,13 @@
  * that it needs no more than what grows with the operands. */
 #include "dispatch/needs.h"
 
+#include "machine/internal.h"
 #include "registry/internal.h"
 #include "tuning/tuning.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     BITS = 64,
@@ -119,6 +121,28 @@ void bp__needs_tell_limited(bp__choice *choice) {
     if (count > 0) {
         bp__text_addf(&choice->decision, "; %d librar%s could not be read or probed under the limits of this process",
                       count, count == 1 ? "y" : "ies");
+    }
+}
+
+static int threads_of(const bp__choice *choice, const bp__offer *offer) {
+    const bool starts = bp__offer_is_usable(offer) && has_library(offer->candidate, &choice->asked) &&
+                        strcmp(offer->candidate->library->threading, "serial") != 0;
+    return !starts ? 1 : offer->verdict.threads > 0 ? offer->verdict.threads : choice->asked.policy.threads;
+}
+
+void bp__needs_tell_threads(bp__choice *choice) {
+    int most = 1;
+    char reason[128];
+    for (int i = 0; i < choice->count; i++) {
+        const int threads = threads_of(choice, &choice->offers[i]);
+        most = threads > most ? threads : most;
+    }
+    const int error = most > 1 ? bp__threads_start_error(most - 1) : 0;
+    if (error != 0) {
+        bp__text_addf(&choice->decision,
+                      "; this process cannot start %d thread%s (%s), so that a library whose threads have not started "
+                      "yet runs on one thread, or another one runs",
+                      most - 1, most == 2 ? "" : "s", strerror_r(error, reason, sizeof reason));
     }
 }
 

@@ -10,6 +10,9 @@ void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, 
 /* If there is no candidate, adds how many libraries the limits have kept out of the choice. */
 void bp__needs_tell_limited(bp__choice *choice);
 
+/* For an explanation: adds that the process cannot start the threads that accepted libraries would use. */
+void bp__needs_tell_threads(bp__choice *choice);
+
 /* Begin and end a run of a plan that this thread may not have run before. enter returns BP_E_NO_MEMORY if the limits
  * leave less than the library needs. Until leave, that memory is kept for the run: others do not count on it. */
 bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept);

@@ -145,8 +145,9 @@ static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, con
 static bp_status prepare_chosen(bp_prepared **prepared, const bp__choice *choice) {
     const bp__offer *offer = &choice->offers[choice->chosen];
     const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
-    return offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found,
-                                            prepared);
+    bp_problem asked = choice->asked;
+    asked.policy.threads = offer->one_thread ? 1 : asked.policy.threads;
+    return offer->candidate->provider->plan(offer->candidate->instance, &asked, &offer->verdict, found, prepared);
 }
 
 static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
@@ -254,14 +255,15 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
 static bp_status handle_failure(const bp__choice *choice, const bp_problem *problem, bp_status status,
                                 bp__failures *failures, bool *again) {
     const bool refused = status == BP_E_UNSUPPORTED; /* as accept() would have done, had it known */
-    if (!another_may_succeed(status) || (problem->policy.fallback == 0 && !refused)) {
+    const bp__offer *offer = &choice->offers[choice->chosen];
+    const bool one_thread = bp__failures_try_one_thread(failures, &offer->verdict, status);
+    if (!another_may_succeed(status) || (problem->policy.fallback == 0 && !refused && !one_thread)) {
         return status;
     }
-    const bp__offer *offer = &choice->offers[choice->chosen];
     char sentence[512];
     bp__copy_text(sentence, sizeof sentence, bp_last_status() == status ? bp_last_error() : bp_status_text(status));
-    BP__TRY(bp__failures_add(failures, offer->candidate, offer->verdict.algorithm, status, sentence));
-    if (problem->policy.fallback == 1 && !refused) {
+    BP__TRY(bp__failures_add(failures, offer->candidate, &offer->verdict, status, sentence));
+    if (problem->policy.fallback == 1 && !refused && !one_thread) {
         bp__warn("'%s' was chosen but failed (%s); another candidate runs instead", bp__candidate_id(offer->candidate),
                  sentence);
     }

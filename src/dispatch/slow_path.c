@@ -31,25 +31,55 @@ static bp_status run_observed(bp__runner run, const void *call, const bp_plan *p
     return status;
 }
 
-static bp_status run_another(const bp_problem *problem, bp__runner run, const void *call, const bp_plan *failed_plan,
-                             bp_status status) {
-    bp_plan *second;
-    bp__failures failures = {0};
-    char failure[512];
-    bp__copy_text(failure, sizeof failure, bp_last_error());
-    bp_status made =
-        bp__failures_add(&failures, failed_plan->candidate, failed_plan->verdict.algorithm, status, failure);
-    made = made == BP_OK ? bp__plan_make(&second, problem, &failures) : made;
-    bp__failures_free(&failures);
-    if (made != BP_OK) {
+/* A call that failed, and what may run in its place. */
+typedef struct substitution {
+    const bp_problem *problem;
+    bp__runner run;
+    const void *call;
+    bp__failures failures;
+} substitution;
+
+/* Whether something may run after this failure: one thread, or, once, another candidate. */
+static bool may_try(const substitution *s, const bp_verdict *verdict, bp_status status) {
+    return s->problem->policy.fallback != 0 ? s->failures.count == 0
+                                            : bp__failures_try_one_thread(&s->failures, verdict, status);
+}
+
+/* Makes and runs a plan after the failure of another one, which is in `failures`. */
+static bp_status run_second(substitution *s, const bp__candidate *failed, const char *failure, bp_status status,
+                            bp_plan **second) {
+    const int fallback = s->problem->policy.fallback;
+    if (bp__plan_make(second, s->problem, &s->failures) != BP_OK) {
+        *second = NULL;
         return bp__fail(status, "%s", failure);
     }
-    if (problem->policy.fallback == 1) {
-        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed_plan->candidate), failure,
-                 bp__candidate_id(second->candidate));
+    const bool other = (*second)->candidate != failed; /* it may be the same one, on one thread */
+    if (other && fallback == 0) {
+        return bp__fail(status, "%s", failure);
     }
-    status = run_observed(run, call, second, true);
-    bp__thread_cache_keep_stand_in(second);
+    if (other && fallback == 1) {
+        bp__warn("'%s' failed (%s); '%s' runs instead", bp__candidate_id(failed), failure,
+                 bp__candidate_id((*second)->candidate));
+    }
+    return run_observed(s->run, s->call, *second, true);
+}
+
+/* Runs what may succeed after a failure: the same library on one thread, then another candidate. */
+static bp_status run_another(substitution *s, const bp_plan *failed_plan, bp_status status) {
+    const bp__candidate *failed = failed_plan->candidate;
+    char failure[512];
+    bp_plan *second;
+    bp__copy_text(failure, sizeof failure, bp_last_error());
+    if (bp__failures_add(&s->failures, failed, &failed_plan->verdict, status, failure) != BP_OK) {
+        return bp__fail(status, "%s", failure);
+    }
+    status = run_second(s, failed, failure, status, &second);
+    if (second && another_may_run(status) && may_try(s, &second->verdict, status)) {
+        status = run_another(s, second, status);
+        bp__plan_release(second);
+    } else if (second) {
+        bp__thread_cache_keep_stand_in(second);
+    }
     return status;
 }
 
@@ -62,8 +92,10 @@ static bp_status plan_and_run(const bp_problem *problem, bp__runner run, const v
     bp_status status = run_observed(run, call, plan, fresh);
     bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the adapter's copies may have failed
                                                                              */
-    if (library_failed && problem->policy.fallback != 0) {
-        status = run_another(problem, run, call, plan, status);
+    substitution s = {problem, run, call, {0}};
+    if (library_failed && may_try(&s, &plan->verdict, status)) {
+        status = run_another(&s, plan, status);
+        bp__failures_free(&s.failures);
         bp__plan_release(plan);
         return status;
     }

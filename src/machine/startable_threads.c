@@ -3,6 +3,7 @@
  * A limit of processes, or of a control group, is known by trying alone: the kernel counts the threads of all processes
  * of the user. Libraries that cannot start theirs may end the process.
  */
+#include "base/uncancelled.h"
 #include "machine/internal.h"
 
 #include <limits.h>
@@ -18,6 +19,7 @@ static void *wait_for_all(void *gate) {
 
 /* All of them exist at once, as those of a library do. Their stacks are small, because they are not used. */
 int bp__threads_start_error(int count) {
+    BP__UNCANCELLED;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t threads[MOST];
     pthread_attr_t attributes;

@@ -8,6 +8,7 @@
  * FAKE_PLAN        status of plan()
  * FAKE_RUN         status of a run
  * FAKE_SCALES      1: uses all allowed threads and divides its cost by them
+ * FAKE_MOST_PLANNED, FAKE_MOST_RUN  threads above which plan() or a run has no memory
  * FAKE_DTYPE       the one supported type (f64)
  * FAKE_GATED       1: destroying a plan waits at the gate with the address in the variable FAKE_GATE; see gate.h
  * FAKE_ANY_OP      1: offers every operation, not only products
@@ -36,6 +37,12 @@
 #ifndef FAKE_SCALES
 #define FAKE_SCALES 0
 #endif
+#ifndef FAKE_MOST_PLANNED
+#define FAKE_MOST_PLANNED INT32_MAX
+#endif
+#ifndef FAKE_MOST_RUN
+#define FAKE_MOST_RUN INT32_MAX
+#endif
 #ifndef FAKE_KINDS
 #define FAKE_KINDS 0
 #endif
@@ -50,6 +57,7 @@
 typedef struct prepared {
     bp_prepared base;
     int64_t elements;
+    int threads;
 } prepared;
 
 static const bp_host *host;
@@ -84,6 +92,9 @@ static bp_status fake_enqueue(const bp_prepared *self, const bp_operand *operand
     if (FAKE_RUN != BP_OK) {
         return host->fail(FAKE_RUN, "%s fails on purpose", FAKE_NAME);
     }
+    if (((const prepared *)self)->threads > FAKE_MOST_RUN) {
+        return host->fail(BP_E_NO_MEMORY, "%s has no memory on purpose", FAKE_NAME);
+    }
     for (int64_t i = 0; i < ((const prepared *)self)->elements; i++) {
         c[i] = FAKE_COST;
     }
@@ -99,16 +110,20 @@ static void fake_destroy(bp_prepared *self) {
 
 static bp_status fake_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                            bp_prepared **made) {
-    (void)instance, (void)verdict, (void)found;
+    (void)instance, (void)found;
     if (FAKE_PLAN != BP_OK) {
         return host->fail(FAKE_PLAN, "%s fails on purpose", FAKE_NAME);
+    }
+    if (verdict->threads > FAKE_MOST_PLANNED) {
+        return host->fail(BP_E_NO_MEMORY, "%s has no memory on purpose", FAKE_NAME);
     }
     prepared *p = host->allocate(sizeof *p);
     if (!p) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a plan");
     }
     *p = (prepared){{.struct_size = sizeof p->base, .enqueue = fake_enqueue, .destroy = fake_destroy},
-                    FAKE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0};
+                    FAKE_DTYPE == BP_F64 ? problem->of.gemm.m * problem->of.gemm.n : 0,
+                    verdict->threads};
     *made = &p->base;
     return BP_OK;
 }

@@ -18,6 +18,10 @@ add_fake(gated dispatch-fakes FAKE_COST=5e8 FAKE_GATED=1)
 add_fake(failing dispatch-fakes FAKE_COST=1e9 FAKE_RUN=BP_E_SINGULAR)
 add_fake(tensor-core dispatch-fakes FAKE_COST=0.5 FAKE_DTYPE=BP_F32 FAKE_PROPERTIES=BP_PROPERTY_INPUTS_TF32)
 add_fake(half-width dispatch-fakes FAKE_COST=0.25 FAKE_ANY_OP=1 FAKE_DTYPE=BP_F32 FAKE_PROPERTIES=BP_PROPERTY_ROUNDS_BELOW_TF32)
+# Providers without memory for several threads; see test_one_thread.c.
+add_fake(crowded dispatch-crowded FAKE_COST=0.5 FAKE_SCALES=1 FAKE_MOST_RUN=1)
+add_fake(crowded-plan dispatch-crowded FAKE_COST=0.25 FAKE_SCALES=1 FAKE_MOST_PLANNED=1)
+add_fake(crowded-always dispatch-crowded FAKE_COST=0.125 FAKE_SCALES=1 FAKE_MOST_RUN=0)
 # A provider with wrong results that drives the same libraries as the blas provider; tests/cli compares them.
 add_fake(second dispatch-second FAKE_COST=0.001 FAKE_KINDS=BP_LIB_BLAS)
 

@@ -14,7 +14,6 @@
 #include "backplane.h"
 #include "support/modes.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,178 +25,9 @@
 
 #define FAKES BP_TEST_BUILD_DIR "/tests/registry-fakes"
 
-enum { SIDE = 300, ELEMENTS = SIDE * SIDE, MIB = 1 << 20 };
+enum { SIDE = 300, IMAGE = 40, MIB = 1 << 20 };
 
-/* How a child ends. Libraries use small numbers. */
-enum { COMPUTED = 40, NO_MEMORY, NOT_OFFERED, WRONG, TOUCHED, FAILED, NO_REASON, NOT_OPENED, UNLIMITED };
-
-static double a[2 * ELEMENTS], b[2 * ELEMENTS], x[2 * ELEMENTS];
-static const double mark = -12345.5;
-
-typedef struct operation {
-    const char *name;
-    bp_status (*run)(void);
-    bool (*is_right)(void);
-} operation;
-
-static void fill(void) {
-    for (int i = 0; i < 2 * ELEMENTS; i++) {
-        a[i] = sin(1.7 * i) + (i % (SIDE + 1) == 0 && i < ELEMENTS ? SIDE : 0);
-        b[i] = cos(0.3 * i);
-        x[i] = mark;
-    }
-}
-
-static DLTensor tensor(void *data, uint8_t code, uint8_t bits, int ndim, int64_t *shape) {
-    return (DLTensor){.data = data,
-                      .device = {kDLCPU, 0},
-                      .ndim = ndim,
-                      .dtype = {.code = code, .bits = bits, .lanes = 1},
-                      .shape = shape};
-}
-
-static int64_t square[] = {SIDE, SIDE}, side[] = {SIDE}, few[] = {126, 126}, row[] = {1, 126},
-               signal_shape[] = {ELEMENTS};
-
-static bp_status multiply(void) {
-    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
-             u = tensor(x, kDLFloat, 64, 2, square);
-    return bp_matmul(&s, &t, &u);
-}
-
-static bool is_near(double value, double expected) {
-    return fabs(value - expected) <= 1e-9 * (fabs(expected) + SIDE);
-}
-
-static bool is_product(void) {
-    bool right = true;
-    for (int i = 0; i < SIDE; i += 7) {
-        for (int j = 0; j < SIDE; j++) {
-            double sum = 0;
-            for (int k = 0; k < SIDE; k++) {
-                sum += a[i * SIDE + k] * b[k * SIDE + j];
-            }
-            right = right && is_near(x[i * SIDE + j], sum);
-        }
-    }
-    return right;
-}
-
-/* A row times a matrix, complex. */
-static bp_status multiply_row(void) {
-    DLTensor s = tensor(a, kDLComplex, 128, 2, row), t = tensor(b, kDLComplex, 128, 2, few),
-             u = tensor(x, kDLComplex, 128, 2, row);
-    return bp_matmul(&s, &t, &u);
-}
-
-static bool is_row_product(void) {
-    enum { N = 126 };
-    bool right = true;
-    for (int j = 0; j < N; j++) {
-        double re = 0, im = 0;
-        for (int k = 0; k < N; k++) {
-            const double *p = &a[2 * k], *q = &b[2 * (k * N + j)];
-            re += p[0] * q[0] - p[1] * q[1];
-            im += p[0] * q[1] + p[1] * q[0];
-        }
-        right = right && is_near(x[2 * j], re) && is_near(x[2 * j + 1], im);
-    }
-    return right;
-}
-
-static bp_status solve(void) {
-    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
-             u = tensor(x, kDLFloat, 64, 2, square);
-    return bp_solve(&s, &t, 0, &u);
-}
-
-static bool is_solution(void) {
-    bool right = true;
-    for (int i = 0; i < SIDE; i += 7) {
-        for (int j = 0; j < SIDE; j++) {
-            double sum = 0;
-            for (int k = 0; k < SIDE; k++) {
-                sum += a[i * SIDE + k] * x[k * SIDE + j];
-            }
-            right = right && is_near(sum, b[i * SIDE + j]);
-        }
-    }
-    return right;
-}
-
-static bp_status find_singular_values(void) {
-    DLTensor s = tensor(a, kDLFloat, 64, 2, square), u = tensor(x, kDLFloat, 64, 1, side);
-    return bp_svdvals(&s, &u);
-}
-
-/* The sum of their squares is that of the elements. */
-static bool are_singular_values(void) {
-    double elements = 0, values = 0;
-    for (int i = 0; i < ELEMENTS; i++) {
-        elements += a[i] * a[i];
-        values += i < SIDE ? x[i] * x[i] : 0;
-    }
-    return fabs(values - elements) <= 1e-9 * elements;
-}
-
-static bp_status transform(void) {
-    DLTensor s = tensor(a, kDLComplex, 128, 1, signal_shape), u = tensor(x, kDLComplex, 128, 1, signal_shape);
-    return bp_fft(&s, -1, -1, BP_FFT_BACKWARD, &u);
-}
-
-/* The first coefficient is the sum, and the sum of squares is that of the signal times its length. */
-static bool is_transform(void) {
-    double sum = 0, squares = 0, power = 0;
-    for (int i = 0; i < 2 * ELEMENTS; i++) {
-        sum += i % 2 ? 0 : a[i];
-        squares += a[i] * a[i];
-        power += x[i] * x[i];
-    }
-    return fabs(x[0] - sum) <= 1e-6 * (fabs(sum) + 1) && fabs(power - squares * ELEMENTS) <= 1e-9 * power;
-}
-
-enum { CHANNELS = 16, IMAGE = 40, KERNEL = 3, RESULT = IMAGE - KERNEL + 1 };
-
-static float image[CHANNELS * IMAGE * IMAGE], weight[CHANNELS * CHANNELS * KERNEL * KERNEL],
-    result[CHANNELS * RESULT * RESULT];
-
-static bp_status convolve(void) {
-    int64_t in[] = {1, CHANNELS, IMAGE, IMAGE}, kernel[] = {CHANNELS, CHANNELS, KERNEL, KERNEL},
-            out[] = {1, CHANNELS, RESULT, RESULT};
-    for (size_t i = 0; i < sizeof image / sizeof *image; i++) {
-        image[i] = (float)(i % 7);
-    }
-    for (size_t i = 0; i < sizeof weight / sizeof *weight; i++) {
-        weight[i] = (float)(i % 5) - 2;
-    }
-    DLTensor s = tensor(image, kDLFloat, 32, 4, in), w = tensor(weight, kDLFloat, 32, 4, kernel),
-             u = tensor(result, kDLFloat, 32, 4, out);
-    const bp_conv_call call = {.struct_size = sizeof call, .ndim = 2, .input = &s, .weight = &w, .output = &u};
-    return bp_conv_run(NULL, &call);
-}
-
-static bool is_convolution(void) {
-    bool right = true;
-    for (int o = 0; o < CHANNELS; o += 5) {
-        for (int at = 0; at < RESULT * RESULT; at += 3) {
-            float sum = 0;
-            for (int t = 0; t < CHANNELS * KERNEL * KERNEL; t++) {
-                const int c = t / (KERNEL * KERNEL), y = at / RESULT + t / KERNEL % KERNEL,
-                          z = at % RESULT + t % KERNEL;
-                sum += image[(c * IMAGE + y) * IMAGE + z] * weight[o * CHANNELS * KERNEL * KERNEL + t];
-            }
-            right = right && fabsf(result[o * RESULT * RESULT + at] - sum) <= 1e-2F;
-        }
-    }
-    return right;
-}
-
-static const operation operations[] = {
-    {"f64 product", multiply, is_product}, {"c128 product of a row", multiply_row, is_row_product},
-    {"solve", solve, is_solution},         {"svdvals", find_singular_values, are_singular_values},
-    {"fft", transform, is_transform},      {"convolution", convolve, is_convolution},
-};
-enum { OPERATIONS = sizeof operations / sizeof *operations };
+#include "limited.h"
 
 /* ---- In a child ---- */
 
@@ -210,20 +40,6 @@ static void limit_space(int64_t mebibytes) {
     fclose(file);
     const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)mebibytes * MIB;
     setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
-}
-
-static int judge(const operation *what, bp_status status) {
-    if (status == BP_OK) {
-        return what->is_right() ? COMPUTED : WRONG;
-    }
-    for (int i = 0; i < 2 * ELEMENTS; i++) {
-        if (x[i] != mark) {
-            return TOUCHED;
-        }
-    }
-    return status == BP_E_NO_MEMORY                                 ? NO_MEMORY
-           : status == BP_E_FALLBACK || status == BP_E_NO_CANDIDATE ? NOT_OFFERED
-                                                                    : FAILED;
 }
 
 static void *run_in_thread(void *user) {
@@ -246,18 +62,6 @@ static int run(const operation *what) {
         worst = (int)(intptr_t)end > worst ? (int)(intptr_t)end : worst;
     }
     return worst;
-}
-
-static void prefer(const char *library) {
-    static const char *const settings[] = {"blas.preferred", "linalg.preferred", "fft.preferred", "conv.preferred"};
-    for (size_t i = 0; library && i < sizeof settings / sizeof *settings; i++) {
-        if (bp_set(settings[i], library) != BP_OK) {
-            _exit(FAILED);
-        }
-    }
-    if (library && bp_set("dispatch.fallback", "strict") != BP_OK) {
-        _exit(FAILED);
-    }
 }
 
 /* Returns how a child ends. */
@@ -404,21 +208,67 @@ static void test_each_library(void **state) {
     }
 }
 
-/* ---- No threads: OpenMP runtimes end the process when they cannot start them. ---- */
-
-/* The kernel does not limit the processes of root. Returns false if this user cannot be limited. */
-static bool give_up_threads(void) {
-    enum { UNPRIVILEGED = 65534 };
-    pthread_t thread;
-    if (setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0 || (geteuid() == 0 && setuid(UNPRIVILEGED) != 0)) {
-        return false;
+/* Returns whether the library is accepted for a product. */
+static bool is_accepted(const bp_explanation *explanation, const char *library, bool *alone) {
+    bp_candidate_info one = {.struct_size = sizeof one};
+    bool accepted = false;
+    for (int i = 0; bp_explanation_at(explanation, i, &one); i++) {
+        accepted |= one.accepted && strcmp(one.library, library) == 0;
+        *alone |= one.accepted && strstr(one.text, "too little memory for more threads");
     }
-    if (pthread_create(&thread, NULL, run_in_thread, (void *)(uintptr_t)&operations[0]) == 0) {
-        pthread_join(thread, NULL);
-        return false;
-    }
-    return true;
+    return accepted;
 }
+
+static bp_explanation *explain_on(const char *threads) {
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    bp_explanation *explanation = NULL;
+    return bp_set("num_threads", threads) == BP_OK &&
+                   bp_gemm_explain(&explanation, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) == BP_OK
+               ? explanation
+               : NULL;
+}
+
+/* Returns WRONG if a library that is accepted on one thread is refused where many are allowed, and TOUCHED if there was
+ * one that is accepted on one thread only. */
+static int explain_on_many(void) {
+    bp_explanation *many = explain_on("64"), *one = explain_on("1"); /* memory only becomes less */
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    bool alone = false;
+    for (int i = 0; many && one && bp_explanation_at(one, i, &candidate); i++) {
+        if (candidate.accepted && !is_accepted(many, candidate.library, &alone)) {
+            return WRONG;
+        }
+    }
+    return !many || !one ? FAILED : alone ? TOUCHED : COMPUTED;
+}
+
+static void test_threads_are_no_reason_to_refuse_a_library(void **state) {
+    int status = 0, alone = 0, threaded = 0, count;
+    bp_library_info info = {.struct_size = sizeof info};
+    (void)state;
+    use_machine();
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int l = 0; l < count; l++) {
+        assert_int_equal(bp_library_at(l, &info), BP_OK);
+        threaded += info.state == BP_LIBRARY_OK && info.kinds & BP_LIB_BLAS && info.space.thread > 0;
+    }
+    for (int64_t mebibytes = 20; mebibytes < 1000; mebibytes += 35) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            limit_space(mebibytes);
+            _exit(explain_on_many());
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_in_set(WEXITSTATUS(status), ((const LargestIntegralType[]){COMPUTED, TOUCHED}), 2);
+        alone += WEXITSTATUS(status) == TOUCHED;
+    }
+    assert_true(alone > 0 || threaded == 0);
+}
+
+/* ---- No threads: OpenMP runtimes end the process when they cannot start them. ---- */
 
 static int end_without_threads(const operation *what, const char *library) {
     int status = 0;
@@ -480,6 +330,7 @@ int main(void) {
         cmocka_unit_test_setup(test_explain_tells_the_reason, skip_instrumented),
         cmocka_unit_test_setup(test_any_library, skip_instrumented),
         cmocka_unit_test_setup(test_each_library, skip_instrumented),
+        cmocka_unit_test_setup(test_threads_are_no_reason_to_refuse_a_library, skip_instrumented),
         cmocka_unit_test_setup(test_each_library_without_threads, skip_instrumented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static bp_status prepare(bp__blas_plan *plan, const bp__blas_judgement *judgemen
     bp__blas_run run;
     bp__blas_thunk(route->kind, route->dtype, driver->library->int_bits, c, &plan->call, &run);
     bool single = route->batch.count == 1 && route->scratch == 0 && plan->alpha && plan->beta && !plan->setup.locks;
-    bool plain = single && !plan->setup.sets_count && !plan->setup.marks;
+    bool plain = single && !plan->setup.sets_count && !plan->setup.marks && !plan->setup.starts;
     plan->prepared.enqueue = plain                              ? run
                              : single && plan->setup.sets_count ? bp__blas_run_with_threads
                                                                 : bp__blas_run_general;

@@ -53,9 +53,17 @@ static int64_t chunk_of(const bp__blas_route *route) {
     return work < enough ? (int64_t)(enough / (work + 1)) + 1 : 1;
 }
 
+/* One run of a plan, with the threads that it has. */
+typedef struct running {
+    const bp__blas_plan *plan;
+    bp__thread_setup setup;
+    int before; /* for bp__driver_end */
+} running;
+
 /* Returns BP_E_CANCELLED if the program stops the operation between two products. */
-static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char *first, const char *second,
-                           const void *beta, char *c, char *scratch, int *before) {
+static bp_status run_batch(running *r, const void *alpha, const char *first, const char *second, const void *beta,
+                           char *c, char *scratch) {
+    const bp__blas_plan *p = r->plan;
     const bp__blas_route *route = &p->route;
     const int64_t size = (int64_t)route->element, chunk = chunk_of(route);
     const void *old_first = NULL, *old_second = NULL, *x = NULL, *y = NULL;
@@ -63,7 +71,7 @@ static bp_status run_batch(const bp__blas_plan *p, const void *alpha, const char
     bp__batch_position at = {0};
     for (int64_t i = 0; i < route->batch.count; i++, bp__batch_next_product(&at, &route->batch)) {
         if (i == next_check) {
-            if (bp__driver_stops(p->driver, &p->setup, BP_OP_GEMM, &since, before)) {
+            if (bp__driver_stops(p->driver, &r->setup, BP_OP_GEMM, &since, &r->before)) {
                 return BP_E_CANCELLED;
             }
             next_check += chunk;
@@ -91,15 +99,18 @@ static const void *second_of(const bp__blas_plan *p, const bp_operand *operands)
 
 bp_status bp__blas_run_with_threads(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
+    bp__thread_setup setup;
     (void)exec;
-    if (bp__driver_forked(p->driver)) {
-        return bp__driver_fail_forked(p->driver);
+    bp_status status = bp__driver_admit(p->driver, &p->setup, &setup);
+    if (status != BP_OK) {
+        return status;
     }
     bp__driver_enter_threads(p->driver->fork_state);
-    bp__driver_note_threads(p->driver, &p->setup);
-    int before = bp__driver_threads_begin_unlocked(p->driver, p->setup.threads);
+    bp__driver_note_threads(p->driver, &setup);
+    int before = bp__driver_threads_begin_unlocked(p->driver, setup.threads);
     p->call(p, p->alpha, first_of(p, operands), second_of(p, operands), p->beta, bp_operand_address(&operands[2]));
-    bp__driver_threads_end(p->driver, p->setup.threads, before);
+    bp__driver_threads_end(p->driver, setup.threads, before);
+    bp__driver_note_started(p->driver, &setup);
     bp__driver_leave_threads(p->driver->fork_state);
     return BP_OK;
 }
@@ -107,16 +118,18 @@ bp_status bp__blas_run_with_threads(const bp_prepared *self, const bp_operand *o
 bp_status bp__blas_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__blas_plan *p = (const bp__blas_plan *)self;
     bp__driver *driver = p->driver;
-    if (bp__driver_forked(driver)) {
-        return bp__driver_fail_forked(driver);
+    running r = {.plan = p};
+    bp_status status = bp__driver_admit(driver, &p->setup, &r.setup);
+    if (status != BP_OK) {
+        return status;
     }
     factor storage[2];
     const void *alpha = p->alpha ? p->alpha : factor_of(p->route.dtype, &exec->scalars[0], &storage[0]);
     const void *beta = p->beta ? p->beta : factor_of(p->route.dtype, &exec->scalars[1], &storage[1]);
-    int before = bp__driver_begin(driver, &p->setup);
-    bp_status status = run_batch(p, alpha, first_of(p, operands), second_of(p, operands), beta,
-                                 bp_operand_address(&operands[2]), bp_operand_address(&exec->workspace), &before);
-    bp__driver_end(driver, &p->setup, before);
+    r.before = bp__driver_begin(driver, &r.setup);
+    status = run_batch(&r, alpha, first_of(p, operands), second_of(p, operands), beta, bp_operand_address(&operands[2]),
+                       bp_operand_address(&exec->workspace));
+    bp__driver_end(driver, &r.setup, r.before);
     return status;
 }
 

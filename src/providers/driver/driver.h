@@ -39,6 +39,7 @@ struct bp__driver {
     int (*limit)(void); /* thread limit of the OpenMP runtime below; NULL: no such runtime */
     int (*dynamic)(void);
 
+    _Atomic uint64_t pool;   /* threads that all callers share; see start.c */
     atomic_int most_threads; /* count that the library was seen to grant; INT_MAX until it grants less than requested */
 };
 
@@ -100,6 +101,8 @@ typedef struct bp__thread_setup {
     bool sets_count; /* set the library's count to `threads` around the call */
     bool locks;      /* and hold the lock, so that the count stays */
     bool marks;      /* the plan records that the library used several threads */
+    bool starts;     /* a call may start threads */
+    bool fixed;      /* the plan, or `deterministic`, depends on the count: a call never uses another one */
 } bp__thread_setup;
 
 /* Writes a refusal to the verdict. */
@@ -134,6 +137,39 @@ void bp__driver_end(bp__driver *driver, const bp__thread_setup *setup, int befor
  * check may call the same library, so it runs outside of begin and end, which use *before. *since must be 0 when the
  * operation begins (bp_host.interrupt_due). */
 bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *setup, bp_op op, int64_t *since, int *before);
+/* Returns whether all callers share the library's threads, which start when it is opened, or when a larger count is
+ * set. */
+static inline bool bp__driver_has_pool(const bp__driver *driver) {
+    return driver->family->setter == BP__DRIVER_SET_OPENBLAS;
+}
+/* Finds the threads of a call, whose setup is that of the plan. Sets one thread if the process cannot start more, and
+ * fails if the number cannot change. */
+bp_status bp__driver_find_threads(bp__driver *driver, bp__thread_setup *setup);
+/* Whether the call surely starts no thread. */
+static inline bool bp__driver_starts_none(bp__driver *driver, const bp__thread_setup *setup) {
+    const uint64_t pool = atomic_load_explicit(&driver->pool, memory_order_relaxed);
+    return !setup->starts ||
+           ((unsigned)pool == bp__driver_forks() && setup->threads > 0 && (unsigned)setup->threads <= pool >> 32);
+}
+/* Finds out before a call whether the library is usable and can have its threads, and writes the setup of this call:
+ * that of the plan, or one with one thread if the process cannot start more. begin, end and stops take it. Errors:
+ * BP_E_FORKED; BP_E_NO_MEMORY: the library would start threads that the process cannot start. */
+static inline bp_status bp__driver_admit(bp__driver *driver, const bp__thread_setup *planned, bp__thread_setup *now) {
+    *now = *planned;
+    return bp__driver_forked(driver)                 ? bp__driver_fail_forked(driver)
+           : bp__driver_starts_none(driver, planned) ? BP_OK
+                                                     : bp__driver_find_threads(driver, now);
+}
+/* Returns whether the process can start the threads that a call would start, how many these are, and the error. */
+bool bp__driver_can_start(const bp__driver *driver, const bp__thread_setup *setup, int *count, int *error);
+void bp__driver_note_pool(bp__driver *driver); /* after the library was loaded, with its own threads */
+void bp__driver_keep_threads(bp__driver *driver, const bp__thread_setup *setup);
+/* Notes after a call that its threads exist. */
+static inline void bp__driver_note_started(bp__driver *driver, const bp__thread_setup *setup) {
+    if (setup->threads != 1 && !bp__driver_starts_none(driver, setup)) {
+        bp__driver_keep_threads(driver, setup);
+    }
+}
 /* Records, before a call that may start threads, that the library has threads. */
 static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *setup) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);

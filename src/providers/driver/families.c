@@ -46,7 +46,7 @@ static const bp__driver_family families[] = {
     {.family = "blis", .threading = "serial", .one_thread = true, .survives_fork = true,
      .repeats = true, .speed = BLIS_SPEED(500, 0)},
     /* The pthread build creates its threads in every call; gemv is never threaded. */
-    {.family = "blis", .threading = "pthread", .setter = BP__DRIVER_SET_BLIS, .survives_fork = true,
+    {.family = "blis", .threading = "pthread", .setter = BP__DRIVER_SET_BLIS, .survives_fork = true, .starts_in_calls = true,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(560, NEW_THREADS_START)},
     {.family = "blis", .threading = ANY_THREADING, .setter = BP__DRIVER_SET_BLIS,
      .repeats = true, .own_gemv = INT64_MAX, .speed = BLIS_SPEED(1050, LIBGOMP_START)},

@@ -35,9 +35,10 @@ typedef struct bp__driver_family {
     const char *family;    /* of bp_library_info; NULL in the last entry, which matches every library */
     const char *threading; /* of bp_library_info; NULL matches any */
     bp__driver_setter setter;
-    bool one_thread;    /* the library never uses a second thread */
-    bool survives_fork; /* a child may use it after the parent ran it with several threads */
-    bool stops_at_fork; /* it stops its threads before a fork, and hangs in the parent if they are working then */
+    bool one_thread;      /* the library never uses a second thread */
+    bool survives_fork;   /* a child may use it after the parent ran it with several threads */
+    bool stops_at_fork;   /* it stops its threads before a fork, and hangs in the parent if they are working then */
+    bool starts_in_calls; /* each call starts its threads, and ends them */
     bool stateless; /* it has no locks and no buffers: a child may use it even if a thread of the parent was inside */
     bool serialise; /* calls with several threads must not overlap if their counts differ */
     int callers;    /* threads that may call it at once, with one library thread each; 0: unknown */

@@ -32,6 +32,10 @@ bp__fork_state *bp__fork_state_of(const char *name) {
     return &states[MAX_STATES - 1];
 }
 
+int bp__fork_state_number(const bp__fork_state *state) {
+    return state == &nothing ? -1 : (int)(state - states);
+}
+
 /* ---- Call records ---- */
 
 #define MAX_RECORDS 256
@@ -72,7 +76,7 @@ bp__driver_call_record *bp__driver_call_record_take(void) {
 
 /* ---- Forks ---- */
 
-static atomic_uint forks;                /* started in this process */
+atomic_uint bp__driver_forks_begun;
 static atomic_uint under_way;            /* forks in progress */
 static _Thread_local unsigned this_fork; /* number of the fork that this thread is in, from 1; 0: none */
 
@@ -108,7 +112,7 @@ void bp__driver_enter_threads(bp__fork_state *state) {
  * is unusable in the child, even if the call has ended. */
 void bp__driver_leave_threads(bp__fork_state *state) {
     if (atomic_load(&under_way) != 0) {
-        unsigned now = atomic_load(&forks);
+        unsigned now = atomic_load(&bp__driver_forks_begun);
         unsigned seen = atomic_load(&state->in_window);
         while (seen < now && !atomic_compare_exchange_weak(&state->in_window, &seen, now)) {
         }
@@ -121,7 +125,7 @@ static void before_fork(void) {
     if (this_fork) {
         return;
     }
-    this_fork = atomic_fetch_add(&forks, 1) + 1;
+    this_fork = atomic_fetch_add(&bp__driver_forks_begun, 1) + 1;
     atomic_fetch_add(&under_way, 1);
     for (int i = 0; i < MAX_STATES; i++) {
         while (atomic_load(&states[i].waits) && atomic_load(&states[i].inside) > 0) {

@@ -36,6 +36,14 @@ bp__fork_state *bp__fork_state_of(const char *name);
  * which may stop its threads before the fork, run after ours. Returns false if there is no memory. */
 bool bp__driver_watch(bp__fork_state *state, bool waits);
 
+/* Returns the number of forks that this process, or the one that it is a child of, has begun. A fork may stop a
+ * library's threads. */
+extern atomic_uint bp__driver_forks_begun __attribute__((visibility("hidden")));
+static inline unsigned bp__driver_forks(void) {
+    return atomic_load_explicit(&bp__driver_forks_begun, memory_order_relaxed);
+}
+int bp__fork_state_number(const bp__fork_state *state); /* -1: that of libraries which keep nothing */
+
 /* Sleeps that long. The thread is not cancelled meanwhile: its call holds memory and locks. */
 void bp__driver_sleep(long nanoseconds);
 

@@ -133,6 +133,9 @@ static bp_status load(bp__driver *driver) {
         status = host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks the functions that set and read its thread count",
                             driver->library->id, driver->library->path);
     }
+    if (status == BP_OK) {
+        bp__driver_note_pool(driver);
+    }
     if (status == BP_OK && (driver->library->kinds & BP_LIB_LAPACK)) {
         bp__driver_intercept_xerbla(driver);
     }

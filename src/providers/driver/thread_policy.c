@@ -57,6 +57,7 @@ bp__thread_setup bp__driver_thread_policy(const bp__driver *driver, const bp_pol
         setup.threads = allowed;
     }
     setup.locks = policy->deterministic > 0 || (family->serialise && setup.threads > 1);
+    setup.fixed = policy->deterministic > 0;
     return setup;
 }
 
@@ -116,7 +117,9 @@ bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const
 
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged) {
     bp__thread_setup setup = *judged;
-    if (setup.sets_count) {
+    int count, error;
+    setup.starts = setup.threads != 1 || (setup.sets_count && bp__driver_has_pool(driver));
+    if (setup.sets_count && bp__driver_can_start(driver, &setup, &count, &error)) {
         setup.threads = bp__driver_threads_granted(driver, setup.threads);
     }
     setup.marks = setup.threads != 1 && !driver->survives_fork;
@@ -140,6 +143,7 @@ void bp__driver_end(bp__driver *driver, const bp__thread_setup *setup, int befor
     if (setup->sets_count) {
         bp__driver_threads_end(driver, setup->threads, before);
     }
+    bp__driver_note_started(driver, setup);
     if (setup->locks) {
         bp__driver_unlock(driver);
     }

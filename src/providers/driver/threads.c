@@ -102,6 +102,24 @@ int bp__driver_threads_granted(bp__driver *driver, int want) {
     return got;
 }
 
+/* Sets the count, for which a pool may start threads. */
+static bp_status set_threads(bp__driver *driver, int want) {
+    const bool starts = bp__driver_has_pool(driver);
+    const bp__thread_setup wanted = {.threads = want, .sets_count = true, .starts = starts, .fixed = true};
+    bp__thread_setup setup;
+    bp_status status = bp__driver_admit(driver, &wanted, &setup);
+    if (status != BP_OK) {
+        return status;
+    }
+    bp__driver_enter_threads(driver->fork_state);
+    bp__driver_lock(driver);
+    bp__driver_threads_begin(driver, want);
+    bp__driver_unlock(driver);
+    bp__driver_note_started(driver, &setup);
+    bp__driver_leave_threads(driver->fork_state);
+    return BP_OK;
+}
+
 bp_status bp__driver_threads(void *opaque, int want, int *got) {
     bp__driver *driver = opaque;
     const bp_host *host = driver->host;
@@ -125,11 +143,10 @@ bp_status bp__driver_threads(void *opaque, int want, int *got) {
                                     driver->library->id, want,
                                     *got ? "runs on one thread only" : "offers no way to do so");
         }
-        bp__driver_enter_threads(driver->fork_state);
-        bp__driver_lock(driver);
-        bp__driver_threads_begin(driver, want);
-        bp__driver_unlock(driver);
-        bp__driver_leave_threads(driver->fork_state);
+        status = set_threads(driver, want);
+        if (status != BP_OK) {
+            return status;
+        }
     }
     if (atomic_load_explicit(&driver->loaded, memory_order_acquire)) {
         bp__driver_call_record *record = bp__driver_enter(driver->fork_state);

@@ -138,9 +138,10 @@ static inline int64_t bp__lapack_value_at(const bp__lapack_plan *plan, const voi
 
 /* State of one thread that computes items of a call. */
 typedef struct bp__lapack_worker {
-    atomic_bool *stopped; /* set for the whole call: no further item is computed */
-    int64_t *since;       /* for bp__driver_stops */
-    int before;           /* for bp__driver_end */
+    atomic_bool *stopped;          /* set for the whole call: no further item is computed */
+    int64_t *since;                /* for bp__driver_stops */
+    const bp__thread_setup *setup; /* of this run */
+    int before;                    /* for bp__driver_end */
 } bp__lapack_worker;
 
 struct bp__lapack_item {

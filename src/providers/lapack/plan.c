@@ -113,14 +113,19 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     plan->setup = bp__driver_thread_policy_plan(driver, &judgement->setup);
     /* if the library does not stay on one thread, one thread runs all items */
     plan->sharers = plan->setup.threads == 1 ? judgement->sharers : 1;
-    int before = bp__driver_begin(driver, &plan->setup); /* prepare makes workspace queries */
+    bp__thread_setup setup;
+    status = bp__driver_admit(driver, &plan->setup, &setup);
+    if (status != BP_OK) {
+        return status;
+    }
+    int before = bp__driver_begin(driver, &setup); /* prepare makes workspace queries */
     bp__driver_illegal illegal = {0};
     bp__driver_capture_xerbla(&illegal);
     bp__lapack_reserve(plan, 1, plan->margin);
     status = plan->operation->prepare(plan);
     bp__lapack_reserve(plan, 1, plan->margin);
     bp__driver_capture_xerbla(NULL);
-    bp__driver_end(driver, &plan->setup, before);
+    bp__driver_end(driver, &setup, before);
     if (status == BP_OK && illegal.argument != 0) {
         status = bp__driver_fail_illegal(driver, &illegal);
     }

@@ -58,7 +58,7 @@ bool bp__lapack_stops(const bp__lapack_plan *plan, const bp__lapack_item *item) 
     if (atomic_load_explicit(worker->stopped, memory_order_relaxed)) {
         return true;
     }
-    if (!bp__driver_stops(plan->driver, &plan->setup, (bp_op)plan->problem.op, worker->since, &worker->before)) {
+    if (!bp__driver_stops(plan->driver, worker->setup, (bp_op)plan->problem.op, worker->since, &worker->before)) {
         return false;
     }
     atomic_store_explicit(worker->stopped, true, memory_order_relaxed);
@@ -100,6 +100,7 @@ static bp_status run_items(const bp__lapack_plan *plan, void *const *operands, c
 /* State of one call. Members that threads share are unused on one thread. */
 typedef struct shared {
     const bp__lapack_plan *plan;
+    bp__thread_setup setup;
     void *const *operands;
     char *scratch; /* of all threads, one after the other */
     int64_t since; /* bp__lapack_worker.since; the next member is its `stopped` */
@@ -118,7 +119,8 @@ static void lower_to(_Atomic int64_t *least, int64_t value) {
 static bp__lapack_worker begin(shared *work) {
     return (bp__lapack_worker){.stopped = &work->stopped,
                                .since = &work->since,
-                               .before = bp__driver_begin(work->plan->driver, &work->plan->setup)};
+                               .setup = &work->setup,
+                               .before = bp__driver_begin(work->plan->driver, &work->setup)};
 }
 
 /* Computes chunks until none is left. All items before the first failing one are computed, so the reported item is the
@@ -140,7 +142,7 @@ static void compute_chunks(void *context, int task) {
             lower_to(&work->failing, items.first);
         }
     }
-    bp__driver_end(plan->driver, &plan->setup, worker.before);
+    bp__driver_end(plan->driver, &work->setup, worker.before);
 }
 
 /* Computes a range of items in the caller's thread. */
@@ -148,7 +150,7 @@ static bp_status run_range(shared *work, range items) {
     const bp__lapack_plan *plan = work->plan;
     bp__lapack_worker worker = begin(work);
     bp_status status = run_items(plan, work->operands, work->scratch, &worker, &items);
-    bp__driver_end(plan->driver, &plan->setup, worker.before);
+    bp__driver_end(plan->driver, &work->setup, worker.before);
     return status;
 }
 
@@ -180,12 +182,13 @@ bp_status bp__lapack_enqueue(const bp_prepared *self, const bp_operand *operands
     void *at[BP_LINALG_OPERANDS];
     shared work = {
         .plan = plan, .operands = at, .scratch = plan->scratch > 0 ? bp_operand_address(&exec->workspace) : NULL};
-    if (bp__driver_forked(plan->driver)) {
-        return bp__driver_fail_forked(plan->driver);
+    bp_status status = bp__driver_admit(plan->driver, &plan->setup, &work.setup);
+    if (status != BP_OK) {
+        return status;
     }
     bp_linalg_addresses(&plan->problem.of.linalg, operands, at);
     if (plan->problem.op == BP_OP_LU_SOLVE || plan->problem.op == BP_OP_LDL_SOLVE) {
-        bp_status status = bp__batch_check_pivots(plan->driver->host, &plan->problem, at);
+        status = bp__batch_check_pivots(plan->driver->host, &plan->problem, at);
         if (status != BP_OK) {
             return status;
         }

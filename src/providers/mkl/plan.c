@@ -72,12 +72,17 @@ static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
         return status;
     }
     plan->setup = bp__driver_thread_policy_plan(driver, judged);
-    int before = bp__driver_begin(driver, &plan->setup);
+    bp__thread_setup setup;
+    status = bp__driver_admit(driver, &plan->setup, &setup);
+    if (status != BP_OK) {
+        return status;
+    }
+    int before = bp__driver_begin(driver, &setup);
     long error = 0;
     for (int i = 0; i < plan->route.stages && error == 0; i++) {
         error = make_stage(plan, i);
     }
-    bp__driver_end(driver, &plan->setup, before);
+    bp__driver_end(driver, &setup, before);
     return bp__mkl_status(plan, error);
 }
 
@@ -117,7 +122,7 @@ bp_status bp__mkl_plan_make(void *opaque, const bp_problem *problem, const bp_ve
     }
     const bp__mkl_route *route = &plan->route;
     bool single = route->stages == 1 && route->items.calls == 1 && route->stage[0].walk.calls == 1 &&
-                  !plan->setup.sets_count && !plan->setup.marks && !route->stage[0].in_place;
+                  !plan->setup.sets_count && !plan->setup.marks && !plan->setup.starts && !route->stage[0].in_place;
     plan->prepared.enqueue = single ? bp__mkl_run_single : bp__mkl_run_general;
     *prepared = &plan->prepared;
     return BP_OK;

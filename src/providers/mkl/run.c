@@ -15,6 +15,7 @@ static void next(const bp__mkl_walk *walk, bp__batch_position *at) {
 /* State of one run of a plan. */
 typedef struct run {
     const bp__mkl_plan *plan;
+    bp__thread_setup setup;
     int before;    /* for bp__driver_end */
     int64_t since; /* for bp__driver_stops */
     long error;
@@ -24,7 +25,7 @@ typedef struct run {
 static bool may_continue(run *r) {
     const bp__mkl_plan *p = r->plan;
     if (r->error == 0 && !r->stopped) {
-        r->stopped = bp__driver_stops(p->driver, &p->setup, BP_OP_FFT, &r->since, &r->before);
+        r->stopped = bp__driver_stops(p->driver, &r->setup, BP_OP_FFT, &r->since, &r->before);
     }
     return r->error == 0 && !r->stopped;
 }
@@ -43,13 +44,15 @@ static void run_stage(run *r, int number, char *in, char *out) {
 bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__mkl_plan *p = (const bp__mkl_plan *)self;
     const bp__mkl_route *route = &p->route;
-    if (bp__driver_forked(p->driver)) {
-        return bp__driver_fail_forked(p->driver);
+    run r = {.plan = p};
+    bp_status status = bp__driver_admit(p->driver, &p->setup, &r.setup);
+    if (status != BP_OK) {
+        return status;
     }
     char *between = route->between > 0 ? bp_operand_address(&exec->workspace) : NULL;
     char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
     bp__batch_position at = {0};
-    run r = {.plan = p, .before = bp__driver_begin(p->driver, &p->setup)};
+    r.before = bp__driver_begin(p->driver, &r.setup);
     for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
         char *out = first_out + at.offset[OUT];
         run_stage(&r, 0, first_in + at.offset[IN], between ? between : out);
@@ -57,7 +60,7 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
             run_stage(&r, 1, between, out);
         }
     }
-    bp__driver_end(p->driver, &p->setup, r.before);
+    bp__driver_end(p->driver, &r.setup, r.before);
     return r.stopped ? BP_E_CANCELLED : bp__mkl_status(p, r.error);
 }
 

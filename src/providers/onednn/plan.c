@@ -171,7 +171,13 @@ static bp_status prepare(bp__onednn_plan *plan) {
         return status;
     }
     plan->call.setup = bp__driver_thread_policy_plan(driver, &plan->call.setup);
-    const int before = bp__driver_begin(driver, &plan->call.setup);
+    plan->call.setup.fixed = true; /* primitives are made for a number of threads */
+    bp__thread_setup setup;
+    status = bp__driver_admit(driver, &plan->call.setup, &setup);
+    if (status != BP_OK) {
+        return status;
+    }
+    const int before = bp__driver_begin(driver, &setup);
     int error = plan->api.engine_create(&plan->engine, BP__ONEDNN_CPU, 0);
     error = error ? error : describe_operands(plan);
     error = error ? error : make_primitive(plan);
@@ -182,7 +188,7 @@ static bp_status prepare(bp__onednn_plan *plan) {
         lay_out(plan);
     }
     const bool slow = !error && !plan->call.reference && bp__onednn_is_reference(plan);
-    bp__driver_end(driver, &plan->call.setup, before);
+    bp__driver_end(driver, &setup, before);
     if (slow) {
         bp__onednn_note_reference(driver, &plan->call);
     }

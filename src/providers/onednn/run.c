@@ -157,16 +157,18 @@ static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_op
 bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__onednn_plan *plan = (const bp__onednn_plan *)self;
     bp__onednn_run *run;
-    if (bp__driver_forked(plan->driver)) {
-        return bp__driver_fail_forked(plan->driver);
+    bp__thread_setup setup;
+    bp_status status = bp__driver_admit(plan->driver, &plan->call.setup, &setup);
+    if (status != BP_OK) {
+        return status;
     }
-    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
-    bp_status status = take_run(plan, &run);
+    const int before = bp__driver_begin(plan->driver, &setup);
+    status = take_run(plan, &run);
     if (status == BP_OK) {
         status = bp__onednn_status(plan, run_all(plan, run, operands, exec), "running a primitive");
         give_run(plan, run);
     }
-    bp__driver_end(plan->driver, &plan->call.setup, before);
+    bp__driver_end(plan->driver, &setup, before);
     return status;
 }
 
@@ -181,15 +183,20 @@ static void destroy_packed(bp_packed *self) {
 /* Converts an operand to the library's layout. */
 static bp_status convert_packed(const bp__onednn_plan *plan, int place, void *from, void *to) {
     bp__onednn_run *run;
-    const int before = bp__driver_begin(plan->driver, &plan->call.setup);
-    bp_status status = take_run(plan, &run);
+    bp__thread_setup setup;
+    bp_status status = bp__driver_admit(plan->driver, &plan->call.setup, &setup);
+    if (status != BP_OK) {
+        return status;
+    }
+    const int before = bp__driver_begin(plan->driver, &setup);
+    status = take_run(plan, &run);
     if (status == BP_OK) {
         int error = convert(plan, run, place, from, to);
         error = error ? error : plan->api.stream_wait(run->stream);
         status = bp__onednn_status(plan, error, "packing an operand");
         give_run(plan, run);
     }
-    bp__driver_end(plan->driver, &plan->call.setup, before);
+    bp__driver_end(plan->driver, &setup, before);
     return status;
 }
 

@@ -1,0 +1,330 @@
+/* test_thread_limits.c - tests that no library ends the process, or never returns, if a limit of threads is reached
+ * after the library was opened.
+ *
+ * Runtimes start threads when a library is opened, in its first call, in the first call of each thread, in every call,
+ * or again after a fork. Every case is a child, because the limit holds for a whole process. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backplane.h"
+#include "support/modes.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { SIDE = 400, IMAGE = 128 }; /* large enough for several threads */
+
+#include "limited.h"
+
+/* What the process has done before the limit is reached. */
+typedef enum past {
+    OPENED, /* it has called the library on one thread */
+    CALLED, /* it has called it on all processors */
+    FORKED, /* and a fork has stopped its threads */
+    PASTS
+} past;
+static const char *const past_names[] = {"opened", "called", "called before a fork"};
+
+typedef struct caller {
+    const operation *what;
+    pthread_barrier_t start;
+    int end;
+} caller;
+
+static int worse(int a_end, int b_end) {
+    return a_end > b_end ? a_end : b_end;
+}
+
+static void *call_later(void *user) {
+    caller *self = user;
+    pthread_barrier_wait(&self->start);
+    fill();
+    self->end = judge(self->what, self->what->run());
+    return NULL;
+}
+
+static void set(const char *name, const char *value) {
+    if (bp_set(name, value) != BP_OK) {
+        _exit(FAILED);
+    }
+}
+
+/* Calls the library without a limit. Returns whether the library has this operation. */
+static bool prepare(const operation *what, past so_far) {
+    set("num_threads", so_far == OPENED ? "1" : "2");
+    fill();
+    const int end = judge(what, what->run());
+    set("num_threads", "2");
+    if (so_far == FORKED) {
+        const pid_t child = fork();
+        if (child == 0) {
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    if (end != COMPUTED && end != NOT_OFFERED) {
+        _exit(end);
+    }
+    return end == COMPUTED;
+}
+
+/* Runs the operation in this thread, twice, and in one that has not called the library. */
+static int run_limited(const operation *what, past so_far) {
+    pthread_t thread;
+    caller other = {.what = what};
+    pthread_barrier_init(&other.start, NULL, 2);
+    if (pthread_create(&thread, NULL, call_later, &other) != 0) {
+        return FAILED;
+    }
+    if (!prepare(what, so_far)) {
+        return NOT_OFFERED;
+    }
+    if (!give_up_threads()) {
+        return UNLIMITED;
+    }
+    int end = COMPUTED;
+    for (int i = 0; i < 2; i++) {
+        fill();
+        end = worse(end, judge(what, what->run()));
+    }
+    pthread_barrier_wait(&other.start);
+    pthread_join(thread, NULL);
+    return worse(end, other.end);
+}
+
+/* Returns how a child ends. */
+static int end_of(int (*run)(const operation *, past), const char *library, const operation *what, past so_far) {
+    enum { MOST_SECONDS = 100 };
+    int status = 0;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        /* a thread that waits for one that does not exist may use the processor */
+        setrlimit(RLIMIT_CPU, &(struct rlimit){MOST_SECONDS, MOST_SECONDS});
+        prefer(library);
+        _exit(run(what, so_far));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        fail_msg("%s on %s, %s: signal %d", what->name, library, past_names[so_far], WTERMSIG(status));
+    }
+    return WEXITSTATUS(status);
+}
+
+/* ---- The libraries of this machine ---- */
+
+/* Calls check() for each library that runs some operation, and returns for how many. */
+static int for_each_library(void (*check)(const bp_library_info *library)) {
+    int count, checked = 0;
+    bp_library_info info = {.struct_size = sizeof info};
+    const unsigned kinds = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK | BP_LIB_FFT | BP_LIB_DNN;
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int l = 0; l < count; l++) {
+        assert_int_equal(bp_library_at(l, &info), BP_OK);
+        if (info.state == BP_LIBRARY_OK && info.kinds & kinds) {
+            check(&info);
+            checked++;
+        }
+    }
+    return checked;
+}
+
+static int library_number, limited, refused;
+
+/* A library whose count can be set runs on one thread, unless a fork has stopped its pool. */
+static bool must_run(const bp_library_info *library, past so_far) {
+    return so_far != FORKED && library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS);
+}
+
+static void check_library(const bp_library_info *library) {
+    for (int i = 0; i < OPERATIONS * PASTS; i++) {
+        const past so_far = (past)(i / OPERATIONS);
+        const operation *what = &operations[i % OPERATIONS];
+        if (test_leaves_out(library_number + (int)so_far + i % OPERATIONS, 3)) {
+            continue;
+        }
+        const int end = end_of(run_limited, library->id, what, so_far);
+        if (end == UNLIMITED) {
+            skip();
+        }
+        if (end != COMPUTED && end != NOT_OFFERED && (end != NO_MEMORY || must_run(library, so_far))) {
+            fail_msg("%s on %s, %s: end %d", what->name, library->id, past_names[so_far], end);
+        }
+        limited += end != NOT_OFFERED;
+        refused += end == NO_MEMORY;
+    }
+    library_number++;
+}
+
+static void test_each_library(void **state) {
+    (void)state;
+    for_each_library(check_library);
+    print_message("%d cases, of which %d were refused\n", limited, refused);
+}
+
+/* ---- Plans that the program holds ---- */
+
+typedef struct held {
+    bp_plan *plan;
+    pthread_barrier_t start;
+    bp_status status;
+} held;
+
+static const bp_operand operands[] = {{.base = a}, {.base = b}, {.base = x}};
+
+static void *execute_later(void *user) {
+    held *self = user;
+    pthread_barrier_wait(&self->start);
+    fill();
+    self->status = bp_execute(self->plan, operands, NULL);
+    return NULL;
+}
+
+static int judge_held(bp_status status, const bp_plan_info *info) {
+    const int end = judge(&operations[0], status);
+    const bool told = strstr(bp_last_error(), "it would start") != NULL;
+    return end == NO_MEMORY && info->threads == 1 ? FAILED : end == NO_MEMORY && !told ? NO_REASON : end;
+}
+
+/* The plan is for two threads, and another thread, which has none of its own, runs it first. */
+static int run_held(const operation *what, past so_far) {
+    pthread_t thread;
+    held other;
+    bp_plan_info info = {.struct_size = sizeof info};
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    (void)what, (void)so_far;
+    pthread_barrier_init(&other.start, NULL, 2);
+    set("num_threads", "2");
+    if (pthread_create(&thread, NULL, execute_later, &other) != 0) {
+        return FAILED;
+    }
+    if (bp_gemm_plan(&other.plan, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
+        return NOT_OFFERED;
+    }
+    bp_plan_describe(other.plan, &info);
+    if (!give_up_threads()) {
+        return UNLIMITED;
+    }
+    pthread_barrier_wait(&other.start);
+    pthread_join(thread, NULL);
+    int end = judge(&operations[0], other.status);
+    for (int i = 0; i < 2; i++) {
+        fill();
+        end = worse(end, judge_held(bp_execute(other.plan, operands, NULL), &info));
+    }
+    return end;
+}
+
+static void check_held(const bp_library_info *library) {
+    const int end = end_of(run_held, library->id, &operations[0], OPENED);
+    if (end == UNLIMITED) {
+        skip();
+    }
+    if (end != COMPUTED && end != NOT_OFFERED) {
+        fail_msg("a plan on %s: end %d", library->id, end);
+    }
+    limited += end == COMPUTED;
+}
+
+static void test_held_plans(void **state) {
+    (void)state;
+    limited = 0;
+    const int checked = for_each_library(check_held);
+    assert_true(limited > 0 || checked == 0);
+}
+
+/* Under `deterministic` the number of threads is part of the result. */
+static int run_deterministic(const operation *what, past so_far) {
+    set("deterministic", "run");
+    return run_held(what, so_far);
+}
+
+static void check_deterministic(const bp_library_info *library) {
+    const int end = end_of(run_deterministic, library->id, &operations[0], OPENED);
+    if (end == UNLIMITED) {
+        skip();
+    }
+    if (end != COMPUTED && end != NOT_OFFERED && end != NO_MEMORY) {
+        fail_msg("a deterministic plan on %s: end %d", library->id, end);
+    }
+}
+
+static void test_deterministic_plans(void **state) {
+    (void)state;
+    for_each_library(check_deterministic);
+}
+
+/* ---- Explanations ---- */
+
+static int explain(const operation *what, past so_far) {
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    bp_explanation *before, *after;
+    (void)what, (void)so_far;
+    set("num_threads", "2");
+    if (bp_gemm_explain(&before, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
+        return FAILED;
+    }
+    if (!give_up_threads()) {
+        return UNLIMITED;
+    }
+    if (bp_gemm_explain(&after, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
+        return FAILED;
+    }
+    const char *sentence = "this process cannot start 1 thread (";
+    return strstr(bp_explanation_decision(before), sentence)  ? WRONG
+           : strstr(bp_explanation_decision(after), sentence) ? COMPUTED
+                                                              : NO_REASON;
+}
+
+static void test_explain_tells_of_missing_threads(void **state) {
+    bp_library_info info = {.struct_size = sizeof info};
+    int count;
+    (void)state;
+    assert_int_equal(bp_library_count(&count), BP_OK);
+    for (int l = 0; l < count; l++) {
+        assert_int_equal(bp_library_at(l, &info), BP_OK);
+        if (info.state == BP_LIBRARY_OK && info.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS) &&
+            strcmp(info.threading, "serial") != 0) {
+            const int end = end_of(explain, NULL, &operations[0], OPENED);
+            if (end == UNLIMITED) {
+                skip();
+            }
+            assert_int_equal(end, COMPUTED);
+            return;
+        }
+    }
+    skip(); /* no library has threads */
+}
+
+static int skip_emulated(void **state) {
+    (void)state;
+    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+        skip(); /* their own threads count too */
+    }
+    unsetenv("BACKPLANE_REGISTRY_SYSTEM");
+    unsetenv("BACKPLANE_REGISTRY_CACHE");
+    unsetenv("BACKPLANE_LIBRARY_PATH");
+    assert_int_equal(bp_reset(), BP_OK);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_each_library, skip_emulated),
+        cmocka_unit_test_setup(test_held_plans, skip_emulated),
+        cmocka_unit_test_setup(test_deterministic_plans, skip_emulated),
+        cmocka_unit_test_setup(test_explain_tells_of_missing_threads, skip_emulated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
