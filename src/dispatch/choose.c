@@ -109,10 +109,10 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return device && bp__text_has_word(runtimes, device->runtime);
 }
 
-/* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
-static bool understands(const bp_provider *provider, const bp_problem *problem) {
-    const bool conv = problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
-    return !conv || !problem->of.conv.activation || (provider->abi & 0xffffu) >= BP_PROVIDER_MINOR_ACTIVATION;
+/* Returns what the problem has that the interface with which the provider was compiled does not know; NULL: nothing. */
+static const char *newer_member(const bp_provider *provider, const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->is_newer ? family->is_newer(problem, provider->abi & 0xffffu) : NULL;
 }
 
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
@@ -157,7 +157,8 @@ static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    char text[64];
+    char text[96];
+    const char *newer = newer_member(candidate->provider, problem);
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
                                 : bp__candidate_off(candidate, problem->policy.constraints);
@@ -167,9 +168,9 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
-    } else if (!understands(candidate->provider, problem)) {
-        add_refusal(choice, candidate, BP_REASON_OTHER,
-                    "the provider's interface is older than functions of the results");
+    } else if (newer) {
+        snprintf(text, sizeof text, "the provider's interface is older than %s", newer);
+        add_refusal(choice, candidate, BP_REASON_OTHER, text);
     } else {
         int before = choice->count;
         collector c = {{collect}, choice, candidate, exclude};

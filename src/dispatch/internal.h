@@ -59,9 +59,8 @@ extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 bool bp__provider_exists(const char *name);
 void bp__candidates_reset(void);
-const bp_host *bp__host(void);                                                     /* provider_host.c */
-bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* linalg_messages.c: see bp_host */
-int bp__operation_interrupted(bp_op op);                                           /* interrupted.c: see bp_host */
+const bp_host *bp__host(void);           /* provider_host.c */
+int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
 
 /* ---- Adapters: work on operands before and after the provider's call ---- */
 typedef struct bp__adapter {
@@ -111,6 +110,18 @@ typedef struct bp__kernels {
     bp_setting_id order;
 } bp__kernels;
 
+/* What measuring the problems of a family needs (src/ops/<family>/measuring.c). */
+struct bp__trial;
+typedef struct bp__measuring {
+    /* Adds to the layouts of private operands what makes the problem valid and its result comparable: the values of
+     * inputs, outputs that are read, the size of rounding errors. NULL: nothing. */
+    void (*finish_trial)(struct bp__trial *trial);
+    /* Removes the sizes, and of the strides all but their kinds, so that similar problems become equal. NULL: a problem
+     * has no similar ones. */
+    void (*forget_sizes)(bp_problem *problem);
+    bool plans_by_measuring; /* libraries may measure while they make a plan, with limits of their own */
+} bp__measuring;
+
 typedef struct bp__family {
     size_t size;    /* of the family's parameters, a member of bp_problem.of */
     int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
@@ -134,13 +145,30 @@ typedef struct bp__family {
      * packed. */
     bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
     /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false
-     * if it is absent. NULL: tuning/layouts.c describes the operands of this family. */
+     * if it is absent. NULL: the operation is no problem of a provider. */
     bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
     bp__sharing (*sharing)(const bp_problem *problem, int input); /* with the output; NULL: BP__APART */
+    /* Fails with the meaning of the number that a library returned for an item: see bp_host.fail_numeric. NULL: no
+     * library returns such numbers. */
+    bp_status (*fail_item)(const bp_problem *problem, int64_t item, int64_t info);
+    bool (*has_items_as_rows)(const bp_problem *problem); /* so that equal items need equal rows; NULL: never */
+    /* Returns what the problem has that a provider's interface of this minor version does not know, for messages; NULL:
+     * nothing. The function may be NULL, too. */
+    const char *(*is_newer)(const bp_problem *problem, unsigned minor);
+    int host_inputs;                                /* the first inputs, which are in host memory on every device */
     bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
-    const bp__adapter *adapter; /* NULL: none */
+    const bp__adapter *adapter;                     /* NULL: none */
+    const bp__measuring *measuring;                 /* NULL: the operation is no problem of a provider */
     const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
 } bp__family;
+
+/* One more than the greatest number of an operation. */
+enum {
+#define X(number, name, text, inputs, outputs, family) BP__OPERATIONS_TO_##name = number,
+    BP_OP_MAP(X)
+#undef X
+        BP__OPERATIONS
+};
 
 /* The families, spelled as in BP_OP_MAP. */
 #define BP__FAMILY_MAP(X)                                                                                              \
@@ -154,7 +182,9 @@ enum {
 #undef X
         BP__FAMILIES
 };
-#define X(name) extern const bp__family bp__family_##name;
+#define X(name)                                                                                                        \
+    extern const bp__family bp__family_##name;                                                                         \
+    extern const bp__measuring bp__measuring_##name;
 BP__FAMILY_MAP(X)
 #undef X
 
@@ -162,6 +192,11 @@ const bp__family *bp__family_at(int index);
 const bp__family *bp__family_of(const bp_problem *problem);
 int bp__input_count(bp_op op);
 int bp__operand_count(bp_op op); /* inputs and outputs in BP_OP_MAP; of einsum, each plan has its own */
+/* Describes the elements of an operand. Returns false if there are none. (trial.c) */
+bool bp__operand_elements(const bp_problem *problem, int operand, bp__elements *elements);
+bp__sharing bp__operand_sharing(const bp_problem *problem, int input); /* with the output */
+/* Makes a plan and runs it on host memory of the library. */
+bp_status bp__problem_run(const bp_problem *problem, const bp_operand *operands);
 size_t bp__problem_size(const bp_problem *problem); /* bytes in use: the union may be larger */
 void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
 const char *bp__adapted(const bp_problem *problem); /* description of the adapter's work, or NULL */

@@ -58,7 +58,7 @@ static void exclude_loading(bp__session *s, const bp__measured *m) {
     bp__candidate *candidate = m->offer->candidate;
     if (!atomic_exchange(&candidate->used_by_tuning, true)) {
         bp__budget_exclude(&s->budget, m->plan_ns + m->run_ns - m->timed.first_ns);
-    } else if (s->choice->asked.op == BP_OP_FFT) {
+    } else if (bp__family_of(&s->choice->asked)->measuring->plans_by_measuring) {
         bp__budget_exclude(&s->budget, m->plan_ns);
     }
 }
@@ -202,7 +202,8 @@ static bool any_time(const bp__session *s) {
 
 void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record) {
     bp__budget_begin(&s->budget, bp__tune_expected_ns(s->choice, &s->choice->offers[all->offer[0]]));
-    const bp_status status = bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES);
+    bp_status status = bp__trial_describe(&s->trial, &s->choice->asked);
+    status = status == BP_OK ? bp__trial_open(&s->trial, addresses, MOST_BYTES) : status;
     if (status != BP_OK) {
         if (status == BP_E_UNSUPPORTED) { /* memory may be enough another time */
             bp__text_addf(record, "!%s", bp_last_error());

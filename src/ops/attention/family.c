@@ -56,4 +56,5 @@ const bp__family bp__family_attention = {
     .describe = describe,
     .elements = bp__attention_elements,
     .kernels = &kernels,
+    .measuring = &bp__measuring_attention,
 };

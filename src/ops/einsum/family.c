@@ -34,7 +34,9 @@ const bp__family bp__family_contract = {
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe,
+    .elements = bp__contract_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_contract,
 };
 
 static void describe_whole(const bp_problem *problem, char *buffer, size_t size) {

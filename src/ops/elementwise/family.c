@@ -64,4 +64,5 @@ const bp__family bp__family_elementwise = {
     .describe = describe,
     .elements = bp__elementwise_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_elementwise,
 };

@@ -42,4 +42,5 @@ const bp__family bp__family_fft = {
     .elements = bp__fft_elements,
     .sharing = sharing,
     .adapter = &bp__fft_adapter,
+    .measuring = &bp__measuring_fft,
 };

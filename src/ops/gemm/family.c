@@ -86,6 +86,10 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     return true;
 }
 
+static bool has_items_as_rows(const bp_problem *problem) {
+    return problem->of.gemm.folded;
+}
+
 const bp__family bp__family_gemm = {
     .size = sizeof(bp_gemm_problem),
     .preference = BP_SET_blas_preferred,
@@ -94,8 +98,11 @@ const bp__family bp__family_gemm = {
     .products = true,
     .make = bp__gemm_make,
     .describe = describe,
+    .elements = bp__gemm_elements,
+    .has_items_as_rows = has_items_as_rows,
     .needs_scalars = needs_scalars,
     .check_scalars = check_scalars,
     .input_layout = input_layout,
     .adapter = &bp__gemm_simulate,
+    .measuring = &bp__measuring_gemm,
 };

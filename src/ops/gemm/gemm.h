@@ -51,6 +51,8 @@ bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request)
 /* Runs a product that is not in the thread cache. */
 bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
 
+bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: rounds f32 inputs to lower precision */
 
 #endif

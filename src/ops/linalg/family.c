@@ -63,5 +63,7 @@ const bp__family bp__family_linalg = {
     .describe = describe,
     .elements = bp__linalg_elements,
     .has_callers = has_callers,
+    .fail_item = bp__linalg_fail_item,
     .is_trivial = is_empty,
+    .measuring = &bp__measuring_linalg,
 };

@@ -29,4 +29,5 @@ const bp__family bp__family_norm = {
     .make = bp__batch_norm_make,
     .describe = describe,
     .elements = bp__norm_elements,
+    .measuring = &bp__measuring_norm,
 };

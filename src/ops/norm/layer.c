@@ -32,6 +32,7 @@ const bp__family bp__family_layer_norm = {
     .make = bp__layer_norm_make,
     .describe = text,
     .elements = bp__layer_norm_elements,
+    .measuring = &bp__measuring_layer_norm,
 };
 
 const bp__pass *bp__layer_pass(const void *given) {

@@ -60,4 +60,5 @@ const bp__family bp__family_pool = {
     .make = bp__pool_make,
     .describe = describe,
     .elements = bp__pool_elements,
+    .measuring = &bp__measuring_pool,
 };

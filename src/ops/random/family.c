@@ -27,5 +27,7 @@ const bp__family bp__family_random = {
     .benchmark = BP__NO_SETTING,
     .make = bp__random_make,
     .describe = describe,
+    .host_inputs = 1, /* the seed */
     .elements = bp__random_elements,
+    .measuring = &bp__measuring_random,
 };

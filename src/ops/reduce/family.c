@@ -45,4 +45,5 @@ const bp__family bp__family_reduce = {
     .describe = describe,
     .elements = bp__reduce_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_reduce,
 };

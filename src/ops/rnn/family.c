@@ -54,4 +54,5 @@ const bp__family bp__family_rnn = {
     .describe = describe,
     .elements = bp__rnn_elements,
     .input_layout = input_layout,
+    .measuring = &bp__measuring_rnn,
 };
