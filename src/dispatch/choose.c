@@ -109,12 +109,6 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return device && bp__text_has_word(runtimes, device->runtime);
 }
 
-/* Returns what the problem has that the interface with which the provider was compiled does not know; NULL: nothing. */
-static const char *newer_member(const bp_provider *provider, const bp_problem *problem) {
-    const bp__family *family = bp__family_of(problem);
-    return family->is_newer ? family->is_newer(problem, provider->abi & 0xffffu) : NULL;
-}
-
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
 typedef struct reasons {
     bp_offers base;
@@ -158,7 +152,7 @@ static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
     char text[96];
-    const char *newer = newer_member(candidate->provider, problem);
+    const char *newer = bp__newer_member(candidate->provider, problem);
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
                                 : bp__candidate_off(candidate, problem->policy.constraints);

@@ -8,6 +8,11 @@ void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text)
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
+const char *bp__newer_member(const bp_provider *provider, const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->is_newer ? family->is_newer(problem, provider->abi & 0xffffu) : NULL;
+}
+
 static bool has_items_as_rows(const bp_problem *problem) {
     const bp__family *family = bp__family_of(problem);
     return family->has_items_as_rows && family->has_items_as_rows(problem);

@@ -121,8 +121,8 @@ static int parts_match(const char *name, const char *colon, const bp__candidate 
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }
 
-/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. Without memory, a name
- * that is longer than `brief` matches nothing. */
+/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. Without memory, a
+ * name that is longer than `brief` matches nothing. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
     char brief[256];
     const char *colon = strrchr(name, ':');

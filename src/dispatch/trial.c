@@ -17,6 +17,17 @@ bool bp__operand_elements(const bp_problem *problem, int operand, bp__elements *
     return elements->dtype != BP_DTYPE_NONE && !bp__elements_none(elements->ndim, elements->shape);
 }
 
+bool bp__writes_nothing(const bp_problem *problem) {
+    bp__elements elements;
+    const int count = bp__operand_count((bp_op)problem->op);
+    for (int i = bp__input_count((bp_op)problem->op); i < count; i++) {
+        if (bp__operand_elements(problem, i, &elements)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bp__sharing bp__operand_sharing(const bp_problem *problem, int input) {
     const bp__family *family = bp__family_of(problem);
     return family->sharing ? family->sharing(problem, input) : BP__APART;
@@ -51,6 +62,23 @@ bp_status bp__trial_describe(bp__trial *trial, const bp_problem *problem) {
         measuring->finish_trial(trial);
     }
     return BP_OK;
+}
+
+bp_status bp__sample_make(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    memset(problem, 0, sizeof *problem);
+    problem->struct_size = sizeof *problem;
+    problem->op = class->op;
+    problem->policy.threads = 1;
+    return bp__family_of(problem)->measuring->sample(problem, class, sizes);
+}
+
+bp_status bp__class_sample(bp_problem *problem, const bp__class *class) {
+    const bp__lattice *lattice = class->lattice;
+    int64_t sizes[BP__LATTICE_DIMENSIONS] = {1, 1, 1};
+    for (int d = 0; d < lattice->dimensions; d++) {
+        sizes[d] = lattice->knot[d][lattice->count[d] > 2 ? 2 : 0];
+    }
+    return bp__sample_make(problem, class, sizes);
 }
 
 bp_status bp__problem_run(const bp_problem *problem, const bp_operand *operands) {

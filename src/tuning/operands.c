@@ -65,8 +65,7 @@ bool bp__walk_next(bp__walk *walk, const bp__trial_operand *operand, int inner) 
     return false;
 }
 
-/* Sets `first` and `size`. Returns false if the operand is larger than `most` bytes. */
-static bool measure(bp__trial_operand *o, size_t most) {
+bool bp__trial_measure_span(bp__trial_operand *o, size_t most) {
     const int64_t element = (int64_t)bp_dtype_size(o->dtype);
     int64_t low = 0, high = 0;
     bp__walk walk;
@@ -92,6 +91,7 @@ static bool measure(bp__trial_operand *o, size_t most) {
 typedef struct random_numbers {
     uint64_t state;
 } random_numbers;
+#define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* Returns a number in [-1, 1), by xorshift. */
 static double next(random_numbers *r) {
@@ -193,7 +193,9 @@ static void set_indices(const bp__trial_operand *o, char *memory, random_numbers
     }
 }
 
-static void make_values(const bp__trial *trial, bp__trial_operand *o, random_numbers *numbers) {
+/* Makes the values of the first `size` bytes: of all, or of those that are repeated. */
+static void make_values(const bp__trial *trial, const bp__trial_operand *o, char *memory, size_t size,
+                        random_numbers *numbers) {
     const int64_t rows = o->ndim >= 2 ? o->shape[o->ndim - 2] : 1, columns = o->ndim >= 1 ? o->shape[o->ndim - 1] : 1;
     const double n = (double)(rows > columns ? rows : columns) + 1;
     const double middle = o->values == BP__VALUES_POSITIVE || o->values == BP__VALUES_NEAR_ONE;
@@ -201,7 +203,7 @@ static void make_values(const bp__trial *trial, bp__trial_operand *o, random_num
                         : o->values == BP__VALUES_NEAR_ONE ? 1 / ((double)o->limit + 1)
                         : o->values == BP__VALUES_DIAGONAL ? 1 / n
                                                            : 1;
-    fill(o->untouched, o->untouched_size, o->dtype, middle, most, numbers);
+    fill(memory, size, o->dtype, middle, most, numbers);
     switch (o->values) {
     case BP__VALUES_ANY:
     case BP__VALUES_POSITIVE:
@@ -209,16 +211,16 @@ static void make_values(const bp__trial *trial, bp__trial_operand *o, random_num
     case BP__VALUES_COMPUTED:
         break;
     case BP__VALUES_SHIFTED:
-        change_diagonals(o, o->untouched, 2 * sqrt(n), false);
+        change_diagonals(o, memory, 2 * sqrt(n), false);
         break;
     case BP__VALUES_DIAGONAL:
-        change_diagonals(o, o->untouched, 1, true);
+        change_diagonals(o, memory, 1, true);
         break;
     case BP__VALUES_INDICES:
-        set_indices(o, o->untouched, numbers);
+        set_indices(o, memory, numbers);
         break;
     case BP__VALUES_FILLED:
-        o->fill(trial, o, o->untouched);
+        o->fill(trial, o, memory);
         break;
     }
 }
@@ -240,6 +242,20 @@ static size_t untouched_size(const bp__trial_operand *o) {
     return repeats && o->size > period ? period : o->size;
 }
 
+/* Fills memory by repeating its first `period` bytes. */
+static void repeat(char *memory, size_t size, const char *from, size_t period) {
+    for (size_t at = 0; at < size; at += period) {
+        memcpy(memory + at, from, size - at < period ? size - at : period);
+    }
+}
+
+void bp__trial_write(const bp__trial *trial, const bp__trial_operand *o, char *memory) {
+    random_numbers numbers = {SEED};
+    const size_t period = untouched_size(o);
+    make_values(trial, o, memory, period, &numbers);
+    repeat(memory + period, o->size - period, memory, period);
+}
+
 static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_operand *address,
                              random_numbers *numbers) {
     if (!o->present || o->same != (int)(o - trial->operand)) {
@@ -257,7 +273,7 @@ static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_op
         return bp__fail_memory(o->size, "an operand to measure with");
     }
     if (o->untouched) {
-        make_values(trial, o, numbers);
+        make_values(trial, o, o->untouched, o->untouched_size, numbers);
     }
     return BP_OK;
 }
@@ -289,7 +305,7 @@ static bp_status compute(bp__trial *trial) {
 }
 
 static bp_status make_all(bp__trial *trial, const bp_operand *addresses) {
-    random_numbers numbers = {UINT64_C(0x9e3779b97f4a7c15)};
+    random_numbers numbers = {SEED};
     for (int i = 0; i < trial->count; i++) {
         BP__TRY(make_memory(trial, &trial->operand[i], addresses ? &addresses[i] : NULL, &numbers));
     }
@@ -308,7 +324,7 @@ static bp_status make_all(bp__trial *trial, const bp_operand *addresses) {
 bp_status bp__trial_open(bp__trial *trial, const bp_operand *addresses, size_t most) {
     size_t total = 0;
     for (int i = 0; i < trial->count; i++) {
-        if (!measure(&trial->operand[i], most) || (total += trial->operand[i].size) > most) {
+        if (!bp__trial_measure_span(&trial->operand[i], most) || (total += trial->operand[i].size) > most) {
             return bp__fail(BP_E_UNSUPPORTED, "its operands are larger than %zu MiB", most >> 20);
         }
     }
@@ -342,12 +358,10 @@ void bp__trial_restore(bp__trial *trial) {
         if (!o->present || o->same != i) {
             continue;
         }
-        const size_t period = o->untouched_size;
-        if (!o->untouched) {
+        if (o->untouched) {
+            repeat(o->memory, o->size, o->untouched, o->untouched_size);
+        } else {
             memset(o->memory, 0xFF, o->size); /* NaN in every floating type, -1 in integers */
-        }
-        for (size_t at = 0; o->untouched && at < o->size; at += period) {
-            memcpy(o->memory + at, o->untouched, o->size - at < period ? o->size - at : period);
         }
     }
 }

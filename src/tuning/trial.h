@@ -76,6 +76,12 @@ void bp__trial_store_index(const bp__trial_operand *operand, char *memory, int64
 
 /* ---- Memory (operands.c) ---- */
 
+/* Sets `first` and `size` of an operand. Returns false if it is larger than `most` bytes. */
+bool bp__trial_measure_span(bp__trial_operand *operand, size_t most);
+
+/* Writes the values of an operand into memory of its size; not for BP__VALUES_COMPUTED. */
+void bp__trial_write(const bp__trial *trial, const bp__trial_operand *operand, char *memory);
+
 /* Makes the operands of a described trial with the problem's strides, and random numbers that are the same in every
  * run; bp__trial_restore() puts them there. `addresses` (may be NULL) are the caller's operands; the private ones have
  * the same position in a cache line. Returns BP_E_UNSUPPORTED if they need more than `most` bytes, BP_E_NO_MEMORY, or

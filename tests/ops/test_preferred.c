@@ -95,7 +95,7 @@ static void wrong_arguments(void **unused) {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         assert_int_equal(bp_preferred_check(others[i], "native"), BP_E_UNKNOWN_NAME);
         assert_int_equal(bp_preferred_set(others[i], "native"), BP_E_UNKNOWN_NAME);
-        assert_said("blas.preferred, conv.preferred, linalg.preferred or fft.preferred");
+        assert_said("it must be one of blas.preferred, fft.preferred, linalg.preferred, conv.preferred");
     }
     assert_int_equal(bp_preferred_check(NULL, "native"), BP_E_ARGUMENT);
     assert_int_equal(bp_preferred_set("blas.preferred", NULL), BP_E_ARGUMENT);

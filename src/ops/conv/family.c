@@ -104,6 +104,7 @@ static const char *is_newer(const bp_problem *problem, unsigned minor) {
 const bp__family bp__family_conv = {
     .size = sizeof(bp_conv_problem),
     .preference = BP_SET_conv_preferred,
+    .preferred = &(const bp__preference){"convolutions are", "convolutions", BP_LIB_DNN},
     .precision = BP_SET_conv_fp32_precision,
     .benchmark = BP_SET_conv_benchmark,
     .limits = &(const bp__family_limits){.enabled = BP_SET_conv_enabled,

@@ -34,6 +34,7 @@ static bp__sharing sharing(const bp_problem *problem, int input) {
 const bp__family bp__family_fft = {
     .size = sizeof(bp_fft_problem),
     .preference = BP_SET_fft_preferred,
+    .preferred = &(const bp__preference){"Fourier transforms are", "Fourier transforms", BP_LIB_FFT},
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_fft_benchmark,
     .cache = BP__CACHE_TRANSFORMS,

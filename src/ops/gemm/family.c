@@ -93,6 +93,8 @@ static bool has_items_as_rows(const bp_problem *problem) {
 const bp__family bp__family_gemm = {
     .size = sizeof(bp_gemm_problem),
     .preference = BP_SET_blas_preferred,
+    .preferred = &(const bp__preference){"matrix products are", "matrix products",
+                                         BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN},
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
     .benchmark = BP_SET_matmul_benchmark,
     .products = true,

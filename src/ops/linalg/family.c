@@ -57,6 +57,7 @@ static bool has_callers(const bp_problem *problem) {
 const bp__family bp__family_linalg = {
     .size = sizeof(bp_linalg_problem),
     .preference = BP_SET_linalg_preferred,
+    .preferred = &(const bp__preference){"linear algebra is", "LAPACK", BP_LIB_LAPACK},
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_linalg_benchmark,
     .make = bp__linalg_make,

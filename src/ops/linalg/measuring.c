@@ -1,7 +1,9 @@
 /* measuring.c - what measuring linear algebra needs. */
+#include "ops/linalg/classes.h"
 #include "ops/linalg/linalg.h"
 #include "tuning/trial.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Pivots that exchange no rows. */
@@ -63,6 +65,58 @@ static void finish_trial(bp__trial *trial) {
     trial->roundings = 8.0 * (double)(l->m + l->n + 8);
 }
 
+/* Returns the operation whose ratios apply: those of the routines that take most of the time. */
+static bp_op measured_op(bp_op op) {
+    switch (op) {
+    case BP_OP_LU:
+        return BP_OP_LU_FACTOR;
+    case BP_OP_LU_SOLVE:
+    case BP_OP_CHOLESKY_SOLVE:
+    case BP_OP_SOLVE_TRIANGULAR:
+        return BP_OP_SOLVE;
+    case BP_OP_CHOLESKY_INVERSE:
+        return BP_OP_INV;
+    case BP_OP_SLOGDET:
+        return BP_OP_DET;
+    case BP_OP_PINV:
+    case BP_OP_MATRIX_RANK:
+    case BP_OP_COND:
+        return BP_OP_SVD;
+    default:
+        return op;
+    }
+}
+
+/* Complex matrices have the ratios of real ones. */
+static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
+    (void)verdict;
+    place->class = bp__class_find(measured_op((bp_op)problem->op), wide ? BP_F64 : BP_F32, 0);
+    place->sizes[0] = sqrt((double)l->m * (double)l->n);
+    place->sizes[1] = (double)l->batch;
+}
+
+static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    enum { RIGHT_SIDES = 4 };
+    bp_linalg_call call = {.struct_size = sizeof call, .op = class->op};
+    const int inputs = bp__input_count(class->op), count = bp__operand_count(class->op);
+    bp_view views[BP_LINALG_OPERANDS];
+    for (int i = 0; i < count; i++) {
+        int64_t shape[BP_MAX_NDIM] = {sizes[1], sizes[0], i == 0 ? sizes[0] : RIGHT_SIDES};
+        bp_dtype dtype = class->dtype;
+        int ndim = 3;
+        if (i >= inputs && bp_linalg_shape(&call, i, &dtype, &ndim, shape) != BP_OK) {
+            continue; /* this mode has no such output */
+        }
+        BP__TRY(bp_view_init(&views[i], NULL, dtype, ndim, shape, NULL));
+        call.operand[i] = &views[i].tensor;
+    }
+    return bp__linalg_sample(problem, &call);
+}
+
 const bp__measuring bp__measuring_linalg = {
+    .sample = sample,
+    .place = place,
     .finish_trial = finish_trial,
 };
