@@ -45,14 +45,16 @@ static void describe(group *g, bp__candidate *const *list, int count) {
 
 /* Finds the classes that each candidate offers. The helper finds out which points are refused. */
 static bp_status find_classes(group *g) {
-    for (int class = 0; class < BP__CLASSES; class ++) {
-        bp_problem sample;
-        BP__TRY(bp__class_sample(&sample, &bp__classes[class]));
-        for (int i = 0; i < g->count; i++) {
-            bp__class_add(&g->members[i].classes, class, bp__candidate_offers(g->owners[i], &sample));
+    bp_problem *sample = bp__alloc(sizeof *sample); /* large: not on the stack */
+    bp_status status = sample ? BP_OK : bp__fail_memory(sizeof *sample, "a problem to measure");
+    for (int class = 0; class < BP__CLASSES && status == BP_OK; class ++) {
+        status = bp__class_sample(sample, &bp__classes[class]);
+        for (int i = 0; i < g->count && status == BP_OK; i++) {
+            bp__class_add(&g->members[i].classes, class, bp__candidate_offers(g->owners[i], sample));
         }
     }
-    return BP_OK;
+    bp__free(sample);
+    return status;
 }
 
 static void free_group(group *g) {
