@@ -550,6 +550,8 @@ static void describe_measurement(bp__choice *choice) {
         bp__text_addf(&choice->decision, "; measured %s", bp__tune_age(choice->measured_s, age, sizeof age));
     } else if (choice->unmeasured) {
         bp__text_addf(&choice->decision, "; %s", choice->unmeasured);
+    } else if (*choice->not_measured) {
+        bp__text_addf(&choice->decision, "; not measured: %s", choice->not_measured);
     }
 }
 

@@ -120,6 +120,7 @@ typedef struct bp__choice {
     char neighbour[128];    /* sizes of the similar problem by whose times the offers are ranked; "": none */
     int64_t neighbour_s;    /* when that was measured */
     const char *unmeasured; /* why times that exist are not used; NULL: there are none */
+    char not_measured[192]; /* why the class was not measured although tuning.start=now asks for it; "": it was */
     bool transferred;       /* the problem is on a device, and the offers are those of the host for copies */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
