@@ -43,7 +43,7 @@ typedef struct bp__class {
     const char *settings;  /* under which it is measured; NULL: none */
 } bp__class;
 
-enum { BP__CLASSES = 64 };
+enum { BP__CLASSES = 83 };
 extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
 
 /* Whether the class has the times of plain calls, to which those of the variants are compared. */

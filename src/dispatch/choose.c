@@ -456,7 +456,7 @@ static bool is_preferable(const bp_problem *problem) {
 }
 
 static void decide(bp__choice *choice, const bp_problem *problem) {
-    const char *preferred = bp__policy_text(problem->policy.preferred);
+    const char *preferred = bp__policy_preferred(problem);
     choice->chosen = -1;
     choice->status = BP_OK;
     if (!*preferred || !is_preferable(problem)) {
@@ -484,7 +484,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
 /* Makes the choice for the problem in choice->asked. */
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
-    const char *preferred = is_preferable(asked) ? bp__policy_text(asked->policy.preferred) : "";
+    const char *preferred = is_preferable(asked) ? bp__policy_preferred(asked) : "";
     /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {

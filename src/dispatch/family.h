@@ -39,7 +39,6 @@ typedef struct bp__layout {
 
 /* Settings of one family that narrow the settings of all operations. */
 typedef struct bp__family_limits {
-    bp_setting_id enabled;         /* a list of libraries that may run; empty: all */
     bp_setting_id deterministic;   /* as `deterministic`; the stricter of the two applies */
     bp_setting_id benchmark_limit; /* replaces benchmark_limit; -1: does not */
 } bp__family_limits;
@@ -98,6 +97,7 @@ typedef struct bp__family {
     const bp__preference *preferred; /* what such a library must offer; NULL: another family with this setting tells */
     int precision; /* the fp32_precision setting that limits the rounding of f32 inputs; BP__NO_SETTING: inputs are
                     * never rounded */
+    int enabled;   /* the setting that lists the libraries which may run, empty: all; BP__NO_SETTING: there is none */
     int benchmark; /* the setting that measures the family's candidates; BP__NO_SETTING: there is none */
     const bp__family_limits *limits; /* NULL: only the settings of all operations apply */
     bp__cache_kind cache;            /* the cache of the family's plans */
@@ -130,7 +130,7 @@ typedef struct bp__family {
     bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
     const bp__adapter *adapter;                     /* NULL: none */
     const bp__measuring *measuring;                 /* NULL: the operation is no problem of a provider */
-    const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
+    const bp__kernels *kernels;                     /* NULL: settings do not name algorithms */
 } bp__family;
 
 /* One more than the greatest number of an operation. */

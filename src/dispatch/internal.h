@@ -67,6 +67,10 @@ int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
 void bp__policy_resolve(bp_policy *policy, const bp__family *family);
 /* Returns whether this thread's calls are limited to one thread because it is inside an OpenMP parallel region. */
 bool bp__policy_in_region(void);
+const char *bp__policy_preferred(const bp_problem *problem); /* the preferred library; "": none */
+/* In bp_policy.preferred of a family with kernels: this mark is between the list of the enabled ones and that library.
+ */
+#define BP__PREFERRED "\t"
 const char *bp__policy_text(uint32_t handle); /* the text behind the handles `preferred` and `exclude` */
 void bp__policy_reset(void);
 

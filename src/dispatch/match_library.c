@@ -199,8 +199,8 @@ bp__exclusion bp__name_excluded(const char *exclude, const bp__candidate *candid
 
 /* Returns the name of the setting that lists the libraries of the problem's family. */
 static const char *enabled_setting(const bp_problem *problem) {
-    const bp__family_limits *limits = bp__family_of(problem)->limits;
-    return limits ? bp_setting_at((int)limits->enabled)->name : "";
+    const int enabled = bp__family_of(problem)->enabled;
+    return enabled != BP__NO_SETTING ? bp_setting_at(enabled)->name : "";
 }
 
 const char *bp__name_why_excluded(bp__exclusion exclusion, const bp_problem *problem, char *buffer, size_t size) {

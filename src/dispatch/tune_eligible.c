@@ -42,7 +42,7 @@ static void insert(bp__eligible *all, const bp__choice *choice, int offer) {
 
 bp__eligible bp__tune_eligible(const bp__choice *choice) {
     bp__eligible all = {.count = 0};
-    const char *preferred = bp__policy_text(choice->asked.policy.preferred);
+    const char *preferred = bp__policy_preferred(&choice->asked);
     int quality = preference_quality(choice, preferred);
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];

@@ -49,7 +49,7 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"},
                              *const packed[] = {"", " first", " second", " both"};
     const bp_policy *policy = &asked->policy;
-    const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
+    const char *preferred = bp__policy_preferred(asked), *exclude = bp__policy_text(policy->exclude);
     const int excluded = (int)strcspn(exclude, BP__ENABLED);
     const char *enabled = exclude + excluded + (exclude[excluded] != '\0');
     char problem[256];
@@ -69,6 +69,11 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     }
     bp__text_addf(key, "%s%s%s%.*s%s%s", *preferred ? "; preferred " : "", preferred, excluded ? "; excluded " : "",
                   excluded, exclude, *enabled ? "; enabled " : "", enabled);
+    if (bp__family_of(asked)->kernels) {
+        const char *kernels = bp__policy_text(policy->preferred);
+        const int length = (int)strcspn(kernels, BP__PREFERRED);
+        bp__text_addf(key, "%s%.*s", length ? "; kernels " : "", length, kernels);
+    }
     bp__text_addf(key, "; machine %016" PRIx64, bp__tune_machine());
     if (bp__family_of(asked)->measuring->forget_sizes) {
         bp__text_addf(key, "; layout %016" PRIx64, layout_hash(asked));

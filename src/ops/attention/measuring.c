@@ -1,4 +1,5 @@
 /* measuring.c - what measuring attention needs. */
+#include "ops/attention/classes.h"
 #include "ops/attention/attention.h"
 #include "tuning/trial.h"
 
@@ -43,6 +44,43 @@ static void finish_trial(bp__trial *trial) {
     }
 }
 
+/* Returns the variant of the class of an algorithm; -1 if it is not measured by itself. */
+static int variant_of(const char *algorithm) {
+    for (int i = 0; i < BP__CLASSES; i++) {
+        const bp__class *class = &bp__classes[i];
+        if (class->op == BP_OP_ATTENTION && strcmp(class->algorithm, algorithm) == 0) {
+            return class->variant;
+        }
+    }
+    return -1;
+}
+
+static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
+    const bp_attention_problem *p = &problem->of.attention;
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, variant_of(verdict->algorithm));
+    place->sizes[0] = sqrt((double)p->queries * (double)p->keys);
+    place->sizes[1] = (double)p->batch;
+    place->differs = true;
+}
+
+static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    enum { COLUMNS = 64, VIEWS = 4 };
+    const int64_t shape[] = {sizes[1], sizes[0], COLUMNS};
+    bp_view views[VIEWS];
+    for (int i = 0; i < VIEWS; i++) {
+        BP__TRY(bp_view_init(&views[i], NULL, class->dtype, 3, shape, NULL));
+    }
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .query = &views[0].tensor,
+                                    .key = &views[1].tensor,
+                                    .value = &views[2].tensor,
+                                    .output = &views[3].tensor};
+    const bp__call_request request = {&call, true};
+    return bp__attention_make(problem, &request);
+}
+
 const bp__measuring bp__measuring_attention = {
+    .sample = sample,
+    .place = place,
     .finish_trial = finish_trial,
 };

@@ -35,6 +35,7 @@ const bp__family bp__family_fft = {
     .size = sizeof(bp_fft_problem),
     .preference = BP_SET_fft_preferred,
     .preferred = &(const bp__preference){"Fourier transforms are", "Fourier transforms", BP_LIB_FFT},
+    .enabled = BP_SET_fft_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_fft_benchmark,
     .cache = BP__CACHE_TRANSFORMS,

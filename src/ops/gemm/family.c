@@ -95,6 +95,7 @@ const bp__family bp__family_gemm = {
     .preference = BP_SET_blas_preferred,
     .preferred = &(const bp__preference){"matrix products are", "matrix products",
                                          BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN},
+    .enabled = BP_SET_blas_enabled,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
     .benchmark = BP_SET_matmul_benchmark,
     .products = true,

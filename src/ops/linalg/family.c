@@ -58,6 +58,7 @@ const bp__family bp__family_linalg = {
     .size = sizeof(bp_linalg_problem),
     .preference = BP_SET_linalg_preferred,
     .preferred = &(const bp__preference){"linear algebra is", "LAPACK", BP_LIB_LAPACK},
+    .enabled = BP_SET_linalg_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_linalg_benchmark,
     .make = bp__linalg_make,

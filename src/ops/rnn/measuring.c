@@ -1,4 +1,5 @@
 /* measuring.c - what measuring recurrent layers needs. */
+#include "ops/rnn/classes.h"
 #include "ops/rnn/rnn.h"
 #include "tuning/trial.h"
 
@@ -59,6 +60,37 @@ static void finish_trial(bp__trial *trial) {
     trial->roundings = ((double)p->steps + 1) * (sqrt((double)p->input_size) + sqrt((double)p->hidden_size));
 }
 
+static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
+    const bp_rnn_problem *p = &problem->of.rnn;
+    (void)verdict;
+    const int mode = p->mode == BP_RNN_RELU ? BP_RNN_TANH : p->mode;
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, mode);
+    place->sizes[0] = sqrt((double)p->hidden_size * (double)p->input_size);
+    place->sizes[1] = (double)p->batch;
+    place->differs = true;
+}
+
+static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    enum { STEPS = 16 };
+    const int64_t units = sizes[0], gates = class->variant == BP_RNN_LSTM ? 4 : class->variant == BP_RNN_GRU ? 3 : 1;
+    const int64_t steps[] = {STEPS, sizes[1], units}, weight[] = {gates * units, units};
+    bp_view input, output, ih, hh;
+    BP__TRY(bp_view_init(&input, NULL, class->dtype, 3, steps, NULL));
+    BP__TRY(bp_view_init(&output, NULL, class->dtype, 3, steps, NULL));
+    BP__TRY(bp_view_init(&ih, NULL, class->dtype, 2, weight, NULL));
+    BP__TRY(bp_view_init(&hh, NULL, class->dtype, 2, weight, NULL));
+    const bp_rnn_call call = {.struct_size = sizeof call,
+                              .mode = (bp_rnn_mode) class->variant,
+                              .input = &input.tensor,
+                              .weight_ih = &ih.tensor,
+                              .weight_hh = &hh.tensor,
+                              .output = &output.tensor};
+    const bp__call_request request = {&call, true};
+    return bp__rnn_make(problem, &request);
+}
+
 const bp__measuring bp__measuring_rnn = {
+    .sample = sample,
+    .place = place,
     .finish_trial = finish_trial,
 };
