@@ -31,6 +31,48 @@
       "Library to use if it can run the call: an id from `backplane list` (fftw, fftwf, mkl, native, ...), a path, or ID:ALGORITHM; empty: no preference.") \
     X(conv_preferred, 86, "conv.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(einsum_preferred, 96, "einsum.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
+      "Library to use for contractions that are no matrix product if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(pool_preferred, 97, "pool.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "pooling", \
+      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(batch_norm_preferred, 98, "batch_norm.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "batch normalization", \
+      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(layer_norm_preferred, 99, "layer_norm.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
+      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(attention_preferred, 100, "attention.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "attention", \
+      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(rnn_preferred, 101, "rnn.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "recurrent layers", \
+      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(elementwise_preferred, 102, "elementwise.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "functions of single elements", \
+      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(reduce_preferred, 103, "reduce.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "reductions, softmax", \
+      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(random_preferred, 104, "random.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "random numbers", \
+      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    X(blas_enabled, 105, "blas.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm", \
+      "Comma-separated libraries that may run matrix products, each as in blas.preferred; empty: all. dispatch.exclude applies too.") \
+    X(linalg_enabled, 106, "linalg.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra", \
+      "Comma-separated libraries that may run linear algebra, each as in linalg.preferred; empty: all. dispatch.exclude applies too.") \
+    X(fft_enabled, 107, "fft.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "fft", \
+      "Comma-separated libraries that may run Fourier transforms, each as in fft.preferred; empty: all. dispatch.exclude applies too.") \
+    X(einsum_enabled, 108, "einsum.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
+      "Comma-separated libraries that may run contractions that are no matrix product, each as in einsum.preferred; empty: all. dispatch.exclude applies too.") \
+    X(pool_enabled, 109, "pool.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "pooling", \
+      "Comma-separated libraries that may run pooling, each as in pool.preferred; empty: all. dispatch.exclude applies too.") \
+    X(batch_norm_enabled, 110, "batch_norm.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "batch normalization", \
+      "Comma-separated libraries that may run batch normalization, each as in batch_norm.preferred; empty: all. dispatch.exclude applies too.") \
+    X(layer_norm_enabled, 111, "layer_norm.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
+      "Comma-separated libraries that may run normalizations of rows, each as in layer_norm.preferred; empty: all. dispatch.exclude applies too.") \
+    X(attention_enabled, 112, "attention.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "attention", \
+      "Comma-separated libraries that may run attention, each as in attention.preferred; empty: all. dispatch.exclude applies too.") \
+    X(rnn_enabled, 113, "rnn.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "recurrent layers", \
+      "Comma-separated libraries that may run recurrent layers, each as in rnn.preferred; empty: all. dispatch.exclude applies too.") \
+    X(elementwise_enabled, 114, "elementwise.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "functions of single elements", \
+      "Comma-separated libraries that may run functions of single elements, and of elements at indices, each as in elementwise.preferred; empty: all. dispatch.exclude applies too.") \
+    X(reduce_enabled, 115, "reduce.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "reductions, softmax", \
+      "Comma-separated libraries that may run reductions and softmax, each as in reduce.preferred; empty: all. dispatch.exclude applies too.") \
+    X(random_enabled, 116, "random.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "random numbers", \
+      "Comma-separated libraries that may run random numbers, each as in random.preferred; empty: all. dispatch.exclude applies too.") \
     X(conv_enabled, 88, "conv.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Comma-separated libraries that may run convolutions, each as in conv.preferred; empty: all. dispatch.exclude applies too.") \
     X(conv_deterministic, 89, "conv.deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "convolutions", \
@@ -41,7 +83,7 @@
       "If the preferred library cannot run a call: strict fails, warn runs another and warns once per reason, allow runs another silently.") \
     X(dispatch_transfer, 94, "dispatch.transfer", ENUM, "refuse", "refuse|allow", "", BP_SETTING_POLICY, "operations on devices", \
       "If no provider accepts an operation on the device of its operands: refuse fails; allow copies the operands to the host, runs it there and copies the results back.") \
-    X(calibration, 85, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "matmul, gemm, fft, linear algebra, convolutions", \
+    X(calibration, 85, "calibration", ENUM, "auto", "off|read|auto", "", BP_SETTING_POLICY, "all operations", \
       "Choice by times measured on this machine: auto = measure libraries that have no stored times when a choice first needs them; read = use stored times only; off = use estimates. Never used if deterministic is set.") \
     X(dispatch_packed, 7, "dispatch.packed", ENUM, "none", "none|first|second|both", "", BP_SETTING_POLICY, "matmul, gemm", \
       "Inputs that the caller will pass in packed form (bp_plan_pack); cost estimates then exclude the time to pack them.") \
@@ -88,6 +130,22 @@
       "The same for linear algebra; inherit: as benchmark says.") \
     X(conv_benchmark, 87, "conv.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "convolutions", \
       "The same for convolutions; inherit: as benchmark says.") \
+    X(pool_benchmark, 117, "pool.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "pooling", \
+      "The same for pooling; inherit: as benchmark says.") \
+    X(batch_norm_benchmark, 118, "batch_norm.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "batch normalization", \
+      "The same for batch normalization; inherit: as benchmark says.") \
+    X(layer_norm_benchmark, 119, "layer_norm.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
+      "The same for normalizations of rows; inherit: as benchmark says.") \
+    X(attention_benchmark, 120, "attention.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "attention", \
+      "The same for attention; inherit: as benchmark says.") \
+    X(rnn_benchmark, 121, "rnn.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "recurrent layers", \
+      "The same for recurrent layers; inherit: as benchmark says.") \
+    X(elementwise_benchmark, 122, "elementwise.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "functions of single elements", \
+      "The same for functions of single elements, and of elements at indices; inherit: as benchmark says.") \
+    X(reduce_benchmark, 123, "reduce.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "reductions, softmax", \
+      "The same for reductions and softmax; inherit: as benchmark says.") \
+    X(random_benchmark, 124, "random.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "random numbers", \
+      "The same for random numbers; inherit: as benchmark says.") \
     X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", BP_SETTING_POLICY, "all operations", \
       "Maximum number of candidates that are measured for one problem, those with the least estimates first; 0 means all.") \
     X(conv_benchmark_limit, 91, "conv.benchmark_limit", INT, "-1", "-1..2147483647", "", BP_SETTING_POLICY, "convolutions", \

@@ -16,6 +16,24 @@ class Root(Settings):
     @property
     def conv(self) -> Conv: ...
     @property
+    def einsum(self) -> Einsum: ...
+    @property
+    def pool(self) -> Pool: ...
+    @property
+    def batch_norm(self) -> BatchNorm: ...
+    @property
+    def layer_norm(self) -> LayerNorm: ...
+    @property
+    def attention(self) -> Attention: ...
+    @property
+    def rnn(self) -> Rnn: ...
+    @property
+    def elementwise(self) -> Elementwise: ...
+    @property
+    def reduce(self) -> Reduce: ...
+    @property
+    def random(self) -> Random: ...
+    @property
     def dispatch(self) -> Dispatch: ...
     calibration: Literal["off", "read", "auto"]
     @property
@@ -24,8 +42,6 @@ class Root(Settings):
     def device(self) -> Device: ...
     @property
     def plan_cache(self) -> PlanCache: ...
-    @property
-    def einsum(self) -> Einsum: ...
     @property
     def registry(self) -> Registry: ...
     verbose: int
@@ -71,13 +87,16 @@ class Root(Settings):
 
 class Blas(Settings):
     preferred: str
+    enabled: str
 
 class Linalg(Settings):
     preferred: str
+    enabled: str
     benchmark: Literal["inherit", "true", "false"]
 
 class Fft(Settings):
     preferred: str
+    enabled: str
     @property
     def plan_cache(self) -> FftPlanCache: ...
     benchmark: Literal["inherit", "true", "false"]
@@ -89,6 +108,53 @@ class Conv(Settings):
     benchmark: Literal["inherit", "true", "false"]
     benchmark_limit: int
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+class Einsum(Settings):
+    preferred: str
+    enabled: str
+    @property
+    def path_cache(self) -> EinsumPathCache: ...
+    benchmark: Literal["inherit", "true", "false"]
+
+class Pool(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class BatchNorm(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class LayerNorm(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Attention(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Rnn(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Elementwise(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Reduce(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Random(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
 
 class Dispatch(Settings):
     exclude: str
@@ -105,11 +171,6 @@ class Device(Settings):
 
 class PlanCache(Settings):
     max_size: int
-
-class Einsum(Settings):
-    @property
-    def path_cache(self) -> EinsumPathCache: ...
-    benchmark: Literal["inherit", "true", "false"]
 
 class Registry(Settings):
     library_path: str

@@ -26,7 +26,7 @@ typedef struct reader {
 
 /* Returns whether the store has a record of the class. */
 static bool read_record(reader *r, const bp__calibrated *candidate, int class, bp__measured *measured) {
-    const char *key = candidate->classes >> class & 1 ? bp__record_key(&r->keys, &bp__classes[class]) : NULL;
+    const char *key = bp__class_in(&candidate->classes, class) ? bp__record_key(&r->keys, &bp__classes[class]) : NULL;
     const char *value = key ? bp__store_find(r->store, key, NULL) : NULL;
     return value && bp__record_read(value, &bp__classes[class], measured);
 }
@@ -55,9 +55,7 @@ static bp_status load_one(reader *r, bp__calibrated *candidate, const bp__calibr
     }
     for (int class = 0; candidate->calibration && class < BP__CLASSES; class ++) {
         bp__curve *curve = &candidate->calibration->curves[class];
-        const bool varies =
-            !bp__class_has_ratios(&bp__classes[class]) && bp__classes[class].variant != BP__VARIANT_PLAIN;
-        if (curve->known && varies) {
+        if (curve->known && bp__classes[class].times && !bp__class_is_base(&bp__classes[class])) {
             curve->known = bp__curve_make_factors(candidate->calibration, class, candidate);
         }
     }
@@ -113,22 +111,19 @@ typedef struct work {
 
 /* A library that is slow in the base class of a type is not measured in its variants. */
 static bool is_slow(work *w, const bp__class *class) {
-    const int base = class->op == BP_OP_GEMM && class->variant != BP__VARIANT_PLAIN
-                         ? bp__class_find(BP_OP_GEMM, class->dtype, BP__VARIANT_PLAIN)
-                         : -1;
+    const int base = class->times && !bp__class_is_base(class) ? bp__class_base(class->dtype) : -1;
     const char *key = base >= 0 ? bp__record_key(&w->keys, &bp__classes[base]) : NULL;
     const char *value = key ? bp__store_find(w->store, key, NULL) : NULL;
     return value && !bp__text_starts(value, "times ");
 }
 
 /* Returns those of the classes that the candidate offers and that have no record. */
-static uint64_t missing(work *w, uint64_t wanted) {
-    uint64_t classes = 0;
+static bp__class_set missing(work *w, const bp__class_set *wanted) {
+    bp__class_set classes = {{0}};
     for (int class = 0; class < BP__CLASSES; class ++) {
-        const uint64_t bit = wanted & UINT64_C(1) << class;
-        const char *key =
-            bit && !is_slow(w, &bp__classes[class]) ? bp__record_key(&w->keys, &bp__classes[class]) : NULL;
-        classes |= key && !bp__store_find(w->store, key, NULL) ? bit : 0;
+        const bool asked = bp__class_in(wanted, class) && !is_slow(w, &bp__classes[class]);
+        const char *key = asked ? bp__record_key(&w->keys, &bp__classes[class]) : NULL;
+        bp__class_add(&classes, class, key && !bp__store_find(w->store, key, NULL));
     }
     return classes;
 }
@@ -172,21 +167,22 @@ static bp_status begin(work *w) {
 }
 
 /* Measures classes in one process and stores them at once, so that an interruption loses no more than these. */
-static bp_status measure_group(work *w, const bp__calibrated *candidate, uint64_t classes) {
+static bp_status measure_group(work *w, const bp__calibrated *candidate, const bp__class_set *classes) {
     const bp__calibration_request *request = w->request;
     bp__record_keys_of(&w->keys, candidate);
-    const uint64_t wanted = missing(w, classes & candidate->classes);
-    if (wanted == 0 || w->stopped) {
+    const bp__class_set offered = bp__classes_in_both(classes, &candidate->classes), wanted = missing(w, &offered);
+    const int first = bp__class_first(&wanted);
+    if (first < 0 || w->stopped) {
         return BP_OK;
     }
-    if (request->progress && !request->progress(request->user, candidate, bp__classes[__builtin_ctzll(wanted)].name)) {
+    if (request->progress && !request->progress(request->user, candidate, bp__classes[first].name)) {
         w->stopped = true;
         return BP_OK;
     }
     BP__TRY(begin(w));
-    BP__TRY(bp__measure_classes(candidate, wanted, request->budget_ms, w->measured));
+    BP__TRY(bp__measure_classes(candidate, &wanted, request->budget_ms, w->measured));
     for (int class = 0; class < BP__CLASSES; class ++) {
-        if (wanted >> class & 1) {
+        if (bp__class_in(&wanted, class)) {
             BP__TRY(store_class(w, class));
         }
     }
@@ -194,20 +190,20 @@ static bp_status measure_group(work *w, const bp__calibrated *candidate, uint64_
 }
 
 /* Returns the classes that are measured in the process that measures `class`: the first ones, or those of one
- * operation; of products and transforms those of one type. */
-static uint64_t group_of(int class) {
+ * operation, some of one type only. */
+static bp__class_set group_of(int class) {
     const bp__class *own = &bp__classes[class];
-    uint64_t group = 0;
+    const bool typed = own->typed || own->times;
+    bp__class_set group = {{0}};
     for (int i = 0; i < BP__CLASSES && !own->first; i++) {
         const bp__class *other = &bp__classes[i];
-        const bool typed = own->op == BP_OP_GEMM || own->op == BP_OP_FFT;
-        group |= (uint64_t)(!other->first && other->op == own->op && (!typed || other->dtype == own->dtype)) << i;
+        bp__class_add(&group, i, !other->first && other->op == own->op && (!typed || other->dtype == own->dtype));
     }
     return own->first ? bp__first_classes() : group;
 }
 
 /* Measures one group of all candidates. What it measures depends on what was stored before. */
-static bp_status measure_of_all(work *w, const bp__calibrated *candidates, int count, uint64_t group) {
+static bp_status measure_of_all(work *w, const bp__calibrated *candidates, int count, const bp__class_set *group) {
     bp__store *store;
     BP__TRY(bp__store_open(&store, file_name));
     w->store = store;
@@ -221,14 +217,19 @@ static bp_status measure_of_all(work *w, const bp__calibrated *candidates, int c
 
 /* The first classes of all candidates come first, because they matter most. */
 static bp_status measure_all(work *w, const bp__calibrated *candidates, int count) {
-    uint64_t done = 0;
+    bp__class_set done = {{0}};
     bp_status status = BP_OK;
     for (int class = 0; class < BP__CLASSES && status == BP_OK; class ++) {
-        const uint64_t group = done >> class & 1 ? 0 : group_of(class);
-        if (group & w->request->wanted) {
-            status = measure_of_all(w, candidates, count, group & w->request->wanted);
+        if (bp__class_in(&done, class)) {
+            continue;
         }
-        done |= group;
+        const bp__class_set group = group_of(class), wanted = bp__classes_in_both(&group, &w->request->wanted);
+        if (bp__class_first(&wanted) >= 0) {
+            status = measure_of_all(w, candidates, count, &wanted);
+        }
+        for (int i = 0; i < BP__CLASSES; i++) {
+            bp__class_add(&done, i, bp__class_in(&group, i));
+        }
     }
     return status;
 }

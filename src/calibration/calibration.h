@@ -19,11 +19,11 @@ typedef struct bp__calibration bp__calibration;
 typedef struct bp__calibrated {
     const bp_provider *provider;
     const bp_library_info *library; /* NULL if the provider needs none */
-    uint64_t classes;               /* bit i: it offers class i */
+    bp__class_set classes;          /* those that it offers */
     bp__calibration *calibration;   /* set by bp__calibration_load; freed by bp__calibration_free */
-    /* Returns the provider's estimate of a plain product (m, n, k). Set if its estimates follow the kernels' steps
+    /* Returns the provider's estimate of a call of a base class. Set if its estimates follow the kernels' steps
      * (bp_provider.cost_follows_kernels): then ratios to estimates are interpolated, not times. Otherwise NULL. */
-    double (*estimate)(const void *owner, bp_dtype dtype, const int64_t sizes[BP__LATTICE_DIMENSIONS]);
+    double (*estimate)(const void *owner, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]);
     const void *owner;
 } bp__calibrated;
 
@@ -35,7 +35,7 @@ bp_status bp__calibration_load(bp__calibrated *candidates, int count);
 typedef bool (*bp__calibration_progress)(void *user, const bp__calibrated *candidate, const char *class);
 
 typedef struct bp__calibration_request {
-    uint64_t wanted;                   /* classes to measure if they have no stored times, as bits */
+    bp__class_set wanted;              /* classes to measure if they have no stored times */
     double budget_ms;                  /* for each class of a candidate */
     bp__calibration_progress progress; /* may be NULL */
     void *user;

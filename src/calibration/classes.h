@@ -19,53 +19,85 @@
 
 enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variant BATCHED */
 
+/* The variants of classes of times. Classes of ratios have those of their families. */
 typedef enum bp__variant {
-    BP__VARIANT_PLAIN, /* products; also the only variant of linear algebra */
+    BP__VARIANT_PLAIN, /* the base class of a type */
     BP__VARIANT_TRANSPOSED_A,
     BP__VARIANT_TRANSPOSED_B,
     BP__VARIANT_STRIDED, /* the elements of B's rows are not adjacent */
     BP__VARIANT_BATCHED,
     BP__VARIANT_THREADED, /* on all processors that this process may use */
-    BP__VARIANTS_OF_PRODUCTS,
-    BP__VARIANT_C2C_POWERS = BP__VARIANTS_OF_PRODUCTS, /* complex transforms whose length is a power of two */
-    BP__VARIANT_C2C_FACTORS,                           /* with prime factors up to 7 */
-    BP__VARIANT_C2C_PRIMES,                            /* with a larger prime factor */
-    BP__VARIANT_C2C_SQUARES,                           /* of two dimensions and more, with any lengths */
-    BP__VARIANT_REAL_POWERS,                           /* the same for real transforms */
-    BP__VARIANT_REAL_FACTORS,
-    BP__VARIANT_REAL_PRIMES,
-    BP__VARIANT_REAL_SQUARES,
-    BP__VARIANT_CONV_POINTS,    /* convolutions with kernels of one element */
-    BP__VARIANT_CONV_DENSE,     /* with larger kernels; measured with 3x3 */
-    BP__VARIANT_CONV_DEPTHWISE, /* with one channel in each group; measured with 3x3 */
-    BP__VARIANT_CONV_WINOGRAD   /* those of Winograd's algorithm */
+    BP__VARIANTS_OF_PRODUCTS
 } bp__variant;
 
 typedef struct bp__class {
     const char *name; /* in records: "gemm.f32", "gemm.f32.threaded", "fft.c64.powers", "svd.f64" */
     bp_op op;
     bp_dtype dtype;
-    bp__variant variant;
+    int variant;
     const bp__lattice *lattice;
-    bool first; /* measured when a library is used for the first time; the others by bp_calibrate() */
+    bool times;            /* the values are times; otherwise ratios to estimates */
+    bool first;            /* measured when a library is used for the first time; the others by bp_calibrate() */
+    bool typed;            /* measured in one process with others of the same operation and type; else of all types */
+    const char *algorithm; /* the one that is measured; NULL: what the candidate prefers */
+    const char *settings;  /* under which it is measured; NULL: none */
 } bp__class;
 
-enum { BP__CLASSES = 64 };
-extern const bp__class bp__classes[BP__CLASSES];
+enum { BP__CLASSES = 83 };
+extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
 
-/* All classes, as bits. */
-#define BP__ALL_CLASSES (UINT64_MAX >> (64 - BP__CLASSES))
-
-/* Whether the values are ratios to estimates, and not times. */
-static inline bool bp__class_has_ratios(const bp__class *class) {
-    return class->op != BP_OP_GEMM;
+/* Whether the class has the times of plain calls, to which those of the variants are compared. */
+static inline bool bp__class_is_base(const bp__class *class) {
+    return class->times && class->variant == BP__VARIANT_PLAIN;
 }
 
-/* Returns the classes that are measured when a library is used for the first time, as bits. */
-uint64_t bp__first_classes(void);
+/* A set of classes. */
+enum { BP__CLASS_WORDS = (BP__CLASSES + 63) / 64 };
+typedef struct bp__class_set {
+    uint64_t words[BP__CLASS_WORDS];
+} bp__class_set;
+
+static inline bool bp__class_in(const bp__class_set *set, int class) {
+    return set->words[class / 64] >> (class % 64) & 1;
+}
+
+static inline void bp__class_add(bp__class_set *set, int class, bool adds) {
+    set->words[class / 64] |= (uint64_t)adds << (class % 64);
+}
+
+/* Returns the first class of the set, or -1. */
+static inline int bp__class_first(const bp__class_set *set) {
+    for (int i = 0; i < BP__CLASS_WORDS; i++) {
+        if (set->words[i]) {
+            return 64 * i + __builtin_ctzll(set->words[i]);
+        }
+    }
+    return -1;
+}
+
+static inline int bp__class_count(const bp__class_set *set) {
+    int count = 0;
+    for (int i = 0; i < BP__CLASS_WORDS; i++) {
+        count += __builtin_popcountll(set->words[i]);
+    }
+    return count;
+}
+
+static inline bp__class_set bp__classes_in_both(const bp__class_set *one, const bp__class_set *other) {
+    bp__class_set both;
+    for (int i = 0; i < BP__CLASS_WORDS; i++) {
+        both.words[i] = one->words[i] & other->words[i];
+    }
+    return both;
+}
+
+/* Returns the classes that are measured when a library is used for the first time. */
+bp__class_set bp__first_classes(void);
+bp__class_set bp__all_classes(void);
 
 /* Return the index of a class, or -1. */
-int bp__class_find(bp_op op, bp_dtype dtype, bp__variant variant);
+int bp__class_find(bp_op op, bp_dtype dtype, int variant);
+int bp__class_base(bp_dtype dtype);
 int bp__class_named(const char *name);
 
 /* Sizes at which a library is compared with `native` before anything else is measured. */

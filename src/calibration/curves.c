@@ -65,7 +65,7 @@ static void divide_by_estimates(bp__curve *curve, const bp__class *class, const 
     for (int i = 0; i < bp__lattice_points(class->lattice); i++) {
         int64_t sizes[BP__LATTICE_DIMENSIONS];
         bp__lattice_sizes(class->lattice, i, sizes);
-        const double estimate = candidate->estimate(candidate->owner, class->dtype, sizes);
+        const double estimate = candidate->estimate(candidate->owner, class, sizes);
         curve->values[i] = estimate > 0 ? curve->values[i] - (float)log2(estimate) : NAN;
     }
 }
@@ -92,8 +92,8 @@ bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrat
                 native_curve->values[i] + (float)(mean_ratio(measured->first, native->first) + correction);
         }
     }
-    curve->ratios = bp__class_has_ratios(class);
-    if (class->op == BP_OP_GEMM && class->variant == BP__VARIANT_PLAIN && candidate->estimate) {
+    curve->ratios = !class->times;
+    if (bp__class_is_base(class) && candidate->estimate) {
         divide_by_estimates(curve, class, candidate);
         curve->ratios = true;
     }
@@ -101,7 +101,7 @@ bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrat
 }
 
 bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__calibrated *candidate) {
-    const bp__class *class = &bp__classes[index];
+    const bp__class *class = &bp__classes[index], *base = &bp__classes[bp__class_base(class->dtype)];
     bp__curve *curve = &calibration->curves[index];
     for (int i = 0; i < bp__lattice_points(class->lattice); i++) {
         int64_t sizes[BP__LATTICE_DIMENSIONS];
@@ -113,7 +113,7 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
             .m = (double)sizes[0],
             .n = (double)sizes[1],
             .k = (double)sizes[2],
-            .estimate = candidate->estimate ? candidate->estimate(candidate->owner, class->dtype, sizes) : 0,
+            .estimate = candidate->estimate ? candidate->estimate(candidate->owner, base, sizes) : 0,
             .items = class->variant == BP__VARIANT_BATCHED ? BP__BATCH_ITEMS : 1,
             .threads = 1,
         };
@@ -145,7 +145,7 @@ static bool is_measured(const bp__curve *curve, int point) {
 double bp__calibration_predict(const bp__calibration *calibration, const bp__product_shape *product, uint32_t *factors,
                                bp__accuracy *accuracy) {
     const double sizes[] = {product->m, product->n, product->k};
-    const int base = bp__class_find(BP_OP_GEMM, product->dtype, BP__VARIANT_PLAIN);
+    const int base = bp__class_base(product->dtype);
     int point, ignored;
     *factors = 0;
     *accuracy = BP__ESTIMATED;
@@ -156,7 +156,7 @@ double bp__calibration_predict(const bp__calibration *calibration, const bp__pro
     double value = bp__lattice_value(bp__classes[base].lattice, plain->values, sizes, plain->ratios ? 0 : 1, &point) +
                    (plain->ratios ? log2(product->estimate) : 0);
     for (int variant = 1; variant < BP__VARIANTS_OF_PRODUCTS; variant++) {
-        const int class = bp__class_find(BP_OP_GEMM, product->dtype, (bp__variant)variant);
+        const int class = bp__class_find(bp__classes[base].op, product->dtype, variant);
         if ((product->variants >> variant & 1) && class >= 0 && calibration->curves[class].known) {
             value +=
                 share_of(product, (bp__variant)variant) *

@@ -61,9 +61,9 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
 
 /* ---- run.c: the helper ---- */
 
-/* Measures classes of a candidate (bits of `classes`) in one process, each for at most `budget_ms`. `measured` has a
+/* Measures classes of a candidate in one process, each for at most `budget_ms`. `measured` has a
  * member for each class of the table. Errors: BP_E_NOT_FOUND (no helper), BP_E_BROKEN, BP_E_NO_MEMORY. */
-bp_status bp__measure_classes(const bp__calibrated *candidate, uint64_t classes, double budget_ms,
+bp_status bp__measure_classes(const bp__calibrated *candidate, const bp__class_set *classes, double budget_ms,
                               bp__measured measured[BP__CLASSES]);
 
 #endif

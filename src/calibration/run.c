@@ -81,22 +81,22 @@ static void read_line(const char *line, const bp__class *class, bp__measured *me
 }
 
 /* A class without times was not reached: its measurement ended the helper. */
-static void read_report(char *report, uint64_t classes, bp__measured *measured) {
+static void read_report(char *report, const bp__class_set *classes, bp__measured *measured) {
     char *rest = NULL;
     for (char *line = strtok_r(report, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         for (int class = 0; class < BP__CLASSES; class ++) {
-            if (classes >> class & 1) {
+            if (bp__class_in(classes, class)) {
                 read_line(line, &bp__classes[class], &measured[class]);
             }
         }
     }
 }
 
-static void write_classes(uint64_t classes, char *text, size_t size) {
+static void write_classes(const bp__class_set *classes, char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
     for (int class = 0; class < BP__CLASSES; class ++) {
-        if ((classes >> class & 1) && used < size) {
+        if (bp__class_in(classes, class) && used < size) {
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", bp__classes[class].name);
         }
     }
@@ -109,7 +109,7 @@ typedef struct words {
     const char *arguments[8 + MOST_SETTINGS + 1];
 } words;
 
-static void write_words(words *w, const bp__calibrated *candidate, uint64_t classes, double budget_ms,
+static void write_words(words *w, const bp__calibrated *candidate, const bp__class_set *classes, double budget_ms,
                         int64_t milliseconds) {
     write_classes(classes, w->names, sizeof w->names);
     snprintf(w->threads, sizeof w->threads, "%d", bp__available_cpus());
@@ -126,9 +126,9 @@ static void write_words(words *w, const bp__calibrated *candidate, uint64_t clas
     }
 }
 
-bp_status bp__measure_classes(const bp__calibrated *candidate, uint64_t classes, double budget_ms,
+bp_status bp__measure_classes(const bp__calibrated *candidate, const bp__class_set *classes, double budget_ms,
                               bp__measured measured[BP__CLASSES]) {
-    const int64_t milliseconds = (int64_t)(budget_ms * LOADED) * __builtin_popcountll(classes) + START_MS;
+    const int64_t milliseconds = (int64_t)(budget_ms * LOADED) * bp__class_count(classes) + START_MS;
     words *w = bp__alloc_zero(1, sizeof *w);
     char *report;
     for (int class = 0; class < BP__CLASSES; class ++) {

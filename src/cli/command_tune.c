@@ -198,6 +198,29 @@ static void report(const session *s, const bp_explanation *e) {
     }
 }
 
+/* Returns whether a candidate was measured: of an einsum, one of a part. */
+static bool is_measured(const bp_explanation *e) {
+    bp_candidate_info c = {.struct_size = sizeof c};
+    const bp_explanation *part;
+    for (int i = 0; (part = bp_explanation_part(e, i)); i++) {
+        if (is_measured(part)) {
+            return true;
+        }
+    }
+    for (int i = 0; bp_explanation_at(e, i, &c); i++) {
+        if (c.measured_ns > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int judge(const bp_explanation *e) {
+    const bp_explanation *part = bp_explanation_part(e, 0);
+    return is_measured(e) ? CLI_OK
+                          : cli_fail(CLI_LIBRARY, "nothing is measured: %s", bp_explanation_decision(part ? part : e));
+}
+
 /* Measures one problem: under these settings, an explanation measures as the call would. */
 static int measure(session *s, const cli_args *words) {
     cli_job job = {.args = words};
@@ -214,6 +237,7 @@ static int measure(session *s, const cli_args *words) {
     }
     if (code == CLI_OK) {
         report(s, explanation);
+        code = judge(explanation);
     }
     bp_explanation_release(explanation);
     job_free(&job);
@@ -396,7 +420,9 @@ const cli_command command_tune = {
     .operands = "[OPERATION [EXPRESSION] [DTYPE] SHAPE ...]",
     .details = "\nExample: backplane tune matmul f32 512x512 512x512\n"
                "Operations, types and shapes are those of `backplane explain`. Each candidate runs on random operands, "
-               "its result is checked, and the fastest is used from then on.",
+               "its result is checked, and the fastest is used from then on. A problem of which nothing can be "
+               "measured is an error that says why; with "
+               "--from, those with one candidate are only counted.",
     .least = 0,
     .most = JOB_MANY,
     .options = options,

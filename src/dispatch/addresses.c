@@ -7,7 +7,6 @@
 #include "dispatch/addresses.h"
 
 #include "tensor/internal.h"
-#include "tuning/tuning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -153,48 +152,22 @@ bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source
 
 /* ---- Problems ---- */
 
-typedef struct described {
-    const bp_problem *problem;
-    bp__trial trial; /* of a family that does not describe its elements itself */
-} described;
-
-/* An output has all dimensions that its layout lists. An input may be repeated over some of them. */
-bool bp__trial_elements(const bp__trial *trial, int operand, bp__elements *elements) {
-    const bp__trial_operand *o = &trial->operand[operand];
-    if (operand >= trial->count || !o->present) {
-        return false;
-    }
-    elements->dtype = o->dtype;
-    elements->exact = o->output;
-    bp__elements_add_all(elements, o->ndim, o->shape, o->strides);
-    return true;
+static bool describe_operand(const void *problem, int operand, bp__elements *elements) {
+    return bp__operand_elements(problem, operand, elements);
 }
 
-static bool describe_operand(const void *context, int operand, bp__elements *elements) {
-    const described *d = context;
-    const bp__family *family = bp__family_of(d->problem);
-    return family->elements ? family->elements(d->problem, operand, elements)
-                            : bp__trial_elements(&d->trial, operand, elements);
-}
-
-static bp__sharing sharing_of(const void *context, int input) {
-    const bp_problem *problem = ((const described *)context)->problem;
-    const bp__family *family = bp__family_of(problem);
-    return family->sharing ? family->sharing(problem, input) : BP__APART;
+static bp__sharing sharing_of(const void *problem, int input) {
+    return bp__operand_sharing(problem, input);
 }
 
 bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem) {
-    described d = {.problem = problem};
     const bp__address_source source = {.place = problem->place,
                                        .count = bp__operand_count((bp_op)problem->op),
                                        .inputs = bp__input_count((bp_op)problem->op),
                                        .describe = describe_operand,
                                        .product = bp__family_of(problem)->products,
                                        .sharing = sharing_of,
-                                       .context = &d};
-    if (!bp__family_of(problem)->elements) {
-        (void)bp__trial_layout(&d.trial, problem);
-    }
+                                       .context = problem};
     return bp__addresses_make(addresses, &source);
 }
 

@@ -46,11 +46,6 @@ typedef struct bp__address_source {
 bp_status bp__addresses_make(bp__addresses **addresses, const bp__address_source *source);
 bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem); /* of a problem's operands */
 
-/* Describes an operand of bp__trial_layout(), for families that do not describe theirs. Returns false if it is absent.
- */
-struct bp__trial;
-bool bp__trial_elements(const struct bp__trial *trial, int operand, bp__elements *elements);
-
 /* Parts of bp__addresses_good(), which return 0 if all is good. The highest bit of an address is 0. */
 static inline uintptr_t bp__address_at(const bp_operand *operand) {
     return (uintptr_t)operand->base + (uintptr_t)operand->offset;

@@ -231,10 +231,82 @@ static bool is_read(const bp_setting_info *entry) {
     return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & BP_SETTING_POLICY);
 }
 
+/* ---- Settings that decide among the candidates of a family ---- */
+
+static const bp__family *family_choosing_by(const char *setting) {
+    const int number = bp_setting_find(setting);
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        const bp__family *family = bp__family_at(i);
+        if (number >= 0 && family->preferred && (family->preference == number || family->benchmark == number)) {
+            return family;
+        }
+    }
+    return NULL;
+}
+
+/* Counts what can be chosen: algorithms of candidates. */
+typedef struct counter {
+    bp_offers base; /* must be first: the provider's interface */
+    int count;
+} counter;
+
+static void count_offer(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    (void)found, (void)size;
+    ((counter *)self)->count += verdict->reason == BP_REASON_ACCEPTED;
+}
+
+/* Returns whether more than one algorithm of this machine offers a problem of the family. */
+static bp_status has_rivals(const bp__family *family, bool *rivals) {
+    bp__candidate **list;
+    int count;
+    bp_problem sample;
+    BP__TRY(bp__candidates(true, &list, &count));
+    *rivals = false;
+    for (int class = 0; class < BP__CLASSES && !*rivals; class ++) {
+        counter c = {.base = {count_offer}};
+        const bp_problem of_class = {.op = bp__classes[class].op};
+        if (bp__family_of(&of_class) != family) {
+            continue;
+        }
+        BP__TRY(bp__class_sample(&sample, &bp__classes[class]));
+        for (int i = 0; i < count; i++) {
+            if (bp__candidate_offers(list[i], &sample)) {
+                list[i]->provider->accept(list[i]->instance, &sample, &c.base);
+            }
+        }
+        *rivals = c.count > 1;
+    }
+    return BP_OK;
+}
+
+/* Returns why a setting of the family has no effect; "" if it has one. Nothing is measured for the answer. */
+static const char *why_no_choice(const bp__family *family) {
+    bp_scope *scope;
+    bp__held_error held;
+    bool rivals = true;
+    const char *reason = "";
+    bp__error_hold(&held);
+    if (bp_scope_enter(&scope, "calibration=off") == BP_OK) {
+        if (has_rivals(family, &rivals) == BP_OK && !rivals) {
+            bp__text text = {0};
+            bp__text_addf(&text, "%s offered by one algorithm on this machine, so that there is nothing to choose",
+                          family->preferred->what);
+            reason = text.failed ? NULL : bp__intern(bp__text_get(&text));
+            bp__text_free(&text);
+        }
+        bp_scope_leave(&scope);
+    }
+    bp__error_return(&held);
+    return reason ? reason : "";
+}
+
 int bp_setting_has_effect(const char *name, const char **why) {
     const bp_setting_info *entry = name ? bp_setting_at(bp_setting_find(name)) : NULL;
+    const bp__family *family = entry ? family_choosing_by(name) : NULL;
     const char *reason = "";
-    if (entry && strncmp(entry->affects, "nothing", strlen("nothing")) == 0) {
+    if (family) {
+        reason = why_no_choice(family);
+    } else if (entry && strncmp(entry->affects, "nothing", strlen("nothing")) == 0) {
         reason = entry->affects;
     } else if (entry && (is_switch(name) || !(entry->flags & (BP_SETTING_POLICY | BP_SETTING_STARTUP)))) {
         const backend *b = backend_of(name);

@@ -16,27 +16,9 @@ static struct retired {
 /* The milliseconds of one class when a library is used for the first time. */
 enum { FIRST_BUDGET_MS = 45 };
 
-/* Returns the classes that the candidate may offer, as bits. For other operations than products the kind of its library
- * decides; the helper finds out what is refused. */
-static uint64_t classes_of(const bp__candidate *candidate) {
-    enum { SIDE = 16 }; /* every provider of products accepts this size */
-    const unsigned kinds = candidate->library ? candidate->library->kinds : ~0u;
-    uint64_t classes = 0;
-    for (int i = 0; candidate->instance && i < BP__CLASSES; i++) {
-        const bp__class *class = &bp__classes[i];
-        const bp_problem sample = bp__plain_product(class->dtype, SIDE, SIDE, SIDE);
-        const bool offers = class->op == BP_OP_GEMM   ? bp__estimate_of(candidate, &sample) >= 0
-                            : class->op == BP_OP_FFT  ? (kinds & BP_LIB_FFT) != 0
-                            : class->op == BP_OP_CONV ? (kinds & BP_LIB_DNN) != 0
-                                                      : (kinds & BP_LIB_LAPACK) != 0;
-        classes |= (uint64_t)offers << i;
-    }
-    return classes;
-}
-
-static double plain_estimate(const void *owner, bp_dtype dtype, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
-    const bp_problem product = bp__plain_product(dtype, sizes[0], sizes[1], sizes[2]);
-    return bp__estimate_of(owner, &product);
+static double base_estimate(const void *owner, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    bp_problem plain;
+    return bp__sample_make(&plain, class, sizes) == BP_OK ? bp__estimate_of(owner, &plain) : -1;
 }
 
 typedef struct group {
@@ -54,12 +36,25 @@ static void describe(group *g, bp__candidate *const *list, int count) {
                 g->members[g->count++] =
                     (bp__calibrated){.provider = list[i]->provider,
                                      .library = list[i]->library,
-                                     .classes = classes_of(list[i]),
-                                     .estimate = bp__cost_follows_kernels(list[i]) ? plain_estimate : NULL,
+                                     .estimate = bp__cost_follows_kernels(list[i]) ? base_estimate : NULL,
                                      .owner = list[i]};
             }
         }
     }
+}
+
+/* Finds the classes that each candidate offers. The helper finds out which points are refused. */
+static bp_status find_classes(group *g) {
+    bp_problem *sample = bp__alloc(sizeof *sample); /* large: not on the stack */
+    bp_status status = sample ? BP_OK : bp__fail_memory(sizeof *sample, "a problem to measure");
+    for (int class = 0; class < BP__CLASSES && status == BP_OK; class ++) {
+        status = bp__class_sample(sample, &bp__classes[class]);
+        for (int i = 0; i < g->count && status == BP_OK; i++) {
+            bp__class_add(&g->members[i].classes, class, bp__candidate_offers(g->owners[i], sample));
+        }
+    }
+    bp__free(sample);
+    return status;
 }
 
 static void free_group(group *g) {
@@ -75,14 +70,20 @@ static bp_status make_group(group *g, bp__candidate *const *list, int count) {
         return bp__fail_memory((size_t)count * sizeof *g->members, "the candidates to measure");
     }
     describe(g, list, count);
-    return BP_OK;
+    const bp_status status = find_classes(g);
+    if (status != BP_OK) {
+        free_group(g);
+    }
+    return status;
 }
 
 /* Users exclude a library because it must not run, so it is not measured either. */
 static void leave_out_excluded(group *g) {
     const char *excluded = bp__setting_text(BP_SET_dispatch_exclude);
     for (int i = 0; i < g->count && *excluded; i++) {
-        g->members[i].classes = bp__name_excluded(excluded, g->owners[i], NULL) ? 0 : g->members[i].classes;
+        if (bp__name_excluded(excluded, g->owners[i], NULL)) {
+            g->members[i].classes = (bp__class_set){{0}};
+        }
     }
 }
 
@@ -188,7 +189,7 @@ bp_status bp_calibrate(double seconds, bp_calibrate_progress progress, void *use
                .progress = progress,
                .user = user};
     const bp_status status = bp__candidates_measure(&(bp__calibration_request){
-        .wanted = BP__ALL_CLASSES, .budget_ms = BUDGET_MS, .progress = on_progress, .user = &w});
+        .wanted = bp__all_classes(), .budget_ms = BUDGET_MS, .progress = on_progress, .user = &w});
     return status == BP_OK && w.stopped ? bp__fail(BP_E_TIMEOUT, "the time was over before everything was measured; "
                                                                  "the next call continues")
                                         : status;

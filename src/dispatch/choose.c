@@ -232,7 +232,7 @@ static bool is_preferable(const bp_problem *problem) {
 }
 
 static void decide(bp__choice *choice, const bp_problem *problem) {
-    const char *preferred = bp__policy_text(problem->policy.preferred);
+    const char *preferred = bp__policy_preferred(problem);
     choice->chosen = -1;
     choice->status = BP_OK;
     if (!*preferred || !is_preferable(problem)) {
@@ -260,7 +260,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
 /* Makes the choice for the problem in choice->asked. */
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
-    const char *preferred = is_preferable(asked) ? bp__policy_text(asked->policy.preferred) : "";
+    const char *preferred = is_preferable(asked) ? bp__policy_preferred(asked) : "";
     /* A preference for a provider without a library is decided without a search of the machine. */
     bool early = false;
     if (!all && *preferred) {
@@ -326,6 +326,8 @@ static void describe_measurement(bp__choice *choice) {
         bp__text_addf(&choice->decision, "; measured %s", bp__tune_age(choice->measured_s, age, sizeof age));
     } else if (choice->unmeasured) {
         bp__text_addf(&choice->decision, "; %s", choice->unmeasured);
+    } else if (*choice->not_measured) {
+        bp__text_addf(&choice->decision, "; not measured: %s", choice->not_measured);
     }
 }
 

@@ -8,6 +8,16 @@ void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text)
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
+const char *bp__newer_member(const bp_provider *provider, const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->is_newer ? family->is_newer(problem, provider->abi & 0xffffu) : NULL;
+}
+
+static bool has_items_as_rows(const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->has_items_as_rows && family->has_items_as_rows(problem);
+}
+
 /* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
 static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
     const bp_policy *policy = &problem->policy;
@@ -23,8 +33,7 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
     } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
         bp__verdict_refuse(verdict, BP_REASON_DETERMINISM,
                            "does not guarantee bitwise identical results with any number of threads");
-    } else if (problem->op == BP_OP_GEMM && problem->of.gemm.folded &&
-               !(verdict->properties & BP_PROPERTY_ROW_INVARIANT)) {
+    } else if (has_items_as_rows(problem) && !(verdict->properties & BP_PROPERTY_ROW_INVARIANT)) {
         bp__verdict_refuse(verdict, BP_REASON_DETERMINISM,
                            "does not guarantee bitwise identical results in all rows and columns, which may be items "
                            "of the batch here");

@@ -101,12 +101,6 @@ static bool works_on(const bp_provider *provider, int32_t place) {
     return device && bp__text_has_word(runtimes, device->runtime);
 }
 
-/* Whether the provider was compiled with an interface that has all members of the problem which are in use. */
-static bool understands(const bp_provider *provider, const bp_problem *problem) {
-    const bool conv = problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
-    return !conv || !problem->of.conv.activation || (provider->abi & 0xffffu) >= BP_PROVIDER_MINOR_ACTIVATION;
-}
-
 /* Collects the reasons of a candidate's verdicts, as bits; 0 if it cannot evaluate the problem. */
 typedef struct reasons {
     bp_offers base;
@@ -183,7 +177,8 @@ static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, 
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
-    char text[64];
+    char text[96];
+    const char *newer = bp__newer_member(candidate->provider, problem);
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
                                 : bp__candidate_off(candidate, problem->policy.constraints);
@@ -193,9 +188,9 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
-    } else if (!understands(candidate->provider, problem)) {
-        add_refusal(choice, candidate, BP_REASON_OTHER,
-                    "the provider's interface is older than functions of the results");
+    } else if (newer) {
+        snprintf(text, sizeof text, "the provider's interface is older than %s", newer);
+        add_refusal(choice, candidate, BP_REASON_OTHER, text);
     } else {
         int before = choice->count;
         collect_offers(choice, candidate, exclude);

@@ -10,13 +10,13 @@
 #include "backplane/dispatch.h"
 #include "base/base.h"
 #include "calibration/calibration.h"
-#include "dispatch/elements.h"
+#include "dispatch/family.h"
 #include "settings/internal.h"
 
 #include <pthread.h>
 
 /* ---- Candidates (candidates.c): a provider, with the library that it drives if it needs one. ---- */
-typedef struct bp__candidate {
+struct bp__candidate {
     const bp_provider *provider;
     const bp_library_info *library; /* NULL if the provider needs no library */
     void *instance;                 /* NULL if open() failed or the library's state forbids opening it */
@@ -27,7 +27,7 @@ typedef struct bp__candidate {
     unsigned number;                              /* counted from 0 */
     atomic_int threads_run;                       /* most threads with which it has run a plan; 0: it has not */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
-} bp__candidate;
+};
 
 /* Whether the provider's struct has a member that later minor versions appended. Memory behind a smaller struct does
  * not belong to the provider. */
@@ -59,118 +59,18 @@ extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 bool bp__provider_exists(const char *name);
 void bp__candidates_reset(void);
-const bp_host *bp__host(void);                                                     /* provider_host.c */
-bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info); /* linalg_messages.c: see bp_host */
-int bp__operation_interrupted(bp_op op);                                           /* interrupted.c: see bp_host */
-
-/* ---- Adapters: work on operands before and after the provider's call ---- */
-typedef struct bp__adapter {
-    /* Returns a description of the adapter's work, as text that follows "; ". Returns NULL if the provider works
-     * directly on the caller's memory. */
-    const char *(*applies)(const bp_problem *problem);
-    /* Changes the problem into the one that providers evaluate. */
-    void (*layout)(bp_problem *problem);
-    /* Wraps the adapter around `inner`, a plan for the problem of layout(). Takes ownership of it on success. */
-    bp_status (*wrap)(const bp_problem *problem, bp_prepared *inner, bp_prepared **wrapped);
-} bp__adapter;
-
-/* ---- Operations (operations.c) ----
- *
- * The operations of one family share a parameter struct, and dispatch chooses, caches and describes them in the same
- * way. This description is all that dispatch uses of a family. It is defined in the family's folder in ops/. */
-
-typedef enum bp__cache_kind { BP__CACHE_GENERAL, BP__CACHE_TRANSFORMS, BP__CACHES } bp__cache_kind;
-
-#define BP__NO_SETTING (-1)
-
-/* Memory layout of an operand. */
-typedef struct bp__layout {
-    bp_dtype dtype;
-    int ndim;
-    int64_t shape[BP_MAX_BATCH_NDIM + 2], strides[BP_MAX_BATCH_NDIM + 2];
-} bp__layout;
-
-/* Settings of one family that narrow the settings of all operations. */
-typedef struct bp__family_limits {
-    bp_setting_id enabled;         /* a list of libraries that may run; empty: all */
-    bp_setting_id deterministic;   /* as `deterministic`; the stricter of the two applies */
-    bp_setting_id benchmark_limit; /* replaces benchmark_limit; -1: does not */
-} bp__family_limits;
-
-/* A kernel that settings enable and order: an algorithm, or with NULL all that no other entry has. */
-typedef struct bp__kernel {
-    const char *algorithm; /* its first word */
-    const char *name;      /* in the setting of the order; that of several kernels, if they are next to each other */
-    bp_setting_id enabled;
-} bp__kernel;
-
-#define BP__KERNELS_MOST 8
-typedef struct bp__kernels {
-    bp__kernel list[BP__KERNELS_MOST];
-    int count;
-    bp_setting_id order;
-} bp__kernels;
-
-typedef struct bp__family {
-    size_t size;    /* of the family's parameters, a member of bp_problem.of */
-    int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
-    int precision;  /* the fp32_precision setting that limits the rounding of f32 inputs; BP__NO_SETTING: inputs are
-                     * never rounded */
-    int benchmark;  /* the setting that measures the family's candidates; BP__NO_SETTING: there is none */
-    const bp__family_limits *limits; /* NULL: only the settings of all operations apply */
-    bp__cache_kind cache;            /* the cache of the family's plans */
-    bool products;                   /* the problem text names the operation, and the settings of products apply */
-    /* Checks a request and converts it to canonical form. Fills a zeroed problem except for the policy. NULL for
-     * operations that only occur as steps of others. */
-    bp_status (*make)(bp_problem *problem, const void *request);
-    void (*describe)(const bp_problem *problem, char *buffer, size_t size);
-    /* Returns whether the problem needs no library, so that no preference applies. NULL: every problem needs one. */
-    bool (*is_trivial)(const bp_problem *problem);
-    /* Returns whether a run with alpha 1 and beta 0 is not one of this problem. NULL: never. */
-    bool (*needs_scalars)(const bp_problem *problem);
-    /* Refuses an alpha or beta of another class. NULL: the operation has neither, and only 1 and 0 are taken. */
-    bp_status (*check_scalars)(const bp_problem *problem, const bp_scalar *scalars);
-    /* Writes type, shape and strides of an input. Returns false if there is no such input. NULL: inputs cannot be
-     * packed. */
-    bool (*input_layout)(const bp_problem *problem, int operand, bp__layout *layout);
-    /* Describes the elements of an operand (bp__elements_add), whose index is its position in BP_OP_MAP. Returns false
-     * if it is absent. NULL: tuning/layouts.c describes the operands of this family. */
-    bool (*elements)(const bp_problem *problem, int operand, bp__elements *elements);
-    bp__sharing (*sharing)(const bp_problem *problem, int input); /* with the output; NULL: BP__APART */
-    bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
-    const bp__adapter *adapter;                     /* NULL: none */
-    const bp__kernels *kernels; /* NULL: settings do not name algorithms. Such a family has no preference */
-} bp__family;
-
-/* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X)                                                                                              \
-    X(gemm)                                                                                                            \
-    X(fft)                                                                                                             \
-    X(linalg)                                                                                                          \
-    X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
-enum {
-#define X(name) BP__FAMILY_##name,
-    BP__FAMILY_MAP(X)
-#undef X
-        BP__FAMILIES
-};
-#define X(name) extern const bp__family bp__family_##name;
-BP__FAMILY_MAP(X)
-#undef X
-
-const bp__family *bp__family_at(int index);
-const bp__family *bp__family_of(const bp_problem *problem);
-int bp__input_count(bp_op op);
-int bp__operand_count(bp_op op); /* inputs and outputs in BP_OP_MAP; of einsum, each plan has its own */
-size_t bp__problem_size(const bp_problem *problem); /* bytes in use: the union may be larger */
-void bp__problem_text(const bp_problem *problem, char *buffer, size_t size);
-const char *bp__adapted(const bp_problem *problem); /* description of the adapter's work, or NULL */
+const bp_host *bp__host(void);           /* provider_host.c */
+int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
 
 /* ---- Policy (policy.c) ---- */
 /* Fills the policy from the calling thread's settings. */
 void bp__policy_resolve(bp_policy *policy, const bp__family *family);
 /* Returns whether this thread's calls are limited to one thread because it is inside an OpenMP parallel region. */
 bool bp__policy_in_region(void);
+const char *bp__policy_preferred(const bp_problem *problem); /* the preferred library; "": none */
+/* In bp_policy.preferred of a family with kernels: this mark is between the list of the enabled ones and that library.
+ */
+#define BP__PREFERRED "\t"
 const char *bp__policy_text(uint32_t handle); /* the text behind the handles `preferred` and `exclude` */
 void bp__policy_reset(void);
 
@@ -188,6 +88,8 @@ int bp__kernel_rank(const bp_problem *problem, const char *algorithm);
 void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text);
 /* Refuses an accepted verdict that the policy does not permit, and adds the properties of a simulation. */
 void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
+/* Returns what the problem has that the provider's interface does not know, for messages; NULL: nothing. */
+const char *bp__newer_member(const bp_provider *provider, const bp_problem *problem);
 /* Returns the setting that disables the candidate or its runtime; NULL if there is none. `avoid`: constraints. */
 const char *bp__candidate_off(const bp__candidate *candidate, unsigned avoid);
 
@@ -223,6 +125,7 @@ typedef struct bp__choice {
     char neighbour[128];    /* sizes of the similar problem by whose times the offers are ranked; "": none */
     int64_t neighbour_s;    /* when that was measured */
     const char *unmeasured; /* why times that exist are not used; NULL: there are none */
+    char not_measured[192]; /* why the class was not measured although tuning.start=now asks for it; "": it was */
     bool transferred;       /* the problem is on a device, and the offers are those of the host for copies */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
@@ -247,8 +150,10 @@ void bp__choice_tell_build(bp__choice *choice, int fastest);
 double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem);
 /* Whether ratios to the candidate's estimates are interpolated, not times; see bp_provider. */
 bool bp__cost_follows_kernels(const bp__candidate *candidate);
-/* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
-bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
+/* Makes the problem that calibration measures at a point of a class, which depends on no setting. */
+bp_status bp__sample_make(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]);
+/* The same at a small point, which every library that offers the operation accepts. */
+bp_status bp__class_sample(bp_problem *problem, const bp__class *class);
 
 /* Sets the sort keys of the offers: measured times if all candidates have some, otherwise estimates (predict.c). */
 void bp__predict(bp__choice *choice);

@@ -1,8 +1,9 @@
 /* kernels.c - applies the settings that enable and order the kernels of a family: those of attention.
  *
- * bp_policy.preferred of such a family is a list of the enabled kernels, by their names in the setting of the order. It
- * is empty if all are enabled in the default order, which leaves the choice to the cost. If the order was set, the list
- * begins with ORDERED, and earlier kernels are chosen first. */
+ * bp_policy.preferred of such a family begins with a list of the enabled kernels, by their names in the setting of the
+ * order. It is empty if all are enabled in the default order, which leaves the choice to the cost. If the order was
+ * set, the list begins with ORDERED, and earlier kernels are chosen first. The preferred library follows
+ * (BP__PREFERRED). */
 #include "dispatch/internal.h"
 
 #include <stdio.h>
@@ -24,15 +25,15 @@ static const bp__kernel *kernel_of(const bp__kernels *kernels, const char *algor
 /* Returns the position of a name in a list with commas; -1 if it is not there. */
 static int position(const char *list, const char *name) {
     const size_t length = strlen(name);
-    for (int at = 0; *list; at++) {
+    for (int at = 0; *list && *list != *BP__PREFERRED; at++) {
         while (*list == ' ') {
             list++;
         }
-        const size_t word = strcspn(list, ", ");
+        const size_t word = strcspn(list, ", " BP__PREFERRED);
         if (word == length && strncmp(list, name, length) == 0) {
             return at;
         }
-        list += strcspn(list, ",");
+        list += strcspn(list, "," BP__PREFERRED);
         list += *list == ',';
     }
     return -1;
@@ -69,7 +70,7 @@ void bp__kernels_add(const bp__kernels *kernels, bp__text *text) {
 /* Returns the list of the problem's policy; NULL if there is none. */
 static const char *list_of(const bp_problem *problem) {
     const char *list = bp__family_of(problem)->kernels ? bp__policy_text(problem->policy.preferred) : "";
-    return *list ? list : NULL;
+    return *list && *list != *BP__PREFERRED ? list : NULL;
 }
 
 bool bp__kernels_ordered(const bp_problem *problem) {

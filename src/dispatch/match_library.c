@@ -121,8 +121,8 @@ static int parts_match(const char *name, const char *colon, const bp__candidate 
     return length > 0 ? bp__name_matches(rest, candidate, "") : 1;
 }
 
-/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. Without memory, a name
- * that is longer than `brief` matches nothing. */
+/* Splits LIBRARY, LIBRARY:PROVIDER, LIBRARY:ALGORITHM or LIBRARY:PROVIDER:ALGORITHM from the end. Without memory, a
+ * name that is longer than `brief` matches nothing. */
 int bp__name_matches(const char *name, const bp__candidate *candidate, const char *algorithm) {
     char brief[256];
     const char *colon = strrchr(name, ':');
@@ -199,8 +199,8 @@ bp__exclusion bp__name_excluded(const char *exclude, const bp__candidate *candid
 
 /* Returns the name of the setting that lists the libraries of the problem's family. */
 static const char *enabled_setting(const bp_problem *problem) {
-    const bp__family_limits *limits = bp__family_of(problem)->limits;
-    return limits ? bp_setting_at((int)limits->enabled)->name : "";
+    const int enabled = bp__family_of(problem)->enabled;
+    return enabled != BP__NO_SETTING ? bp_setting_at(enabled)->name : "";
 }
 
 const char *bp__name_why_excluded(bp__exclusion exclusion, const bp_problem *problem, char *buffer, size_t size) {

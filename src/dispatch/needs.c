@@ -8,7 +8,6 @@
 
 #include "machine/internal.h"
 #include "registry/internal.h"
-#include "tuning/tuning.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,18 +33,15 @@ static uint64_t bit_of(const bp__candidate *candidate) {
 /* Returns an estimate of the library's copies, which are no larger than the operands, and our workspace. */
 static int64_t bytes_of_work(const bp_problem *problem, size_t workspace) {
     double bytes = (double)workspace;
-    bp__trial *trial = bp__alloc(sizeof *trial); /* large: not on the stack */
-    if (trial && bp__trial_layout(trial, problem)) {
-        for (int i = 0; i < trial->count; i++) {
-            const bp__trial_operand *o = &trial->operand[i];
-            double size = o->present ? (double)bp_dtype_size(o->dtype) : 0;
-            for (int d = 0; d < o->ndim; d++) {
-                size *= o->strides[d] != 0 || o->shape[d] == 0 ? (double)o->shape[d] : 1;
-            }
-            bytes += size;
+    bp__elements *e = bp__alloc(sizeof *e); /* large: not on the stack */
+    for (int i = 0; e && i < bp__operand_count((bp_op)problem->op); i++) {
+        double size = bp__operand_elements(problem, i, e) ? (double)bp_dtype_size(e->dtype) : 0;
+        for (int d = 0; d < e->ndim; d++) {
+            size *= (double)e->shape[d];
         }
+        bytes += size;
     }
-    bp__free(trial);
+    bp__free(e);
     return bytes < 0x1p60 ? (int64_t)bytes : INT64_C(1) << 60;
 }
 

@@ -18,7 +18,7 @@ static const struct {
     const char *name, *inputs, *outputs;
     const bp__family *family;
 } ops[] = {
-#define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = {text, inputs, outputs, &bp__family_##family},
+#define X(number, name, text, inputs, outputs, family) [number] = {text, inputs, outputs, &bp__family_##family},
     BP_OP_MAP(X)
 #undef X
 };

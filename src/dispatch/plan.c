@@ -2,6 +2,7 @@
  *
  * All plans are in one list, so that bp_last_plan() needs no reference count on the fast path. A thread stores only the
  * serial number of its last plan; a search of the list finds whether that plan still exists. */
+#include "dispatch/addresses.h"
 #include "dispatch/composition.h"
 #include "base/uncancelled.h"
 
@@ -344,6 +345,18 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
     return status;
 }
 
+/* Returns the largest alignment that the rules for operands require; that of the type if there are no elements. */
+static int alignment_of(const bp_plan *plan) {
+    const bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
+    const bp__addresses *a = plan->addresses;
+    uintptr_t low_bits = 0;
+    for (int i = 0; i < a->count; i++) {
+        low_bits |= a->rules[i].needed ? a->rules[i].low_bits : 0;
+    }
+    /* Complex numbers are aligned like their components. */
+    return low_bits ? (int)low_bits + 1 : (int)bp_dtype_size((bp_dtype)plan->problem.dtype) / (complex ? 2 : 1);
+}
+
 bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     if (!plan) {
         return bp__fail(BP_E_ARGUMENT, "bp_plan_describe: plan must not be NULL");
@@ -351,8 +364,6 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     BP__TRY(bp__struct_check(info, sizeof *info, "info"));
     BP__TRY(BP__STRUCT_MEMBER(info, bp_plan_info, problem));
     const bp_library_info *library = plan->candidate->library;
-    /* Complex numbers are aligned like their components. */
-    bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
     bp_plan_info own;
     memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
     own.operation = bp_op_name((bp_op)plan->problem.op);
@@ -368,10 +379,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.workspace = plan->prepared->workspace;
     own.packs = plan->verdict.packs;
     own.operands = plan->operands;
-    const bool product = plan->problem.op == BP_OP_GEMM; /* its result has the largest elements */
-    const bp_dtype largest =
-        product ? bp_gemm_type(&plan->problem, plan->problem.of.gemm.c_type) : (bp_dtype)plan->problem.dtype;
-    own.alignment = (int)bp_dtype_size(largest) / (complex ? 2 : 1);
+    own.alignment = alignment_of(plan);
     own.runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(own.problem, sizeof own.problem, plan->text);
     bp__struct_write(info, &own, sizeof own);

@@ -152,24 +152,52 @@ static void resolve_common(bp_policy *policy) {
     pthread_mutex_unlock(&bp__policy_mutex);
 }
 
-/* Applies the stricter of `deterministic` and the family's own setting, and adds the libraries that may run to those
- * that must not. */
+/* Applies the stricter of `deterministic` and the family's own setting. */
 static void apply_limits(bp_policy *policy, const bp__family_limits *limits) {
     const uint8_t deterministic = (uint8_t)bp__setting_int(limits->deterministic);
-    const char *enabled = bp__setting_text(limits->enabled);
     if (deterministic > policy->deterministic) {
         policy->deterministic = deterministic;
         policy->warn_only = 0;
         policy->measured = 0;
     }
+}
+
+static uint32_t handle_of(const bp__text *text, uint32_t otherwise) {
+    pthread_mutex_lock(&bp__policy_mutex);
+    const uint32_t handle = text->failed ? otherwise : text_handle(bp__text_get(text));
+    pthread_mutex_unlock(&bp__policy_mutex);
+    return handle;
+}
+
+/* Adds the libraries that may run to those that must not. */
+static void apply_enabled(bp_policy *policy, const char *enabled) {
     if (*enabled) {
         bp__text both = {0};
         bp__text_addf(&both, "%s" BP__ENABLED "%s", bp__setting_text(BP_SET_dispatch_exclude), enabled);
-        pthread_mutex_lock(&bp__policy_mutex);
-        policy->exclude = both.failed ? policy->exclude : text_handle(bp__text_get(&both));
-        pthread_mutex_unlock(&bp__policy_mutex);
+        policy->exclude = handle_of(&both, policy->exclude);
         bp__text_free(&both);
     }
+}
+
+/* Sets the preference, with the kernels that settings enable before it. */
+static void apply_preference(bp_policy *policy, const bp__family *family) {
+    const char *preferred = bp__setting_text((bp_setting_id)family->preference);
+    const bool none = !*preferred || bp__text_equal(preferred, "default");
+    bp__text both = {0};
+    if (family->kernels) {
+        bp__kernels_add(family->kernels, &both);
+        bp__text_addf(&both, "%s%s", none ? "" : BP__PREFERRED, none ? "" : preferred);
+    } else {
+        bp__text_add(&both, preferred);
+    }
+    policy->preferred = handle_of(&both, 0);
+    bp__text_free(&both);
+}
+
+const char *bp__policy_preferred(const bp_problem *problem) {
+    const char *text = bp__policy_text(problem->policy.preferred);
+    const char *mark = bp__family_of(problem)->kernels ? strchr(text, *BP__PREFERRED) : NULL;
+    return !bp__family_of(problem)->kernels ? text : mark ? mark + 1 : "";
 }
 
 /* Resolves the family's own settings. */
@@ -187,19 +215,11 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     }
     /* A bit mask of the enumeration. */
     policy->packed = family->input_layout ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
-    if (family->kernels) {
-        bp__text list = {0};
-        bp__kernels_add(family->kernels, &list);
-        pthread_mutex_lock(&bp__policy_mutex);
-        policy->preferred = list.failed ? 0 : text_handle(bp__text_get(&list));
-        pthread_mutex_unlock(&bp__policy_mutex);
-        bp__text_free(&list);
+    if (family->enabled != BP__NO_SETTING) {
+        apply_enabled(policy, bp__setting_text((bp_setting_id)family->enabled));
     }
     if (family->preference != BP__NO_SETTING) {
-        const char *preferred = bp__setting_text((bp_setting_id)family->preference);
-        pthread_mutex_lock(&bp__policy_mutex);
-        policy->preferred = text_handle(preferred);
-        pthread_mutex_unlock(&bp__policy_mutex);
+        apply_preference(policy, family);
     }
 }
 

@@ -31,6 +31,13 @@ static void *host_symbol(void *handle, const char *name) {
     return dlsym(handle, name);
 }
 
+static bp_status host_fail_numeric(const bp_problem *problem, int64_t item, int64_t info) {
+    const bp__family *family = bp__family_of(problem);
+    return family->fail_item ? family->fail_item(problem, item, info)
+                             : bp__fail(BP_E_INTERNAL, "%s: the library reported %lld", bp_op_name((bp_op)problem->op),
+                                        (long long)info);
+}
+
 static bp_host host;
 static bp_machine_info machine = {.struct_size = sizeof machine};
 static atomic_bool host_ready;
@@ -58,7 +65,7 @@ const bp_host *bp__host(void) {
             .machine = &machine,
             .hardware = bp__cpu_hardware(),
             .fork_count = bp__fork_count(),
-            .fail_numeric = bp__fail_numeric,
+            .fail_numeric = host_fail_numeric,
             .interrupt_due = bp__interrupt_due,
             .interrupted = bp__operation_interrupted,
             .recall = bp__library_recall,

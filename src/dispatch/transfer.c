@@ -7,10 +7,8 @@
 #include "dispatch/internal.h"
 
 #include "device/internal.h"
-#include "dispatch/addresses.h"
 #include "machine/internal.h"
 #include "tensor/internal.h"
-#include "tuning/tuning.h"
 
 #include <string.h>
 
@@ -49,15 +47,9 @@ static void find_span(described *d) {
 }
 
 static void describe_operands(transferred *t, const bp_problem *problem) {
-    const bp__family *family = bp__family_of(problem);
-    bp__trial trial;
-    if (!family->elements) {
-        (void)bp__trial_layout(&trial, problem);
-    }
     for (int i = t->first; i < t->count; i++) {
         described *d = &t->operand[i];
-        d->present =
-            family->elements ? family->elements(problem, i, &d->elements) : bp__trial_elements(&trial, i, &d->elements);
+        d->present = bp__operand_elements(problem, i, &d->elements);
         find_span(d);
     }
 }
@@ -250,7 +242,7 @@ bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner,
     t->place = problem->place;
     t->inputs = bp__input_count((bp_op)problem->op);
     t->count = count;
-    t->first = problem->op == BP_OP_RANDOM; /* the seed */
+    t->first = bp__family_of(problem)->host_inputs;
     describe_operands(t, problem);
     *prepared = &t->base;
     return BP_OK;

@@ -25,13 +25,19 @@ void bp__tune_forked(void) {
     pthread_mutex_init(&measuring, NULL); /* the thread that measured is not in the child */
 }
 
+static void tell(bp__choice *choice, const char *why) {
+    bp__copy_text(choice->not_measured, sizeof choice->not_measured, why);
+}
+
 /* Measures the eligible and keeps the record. Messages and interrupts of the private runs do not reach the caller. */
 static void measure(bp__choice *choice, const char *key, const bp_operand *addresses) {
     bp__eligible all = bp__tune_eligible(choice);
     bp__tune_keep_likely(&all, choice);
     /* With limits of memory a library that is only measured might take what the program needs. */
-    bp__session *s = all.count > 1 && !bp__memory_is_limited() ? bp__alloc_zero(1, sizeof *s) : NULL;
+    const char *why = bp__memory_is_limited() ? "the process has a limit of memory" : NULL;
+    bp__session *s = why ? NULL : bp__alloc_zero(1, sizeof *s);
     if (!s) {
+        tell(choice, why ? why : "memory is short");
         return;
     }
     bp__held_error held;
@@ -70,21 +76,28 @@ static void refuse_quarantined(bp__choice *choice) {
     }
 }
 
-/* Whether measuring is possible here: not within a call that waits, and not where no record is ever used. */
-static bool may_measure(const bp_problem *asked) {
-    return asked->policy.deterministic < 2 && asked->place == 0 && !inside && !bp__executor_awaited() &&
-           !bp__interrupt_check_runs();
+/* Returns why measuring is not possible here, where a call waits, or where no record is ever used; NULL if it is. */
+static const char *why_not_here(const bp_problem *asked) {
+    return asked->policy.deterministic >= 2 ? "deterministic=threads uses no measured times"
+           : asked->place != 0              ? "operations on devices are not measured"
+           : inside                         ? "another class is being measured"
+           : bp__executor_awaited()         ? "the program's threads are in use by a call"
+           : bp__interrupt_check_runs()     ? "the program's interrupt check runs"
+                                            : NULL;
 }
 
 /* Returns whether there is a record that need not be replaced: it says why the class is not measured, or it may not be
  * used now. */
-static bool is_settled(const bp__choice *choice, const char *key) {
+static bool is_settled(bp__choice *choice, const char *key) {
     bp__text record = {0};
     int64_t written_s;
-    bool settled = bp__tune_find(key, false, &record, &written_s) &&
-                   (*bp__text_get(&record) == '!' || choice->asked.policy.deterministic > 0);
+    const bool found = bp__tune_find(key, false, &record, &written_s),
+               says_why = found && *bp__text_get(&record) == '!';
+    if (says_why) {
+        tell(choice, bp__text_get(&record) + 1);
+    }
     bp__text_free(&record);
-    return settled;
+    return says_why || (found && choice->asked.policy.deterministic > 0);
 }
 
 /* Takes the right to measure. A call that measures first waits for another thread, but not for ever: a library may not
@@ -120,14 +133,17 @@ static bp__tune_result rank(bp__choice *choice, unmeasured_class does, const bp_
     bp__text key = {0};
     bp__eligible all = bp__tune_eligible(choice);
     bool busy = false;
-    if (all.count < 2) {
+    if (all.count < 1) {
+        tell(choice, all.many ? "too many candidates accept" : "");
         return BP__TUNE_NONE;
     }
     bp__tune_key(&key, &choice->asked);
     bool ranked = !key.failed && bp__tune_apply(choice, &all, bp__text_get(&key));
-    if (!ranked && does != USES_OTHERS && !key.failed && may_measure(&choice->asked)) {
-        busy = !begin_measuring(does == MEASURES_AND_WAITS);
-        if (!busy) {
+    if (!ranked && does != USES_OTHERS && !key.failed) {
+        const char *why = why_not_here(&choice->asked);
+        busy = !why && !begin_measuring(does == MEASURES_AND_WAITS);
+        tell(choice, why ? why : busy ? "another thread measures at present" : "");
+        if (!why && !busy) {
             ranked = measure_once(choice, bp__text_get(&key), addresses);
             pthread_mutex_unlock(&measuring);
         }
@@ -144,7 +160,7 @@ void bp__tune_choice(bp__choice *choice) {
     const bp_policy *policy = &choice->asked.policy;
     choice->measured = false;
     choice->unmeasured = NULL;
-    choice->neighbour[0] = '\0';
+    choice->neighbour[0] = choice->not_measured[0] = '\0';
     const int mode = bp__benchmark_mode(policy);
     const bool uses = policy->tuning != BP__TUNING_OFF || mode != BP__BENCHMARK_OFF, now = mode == BP__BENCHMARK_NOW;
     if (uses) {

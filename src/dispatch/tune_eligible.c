@@ -42,7 +42,7 @@ static void insert(bp__eligible *all, const bp__choice *choice, int offer) {
 
 bp__eligible bp__tune_eligible(const bp__choice *choice) {
     bp__eligible all = {.count = 0};
-    const char *preferred = bp__policy_text(choice->asked.policy.preferred);
+    const char *preferred = bp__policy_preferred(&choice->asked);
     int quality = preference_quality(choice, preferred);
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
@@ -68,8 +68,14 @@ void bp__tune_keep_likely(bp__eligible *all, const bp__choice *choice) {
 
 /* How much longer measuring took than expected, for the last classes of each operation, in thousandths: libraries are
  * loaded, and some plan by measurement. */
-enum { OPERATIONS = 32, AS_EXPECTED = 1000, MOST_CORRECTION = 1000 * AS_EXPECTED };
-static atomic_int corrections[OPERATIONS] = {[BP_OP_FFT] = 100 * AS_EXPECTED};
+enum { AS_EXPECTED = 1000, MOST_CORRECTION = 1000 * AS_EXPECTED, OF_PLANNING = 100 * AS_EXPECTED };
+static atomic_int corrections[BP__OPERATIONS]; /* 0: nothing was measured */
+
+static double correction_of(const bp__choice *choice) {
+    const int known = atomic_load_explicit(&corrections[choice->asked.op], memory_order_relaxed);
+    const bool plans = bp__family_of(&choice->asked)->measuring->plans_by_measuring;
+    return known ? known : plans ? OF_PLANNING : AS_EXPECTED;
+}
 
 double bp__tune_modelled_ns(const bp__choice *choice, const bp__eligible *all) {
     return FIXED_NS + all->count * fmax(COST_CALLS * expected_ns(choice, all->offer[0]), TURN_NS);
@@ -78,19 +84,12 @@ double bp__tune_modelled_ns(const bp__choice *choice, const bp__eligible *all) {
 double bp__tune_cost(const bp__choice *choice) {
     bp__eligible all = bp__tune_eligible(choice);
     bp__tune_keep_likely(&all, choice);
-    if (all.count < 2 || choice->asked.op >= OPERATIONS) {
-        return 0;
-    }
-    int correction = atomic_load_explicit(&corrections[choice->asked.op], memory_order_relaxed);
-    return bp__tune_modelled_ns(choice, &all) * (correction > AS_EXPECTED ? (double)correction / AS_EXPECTED : 1);
+    return all.count < 2 ? 0 : bp__tune_modelled_ns(choice, &all) * correction_of(choice) / AS_EXPECTED;
 }
 
 /* Changes the correction by half, on a logarithmic scale, because the time of one class varies. */
 void bp__tune_correct(const bp__choice *choice, double modelled_ns, double took_ns) {
-    if (choice->asked.op < OPERATIONS) {
-        atomic_int *correction = &corrections[choice->asked.op];
-        double old = fmax(AS_EXPECTED, atomic_load_explicit(correction, memory_order_relaxed));
-        double now = fmin(MOST_CORRECTION, sqrt(old * fmax(1, AS_EXPECTED * took_ns / modelled_ns)));
-        atomic_store_explicit(correction, (int)now, memory_order_relaxed);
-    }
+    const double now =
+        fmin(MOST_CORRECTION, sqrt(correction_of(choice) * fmax(1, AS_EXPECTED * took_ns / modelled_ns)));
+    atomic_store_explicit(&corrections[choice->asked.op], (int)fmax(AS_EXPECTED, now), memory_order_relaxed);
 }

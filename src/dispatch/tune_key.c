@@ -37,30 +37,11 @@ __attribute__((noinline)) static uint64_t problem_hash(const bp_problem *asked) 
     return bp__hash(&exact, bp__problem_size(asked));
 }
 
-/* Returns the kind of a stride; `compact` is the one without gaps. */
-static int64_t kind_of_stride(int64_t stride, int64_t compact) {
-    enum { COMPACT = 2, OTHER };
-    return stride == 0 || stride == 1 ? stride : stride == compact ? COMPACT : OTHER;
-}
-
-/* Returns a hash of everything in a product but its sizes. Not inlined, so that its copy of the problem is not on the
+/* Returns a hash of everything in a problem but its sizes. Not inlined, so that its copy of the problem is not on the
  * stack of what follows. */
 __attribute__((noinline)) static uint64_t layout_hash(const bp_problem *asked) {
     bp_problem plain = *asked;
-    bp_gemm_problem *g = &plain.of.gemm;
-    g->a_row = kind_of_stride(g->a_row, g->k);
-    g->a_column = kind_of_stride(g->a_column, g->m);
-    g->b_row = kind_of_stride(g->b_row, g->n);
-    g->b_column = kind_of_stride(g->b_column, g->k);
-    g->c_row = kind_of_stride(g->c_row, g->n);
-    g->c_column = kind_of_stride(g->c_column, g->m);
-    g->m = g->n = g->k = g->batch = 0;
-    for (int i = 0; i < g->batch_ndim; i++) {
-        g->batch_shape[i] = 0;
-        g->batch_a[i] = g->batch_a[i] != 0;
-        g->batch_b[i] = g->batch_b[i] != 0;
-        g->batch_c[i] = g->batch_c[i] != 0;
-    }
+    bp__family_of(asked)->measuring->forget_sizes(&plain);
     return problem_hash(&plain);
 }
 
@@ -68,7 +49,7 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     static const char *const precisions[] = {"", "; tf32", "; bf16"}, *const levels[] = {"", "; run", "; threads"},
                              *const packed[] = {"", " first", " second", " both"};
     const bp_policy *policy = &asked->policy;
-    const char *preferred = bp__policy_text(policy->preferred), *exclude = bp__policy_text(policy->exclude);
+    const char *preferred = bp__policy_preferred(asked), *exclude = bp__policy_text(policy->exclude);
     const int excluded = (int)strcspn(exclude, BP__ENABLED);
     const char *enabled = exclude + excluded + (exclude[excluded] != '\0');
     char problem[256];
@@ -88,8 +69,13 @@ void bp__tune_key(bp__text *key, const bp_problem *asked) {
     }
     bp__text_addf(key, "%s%s%s%.*s%s%s", *preferred ? "; preferred " : "", preferred, excluded ? "; excluded " : "",
                   excluded, exclude, *enabled ? "; enabled " : "", enabled);
+    if (bp__family_of(asked)->kernels) {
+        const char *kernels = bp__policy_text(policy->preferred);
+        const int length = (int)strcspn(kernels, BP__PREFERRED);
+        bp__text_addf(key, "%s%.*s", length ? "; kernels " : "", length, kernels);
+    }
     bp__text_addf(key, "; machine %016" PRIx64, bp__tune_machine());
-    if (asked->op == BP_OP_GEMM) {
+    if (bp__family_of(asked)->measuring->forget_sizes) {
         bp__text_addf(key, "; layout %016" PRIx64, layout_hash(asked));
     }
     bp__text_addf(key, "; class %016" PRIx64, problem_hash(asked));

@@ -4,6 +4,7 @@
 #include "dispatch/tune_session.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MOST_BYTES ((size_t)64 << 20)    /* of the operands; larger problems are not bp__measured */
@@ -58,7 +59,7 @@ static void exclude_loading(bp__session *s, const bp__measured *m) {
     bp__candidate *candidate = m->offer->candidate;
     if (!atomic_exchange(&candidate->used_by_tuning, true)) {
         bp__budget_exclude(&s->budget, m->plan_ns + m->run_ns - m->timed.first_ns);
-    } else if (s->choice->asked.op == BP_OP_FFT) {
+    } else if (bp__family_of(&s->choice->asked)->measuring->plans_by_measuring) {
         bp__budget_exclude(&s->budget, m->plan_ns);
     }
 }
@@ -200,24 +201,42 @@ static bool any_time(const bp__session *s) {
     return false;
 }
 
-void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record) {
-    bp__budget_begin(&s->budget, bp__tune_expected_ns(s->choice, &s->choice->offers[all->offer[0]]));
-    const bp_status status = bp__trial_open(&s->trial, &s->choice->asked, addresses, MOST_BYTES);
-    if (status != BP_OK) {
-        if (status == BP_E_UNSUPPORTED) { /* memory may be enough another time */
-            bp__text_addf(record, "!%s", bp_last_error());
-        }
-        return;
+/* Notes why there is no comparison. A record says so too if it will be the same another time. */
+static void give_up(bp__session *s, bp__text *record, const char *why) {
+    bp__copy_text(s->choice->not_measured, sizeof s->choice->not_measured, why);
+    if (record) {
+        bp__text_addf(record, "!%s", why);
     }
+}
+
+static void run_and_compare(bp__session *s, const bp__eligible *all, bp__text *record) {
+    char why[96];
     if (bp__trial_result_size(&s->trial) * (size_t)all->count > MOST_RESULTS) {
-        bp__text_addf(record, "!the results of %d candidates are larger than %zu MiB", all->count, MOST_RESULTS >> 20);
+        snprintf(why, sizeof why, "the results of %d candidates are larger than %zu MiB", all->count,
+                 MOST_RESULTS >> 20);
+        give_up(s, record, why);
     } else if (!prepare_and_verify(s, all)) {
-        bp__text_add(record, "!the candidates disagree about the result");
-    } else if (s->count > 1) {
+        give_up(s, record, "the candidates disagree about the result");
+    } else if (s->count < 2 && all->count > 1) {
+        give_up(s, NULL, "there was no time for a second candidate");
+    } else {
         const double pace = compare(s);
         if (any_time(s)) {
             bp__tune_write(s, all, pace, record);
+        } else {
+            give_up(s, NULL, "all candidates failed");
         }
     }
-    release(s);
+}
+
+void bp__session_run(bp__session *s, const bp__eligible *all, const bp_operand *addresses, bp__text *record) {
+    bp__budget_begin(&s->budget, bp__tune_expected_ns(s->choice, &s->choice->offers[all->offer[0]]));
+    bp_status status = bp__trial_describe(&s->trial, &s->choice->asked);
+    status = status == BP_OK ? bp__trial_open(&s->trial, addresses, MOST_BYTES) : status;
+    if (status == BP_OK) {
+        run_and_compare(s, all, record);
+        release(s);
+    } else { /* memory may be enough another time */
+        give_up(s, status == BP_E_UNSUPPORTED ? record : NULL, bp_last_error());
+    }
 }

@@ -4,7 +4,7 @@
 #define BP_DISPATCH_TUNE_SESSION_H
 
 #include "dispatch/tune.h"
-#include "tuning/tuning.h"
+#include "dispatch/trial.h"
 
 enum { BP__TUNE_MOST = 64 }; /* offers of one class; if there are more, none is measured */
 

@@ -1,75 +1,13 @@
-/* preferred.c - checks the library name of blas.preferred, conv.preferred, linalg.preferred or fft.preferred.
+/* preferred.c - checks the library name of a setting such as blas.preferred.
  *
  * The library must exist on this machine and offer the operations of the setting. Settings themselves are stored
  * unchecked, because files and variables may be shared by machines with different libraries. */
 #include "backplane/backends.h"
 #include "base/uncancelled.h"
-
-#include "ops/conv/conv.h"
-#include "ops/fft/fft.h"
-#include "ops/gemm/gemm.h"
-#include "ops/linalg/linalg.h"
+#include "dispatch/internal.h"
 #include "registry/internal.h"
 
 #include <string.h>
-
-#define NAMES "blas.preferred, conv.preferred, linalg.preferred or fft.preferred"
-
-/* ---- A sample problem of each family, which a preferred library must support ---- */
-
-static bp_status sample_product(bp_problem *problem) {
-    static const int64_t shape[2] = {4, 4};
-    bp_view matrix;
-    BP__TRY(bp_view_init(&matrix, NULL, BP_F32, 2, shape, NULL)); /* oneDNN has no f64 */
-    bp__product_request request = {.tensors = {&matrix.tensor, &matrix.tensor, &matrix.tensor}, .data_optional = true};
-    return bp__problem_make(problem, &bp__family_gemm, &request);
-}
-
-static bp_status sample_transform(bp_problem *problem) {
-    static const int64_t shape[1] = {8};
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = BP_FFT_ALL};
-    bp_view signal;
-    BP__TRY(bp_view_init(&signal, NULL, BP_C128, 1, shape, NULL));
-    bp__fft_request request = {&call, &signal.tensor, &signal.tensor, true};
-    return bp__problem_make(problem, &bp__family_fft, &request);
-}
-
-static bp_status sample_convolution(bp_problem *problem) {
-    static const int64_t image[4] = {1, 4, 4, 4}, taps[4] = {4, 4, 1, 1};
-    bp_view in, weight, out;
-    BP__TRY(bp_view_init(&in, NULL, BP_F32, 4, image, NULL));
-    BP__TRY(bp_view_init(&weight, NULL, BP_F32, 4, taps, NULL));
-    BP__TRY(bp_view_init(&out, NULL, BP_F32, 4, image, NULL));
-    const bp_conv_call call = {
-        .struct_size = sizeof call, .ndim = 2, .input = &in.tensor, .weight = &weight.tensor, .output = &out.tensor};
-    const bp__call_request request = {&call, true};
-    return bp__problem_make(problem, &bp__family_conv, &request);
-}
-
-/* Makes the inverse of a small matrix. */
-static bp_status sample_inverse(bp_problem *problem) {
-    static const int64_t shape[2] = {4, 4};
-    bp_view a, inverse;
-    BP__TRY(bp_view_init(&a, NULL, BP_F64, 2, shape, NULL));
-    BP__TRY(bp_view_init(&inverse, NULL, BP_F64, 2, shape, NULL));
-    bp_linalg_call call = {
-        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &inverse.tensor}, .fail_on_item_error = 1};
-    return bp__linalg_problem(problem, &call);
-}
-
-static const struct family {
-    bp_setting_id setting;
-    const char *what;    /* the operations, for messages */
-    const char *lacking; /* what a library without them does not offer, for messages */
-    unsigned kinds;      /* BP_LIB_ mask of the libraries that have them */
-    bp_status (*sample)(bp_problem *problem);
-} families[] = {
-    {BP_SET_blas_preferred, "matrix products", "matrix products", BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN,
-     sample_product},
-    {BP_SET_conv_preferred, "convolutions", "convolutions", BP_LIB_DNN, sample_convolution},
-    {BP_SET_linalg_preferred, "linear algebra", "LAPACK", BP_LIB_LAPACK, sample_inverse},
-    {BP_SET_fft_preferred, "Fourier transforms", "Fourier transforms", BP_LIB_FFT, sample_transform},
-};
 
 /* ---- The check ---- */
 
@@ -130,24 +68,32 @@ static const char *id_at(void *user, int index) {
     return NULL;
 }
 
-static bp_status refuse(const struct family *family, const found *f, const char *name, const bp_problem *sample) {
+static const char *name_of(const bp__family *family) {
+    return bp_setting_at(family->preference)->name;
+}
+
+/* Writes why the library does not offer the operations. */
+static void tell_lack(bp__text *text, const bp__preference *preferred, const found *f, const char *name) {
     const bp_library_info *row = f->named ? f->named->library : bp__library_lookup(name);
-    bp_status status = f->named && !f->named->instance ? f->named->status
-                       : f->named || row               ? BP_E_UNSUPPORTED
-                                                       : BP_E_NOT_FOUND;
+    if (row && (row->kinds & preferred->kinds) && f->named) { /* the name is that of a provider */
+        bp__text_addf(text, "provider '%s' offers no %s", f->named->provider->name, preferred->lacking);
+    } else {
+        bp__text_addf(text, "library '%s' exists, but offers no %s", row ? row->id : name, preferred->lacking);
+    }
+}
+
+static bp_status refuse(const bp__family *family, const found *f, const char *name, const bp_problem *sample) {
+    const bool exists = f->named || bp__library_lookup(name);
+    bp_status status = f->named && !f->named->instance ? f->named->status : exists ? BP_E_UNSUPPORTED : BP_E_NOT_FOUND;
     bp__text text = {0};
-    if (status == BP_E_UNSUPPORTED && row && row->kinds & family->kinds && f->named) { /* the name is that of a provider
-                                                                                        */
-        bp__text_addf(&text, "provider '%s' offers no %s", f->named->provider->name, family->lacking);
-    } else if (status == BP_E_UNSUPPORTED) {
-        bp__text_addf(&text, "library '%s' exists, but offers no %s", row ? row->id : name, family->lacking);
+    if (status == BP_E_UNSUPPORTED) {
+        tell_lack(&text, family->preferred, f, name);
     } else if (status == BP_E_NOT_FOUND) {
         bp__text_addf(&text, "no library '%.200s' was found", name);
     } else {
         bp__text_addf(&text, "library '%.200s' cannot be used: %s", name, f->named->refusal);
     }
-    bp__text_addf(&text, "; %s %s offered by ", family->what,
-                  family->setting == BP_SET_linalg_preferred ? "is" : "are");
+    bp__text_addf(&text, "; %s offered by ", family->preferred->what);
     add_choices(&text, f, sample);
     if (status == BP_E_NOT_FOUND) {
         char nearest[256];
@@ -155,38 +101,66 @@ static bp_status refuse(const struct family *family, const found *f, const char 
         bp__text_addf(&text, "%s%s", *nearest ? "; " : "", nearest);
     }
     status = text.failed ? bp__fail_memory(text.length, "a message")
-                         : bp__fail(status, "%s: %s", bp_setting_at((int)family->setting)->name, bp__text_get(&text));
+                         : bp__fail(status, "%s: %s", name_of(family), bp__text_get(&text));
     bp__text_free(&text);
     return status;
 }
 
-static const struct family *family_of(const char *setting) {
-    for (int i = 0; i < BP__COUNT(families); i++) {
-        if (bp__text_equal(bp_setting_at((int)families[i].setting)->name, setting)) {
-            return &families[i];
+static const bp__family *family_of(const char *setting) {
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        const bp__family *family = bp__family_at(i);
+        if (family->preferred && bp__text_equal(name_of(family), setting)) {
+            return family;
         }
     }
     return NULL;
 }
 
+/* Fails for a setting that prefers no library. */
+static bp_status refuse_setting(const char *format, const char *setting) {
+    bp__text names = {0};
+    const char *between = "";
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        if (bp__family_at(i)->preferred) {
+            bp__text_addf(&names, "%s%s", between, name_of(bp__family_at(i)));
+            between = ", ";
+        }
+    }
+    const bp_status status = names.failed ? bp__fail_memory(names.length, "a message")
+                                          : bp__fail(BP_E_UNKNOWN_NAME, format, setting, bp__text_get(&names));
+    bp__text_free(&names);
+    return status;
+}
+
+/* Returns a sample of the family's operations: the first that calibration measures. */
+static bp_status sample_of(bp_problem *sample, const bp__family *family) {
+    for (int i = 0; i < BP__CLASSES; i++) {
+        const bp_problem problem = {.op = bp__classes[i].op};
+        if (bp__family_of(&problem) == family) {
+            return bp__class_sample(sample, &bp__classes[i]);
+        }
+    }
+    return bp__fail(BP_E_INTERNAL, "%s: no class of problems is measured", name_of(family));
+}
+
 bp_status bp_preferred_check(const char *setting, const char *library) {
     BP__UNCANCELLED;
     if (!setting || !library) {
-        return bp__fail(BP_E_ARGUMENT, "%s is NULL; it must be %s", setting ? "library" : "setting",
-                        setting ? "the name of a library" : NAMES);
+        return bp__fail(BP_E_ARGUMENT, "%s is NULL; it must be the name of a %s", setting ? "library" : "setting",
+                        setting ? "library" : "setting such as blas.preferred");
     }
-    const struct family *family = family_of(setting);
+    const bp__family *family = family_of(setting);
     if (!family) {
-        return bp__fail(BP_E_UNKNOWN_NAME, "setting is '%.64s'; it must be " NAMES, setting);
+        return refuse_setting("setting is '%.64s'; it must be one of %s", setting);
     }
     bp__value ignored;
-    BP__TRY(bp__value_parse(family->setting, library, strlen(library), &ignored));
+    BP__TRY(bp__value_parse((bp_setting_id)family->preference, library, strlen(library), &ignored));
     if (!*library || bp__text_equal(library, "default")) {
         return BP_OK;
     }
     bp_problem sample;
     found f;
-    BP__TRY(family->sample(&sample));
+    BP__TRY(sample_of(&sample, family));
     BP__TRY(bp__candidates(true, &f.list, &f.count));
     look(&f, library, &sample);
     return f.able ? BP_OK : refuse(family, &f, library, &sample);

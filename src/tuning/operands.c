@@ -1,11 +1,45 @@
 /* operands.c - makes the private operands of a trial, and sets them back before a call. */
-#include "tuning/tuning.h"
+#include "tuning/trial.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LINE = 64 };
+
+/* ---- Descriptions ---- */
+
+bp__trial_operand *bp__trial_add(bp__trial *trial, bp_dtype dtype, bool output) {
+    bp__trial_operand *o = &trial->operand[trial->count];
+    *o = (bp__trial_operand){.present = true, .output = output, .same = trial->count++, .dtype = dtype};
+    return o;
+}
+
+void bp__trial_add_dimension(bp__trial_operand *o, int64_t size, int64_t stride) {
+    o->shape[o->ndim] = size;
+    o->strides[o->ndim++] = stride;
+}
+
+void bp__trial_add_dimensions(bp__trial_operand *o, int ndim, const int64_t *sizes, const int64_t *strides) {
+    for (int d = 0; d < ndim; d++) {
+        bp__trial_add_dimension(o, sizes[d], strides[d]);
+    }
+}
+
+void bp__trial_share(bp__trial *trial, int output, int input) {
+    trial->operand[output].same = input;
+    trial->operand[output].reads = true;
+}
+
+void bp__trial_store_index(const bp__trial_operand *o, char *memory, int64_t at, int64_t value) {
+    const int32_t narrow = (int32_t)value;
+    char *to = memory + o->first + at * (int64_t)bp_dtype_size(o->dtype);
+    if (o->dtype == BP_I32) {
+        memcpy(to, &narrow, sizeof narrow);
+    } else {
+        memcpy(to, &value, sizeof value);
+    }
+}
 
 /* ---- Elements ---- */
 
@@ -31,8 +65,7 @@ bool bp__walk_next(bp__walk *walk, const bp__trial_operand *operand, int inner) 
     return false;
 }
 
-/* Sets `first` and `size`. Returns false if the operand is larger than `most` bytes. */
-static bool measure(bp__trial_operand *o, size_t most) {
+bool bp__trial_measure_span(bp__trial_operand *o, size_t most) {
     const int64_t element = (int64_t)bp_dtype_size(o->dtype);
     int64_t low = 0, high = 0;
     bp__walk walk;
@@ -58,6 +91,7 @@ static bool measure(bp__trial_operand *o, size_t most) {
 typedef struct random_numbers {
     uint64_t state;
 } random_numbers;
+#define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* Returns a number in [-1, 1), by xorshift. */
 static double next(random_numbers *r) {
@@ -86,7 +120,6 @@ static uint16_t bfloat(float x) {
 static void store(char *at, bp_dtype dtype, double value) {
     const float single = (float)value;
     const uint16_t word = dtype == BP_F16 ? half(single) : bfloat(single);
-    int32_t integer;
     switch (dtype) {
     case BP_F64:
     case BP_C128:
@@ -100,27 +133,30 @@ static void store(char *at, bp_dtype dtype, double value) {
     case BP_BF16:
         memcpy(at, &word, sizeof word);
         break;
-    case BP_I8:
-    case BP_U8: /* of products: all values */
-        *(uint8_t *)at = (uint8_t)(int)(128 * value);
-        break;
-    case BP_I32: /* what a product adds to */
-        integer = (int32_t)(0x1p31 * value);
-        memcpy(at, &integer, sizeof integer);
-        break;
     default:
-        break; /* other integers are set by their meaning */
+        break; /* integers are bits */
     }
+}
+
+static bool is_floating(bp_dtype dtype) {
+    return dtype >= BP_F16 && dtype <= BP_C128;
 }
 
 static bool is_complex(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128;
 }
 
-static void fill(char *memory, size_t size, bp_dtype dtype, double most, random_numbers *numbers) {
+/* Fills memory with numbers of magnitude up to `most` around `middle`. Integers have all values, booleans both. */
+static void fill(char *memory, size_t size, bp_dtype dtype, double middle, double most, random_numbers *numbers) {
     const size_t step = bp_dtype_size(dtype) / (is_complex(dtype) ? 2 : 1);
     for (size_t at = 0; at + step <= size; at += step) {
-        store(memory + at, dtype, most * next(numbers));
+        const double number = next(numbers);
+        const uint64_t bits = dtype == BP_BOOL ? number < 0 : numbers->state;
+        if (is_floating(dtype)) {
+            store(memory + at, dtype, middle + most * number);
+        } else {
+            memcpy(memory + at, &bits, step);
+        }
     }
 }
 
@@ -149,44 +185,42 @@ static void change_diagonals(const bp__trial_operand *o, char *memory, double va
     }
 }
 
-static void set_pivots(const bp__trial_operand *o, char *memory) {
+static void set_indices(const bp__trial_operand *o, char *memory, random_numbers *numbers) {
     bp__walk walk;
     for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
-        const int32_t pivot = (int32_t)(walk.index[o->ndim - 2] + walk.index[o->ndim - 1] + 1);
-        memcpy(memory + o->first + walk.at * (int64_t)sizeof pivot, &pivot, sizeof pivot);
+        (void)next(numbers);
+        bp__trial_store_index(o, memory, walk.at, (int64_t)(numbers->state % (uint64_t)o->limit));
     }
 }
 
-/* Clears the elements whose counterparts are in the half of the spectrum that is given. */
-static void clear_own_counterparts(const bp__trial_operand *o, char *memory, int64_t points) {
-    const int64_t element = (int64_t)bp_dtype_size(o->dtype), last = o->shape[o->ndim - 1] - 1;
-    bp__walk walk;
-    for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
-        const int64_t index = walk.index[o->ndim - 1];
-        if (index == 0 || (index == last && points % 2 == 0)) {
-            memset(memory + o->first + walk.at * element, 0, (size_t)element);
-        }
-    }
-}
-
-static void make_values(const bp__trial *trial, bp__trial_operand *o, random_numbers *numbers) {
+/* Makes the values of the first `size` bytes: of all, or of those that are repeated. */
+static void make_values(const bp__trial *trial, const bp__trial_operand *o, char *memory, size_t size,
+                        random_numbers *numbers) {
     const int64_t rows = o->ndim >= 2 ? o->shape[o->ndim - 2] : 1, columns = o->ndim >= 1 ? o->shape[o->ndim - 1] : 1;
     const double n = (double)(rows > columns ? rows : columns) + 1;
-    fill(o->untouched, o->untouched_size, o->dtype, o->values == BP__VALUES_DIAGONAL ? 1 / n : 1, numbers);
+    const double middle = o->values == BP__VALUES_POSITIVE || o->values == BP__VALUES_NEAR_ONE;
+    const double most = o->values == BP__VALUES_POSITIVE   ? 0.5
+                        : o->values == BP__VALUES_NEAR_ONE ? 1 / ((double)o->limit + 1)
+                        : o->values == BP__VALUES_DIAGONAL ? 1 / n
+                                                           : 1;
+    fill(memory, size, o->dtype, middle, most, numbers);
     switch (o->values) {
     case BP__VALUES_ANY:
+    case BP__VALUES_POSITIVE:
+    case BP__VALUES_NEAR_ONE:
+    case BP__VALUES_COMPUTED:
         break;
     case BP__VALUES_SHIFTED:
-        change_diagonals(o, o->untouched, 2 * sqrt(n), false);
+        change_diagonals(o, memory, 2 * sqrt(n), false);
         break;
     case BP__VALUES_DIAGONAL:
-        change_diagonals(o, o->untouched, 1, true);
+        change_diagonals(o, memory, 1, true);
         break;
-    case BP__VALUES_PIVOTS:
-        set_pivots(o, o->untouched);
+    case BP__VALUES_INDICES:
+        set_indices(o, memory, numbers);
         break;
-    case BP__VALUES_HALF:
-        clear_own_counterparts(o, o->untouched, trial->problem->of.fft.n[trial->problem->of.fft.ndim - 1]);
+    case BP__VALUES_FILLED:
+        o->fill(trial, o, memory);
         break;
     }
 }
@@ -204,7 +238,22 @@ static char *allocate(size_t size, size_t position, void **block) {
 static size_t untouched_size(const bp__trial_operand *o) {
     enum { PERIOD = 65521 };
     const size_t period = PERIOD * bp_dtype_size(o->dtype);
-    return o->values == BP__VALUES_ANY && o->size > period ? period : o->size;
+    const bool repeats = o->values <= BP__VALUES_NEAR_ONE; /* each element by itself */
+    return repeats && o->size > period ? period : o->size;
+}
+
+/* Fills memory by repeating its first `period` bytes. */
+static void repeat(char *memory, size_t size, const char *from, size_t period) {
+    for (size_t at = 0; at < size; at += period) {
+        memcpy(memory + at, from, size - at < period ? size - at : period);
+    }
+}
+
+void bp__trial_write(const bp__trial *trial, const bp__trial_operand *o, char *memory) {
+    random_numbers numbers = {SEED};
+    const size_t period = untouched_size(o);
+    make_values(trial, o, memory, period, &numbers);
+    repeat(memory + period, o->size - period, memory, period);
 }
 
 static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_operand *address,
@@ -224,7 +273,7 @@ static bp_status make_memory(bp__trial *trial, bp__trial_operand *o, const bp_op
         return bp__fail_memory(o->size, "an operand to measure with");
     }
     if (o->untouched) {
-        make_values(trial, o, numbers);
+        make_values(trial, o, o->untouched, o->untouched_size, numbers);
     }
     return BP_OK;
 }
@@ -242,24 +291,23 @@ static void sort_dimensions(bp__trial_operand *o) {
     }
 }
 
-bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_operand *addresses, size_t most) {
-    random_numbers numbers = {UINT64_C(0x9e3779b97f4a7c15)};
-    size_t total = 0;
-    if (!bp__trial_layout(trial, problem)) {
-        return bp__fail(BP_E_UNSUPPORTED, "this operation is not measured");
-    }
+/* Computes the inputs that depend on others, and keeps them as the values before a call. */
+static bp_status compute(bp__trial *trial) {
+    bp__trial_restore(trial);
+    BP__TRY(trial->compute(trial));
     for (int i = 0; i < trial->count; i++) {
-        if (!measure(&trial->operand[i], most) || (total += trial->operand[i].size) > most) {
-            return bp__fail(BP_E_UNSUPPORTED, "its operands are larger than %zu MiB", most >> 20);
+        const bp__trial_operand *o = &trial->operand[i];
+        if (o->present && o->values == BP__VALUES_COMPUTED) {
+            memcpy(o->untouched, o->memory, o->size);
         }
     }
-    bp_status status = BP_OK;
-    for (int i = 0; i < trial->count && status == BP_OK; i++) {
-        status = make_memory(trial, &trial->operand[i], addresses ? &addresses[i] : NULL, &numbers);
-    }
-    if (status != BP_OK) {
-        bp__trial_close(trial);
-        return status;
+    return BP_OK;
+}
+
+static bp_status make_all(bp__trial *trial, const bp_operand *addresses) {
+    random_numbers numbers = {SEED};
+    for (int i = 0; i < trial->count; i++) {
+        BP__TRY(make_memory(trial, &trial->operand[i], addresses ? &addresses[i] : NULL, &numbers));
     }
     for (int i = 0; i < trial->count; i++) {
         bp__trial_operand *o = &trial->operand[i];
@@ -270,7 +318,21 @@ bp_status bp__trial_open(bp__trial *trial, const bp_problem *problem, const bp_o
         }
         trial->operands[i] = (bp_operand){o->present ? owner->memory + owner->first : NULL, 0};
     }
-    return BP_OK;
+    return trial->compute ? compute(trial) : BP_OK;
+}
+
+bp_status bp__trial_open(bp__trial *trial, const bp_operand *addresses, size_t most) {
+    size_t total = 0;
+    for (int i = 0; i < trial->count; i++) {
+        if (!bp__trial_measure_span(&trial->operand[i], most) || (total += trial->operand[i].size) > most) {
+            return bp__fail(BP_E_UNSUPPORTED, "its operands are larger than %zu MiB", most >> 20);
+        }
+    }
+    const bp_status status = make_all(trial, addresses);
+    if (status != BP_OK) {
+        bp__trial_close(trial);
+    }
+    return status;
 }
 
 void bp__trial_close(bp__trial *trial) {
@@ -296,12 +358,10 @@ void bp__trial_restore(bp__trial *trial) {
         if (!o->present || o->same != i) {
             continue;
         }
-        const size_t period = o->untouched_size;
-        if (!o->untouched) {
+        if (o->untouched) {
+            repeat(o->memory, o->size, o->untouched, o->untouched_size);
+        } else {
             memset(o->memory, 0xFF, o->size); /* NaN in every floating type, -1 in integers */
-        }
-        for (size_t at = 0; o->untouched && at < o->size; at += period) {
-            memcpy(o->memory + at, o->untouched, o->size - at < period ? o->size - at : period);
         }
     }
 }

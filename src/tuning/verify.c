@@ -1,9 +1,9 @@
 /* verify.c - compares results of two calls.
  *
- * Numbers agree if they differ by no more than rounding errors explain. With random operands, errors of a sum of L
- * products grow like L times the rounding error of one operation, relative to the size of a product. The bound is
+ * Numbers agree if they differ by no more than rounding errors explain. A family states how many errors of one
+ * operation a result has, relative to its size: for a sum of L random products the square root of L. The bound is
  * sixteen times that, because libraries add in different orders. */
-#include "tuning/tuning.h"
+#include "tuning/trial.h"
 #include "base/number.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A value as two components; integers are exact. */
+/* A floating value as two components. */
 typedef struct number {
     double re, im;
 } number;
@@ -35,8 +35,6 @@ static number load(const char *at, bp_dtype dtype) {
     double d[2] = {0, 0};
     float f[2] = {0, 0};
     uint16_t word;
-    int32_t i32;
-    int64_t i64;
     switch (dtype) {
     case BP_F64:
     case BP_C128:
@@ -50,19 +48,13 @@ static number load(const char *at, bp_dtype dtype) {
     case BP_BF16:
         memcpy(&word, at, sizeof word);
         return (number){(double)(dtype == BP_F16 ? from_half(word) : from_bfloat(word)), 0};
-    case BP_I32:
-        memcpy(&i32, at, sizeof i32);
-        return (number){(double)i32, 0};
-    case BP_I64:
-        memcpy(&i64, at, sizeof i64);
-        return (number){(double)i64, 0};
     default:
         return (number){0, 0};
     }
 }
 
 static bool is_integer(bp_dtype dtype) {
-    return dtype == BP_I32 || dtype == BP_I64;
+    return dtype > BP_C128;
 }
 
 static bool equal_components(double x, double y, double bound) {
@@ -110,12 +102,29 @@ static bool is_near(bp_dtype dtype, const char *right, const char *other, int64_
     }
 }
 
+/* Integers are exact, so that their bits are equal. */
+static bool integers_agree(const bp__trial_operand *o, const char *right, const char *other, int64_t count,
+                           int64_t stride, char *why, size_t size) {
+    const size_t element = bp_dtype_size(o->dtype);
+    for (int64_t i = 0; i < count && o->meaning == BP__MEANING_VALUES; i++) {
+        const int64_t at = i * stride * (int64_t)element;
+        if (memcmp(right + at, other + at, element) != 0) {
+            snprintf(why, size, "an integer of its result differs");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool row_agrees(const bp__trial_operand *o, const char *right, const char *other, double bound, char *why,
                        size_t size) {
     const int64_t count = o->ndim ? o->shape[o->ndim - 1] : 1, stride = o->ndim ? o->strides[o->ndim - 1] : 1;
     const int64_t element = (int64_t)bp_dtype_size(o->dtype);
     if ((stride == 1 || count == 1) && is_near(o->dtype, right, other, count, bound)) {
         return true;
+    }
+    if (is_integer(o->dtype)) {
+        return integers_agree(o, right, other, count, stride, why, size);
     }
     for (int64_t i = 0; i < count; i++) {
         const number x = load(right + i * stride * element, o->dtype), y = load(other + i * stride * element, o->dtype);
@@ -134,8 +143,7 @@ static bool row_agrees(const bp__trial_operand *o, const char *right, const char
 /* Returns the largest difference that rounding explains. */
 static double bound_of(const bp__trial *trial, const bp__trial_operand *o, double most, double rounding) {
     const double stored = o->dtype == BP_F16 ? 0x1p-10 : o->dtype == BP_BF16 ? 0x1p-7 : 0; /* of the result's type */
-    const double sum = trial->scale > 0 && trial->problem->op != BP_OP_FFT ? sqrt(trial->length) : trial->length;
-    return is_integer(o->dtype) ? 0 : fmax(most, trial->scale) * (16 * rounding * (sum + 4) + stored);
+    return fmax(most, trial->scale) * (16 * rounding * (trial->roundings + 4) + stored);
 }
 
 bool bp__trial_agrees(const bp__trial *trial, const bp__trial_result *right, const bp__trial_result *other,

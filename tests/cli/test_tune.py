@@ -54,6 +54,20 @@ OPERATIONS = [
     "cond f64 30x30",
     "einsum ij,jk,kl->il f64 20x30 30x40 40x20",
     "einsum ijk->kji f64 8x9x10",
+    "conv2d f32 2x8x20x20 4x8x3x3",
+    "conv_transpose2d f32 2x8x10x10 8x4x3x3",
+    "max_pool2d f32 2x8x20x20 --kernel 3",
+    "avg_pool2d f32 2x8x20x20 --kernel 3",
+    "batch_norm f32 4x8x10x10 8 8 8 8",
+    "sdpa f32 2x4x60x16 2x4x60x16 2x4x60x16",
+    "sdpa f32 2x60x16 2x60x16 2x60x16 --causal",
+    "lstm f32 9x4x16 80x16 80x20",
+    "gru f32 9x4x16 60x16 60x20",
+    "unary f32 50x50 --kind log",
+    "binary f64 50x50 50x50 --kind divide",
+    "reduce f32 50x50 --kind sum",
+    "softmax f32 50x50",
+    "layer_norm f32 50x64",
 ]
 
 
@@ -96,6 +110,29 @@ def test_one_problem(backplane):
     assert "matmul f64 30x20 @ 20x10 -> 30x10; 1 thread" in shown
     records = backplane("tune", "--show", "--json").json["records"]
     assert [r["problem"].split(";")[0] for r in records].count("matmul f64 30x20 @ 20x10 -> 30x10") == 1
+
+
+@pytest.mark.parametrize(
+    "problem, reason",
+    [
+        ("matmul f32 0x3 3x4", "its result has no elements"),
+        ("matmul f32 6000x6000 6000x6000", "its operands are larger than 64 MiB"),
+        ("matmul f32 20x20 20x20 --set deterministic=threads", "deterministic=threads uses no measured times"),
+    ],
+)
+def test_what_cannot_be_measured_says_why(backplane, tmp_path, problem, reason):
+    words = problem.split()
+    done = backplane("tune", *words, *ONE)
+    assert done.code == 4 and "nothing is measured: " in done.err and reason in done.err, done.err
+    done = backplane("tune", "--json", *words, *ONE)
+    assert done.code == 4 and done.json["failed"] == 1 and reason in done.json["problems"][0]["decision"]
+
+
+@pytest.mark.parametrize("problem", ["unary f32 100 --kind relu", "reduce f32 10x10 --kind sum", "matmul f32 2x2 2x2 --set blas.preferred=native:tiny"])
+def test_one_candidate_has_a_time(backplane, problem):
+    done = backplane("tune", "--json", *problem.split(), *ONE)
+    assert done.code == 0 and done.json["failed"] == 0, done.err
+    assert [c["time_ns"] > 0 for c in done.json["problems"][0]["candidates"] if c["chosen"]] == [True]
 
 
 def test_export_clear_import(backplane, tmp_path):

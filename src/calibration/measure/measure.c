@@ -52,7 +52,7 @@ static double value_at(const bp__class *class, const bp_options *options, const 
         const double before = speed_now();
         value = speed_corrected(call_time(&one, turn_ns), before);
         *product_ns = fmax(before, speed_now());
-        if (bp__class_has_ratios(class)) {
+        if (!class->times) {
             bp_plan_describe(one.plan, &info);
             value = info.cost_ns > 0 ? value / info.cost_ns : 0;
         }
@@ -187,22 +187,16 @@ static bool is_any_measured(const task *t) {
 }
 
 static bp_options *options_for(const bp__class *class, const char *candidate, int threads) {
-    char text[1024];
+    bp__text text = {0};
     bp_options *options;
-    const int length =
-        snprintf(text, sizeof text,
-                 "num_threads=%d,blas.preferred=%s,linalg.preferred=%s,fft.preferred=%s,dispatch.fallback=strict",
-                 threads, candidate, candidate, candidate);
-    if (class->op == BP_OP_CONV) {
-        const bool winograd = class->variant == BP__VARIANT_CONV_WINOGRAD;
-        snprintf(text + length, sizeof text - (size_t)length,
-                 ",dispatch.packed=second,conv.preferred=%s%s,conv.fp32_precision=%s", candidate,
-                 winograd ? ":winograd" : "", winograd ? "none" : "ieee");
-    }
-    if (bp_options_new(&options, text) != BP_OK) {
+    bp__text_addf(&text, "num_threads=%d,dispatch.fallback=strict", threads);
+    call_add_preferences(&text, class, candidate);
+    bp__text_addf(&text, "%s%s", class->settings ? "," : "", class->settings ? class->settings : "");
+    if (text.failed || bp_options_new(&options, bp__text_get(&text)) != BP_OK) {
         report("error", "%s", bp_last_error());
         _exit(1);
     }
+    bp__text_free(&text);
     return options;
 }
 
@@ -211,7 +205,7 @@ static bp_options *options_for(const bp__class *class, const char *candidate, in
 static void measure_with_threads(task *t, int own, int threads) {
     t->deadline = cpu_ns() + (int64_t)(t->budget_ms * 1e6);
     measure_points(t);
-    if (bp__class_has_ratios(t->class) && own < threads && !is_any_measured(t)) {
+    if (!t->class->times && own < threads && !is_any_measured(t)) {
         bp_options_release(t->candidate);
         t->candidate = options_for(t->class, t->name, threads);
         measure_points(t);
@@ -219,7 +213,7 @@ static void measure_with_threads(task *t, int own, int threads) {
 }
 
 static void measure_class(task *t, int own, int threads) {
-    const bool is_base = t->class->op == BP_OP_GEMM && t->class->variant == BP__VARIANT_PLAIN;
+    const bool is_base = bp__class_is_base(t->class);
     const int points = bp__lattice_points(t->class->lattice);
     memset(t->times, 0, sizeof t->times);
     if (is_base && !keeps_up(t) && !bp__text_equal(t->name, "native")) {
@@ -228,7 +222,7 @@ static void measure_class(task *t, int own, int threads) {
     measure_with_threads(t, own, threads);
     t->deadline += (int64_t)(t->budget_ms * 1e6 / 2);
     measure_slowed(t);
-    if (!bp__class_has_ratios(t->class)) {
+    if (t->class->times) {
         measure_doubtful(t);
     }
     for (int point = 0; point < points; point += LINE) {
@@ -268,7 +262,7 @@ static void set_all(char **settings, int count) {
 /* Adds times of native at the first points to the report's, of which the least count. */
 static void measure_speed(double turn_ns, double least[BP__FIRST_POINTS]) {
     double times[BP__FIRST_POINTS];
-    const bp__class *products = &bp__classes[bp__class_find(BP_OP_GEMM, BP_F64, BP__VARIANT_PLAIN)];
+    const bp__class *products = &bp__classes[bp__class_base(BP_F64)];
     bp_options *options = options_for(products, "native", 1);
     measure_first(products, options, turn_ns, times);
     for (int i = 0; i < BP__FIRST_POINTS; i++) {
@@ -308,7 +302,7 @@ _Noreturn void measure_main(int count, char **words) {
         }
         t.class = &bp__classes[index];
         t.name = candidate;
-        const int own = t.class->variant == BP__VARIANT_THREADED ? threads : 1;
+        const int own = t.class->times && t.class->variant == BP__VARIANT_THREADED ? threads : 1;
         t.candidate = options_for(t.class, candidate, own);
         t.native = options_for(t.class, "native", own);
         t.turn_ns = turn_ns;

@@ -3,17 +3,23 @@
 #define BP_CALIBRATION_MEASURE_H
 
 #include "backplane.h"
+#include "base/base.h"
 #include "calibration/classes.h"
+#include "tuning/trial.h"
 
 /* A plan for one point, and its operands. */
 typedef struct call {
+    bp_problem problem;
     bp_plan *plan;
     int count;
-    bp_operand operands[BP_LINALG_OPERANDS];
-    DLManagedTensorVersioned *owned[BP_LINALG_OPERANDS];
+    bp_operand operands[BP__TRIAL_OPERANDS];
     bool is_packed;                        /* whether one of them is passed in packed form */
-    bp_packed *packed[BP_LINALG_OPERANDS]; /* the packed form, NULL for others */
+    bp_packed *packed[BP__TRIAL_OPERANDS]; /* the packed form, NULL for others */
 } call;
+
+/* Adds the settings that prefer a candidate, ",blas.preferred=NAME,...", in each family; in that of the class they name
+ * the algorithm that is measured. */
+void call_add_preferences(bp__text *text, const bp__class *class, const char *candidate);
 
 /* Makes the call for one point of a class, under `options`, with operands of random numbers. Returns false if the
  * candidate refuses it. call_free() is needed in both cases. Exits the process if memory is short. */

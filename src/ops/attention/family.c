@@ -49,11 +49,14 @@ static const bp__kernels kernels = {
 
 const bp__family bp__family_attention = {
     .size = sizeof(bp_attention_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_attention_preferred,
+    .preferred = &(const bp__preference){"attention is", "attention", 0},
+    .enabled = BP_SET_attention_enabled,
     .precision = BP_SET_mkldnn_matmul_fp32_precision, /* its two products */
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_attention_benchmark,
     .make = bp__attention_make,
     .describe = describe,
     .elements = bp__attention_elements,
     .kernels = &kernels,
+    .measuring = &bp__measuring_attention,
 };

@@ -33,4 +33,6 @@ const bp__pass *bp__conv_pass(const void *call); /* of bp_call */
 
 bp_status bp__conv_make(bp_problem *problem, const void *request);
 
+bool bp__conv_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 #endif

@@ -111,6 +111,8 @@ bp_status bp__term_reserve(bp__term *term, int count);
 
 enum { BP__A, BP__B, BP__C };
 
+bool bp__contract_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
 /* One label of a step. Its stride is 0 in a tensor without the label; `in` marks the inputs that have it. */
 typedef struct bp__axis {
     int32_t label;

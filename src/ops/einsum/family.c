@@ -30,11 +30,15 @@ static bp__sharing sharing(const bp_problem *problem, int input) {
 
 const bp__family bp__family_contract = {
     .size = sizeof(bp_contract_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_einsum_preferred,
+    .preferred = &(const bp__preference){"contractions are", "contractions", 0},
+    .enabled = BP_SET_einsum_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe,
+    .elements = bp__contract_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_contract,
 };
 
 static void describe_whole(const bp_problem *problem, char *buffer, size_t size) {
@@ -44,6 +48,7 @@ static void describe_whole(const bp_problem *problem, char *buffer, size_t size)
 /* Plans of einsum are composed: they have their own keys and texts. */
 const bp__family bp__family_einsum = {
     .preference = BP_SET_blas_preferred,
+    .enabled = BP__NO_SETTING, /* its parts have theirs */
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe_whole,

@@ -57,11 +57,14 @@ static bp__sharing sharing(const bp_problem *problem, int input) {
 
 const bp__family bp__family_elementwise = {
     .size = sizeof(bp_elementwise_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_elementwise_preferred,
+    .preferred = &(const bp__preference){"functions of single elements are", "functions of single elements", 0},
+    .enabled = BP_SET_elementwise_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_elementwise_benchmark,
     .make = bp__elementwise_make,
     .describe = describe,
     .elements = bp__elementwise_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_elementwise,
 };

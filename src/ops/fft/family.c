@@ -34,6 +34,8 @@ static bp__sharing sharing(const bp_problem *problem, int input) {
 const bp__family bp__family_fft = {
     .size = sizeof(bp_fft_problem),
     .preference = BP_SET_fft_preferred,
+    .preferred = &(const bp__preference){"Fourier transforms are", "Fourier transforms", BP_LIB_FFT},
+    .enabled = BP_SET_fft_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_fft_benchmark,
     .cache = BP__CACHE_TRANSFORMS,
@@ -42,4 +44,5 @@ const bp__family bp__family_fft = {
     .elements = bp__fft_elements,
     .sharing = sharing,
     .adapter = &bp__fft_adapter,
+    .measuring = &bp__measuring_fft,
 };

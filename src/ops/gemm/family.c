@@ -86,16 +86,26 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     return true;
 }
 
+static bool has_items_as_rows(const bp_problem *problem) {
+    return problem->of.gemm.folded;
+}
+
 const bp__family bp__family_gemm = {
     .size = sizeof(bp_gemm_problem),
     .preference = BP_SET_blas_preferred,
+    .preferred = &(const bp__preference){"matrix products are", "matrix products",
+                                         BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN},
+    .enabled = BP_SET_blas_enabled,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
     .benchmark = BP_SET_matmul_benchmark,
     .products = true,
     .make = bp__gemm_make,
     .describe = describe,
+    .elements = bp__gemm_elements,
+    .has_items_as_rows = has_items_as_rows,
     .needs_scalars = needs_scalars,
     .check_scalars = check_scalars,
     .input_layout = input_layout,
     .adapter = &bp__gemm_simulate,
+    .measuring = &bp__measuring_gemm,
 };

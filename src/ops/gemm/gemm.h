@@ -51,6 +51,13 @@ bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request)
 /* Runs a product that is not in the thread cache. */
 bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
 
+bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
+
+/* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
+bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
+double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
+                        bp__accuracy *accuracy); /* see bp__measuring */
+
 extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: rounds f32 inputs to lower precision */
 
 #endif

@@ -57,11 +57,15 @@ static bool has_callers(const bp_problem *problem) {
 const bp__family bp__family_linalg = {
     .size = sizeof(bp_linalg_problem),
     .preference = BP_SET_linalg_preferred,
+    .preferred = &(const bp__preference){"linear algebra is", "LAPACK", BP_LIB_LAPACK},
+    .enabled = BP_SET_linalg_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_linalg_benchmark,
     .make = bp__linalg_make,
     .describe = describe,
     .elements = bp__linalg_elements,
     .has_callers = has_callers,
+    .fail_item = bp__linalg_fail_item,
     .is_trivial = is_empty,
+    .measuring = &bp__measuring_linalg,
 };

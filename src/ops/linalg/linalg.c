@@ -141,9 +141,9 @@ bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call) {
     return status;
 }
 
-bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call) {
-    request r = {call, false, true};
-    return bp__problem_make(problem, &bp__family_linalg, &r);
+bp_status bp__linalg_sample(bp_problem *problem, const bp_linalg_call *call) {
+    const request r = {call, false, true};
+    return bp__linalg_make(problem, &r);
 }
 
 bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call) {

@@ -109,11 +109,12 @@ bp_status bp__vector_norm_copied(const bp_linalg_call *call);
 bp_status bp__linalg_make(bp_problem *problem, const void *request);
 
 /* Makes the problem of a call; its tensors may have no data. */
-bp_status bp__linalg_problem(bp_problem *problem, const bp_linalg_call *call);
+bp_status bp__linalg_sample(bp_problem *problem, const bp_linalg_call *call);
 
 /* Runs one call. `ignore_item_errors`: returns BP_OK even if an item fails and the call has no info output. */
 bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors);
 
+bp_status bp__linalg_fail_item(const bp_problem *problem, int64_t item, int64_t info);    /* see bp__family */
 bool bp__linalg_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 
 #endif

@@ -23,10 +23,13 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 
 const bp__family bp__family_norm = {
     .size = sizeof(bp_batch_norm_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_batch_norm_preferred,
+    .preferred = &(const bp__preference){"batch normalization is", "batch normalization", BP_LIB_DNN},
+    .enabled = BP_SET_batch_norm_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_batch_norm_benchmark,
     .make = bp__batch_norm_make,
     .describe = describe,
     .elements = bp__norm_elements,
+    .measuring = &bp__measuring_norm,
 };

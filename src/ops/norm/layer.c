@@ -26,12 +26,15 @@ static void text(const bp_problem *problem, char *buffer, size_t size) {
 
 const bp__family bp__family_layer_norm = {
     .size = sizeof(bp_layer_norm_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_layer_norm_preferred,
+    .preferred = &(const bp__preference){"the normalization of rows is", "normalization of rows", 0},
+    .enabled = BP_SET_layer_norm_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_layer_norm_benchmark,
     .make = bp__layer_norm_make,
     .describe = text,
     .elements = bp__layer_norm_elements,
+    .measuring = &bp__measuring_layer_norm,
 };
 
 const bp__pass *bp__layer_pass(const void *given) {

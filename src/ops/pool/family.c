@@ -54,10 +54,13 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 
 const bp__family bp__family_pool = {
     .size = sizeof(bp_pool_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_pool_preferred,
+    .preferred = &(const bp__preference){"pooling is", "pooling", BP_LIB_DNN},
+    .enabled = BP_SET_pool_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_pool_benchmark,
     .make = bp__pool_make,
     .describe = describe,
     .elements = bp__pool_elements,
+    .measuring = &bp__measuring_pool,
 };

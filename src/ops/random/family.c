@@ -22,10 +22,14 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 
 const bp__family bp__family_random = {
     .size = sizeof(bp_random_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_random_preferred,
+    .preferred = &(const bp__preference){"random numbers are", "random numbers", 0},
+    .enabled = BP_SET_random_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_random_benchmark,
     .make = bp__random_make,
     .describe = describe,
+    .host_inputs = 1, /* the seed */
     .elements = bp__random_elements,
+    .measuring = &bp__measuring_random,
 };

@@ -38,11 +38,14 @@ static bp__sharing sharing(const bp_problem *problem, int input) {
 
 const bp__family bp__family_reduce = {
     .size = sizeof(bp_reduce_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_reduce_preferred,
+    .preferred = &(const bp__preference){"reductions are", "reductions", 0},
+    .enabled = BP_SET_reduce_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_reduce_benchmark,
     .make = bp__reduce_make,
     .describe = describe,
     .elements = bp__reduce_elements,
     .sharing = sharing,
+    .measuring = &bp__measuring_reduce,
 };

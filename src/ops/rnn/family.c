@@ -47,11 +47,14 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
 
 const bp__family bp__family_rnn = {
     .size = sizeof(bp_rnn_problem),
-    .preference = BP__NO_SETTING,
+    .preference = BP_SET_rnn_preferred,
+    .preferred = &(const bp__preference){"recurrent layers are", "recurrent layers", BP_LIB_DNN},
+    .enabled = BP_SET_rnn_enabled,
     .precision = BP__NO_SETTING,
-    .benchmark = BP__NO_SETTING,
+    .benchmark = BP_SET_rnn_benchmark,
     .make = bp__rnn_make,
     .describe = describe,
     .elements = bp__rnn_elements,
     .input_layout = input_layout,
+    .measuring = &bp__measuring_rnn,
 };

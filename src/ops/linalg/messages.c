@@ -1,7 +1,7 @@
-/* linalg_messages.c - makes the error message for a failed item of a linear-algebra call, for all providers.
+/* messages.c - makes the error message for a failed item of a linear-algebra call, for all providers.
  *
  * The meaning of LAPACK's info depends on the operation. The text follows torch.linalg. */
-#include "dispatch/internal.h"
+#include "ops/linalg/linalg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static bp_status meaning(const bp_problem *problem, int64_t info, char *text, si
     return BP_E_NOT_CONVERGED;
 }
 
-bp_status bp__fail_numeric(const bp_problem *problem, int64_t item, int64_t info) {
+bp_status bp__linalg_fail_item(const bp_problem *problem, int64_t item, int64_t info) {
     char text[256], where[64] = "";
     bp_status status = meaning(problem, info, text, sizeof text);
     if (problem->of.linalg.batch_ndim > 0) {

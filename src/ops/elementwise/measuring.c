@@ -1,0 +1,67 @@
+/* measuring.c - what measuring functions of single elements needs. */
+#include "ops/elementwise/classes.h"
+#include "ops/elementwise/elementwise.h"
+#include "tuning/trial.h"
+
+#include <math.h>
+
+/* Whether an input must be positive, so that the result is a number. */
+static bool is_positive(const bp_problem *problem, int input) {
+    const uint32_t kind = problem->of.elementwise.kind;
+    return problem->op == BP_OP_UNARY ? kind == BP_UNARY_LOG || kind == BP_UNARY_SQRT
+                                      : problem->op == BP_OP_BINARY && kind == BP_BINARY_DIVIDE && input == 1;
+}
+
+static void finish_trial(bp__trial *trial) {
+    enum { LARGEST_ERROR = 16 };
+    const bp_problem *problem = trial->problem;
+    for (int i = 0; i < trial->count; i++) {
+        trial->operand[i].values = is_positive(problem, i) ? BP__VALUES_POSITIVE : BP__VALUES_ANY;
+    }
+    if (problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER) {
+        trial->operand[1].values = BP__VALUES_INDICES;
+        trial->operand[1].limit = problem->of.elementwise.axis_size;
+    }
+    trial->roundings = LARGEST_ERROR;
+}
+
+static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    double all = 1;
+    (void)verdict;
+    for (int d = 0; d < p->ndim; d++) {
+        all *= (double)p->size[d];
+    }
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, 0);
+    place->sizes[0] = p->ndim > 0 ? (double)p->size[p->ndim - 1] : 1;
+    place->sizes[1] = all / fmax(place->sizes[0], 1);
+    place->differs = true;
+}
+
+/* A function of one element, a sum, or rows of a table of as many rows. There are gaps between the rows, because rows
+ * without gaps are one. */
+static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
+    const int64_t rows[] = {sizes[1], sizes[0]}, strides[] = {2 * sizes[0], 1};
+    const bool take = class->op == BP_OP_TAKE;
+    const int count = bp__operand_count(class->op);
+    bp_view views[BP_ELEMENTWISE_OPERANDS];
+    bp__elementwise_request request = {.op = class->op,
+                                       .kind = class->op == BP_OP_UNARY    ? (uint32_t)BP_UNARY_EXP
+                                               : class->op == BP_OP_BINARY ? (uint32_t)BP_BINARY_ADD
+                                                                           : 0,
+                                       .count = count,
+                                       .data_optional = true};
+    for (int i = 0; i < count; i++) {
+        const bool indices = take && i == 1;
+        BP__TRY(bp_view_init(&views[i], NULL, indices ? BP_I64 : class->dtype, indices ? 1 : 2, rows,
+                             indices ? NULL : strides));
+        request.operand[i] = &views[i].tensor;
+    }
+    return bp__elementwise_make(problem, &request);
+}
+
+const bp__measuring bp__measuring_elementwise = {
+    .sample = sample,
+    .place = place,
+    .finish_trial = finish_trial,
+};

@@ -1,0 +1,74 @@
+/* predict.c - predicts the times of matrix products from those that were measured.
+ *
+ * A prediction starts from the measured time of the plain product of the same sizes. Variants that were measured too
+ * (transposed, strided, batched, with threads) are factors to it. For a property that was not measured, the factor is
+ * the ratio of the provider's own estimates with and without it. */
+#include "ops/gemm/gemm.h"
+
+/* Describes an input by its strides. Returns the variants that it needs, as bits. */
+static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t column, bp__variant transposed) {
+    if (rows == 1 || columns == 1) {
+        const int64_t length = rows * columns, step = rows == 1 ? column : row;
+        return length == 1 || step == 0 || step == 1 ? 0 : 1u << BP__VARIANT_STRIDED;
+    }
+    return column == 1 ? 0 : row == 1 ? 1u << transposed : 1u << BP__VARIANT_STRIDED;
+}
+
+/* Describes a product, with C row-major: if C is column-major, its transpose is the product of the transposes. */
+static bp__product_shape product_of(const bp_problem *problem, int threads) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bool swap = g->c_column != 1 && g->c_row == 1 && g->m > 1 && g->n > 1;
+    bp__product_shape product = {
+        .dtype = (bp_dtype)problem->dtype,
+        .m = (double)(swap ? g->n : g->m),
+        .n = (double)(swap ? g->m : g->n),
+        .k = (double)g->k,
+        .items = (double)g->batch,
+        .threads = threads,
+    };
+    product.variants = swap ? variants_of(g->n, g->k, g->b_column, g->b_row, BP__VARIANT_TRANSPOSED_A) |
+                                  variants_of(g->k, g->m, g->a_column, g->a_row, BP__VARIANT_TRANSPOSED_B)
+                            : variants_of(g->m, g->k, g->a_row, g->a_column, BP__VARIANT_TRANSPOSED_A) |
+                                  variants_of(g->k, g->n, g->b_row, g->b_column, BP__VARIANT_TRANSPOSED_B);
+    product.variants |= g->batch > 1 ? 1u << BP__VARIANT_BATCHED : 0;
+    product.variants |= threads > 1 ? 1u << BP__VARIANT_THREADED : 0;
+    return product;
+}
+
+/* Whether the product has a property that no variant describes. */
+static bool is_unusual(const bp_problem *problem) {
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bool strided = g->c_row != 1 && g->c_column != 1 && g->m > 1 && g->n > 1;
+    return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed;
+}
+
+/* Returns the provider's estimate of the plain product of these sizes, under the policy of the problem. */
+static double plain_estimate(const bp__candidate *candidate, const bp_problem *problem,
+                             const bp__product_shape *product) {
+    bp_problem plain = bp__plain_product(product->dtype, (int64_t)product->m, (int64_t)product->n, (int64_t)product->k);
+    plain.policy = problem->policy;
+    plain.policy.threads = 1;
+    plain.policy.packed = 0;
+    return bp__estimate_of(candidate, &plain);
+}
+
+double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
+                        bp__accuracy *accuracy) {
+    const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
+    uint32_t known;
+    bp__product_shape product = product_of(problem, threads);
+    if (product.k == 0) {
+        return 0;
+    }
+    product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
+    double time = bp__calibration_predict(calibration, &product, &known, accuracy);
+    if (time > 0 && (known != product.variants || is_unusual(problem))) {
+        /* All of the difference is taken from the estimates, because those of single properties are not known. */
+        const double from = plain_estimate(candidate, problem, &product);
+        product.variants = 0;
+        product.items = product.threads = 1;
+        time = from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * estimate / from : 0;
+        *accuracy = BP__INTERPOLATED;
+    }
+    return time;
+}
