@@ -41,14 +41,14 @@ static bool has_faults(const bp_library_info *library) {
     return faulty_of(library) != 0 || library->overreads != 0 || *library->outside;
 }
 
-/* Returns a line for a library: FAULTY,OVERREADS,NAMES PATH. */
+/* Returns a line for a library: FAULTY,OVERREADS,INT_BITS,NAMES PATH. */
 static char *line_of(const bp_library_info *library) {
     char *names = cli_format("%s", library->outside);
     for (char *at = names; *at; at++) {
         *at = *at == ' ' ? ',' : *at;
     }
-    char *line = cli_format("%llx,%x%s%s %s\n", (unsigned long long)faulty_of(library), library->overreads,
-                            *names ? "," : "", names, library->path);
+    char *line = cli_format("%llx,%x,%d%s%s %s\n", (unsigned long long)faulty_of(library), library->overreads,
+                            library->int_bits, *names ? "," : "", names, library->path);
     free(names);
     return line;
 }

@@ -41,7 +41,7 @@ static bool open_library(const bp__dropin_api *api, const char *name, bp__dropin
     snprintf(to->c_suffix, sizeof to->c_suffix, "%s", info.cblas_suffix);
     to->kinds = info.kinds;
     to->int_bits = info.int_bits;
-    to->findings = (bp__dropin_findings){info.faulty, info.overreads, info.outside};
+    to->findings = (bp__dropin_findings){info.faulty, info.overreads, info.int_bits, info.outside};
     to->swaps = strcmp(info.family, "mkl") == 0;
     to->stays = strcmp(info.threading, "libgomp") == 0;
     to->hidden = strcmp(info.complex_return, "hidden argument") == 0;

@@ -55,13 +55,14 @@ const bp__dropin_policy *bp__dropin_policy_get(void) {
 }
 
 #if BP__DROPIN_LAUNCHED
-/* Reads FAULTY,OVERREADS,NAMES up to a space, the first two in hexadecimal digits. */
+/* Reads FAULTY,OVERREADS,INT_BITS,NAMES up to a space, the first two in hexadecimal digits. */
 static bp__dropin_findings parse_findings(const char *text) {
     char names[2048];
     char *rest;
     bp__dropin_findings found = {.outside = ""};
     found.faulty = strtoull(text, &rest, 16);
     found.overreads = *rest == ',' ? (uint32_t)strtoul(rest + 1, &rest, 16) : 0;
+    found.int_bits = *rest == ',' ? (int)strtol(rest + 1, &rest, 10) : 0;
     rest += *rest == ',';
     snprintf(names, sizeof names, "%.*s", (int)strcspn(rest, " "), rest);
     found.outside = bp__dropin_keep(names);

@@ -22,6 +22,7 @@ const bp__dropin_policy *bp__dropin_policy_get(void);
 typedef struct bp__dropin_findings {
     uint64_t faulty;
     uint32_t overreads;
+    int int_bits; /* 0: nothing is known of the library */
     const char *outside; /* separated by spaces or commas */
 } bp__dropin_findings;
 

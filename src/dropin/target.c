@@ -86,7 +86,9 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
         return;
     }
     const bp__dropin_findings findings = bp__dropin_findings_of(policy, own);
-    const bool faulty = !bp__dropin_is_sound(&findings, routine);
+    /* A name without a suffix does not tell the width of its integers, and the library of the name does. */
+    const bool faulty =
+        findings.int_bits == (bp__dropin_wide(slot) ? 64 : 32) && !bp__dropin_is_sound(&findings, routine);
     target->faulty = faulty && bp__dropin_is_product(routine);
     if (policy->library) {
         const bp__dropin_library *library = bp__dropin_library_asked(policy->library);
