@@ -156,7 +156,7 @@ ROUTINE(sytrs) {
     matrix("sytrs: b", b, value(n), value(nrhs), ldb);
 }
 
-/* LAPACK does not promise to ignore the imaginary parts of a Hermitian matrix's diagonal. */
+/* LAPACK does not guarantee to ignore the imaginary parts of a Hermitian matrix's diagonal. */
 static void real_diagonal(const char *what, const void *start, int64_t n, const bp__lapack_int *ld) {
     for (int64_t i = 0; i < n; i++) {
         const char *at = (const char *)start + (size_t)(i * (value(ld) + 1)) * library.size + library.real;

@@ -7,7 +7,7 @@
 
 #define BOUND 40
 
-static const int64_t sizes[] = {1, 2, 3, 9, 33, 70, 150};
+static const int64_t sizes[] = {1, 2, 3, 9, 33, 100};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 static number mirrored(number x, bool hermitian) {

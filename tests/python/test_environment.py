@@ -43,6 +43,19 @@ def test_the_command_searches_the_environment_of_its_python(environment):
     assert f"{environment}/lib/python3*/site-packages/*.libs" in places and f"{sys.base_prefix}/lib" in places
 
 
+@pytest.mark.parametrize("variable", ("VIRTUAL_ENV", "CONDA_PREFIX"))
+def test_an_active_environment(environment, tmp_path, variable):
+    """An environment that is active is searched too, and once if it is that of the running Python."""
+    def lines(root):
+        return [line.rsplit("  ", 1)[0].strip() for line in run(environment, "-m", "backplane", "list", "--all", **{variable: str(root)})
+                .stdout.splitlines()]
+
+    pattern = "lib/python3*/site-packages/*.libs"
+    other = lines(tmp_path / "other")
+    assert f"{tmp_path}/other/{pattern}" in other and f"{environment}/{pattern}" in other
+    assert lines(environment).count(f"{environment}/{pattern}") == 1
+
+
 def test_the_library_searches_the_environment_of_the_running_python(environment):
     library = next(pathlib.Path("/usr/lib").glob("*/blas/libblas.so.3"), None)
     if library is None:

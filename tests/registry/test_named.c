@@ -29,6 +29,8 @@ static int forget(void **state) {
     forget_folder(folder);
     unsetenv("LD_LIBRARY_PATH");
     unsetenv("VIRTUAL_ENV");
+    unsetenv("CONDA_PREFIX");
+    unsetenv("BACKPLANE_PYTHON_PATH");
     restart(NULL, NULL);
     return 0;
 }
@@ -93,11 +95,11 @@ static void test_search_path(void **state) {
     assert_opens(name); /* it is loaded */
 }
 
-static void test_environment(void **state) {
-    (void)state;
+/* Tells of the environment by one of the variables. */
+static void in_environment(const char *variable, const char *value) {
     char lib[4200];
     use_system();
-    setenv("VIRTUAL_ENV", folder, 1);
+    setenv(variable, value, 1);
     assert_absent(name); /* it has a folder lib */
     snprintf(lib, sizeof lib, "%s/lib", folder);
     assert_int_equal(mkdir(lib, 0700), 0);
@@ -105,6 +107,25 @@ static void test_environment(void **state) {
     assert_int_equal(rename(library, lib), 0);
     assert_opens(name);
     assert_is_ours();
+    unsetenv(variable);
+}
+
+static void test_environment(void **state) {
+    (void)state;
+    in_environment("VIRTUAL_ENV", folder);
+}
+
+static void test_conda(void **state) {
+    (void)state;
+    in_environment("CONDA_PREFIX", folder);
+}
+
+/* The package for Python names the roots of the running one. */
+static void test_running_python(void **state) {
+    (void)state;
+    char roots[4400];
+    snprintf(roots, sizeof roots, "/absent:relative:%s", folder);
+    in_environment("BACKPLANE_PYTHON_PATH", roots);
 }
 
 static void test_system(void **state) {
@@ -134,6 +155,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_library_path, make, forget),
         cmocka_unit_test_setup_teardown(test_search_path, make, forget),
         cmocka_unit_test_setup_teardown(test_environment, make, forget),
+        cmocka_unit_test_setup_teardown(test_conda, make, forget),
+        cmocka_unit_test_setup_teardown(test_running_python, make, forget),
         cmocka_unit_test_setup_teardown(test_system, make, forget),
         cmocka_unit_test_setup_teardown(test_refused, make, forget),
     };
