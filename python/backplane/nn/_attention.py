@@ -11,7 +11,7 @@ from .. import _core
 from .._convert import exact, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _like
-from ._convolution import _finish
+from ._functions import finish
 
 # A seed, or a seed and the number of rows that were computed with it before.
 Seed = Union[None, int, Tuple[int, int]]
@@ -158,7 +158,7 @@ def scaled_dot_product_attention_gradients(
     return results
 
 
-_finish(
+finish(
     scaled_dot_product_attention,
     "backplane.nn.functional",
     "scaled_dot_product_attention",
@@ -175,7 +175,7 @@ _finish(
     """,
     _attend,
 )
-_finish(
+finish(
     scaled_dot_product_attention_gradients,
     "backplane.nn.grad",
     "scaled_dot_product_attention_gradients",

@@ -10,7 +10,7 @@ from .._einsum import einsum
 from .._elements import one, two
 from .._errors import bad_value
 from .._products import _EXPLAINERS, SettingsArgument, _like
-from ._convolution import _finish
+from ._functions import finish
 
 
 def _optional(name: str, array: Any) -> Any:
@@ -124,7 +124,7 @@ def linear_weight(input: Any, grad_output: Any, bias: bool = False, *, settings:
     return _weight("linear_weight", dict(input=input, grad_output=grad_output, bias=bias, settings=settings), False)
 
 
-_finish(
+finish(
     linear,
     "backplane.nn.functional",
     "linear",
@@ -136,14 +136,14 @@ _finish(
     """,
     _forward,
 )
-_finish(
+finish(
     linear_input,
     "backplane.nn.grad",
     "linear_input",
     """Computes the gradient of linear() by its input, from the gradient by its output.""",
     _input,
 )
-_finish(
+finish(
     linear_weight,
     "backplane.nn.grad",
     "linear_weight",

@@ -9,7 +9,7 @@ from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
-from ._convolution import _finish
+from ._functions import finish
 
 
 def _parameter(name: str, array: Any) -> Any:
@@ -110,7 +110,7 @@ def batch_norm_gradients(
     return results
 
 
-_finish(
+finish(
     batch_norm,
     "backplane.nn.functional",
     "batch_norm",
@@ -123,7 +123,7 @@ _finish(
     """,
     _normalize,
 )
-_finish(
+finish(
     batch_norm_gradients,
     "backplane.nn.grad",
     "batch_norm_gradients",

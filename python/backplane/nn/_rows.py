@@ -8,7 +8,7 @@ from .. import _core
 from .._convert import exact, shape_of, type_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
-from ._convolution import _finish
+from ._functions import finish
 
 SOFTMAX, LOG_SOFTMAX = range(2)
 
@@ -121,7 +121,8 @@ def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool)
 
 def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     statistics = bool(of["return_statistics"])
-    wanted = ("output", *(("inverse_std",) if name.startswith("rms_norm") else ("mean", "inverse_std"))) if statistics else ("output",)
+    parts = ("inverse_std",) if name == "rms_norm" else ("mean", "inverse_std")
+    wanted = ("output", *parts) if statistics else ("output",)
     results = _run(name, wanted, of, explains)
     return results if explains or statistics else results[0]
 
@@ -263,7 +264,7 @@ _STATISTICS = """
     ``out`` is written in place and returned.
     """
 
-_finish(
+finish(
     softmax,
     _FUNCTIONS,
     "softmax",
@@ -273,7 +274,7 @@ _finish(
     """,
     _softmax,
 )
-_finish(
+finish(
     log_softmax,
     _FUNCTIONS,
     "log_softmax",
@@ -283,7 +284,7 @@ _finish(
     """,
     _softmax,
 )
-_finish(
+finish(
     layer_norm,
     _FUNCTIONS,
     "layer_norm",
@@ -293,7 +294,7 @@ _finish(
     + _STATISTICS,
     _normalize,
 )
-_finish(
+finish(
     rms_norm,
     _FUNCTIONS,
     "rms_norm",
@@ -305,7 +306,7 @@ _finish(
     """,
     _normalize,
 )
-_finish(
+finish(
     group_norm,
     _FUNCTIONS,
     "group_norm",
@@ -315,7 +316,7 @@ _finish(
     + _STATISTICS,
     _normalize,
 )
-_finish(
+finish(
     instance_norm,
     _FUNCTIONS,
     "instance_norm",
@@ -326,21 +327,21 @@ _finish(
     """,
     _instance,
 )
-_finish(
+finish(
     softmax_input,
     _GRADIENTS,
     "softmax_input",
     """Computes the gradient of softmax() by its input, from its output and the gradient by the output.""",
     _softmax_gradient,
 )
-_finish(
+finish(
     log_softmax_input,
     _GRADIENTS,
     "log_softmax_input",
     """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output.""",
     _softmax_gradient,
 )
-_finish(
+finish(
     layer_norm_gradients,
     _GRADIENTS,
     "layer_norm_gradients",
@@ -350,7 +351,7 @@ _finish(
     """,
     _differentiate,
 )
-_finish(
+finish(
     rms_norm_gradients,
     _GRADIENTS,
     "rms_norm_gradients",
@@ -360,7 +361,7 @@ _finish(
     """,
     _differentiate,
 )
-_finish(
+finish(
     group_norm_gradients,
     _GRADIENTS,
     "group_norm_gradients",
