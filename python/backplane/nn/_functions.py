@@ -27,8 +27,8 @@ def finish(function: Any, module: str, name: str, text: str, run: Run) -> Any:
     return function
 
 
-def _of_dimensions(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
-    """Makes one function of a signature, which returns its arguments as a dict."""
+def _of_signature(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
+    """Makes a function of one that returns its arguments as a dict."""
     arguments = types.FunctionType(signature.__code__, signature.__globals__, name, signature.__defaults__)
     arguments.__kwdefaults__ = signature.__kwdefaults__
     arguments.__qualname__ = name  # in messages about wrong arguments
@@ -41,21 +41,29 @@ def _of_dimensions(signature: Any, module: str, name: str, text: str, run: Run) 
     return finish(call, module, name, text, run)
 
 
+def function(module: str, run: Run, **texts: str) -> Callable[[Function], Function]:
+    """Makes a function of one whose body is `return locals()`. A call returns run(name, arguments, False), and an explanation
+    run(name, arguments, True). The help has the names of ``texts`` in braces."""
+
+    def make(signature: Function) -> Function:
+        name, text = signature.__name__, (signature.__doc__ or "").format(**texts)  # there is none with -OO
+        return cast(Function, _of_signature(signature, module, name, text, run))
+
+    return make
+
+
 def for_each_ndim(
     module: str, name: str, run: Callable[[int, str, Dict[str, Any], bool], Any], **texts: str
 ) -> Callable[[Function], Tuple[Function, Function, Function]]:
-    """Makes three functions, for one to three dimensions, of one whose body is `return locals()`.
-
-    ``name`` and its help have ``{ndim}`` where the number of dimensions is, and the help also the names of ``texts``. A call
-    returns run(ndim, name, arguments, False), and an explanation run(ndim, name, arguments, True).
-    """
+    """Makes three functions, for one to three dimensions, as function() makes one. ``name`` and the help have ``{ndim}`` where the
+    number of dimensions is, which is the first argument of run()."""
 
     def make(signature: Function) -> Tuple[Function, Function, Function]:
         made = []
         for ndim in (1, 2, 3):
-            text = (signature.__doc__ or "").format(ndim=ndim, **texts)  # there is none with -OO
+            text = (signature.__doc__ or "").format(ndim=ndim, **texts)
             own = name.format(ndim=ndim)
-            made.append(_of_dimensions(signature, module, own, text, functools.partial(run, ndim)))
+            made.append(_of_signature(signature, module, own, text, functools.partial(run, ndim)))
         return cast(Tuple[Function, Function, Function], tuple(made))
 
     return make
