@@ -11,7 +11,7 @@ from .. import _core
 from .._convert import WHOLE, exact, type_of, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
-from ._convolution import _finish
+from ._functions import function
 
 # A seed, or a seed and the number of rows that were computed with it before.
 Seed = Union[None, int, Tuple[int, int]]
@@ -115,6 +115,7 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return found if explains else tuple(_like(one, *found[0]) for one in found[1])
 
 
+@function("backplane.nn.functional", _attend)
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -132,11 +133,21 @@ def scaled_dot_product_attention(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
-    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, return_logsumexp=return_logsumexp, out=out, pages=pages, lengths=lengths)
-    return _attend("scaled_dot_product_attention", dict(of, settings=settings), False)
+    """Computes attention: ``softmax(query key' scale + mask) value``, with ``scale`` 1 / square root of the last size.
+
+    As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
+    used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
+    dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
+    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
+
+    With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
+    ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
+    ``is_causal`` lets the last query see all of them.
+    """
+    return locals()
 
 
+@function("backplane.nn.grad", _differentiate)
 def scaled_dot_product_attention_gradients(
     grad_output: Any,
     query: Any,
@@ -154,38 +165,9 @@ def scaled_dot_product_attention_gradients(
     mask_gradient: bool = False,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, ...]:
-    of = dict(query=query, key=key, value=value, attn_mask=attn_mask, dropout_p=dropout_p, is_causal=is_causal)
-    of.update(scale=scale, enable_gqa=enable_gqa, seed=seed, output=output, logsumexp=logsumexp)
-    of.update(grad_output=grad_output, mask_gradient=mask_gradient, settings=settings)
-    results: Tuple[Any, ...] = _differentiate("scaled_dot_product_attention_gradients", of, False)
-    return results
-
-
-_finish(
-    scaled_dot_product_attention,
-    "backplane.nn.functional",
-    "scaled_dot_product_attention",
-    """Computes attention: ``softmax(query key' scale + mask) value``, with ``scale`` 1 / square root of the last size.
-
-    As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
-    used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
-    dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
-    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
-
-    With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
-    ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
-    ``is_causal`` lets the last query see all of them.
-    """,
-    _attend,
-)
-_finish(
-    scaled_dot_product_attention_gradients,
-    "backplane.nn.grad",
-    "scaled_dot_product_attention_gradients",
     """Computes the gradients of scaled_dot_product_attention() by query, key and value, as a tuple.
 
     ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. With
     ``mask_gradient``, a fourth element is the gradient by ``attn_mask``, which must not be a mask of bools.
-    """,
-    _differentiate,
-)
+    """
+    return locals()  # type: ignore[return-value]

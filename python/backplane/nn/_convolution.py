@@ -1,15 +1,16 @@
-"""Makes the functions of backplane.nn.functional and backplane.nn.grad: their arguments, help and explanations."""
+"""Convolutions for backplane.nn.functional, and their gradients for backplane.nn.grad. Each function stands for those of one to
+three dimensions."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, Optional, Protocol, Tuple, Union
+from typing import Any, Dict, Tuple, Union
 
 from .. import _core
 from .._convert import exact
-from .._dimensions import bound
 from .._errors import bad_type, bad_value
-from .._products import _EXPLAINERS, SettingsArgument, _like
+from .._products import SettingsArgument, _like
+from ._functions import for_each_ndim
 
 Numbers = Union[int, Tuple[int, ...]]
 Padding = Union[str, int, Tuple[int, ...]]
@@ -61,209 +62,113 @@ def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: An
     return results if explains else of["out"] if results[0] is None else _like(results[0], *tuple(arrays.values())[:2])
 
 
-def _forward(kind: Tuple[str, int, bool], name: str, of: Dict[str, Any], explains: bool) -> Any:
+def _forward(transposed: bool, ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, weight = exact(name, of["input"]), exact(name, of["weight"])
     bias = None if of["bias"] is None else exact(name, of["bias"])
-    return _call(kind, of, "output", None, explains, input=input, weight=weight, bias=bias)
+    return _call(("forward", ndim, transposed), of, "output", None, explains, input=input, weight=weight, bias=bias)
 
 
-class _Convolution(Protocol):
-    """The type of conv1d(), conv2d() and conv3d()."""
-
-    def __call__(
-        self,
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
+def _input(ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
+    gradient, weight = exact(name, of["grad_output"]), exact(name, of["weight"])
+    size = _size("input_size", of["input_size"])
+    return _call(("input", ndim, False), of, "input", size, explains, grad_output=gradient, weight=weight)
 
 
-class _Transposed(Protocol):
-    """The type of conv_transpose1d(), conv_transpose2d() and conv_transpose3d()."""
-
-    def __call__(
-        self,
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Numbers = 1,
-        padding: Numbers = 0,
-        output_padding: Numbers = 0,
-        groups: int = 1,
-        dilation: Numbers = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
+def _weight(ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
+    input, gradient = exact(name, of["input"]), exact(name, of["grad_output"])
+    size = _size("weight_size", of["weight_size"])
+    return _call(("weight", ndim, False), of, "weight", size, explains, input=input, grad_output=gradient)
 
 
-class _InputGradient(Protocol):
-    """The type of conv1d_input(), conv2d_input() and conv3d_input()."""
-
-    def __call__(
-        self,
-        input_size: Tuple[int, ...],
-        weight: Any,
-        grad_output: Any,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
+_FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"
+_NUMBERS = """``stride``, ``padding`` and ``dilation`` are numbers, or tuples with one for each dimension. ``out`` is written in place and
+    returned."""
 
 
-class _WeightGradient(Protocol):
-    """The type of conv1d_weight(), conv2d_weight() and conv3d_weight()."""
+@for_each_ndim(_FUNCTIONS, "conv{ndim}d", functools.partial(_forward, False), numbers=_NUMBERS)
+def convolution(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Convolves ``input`` (N x C x {ndim} sizes; N may be missing) with ``weight`` (K x C/groups x {ndim} sizes).
 
-    def __call__(
-        self,
-        input: Any,
-        weight_size: Tuple[int, ...],
-        grad_output: Any,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
+    As torch.nn.functional.conv{ndim}d. ``padding`` may also be "same" or "valid".
 
-
-def _finish(function: Any, module: str, name: str, text: str, run: Callable[[str, Dict[str, Any], bool], Any]) -> Any:
-    """Gives a function its name, help, and the function that explains its calls."""
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = module
-    function.__doc__ = text
-
-    def explain(*arguments: Any, **names: Any) -> Dict[str, Any]:
-        page: Dict[str, Any] = run(name, dict(bound(function, arguments, names)), True)
-        return page
-
-    _EXPLAINERS[function] = explain
-    return function
-
-
-_ARGUMENTS = """
-
-    ``stride``, ``padding`` and ``dilation`` are numbers, or tuples with one for each dimension. ``out`` is written in place and
-    returned.
+    {numbers}
     """
+    return locals()
 
 
-def convolution(ndim: int) -> _Convolution:
-    kind = ("forward", ndim, False)
-    run = functools.partial(_forward, kind)
+@for_each_ndim(_FUNCTIONS, "conv_transpose{ndim}d", functools.partial(_forward, True), numbers=_NUMBERS)
+def transposed(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    output_padding: Numbers = 0,
+    groups: int = 1,
+    dilation: Numbers = 1,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Applies the transpose of a convolution to ``input``, with ``weight`` (C x K/groups x {ndim} sizes).
 
-    def call(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, weight=weight, bias=bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
-        return run(call.__name__, dict(of, out=out, settings=settings), False)
+    As torch.nn.functional.conv_transpose{ndim}d.
 
-    text = f"""Convolves ``input`` (N x C x {ndim} sizes; N may be missing) with ``weight`` (K x C/groups x {ndim} sizes).
-
-    As torch.nn.functional.conv{ndim}d. ``padding`` may also be "same" or "valid".{_ARGUMENTS}"""
-    function: _Convolution = _finish(call, "backplane.nn.functional", f"conv{ndim}d", text, run)
-    return function
+    {numbers}
+    """
+    return locals()
 
 
-def transposed(ndim: int) -> _Transposed:
-    run = functools.partial(_forward, ("forward", ndim, True))
+@for_each_ndim(_GRADIENTS, "conv{ndim}d_input", _input, numbers=_NUMBERS)
+def input_gradient(
+    input_size: Tuple[int, ...],
+    weight: Any,
+    grad_output: Any,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Computes the gradient of conv{ndim}d() by its input, of shape ``input_size``.
 
-    def call(
-        input: Any,
-        weight: Any,
-        bias: Any = None,
-        stride: Numbers = 1,
-        padding: Numbers = 0,
-        output_padding: Numbers = 0,
-        groups: int = 1,
-        dilation: Numbers = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, weight=weight, bias=bias, stride=stride, padding=padding, output_padding=output_padding)
-        return run(call.__name__, dict(of, groups=groups, dilation=dilation, out=out, settings=settings), False)
+    As torch.nn.grad.conv{ndim}d_input.
 
-    text = f"""Applies the transpose of a convolution to ``input``, with ``weight`` (C x K/groups x {ndim} sizes).
-
-    As torch.nn.functional.conv_transpose{ndim}d.{_ARGUMENTS}"""
-    function: _Transposed = _finish(call, "backplane.nn.functional", f"conv_transpose{ndim}d", text, run)
-    return function
+    {numbers}
+    """
+    return locals()
 
 
-def input_gradient(ndim: int) -> _InputGradient:
-    def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
-        gradient, weight = exact(name, of["grad_output"]), exact(name, of["weight"])
-        size = _size("input_size", of["input_size"])
-        return _call(("input", ndim, False), of, "input", size, explains, grad_output=gradient, weight=weight)
+@for_each_ndim(_GRADIENTS, "conv{ndim}d_weight", _weight, numbers=_NUMBERS)
+def weight_gradient(
+    input: Any,
+    weight_size: Tuple[int, ...],
+    grad_output: Any,
+    stride: Numbers = 1,
+    padding: Padding = 0,
+    dilation: Numbers = 1,
+    groups: int = 1,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Computes the gradient of conv{ndim}d() by its weight, of shape ``weight_size``.
 
-    def call(
-        input_size: Tuple[int, ...],
-        weight: Any,
-        grad_output: Any,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input_size=input_size, weight=weight, grad_output=grad_output, stride=stride, padding=padding)
-        return run(call.__name__, dict(of, dilation=dilation, groups=groups, out=out, settings=settings), False)
+    As torch.nn.grad.conv{ndim}d_weight.
 
-    text = f"""Computes the gradient of conv{ndim}d() by its input, of shape ``input_size``.
-
-    As torch.nn.grad.conv{ndim}d_input.{_ARGUMENTS}"""
-    function: _InputGradient = _finish(call, "backplane.nn.grad", f"conv{ndim}d_input", text, run)
-    return function
-
-
-def weight_gradient(ndim: int) -> _WeightGradient:
-    def run(name: str, of: Dict[str, Any], explains: bool) -> Any:
-        input, gradient = exact(name, of["input"]), exact(name, of["grad_output"])
-        size = _size("weight_size", of["weight_size"])
-        return _call(("weight", ndim, False), of, "weight", size, explains, input=input, grad_output=gradient)
-
-    def call(
-        input: Any,
-        weight_size: Tuple[int, ...],
-        grad_output: Any,
-        stride: Numbers = 1,
-        padding: Padding = 0,
-        dilation: Numbers = 1,
-        groups: int = 1,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, weight_size=weight_size, grad_output=grad_output, stride=stride, padding=padding)
-        return run(call.__name__, dict(of, dilation=dilation, groups=groups, out=out, settings=settings), False)
-
-    text = f"""Computes the gradient of conv{ndim}d() by its weight, of shape ``weight_size``.
-
-    As torch.nn.grad.conv{ndim}d_weight.{_ARGUMENTS}"""
-    function: _WeightGradient = _finish(call, "backplane.nn.grad", f"conv{ndim}d_weight", text, run)
-    return function
+    {numbers}
+    """
+    return locals()

@@ -10,7 +10,7 @@ from .._einsum import einsum
 from .._elements import one, two
 from .._errors import bad_value
 from .._products import _EXPLAINERS, SettingsArgument, _like
-from ._convolution import _finish
+from ._functions import function
 
 
 def _optional(name: str, array: Any) -> Any:
@@ -103,6 +103,7 @@ def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return tuple(_like(r, input, gradient) for r in results) if bias else _like(results[0], input, gradient)
 
 
+@function("backplane.nn.functional", _forward)
 def linear(
     input: Any,
     weight: Any,
@@ -112,44 +113,25 @@ def linear(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, weight=weight, bias=bias, activation=activation, out=out, settings=settings)
-    return _forward("linear", of, False)
-
-
-def linear_input(weight: Any, grad_output: Any, *, settings: SettingsArgument = None) -> Any:
-    return _input("linear_input", dict(weight=weight, grad_output=grad_output, settings=settings), False)
-
-
-def linear_weight(input: Any, grad_output: Any, bias: bool = False, *, settings: SettingsArgument = None) -> Any:
-    return _weight("linear_weight", dict(input=input, grad_output=grad_output, bias=bias, settings=settings), False)
-
-
-_finish(
-    linear,
-    "backplane.nn.functional",
-    "linear",
     """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O). A weight of
     one dimension (I) gives results without the last dimension.
 
     As torch.nn.functional.linear. ``activation`` is the name of a function of elementwise.h, such as ``"gelu"``, that is
     computed of each result. ``out`` is written in place and returned.
-    """,
-    _forward,
-)
-_finish(
-    linear_input,
-    "backplane.nn.grad",
-    "linear_input",
-    """Computes the gradient of linear() by its input, from the gradient by its output.""",
-    _input,
-)
-_finish(
-    linear_weight,
-    "backplane.nn.grad",
-    "linear_weight",
+    """
+    return locals()
+
+
+@function("backplane.nn.grad", _input)
+def linear_input(weight: Any, grad_output: Any, *, settings: SettingsArgument = None) -> Any:
+    """Computes the gradient of linear() by its input, from the gradient by its output."""
+    return locals()
+
+
+@function("backplane.nn.grad", _weight)
+def linear_weight(input: Any, grad_output: Any, bias: bool = False, *, settings: SettingsArgument = None) -> Any:
     """Computes the gradient of linear() by its weight, from the gradient by its output.
 
     With ``bias``, returns a tuple of the gradients by weight and bias.
-    """,
-    _weight,
-)
+    """
+    return locals()

@@ -9,7 +9,7 @@ from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
-from ._convolution import _finish
+from ._functions import function
 
 
 def _parameter(name: str, array: Any) -> Any:
@@ -74,6 +74,7 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return results if explains else tuple(_like(r, input) for r in results)
 
 
+@function("backplane.nn.functional", _normalize)
 def batch_norm(
     input: Any,
     running_mean: Any,
@@ -89,11 +90,17 @@ def batch_norm(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    of.update(training=training, momentum=momentum, eps=eps, relu=relu, return_statistics=return_statistics)
-    return _normalize("batch_norm", dict(of, out=out, settings=settings), False)
+    """Normalizes each channel of ``input`` (N x C, or with one to three sizes more).
+
+    As torch.nn.functional.batch_norm: with ``training`` by the statistics of the batch, which update ``running_mean`` and
+    ``running_var`` in place (None: not), otherwise by these two. With ``relu`` (inference), negative elements become 0. With
+    ``return_statistics`` (training), returns a tuple of output, mean and inverse standard deviation, for the gradients.
+    ``out`` is written in place and returned.
+    """
+    return locals()
 
 
+@function("backplane.nn.grad", _differentiate)
 def batch_norm_gradients(
     input: Any,
     grad_output: Any,
@@ -105,32 +112,9 @@ def batch_norm_gradients(
     *,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, weight=weight, mean=mean, spread=spread, training=training, eps=eps)
-    results: Tuple[Any, Any, Any] = _differentiate("batch_norm_gradients", dict(of, settings=settings), False)
-    return results
-
-
-_finish(
-    batch_norm,
-    "backplane.nn.functional",
-    "batch_norm",
-    """Normalizes each channel of ``input`` (N x C, or with one to three sizes more).
-
-    As torch.nn.functional.batch_norm: with ``training`` by the statistics of the batch, which update ``running_mean`` and
-    ``running_var`` in place (None: not), otherwise by these two. With ``relu`` (inference), negative elements become 0. With
-    ``return_statistics`` (training), returns a tuple of output, mean and inverse standard deviation, for the gradients.
-    ``out`` is written in place and returned.
-    """,
-    _normalize,
-)
-_finish(
-    batch_norm_gradients,
-    "backplane.nn.grad",
-    "batch_norm_gradients",
     """Computes the gradients of batch_norm() by its input, weight and bias, as a tuple.
 
     With ``training``, ``mean`` and ``spread`` are the mean and inverse standard deviation that batch_norm() returned.
     Otherwise they are the running mean and variance, which are constants, and ``eps`` is added to the variance.
-    """,
-    _differentiate,
-)
+    """
+    return locals()  # type: ignore[return-value]

@@ -1,16 +1,17 @@
-"""Makes the functions of pooling in backplane.nn.functional and backplane.nn.grad: their arguments, help and
-explanations."""
+"""Pooling for backplane.nn.functional, and its gradients for backplane.nn.grad. Each function stands for those of one to three
+dimensions."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Optional, Protocol, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _like
-from ._convolution import Numbers, _each, _finish, _size
+from ._convolution import Numbers, _each, _size
+from ._functions import for_each_ndim
 
 Sizes = Union[None, int, Tuple[Optional[int], ...]]
 
@@ -75,311 +76,140 @@ def _gradient(kind: str, ndim: int, name: str, of: Dict[str, Any], explains: boo
     return results if explains else results[0]
 
 
-class _Max(Protocol):
-    """The type of max_pool1d(), max_pool2d() and max_pool3d()."""
-
-    def __call__(
-        self,
-        input: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
+_FUNCTIONS = functools.partial(for_each_ndim, "backplane.nn.functional")
+_GRADIENTS = functools.partial(for_each_ndim, "backplane.nn.grad")
+_MAX, _AVERAGE = (functools.partial(_forward, kind) for kind in ("max", "average"))
+_MAX_GRADIENT, _AVERAGE_GRADIENT = (functools.partial(_gradient, kind) for kind in ("max", "average"))
+_KERNEL = """``stride`` is ``kernel_size`` by default. ``kernel_size``, ``stride`` and ``padding`` are numbers, or tuples with one for
+    each dimension. With ``ceil_mode`` the size of the output is rounded up. ``out`` is written in place and returned."""
 
 
-class _Average(Protocol):
-    """The type of avg_pool2d() and avg_pool3d(), and of avg_pool1d() with the divisor in addition to PyTorch's."""
-
-    def __call__(
-        self,
-        input: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Optional[int] = None,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _AdaptiveMax(Protocol):
-    """The type of adaptive_max_pool1d(), adaptive_max_pool2d() and adaptive_max_pool3d()."""
-
-    def __call__(
-        self,
-        input: Any,
-        output_size: Sizes,
-        return_indices: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _AdaptiveAverage(Protocol):
-    """The type of adaptive_avg_pool1d(), adaptive_avg_pool2d() and adaptive_avg_pool3d()."""
-
-    def __call__(
-        self, input: Any, output_size: Sizes, *, out: Any = None, settings: SettingsArgument = None
-    ) -> Any: ...
-
-
-class _MaxGradient(Protocol):
-    """The type of max_pool1d_input(), max_pool2d_input() and max_pool3d_input()."""
-
-    def __call__(
-        self,
-        input_size: Tuple[int, ...],
-        indices: Any,
-        grad_output: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
-        ceil_mode: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _AverageGradient(Protocol):
-    """The type of avg_pool1d_input(), avg_pool2d_input() and avg_pool3d_input()."""
-
-    def __call__(
-        self,
-        input_size: Tuple[int, ...],
-        grad_output: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Optional[int] = None,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _AdaptiveMaxGradient(Protocol):
-    """The type of adaptive_max_pool1d_input(), adaptive_max_pool2d_input() and adaptive_max_pool3d_input()."""
-
-    def __call__(
-        self,
-        input_size: Tuple[int, ...],
-        indices: Any,
-        grad_output: Any,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _AdaptiveAverageGradient(Protocol):
-    """The type of adaptive_avg_pool1d_input(), adaptive_avg_pool2d_input() and adaptive_avg_pool3d_input()."""
-
-    def __call__(
-        self, input_size: Tuple[int, ...], grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
-    ) -> Any: ...
-
-
-_PLACES = "in its channel, as PyTorch does"
-_KERNEL = """
-
-    ``stride`` is ``kernel_size`` by default. ``kernel_size``, ``stride`` and ``padding`` are numbers, or tuples with one for
-    each dimension. With ``ceil_mode`` the size of the output is rounded up. ``out`` is written in place and returned.
-    """
-
-
-def max_pool(ndim: int) -> _Max:
-    run = functools.partial(_forward, "max", ndim)
-
-    def call(
-        input: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation)
-        of.update(ceil_mode=ceil_mode, return_indices=return_indices, out=out, settings=settings)
-        return run(call.__name__, of, False)
-
-    text = f"""Returns the maxima of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
+@_FUNCTIONS("max_pool{ndim}d", _MAX, kernel=_KERNEL)
+def max_pool(
+    input: Any,
+    kernel_size: Numbers,
+    stride: Optional[Numbers] = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Returns the maxima of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.max_pool{ndim}d. With ``return_indices``, returns a tuple of the maxima and the place of each
-    {_PLACES}.{_KERNEL}"""
-    function: _Max = _finish(call, "backplane.nn.functional", f"max_pool{ndim}d", text, run)
-    return function
+    in its channel, as PyTorch does.
+
+    {kernel}
+    """
+    return locals()
 
 
-def avg_pool(ndim: int) -> _Average:
-    run = functools.partial(_forward, "average", ndim)
+@_FUNCTIONS("avg_pool{ndim}d", _AVERAGE, kernel=_KERNEL)
+def avg_pool(
+    input: Any,
+    kernel_size: Numbers,
+    stride: Optional[Numbers] = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Optional[int] = None,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Returns the averages of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
 
-    def call(
-        input: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Optional[int] = None,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, kernel_size=kernel_size, stride=stride, padding=padding, ceil_mode=ceil_mode)
-        of.update(count_include_pad=count_include_pad, divisor_override=divisor_override, out=out, settings=settings)
-        return run(call.__name__, of, False)
+    As torch.nn.functional.avg_pool{ndim}d. ``divisor_override`` replaces the number of elements.
 
-    text = f"""Returns the averages of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
-
-    As torch.nn.functional.avg_pool{ndim}d. ``divisor_override`` replaces the number of elements.{_KERNEL}"""
-    function: _Average = _finish(call, "backplane.nn.functional", f"avg_pool{ndim}d", text, run)
-    return function
+    {kernel}
+    """
+    return locals()
 
 
-def adaptive_max_pool(ndim: int) -> _AdaptiveMax:
-    run = functools.partial(_forward, "max", ndim)
-
-    def call(
-        input: Any,
-        output_size: Sizes,
-        return_indices: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input=input, output_size=output_size, return_indices=return_indices, out=out, settings=settings)
-        return run(call.__name__, of, False)
-
-    text = f"""Returns the maxima of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
+@_FUNCTIONS("adaptive_max_pool{ndim}d", _MAX)
+def adaptive_max_pool(
+    input: Any, output_size: Sizes, return_indices: bool = False, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Returns the maxima of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.adaptive_max_pool{ndim}d. A size of None is that of the input. With ``return_indices``, returns a
-    tuple of the maxima and the place of each {_PLACES}. ``out`` is written in place and returned.
+    tuple of the maxima and the place of each in its channel, as PyTorch does. ``out`` is written in place and returned.
     """
-    function: _AdaptiveMax = _finish(call, "backplane.nn.functional", f"adaptive_max_pool{ndim}d", text, run)
-    return function
+    return locals()
 
 
-def adaptive_avg_pool(ndim: int) -> _AdaptiveAverage:
-    run = functools.partial(_forward, "average", ndim)
-
-    def call(input: Any, output_size: Sizes, *, out: Any = None, settings: SettingsArgument = None) -> Any:
-        return run(call.__name__, dict(input=input, output_size=output_size, out=out, settings=settings), False)
-
-    text = f"""Returns the averages of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
+@_FUNCTIONS("adaptive_avg_pool{ndim}d", _AVERAGE)
+def adaptive_avg_pool(input: Any, output_size: Sizes, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    """Returns the averages of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.adaptive_avg_pool{ndim}d. A size of None is that of the input. ``out`` is written in place and
     returned.
     """
-    function: _AdaptiveAverage = _finish(call, "backplane.nn.functional", f"adaptive_avg_pool{ndim}d", text, run)
-    return function
+    return locals()
 
 
-_GRADIENT = "Computes the gradient of {name}() by its input, of shape ``input_size``"
+@_GRADIENTS("max_pool{ndim}d_input", _MAX_GRADIENT, kernel=_KERNEL)
+def max_pool_gradient(
+    input_size: Tuple[int, ...],
+    indices: Any,
+    grad_output: Any,
+    kernel_size: Numbers,
+    stride: Optional[Numbers] = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Computes the gradient of max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it returned.
+
+    {kernel}
+    """
+    return locals()
 
 
-def max_pool_gradient(ndim: int) -> _MaxGradient:
-    run = functools.partial(_gradient, "max", ndim)
+@_GRADIENTS("avg_pool{ndim}d_input", _AVERAGE_GRADIENT, kernel=_KERNEL)
+def avg_pool_gradient(
+    input_size: Tuple[int, ...],
+    grad_output: Any,
+    kernel_size: Numbers,
+    stride: Optional[Numbers] = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Optional[int] = None,
+    *,
+    out: Any = None,
+    settings: SettingsArgument = None,
+) -> Any:
+    """Computes the gradient of avg_pool{ndim}d() by its input, of shape ``input_size``.
 
-    def call(
-        input_size: Tuple[int, ...],
-        indices: Any,
-        grad_output: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        dilation: Numbers = 1,
-        ceil_mode: bool = False,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input_size=input_size, indices=indices, grad_output=grad_output, kernel_size=kernel_size)
-        of.update(stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode, out=out, settings=settings)
-        return run(call.__name__, of, False)
-
-    name = f"max_pool{ndim}d"
-    text = f"""{_GRADIENT.format(name=name)}, from the ``indices`` that it returned.{_KERNEL}"""
-    function: _MaxGradient = _finish(call, "backplane.nn.grad", f"{name}_input", text, run)
-    return function
+    {kernel}
+    """
+    return locals()
 
 
-def avg_pool_gradient(ndim: int) -> _AverageGradient:
-    run = functools.partial(_gradient, "average", ndim)
-
-    def call(
-        input_size: Tuple[int, ...],
-        grad_output: Any,
-        kernel_size: Numbers,
-        stride: Optional[Numbers] = None,
-        padding: Numbers = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: Optional[int] = None,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input_size=input_size, grad_output=grad_output, kernel_size=kernel_size, stride=stride)
-        of.update(padding=padding, ceil_mode=ceil_mode, count_include_pad=count_include_pad)
-        of.update(divisor_override=divisor_override, out=out, settings=settings)
-        return run(call.__name__, of, False)
-
-    name = f"avg_pool{ndim}d"
-    text = f"""{_GRADIENT.format(name=name)}.{_KERNEL}"""
-    function: _AverageGradient = _finish(call, "backplane.nn.grad", f"{name}_input", text, run)
-    return function
-
-
-def adaptive_max_pool_gradient(ndim: int) -> _AdaptiveMaxGradient:
-    run = functools.partial(_gradient, "max", ndim)
-
-    def call(
-        input_size: Tuple[int, ...],
-        indices: Any,
-        grad_output: Any,
-        *,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any:
-        of = dict(input_size=input_size, indices=indices, grad_output=grad_output, out=out, settings=settings)
-        return run(call.__name__, of, False)
-
-    name = f"adaptive_max_pool{ndim}d"
-    text = f"""{_GRADIENT.format(name=name)}, from the ``indices`` that it returned.
+@_GRADIENTS("adaptive_max_pool{ndim}d_input", _MAX_GRADIENT)
+def adaptive_max_pool_gradient(
+    input_size: Tuple[int, ...], indices: Any, grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Computes the gradient of adaptive_max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it
+    returned.
 
     ``out`` is written in place and returned.
     """
-    function: _AdaptiveMaxGradient = _finish(call, "backplane.nn.grad", f"{name}_input", text, run)
-    return function
+    return locals()
 
 
-def adaptive_avg_pool_gradient(ndim: int) -> _AdaptiveAverageGradient:
-    run = functools.partial(_gradient, "average", ndim)
-
-    def call(
-        input_size: Tuple[int, ...], grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
-    ) -> Any:
-        return run(call.__name__, dict(input_size=input_size, grad_output=grad_output, out=out, settings=settings), False)
-
-    name = f"adaptive_avg_pool{ndim}d"
-    text = f"""{_GRADIENT.format(name=name)}. ``out`` is written in place and returned."""
-    function: _AdaptiveAverageGradient = _finish(call, "backplane.nn.grad", f"{name}_input", text, run)
-    return function
+@_GRADIENTS("adaptive_avg_pool{ndim}d_input", _AVERAGE_GRADIENT)
+def adaptive_avg_pool_gradient(
+    input_size: Tuple[int, ...], grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
+) -> Any:
+    """Computes the gradient of adaptive_avg_pool{ndim}d() by its input, of shape ``input_size``. ``out`` is written in place
+    and returned.
+    """
+    return locals()

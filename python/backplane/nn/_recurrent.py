@@ -9,7 +9,7 @@ from .. import _core
 from .._convert import exact, numpy_of, shape_of
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
-from ._convolution import _finish
+from ._functions import finish
 from ._packed import PackedSequence, as_packed, gather, ordered, spread
 
 # Fields of the call.
@@ -369,7 +369,7 @@ def _define(name: str, what: str) -> _Layers:
         results="output and final hidden states",
         name=name,
     )
-    made: _Layers = _finish(
+    made: _Layers = finish(
         call, "backplane.nn.functional", name, text, lambda _, of, explains: _forward_any(name, _whole(of), explains)
     )
     return made
@@ -408,7 +408,7 @@ def lstm(
     return results
 
 
-_finish(
+finish(
     lstm,
     "backplane.nn.functional",
     "lstm",
@@ -448,7 +448,7 @@ def _define_gradients(name: str) -> _Gradients:
         return results
 
     text = _GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``")
-    made: _Gradients = _finish(
+    made: _Gradients = finish(
         call, "backplane.nn.grad", f"{name}_gradients", text, lambda _, of, explains: _backward_any(name, _whole(of), explains)
     )
     return made
@@ -483,7 +483,7 @@ def lstm_gradients(
     return results
 
 
-_finish(
+finish(
     lstm_gradients,
     "backplane.nn.grad",
     "lstm_gradients",

@@ -8,9 +8,13 @@ from .. import _core
 from .._convert import exact, shape_of, type_of
 from .._errors import bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
-from ._convolution import _finish
+from ._functions import function
 
 SOFTMAX, LOG_SOFTMAX = range(2)
+
+_FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"
+_STATISTICS = """With ``return_statistics``, returns a tuple of output, mean and inverse standard deviation of each row, for the
+    gradients. ``out`` is written in place and returned."""
 
 # The sizes of a row, which is one number if it has one dimension.
 Shape = Union[int, Sequence[int]]
@@ -33,26 +37,38 @@ def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return result if explains else of["out"] if result is None else _like(result, output)
 
 
+@function(_FUNCTIONS, _softmax)
 def softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
-    return _softmax("softmax", dict(input=input, dim=dim, out=out, settings=settings), False)
+    """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
+
+    As torch.nn.functional.softmax. ``out`` is written in place and returned; it may be the input.
+    """
+    return locals()
 
 
+@function(_FUNCTIONS, _softmax)
 def log_softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
-    return _softmax("log_softmax", dict(input=input, dim=dim, out=out, settings=settings), False)
+    """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
+
+    As torch.nn.functional.log_softmax. ``out`` is written in place and returned; it may be the input.
+    """
+    return locals()
 
 
+@function(_GRADIENTS, _softmax_gradient)
 def softmax_input(
     output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
 ) -> Any:
-    of = dict(output=output, grad_output=grad_output, dim=dim, out=out, settings=settings)
-    return _softmax_gradient("softmax_input", of, False)
+    """Computes the gradient of softmax() by its input, from its output and the gradient by the output."""
+    return locals()
 
 
+@function(_GRADIENTS, _softmax_gradient)
 def log_softmax_input(
     output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
 ) -> Any:
-    of = dict(output=output, grad_output=grad_output, dim=dim, out=out, settings=settings)
-    return _softmax_gradient("log_softmax_input", of, False)
+    """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output."""
+    return locals()
 
 
 # ---- Normalization ----
@@ -121,7 +137,8 @@ def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool)
 
 def _normalize(name: str, of: Dict[str, Any], explains: bool) -> Any:
     statistics = bool(of["return_statistics"])
-    wanted = ("output", *(("inverse_std",) if name.startswith("rms_norm") else ("mean", "inverse_std"))) if statistics else ("output",)
+    parts = ("inverse_std",) if name == "rms_norm" else ("mean", "inverse_std")
+    wanted = ("output", *parts) if statistics else ("output",)
     results = _run(name, wanted, of, explains)
     return results if explains or statistics else results[0]
 
@@ -131,6 +148,7 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return _run(name, ("input_gradient", *parameters), of, explains)
 
 
+@function(_FUNCTIONS, _normalize, statistics=_STATISTICS)
 def layer_norm(
     input: Any,
     normalized_shape: Shape,
@@ -142,10 +160,16 @@ def layer_norm(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, normalized_shape=normalized_shape, weight=weight, bias=bias, eps=eps, settings=settings)
-    return _normalize("layer_norm", dict(of, return_statistics=return_statistics, out=out), False)
+    """Normalizes the rows of ``input``, which are its last dimensions with the sizes ``normalized_shape``.
+
+    As torch.nn.functional.layer_norm; ``weight`` and ``bias`` have the shape of a row.
+
+    {statistics}
+    """
+    return locals()
 
 
+@function(_FUNCTIONS, _normalize)
 def rms_norm(
     input: Any,
     normalized_shape: Shape,
@@ -156,10 +180,16 @@ def rms_norm(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, normalized_shape=normalized_shape, weight=weight, eps=eps, settings=settings)
-    return _normalize("rms_norm", dict(of, return_statistics=return_statistics, out=out), False)
+    """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
+
+    As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
+    these are computed in f32. With ``return_statistics``,
+    returns a tuple of output and inverse root mean square. ``out`` is written in place and returned.
+    """
+    return locals()
 
 
+@function(_FUNCTIONS, _normalize, statistics=_STATISTICS)
 def group_norm(
     input: Any,
     num_groups: int,
@@ -171,8 +201,13 @@ def group_norm(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, num_groups=num_groups, weight=weight, bias=bias, eps=eps, settings=settings)
-    return _normalize("group_norm", dict(of, return_statistics=return_statistics, out=out), False)
+    """Normalizes ``num_groups`` groups of channels of each item of ``input`` (N x C x ...).
+
+    As torch.nn.functional.group_norm; ``weight`` and ``bias`` have C elements.
+
+    {statistics}
+    """
+    return locals()
 
 
 def _instance(name: str, of: Dict[str, Any], explains: bool) -> Any:
@@ -188,6 +223,7 @@ def _instance(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return _normalize(name, dict(of, num_groups=max(shape[1], 1), return_statistics=False), explains)
 
 
+@function(_FUNCTIONS, _instance)
 def instance_norm(
     input: Any,
     running_mean: Any = None,
@@ -201,10 +237,15 @@ def instance_norm(
     out: Any = None,
     settings: SettingsArgument = None,
 ) -> Any:
-    of = dict(input=input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    return _instance("instance_norm", dict(of, use_input_stats=use_input_stats, eps=eps, out=out, settings=settings), False)
+    """Normalizes each channel of each item of ``input`` (N x C x ...).
+
+    As torch.nn.functional.instance_norm with the input's statistics; running statistics must be None. ``out`` is written in
+    place and returned.
+    """
+    return locals()
 
 
+@function(_GRADIENTS, _differentiate)
 def layer_norm_gradients(
     input: Any,
     grad_output: Any,
@@ -216,12 +257,14 @@ def layer_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, eps=eps)
-    of.update(mean=mean, inverse_std=inverse_std, settings=settings)
-    results: Tuple[Any, Any, Any] = _differentiate("layer_norm_gradients", of, False)
-    return results
+    """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
+
+    ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again, with ``eps``.
+    """
+    return locals()  # type: ignore[return-value]
 
 
+@function(_GRADIENTS, _differentiate)
 def rms_norm_gradients(
     input: Any,
     grad_output: Any,
@@ -232,12 +275,14 @@ def rms_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any]:
-    of = dict(input=input, grad_output=grad_output, normalized_shape=normalized_shape, weight=weight, eps=eps)
-    of.update(inverse_std=inverse_std, settings=settings)
-    results: Tuple[Any, Any] = _differentiate("rms_norm_gradients", of, False)
-    return results
+    """Computes the gradients of rms_norm() by its input and weight, as a tuple.
+
+    ``inverse_std`` is what rms_norm() returned; without it, it is computed again, with ``eps``.
+    """
+    return locals()  # type: ignore[return-value]
 
 
+@function(_GRADIENTS, _differentiate)
 def group_norm_gradients(
     input: Any,
     grad_output: Any,
@@ -249,124 +294,8 @@ def group_norm_gradients(
     inverse_std: Any = None,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Any, Any]:
-    of = dict(input=input, grad_output=grad_output, num_groups=num_groups, weight=weight, eps=eps)
-    of.update(mean=mean, inverse_std=inverse_std, settings=settings)
-    results: Tuple[Any, Any, Any] = _differentiate("group_norm_gradients", of, False)
-    return results
-
-
-_FUNCTIONS = "backplane.nn.functional"
-_GRADIENTS = "backplane.nn.grad"
-_STATISTICS = """
-
-    With ``return_statistics``, returns a tuple of output, mean and inverse standard deviation of each row, for the gradients.
-    ``out`` is written in place and returned.
-    """
-
-_finish(
-    softmax,
-    _FUNCTIONS,
-    "softmax",
-    """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
-
-    As torch.nn.functional.softmax. ``out`` is written in place and returned; it may be the input.
-    """,
-    _softmax,
-)
-_finish(
-    log_softmax,
-    _FUNCTIONS,
-    "log_softmax",
-    """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
-
-    As torch.nn.functional.log_softmax. ``out`` is written in place and returned; it may be the input.
-    """,
-    _softmax,
-)
-_finish(
-    layer_norm,
-    _FUNCTIONS,
-    "layer_norm",
-    """Normalizes the rows of ``input``, which are its last dimensions with the sizes ``normalized_shape``.
-
-    As torch.nn.functional.layer_norm; ``weight`` and ``bias`` have the shape of a row."""
-    + _STATISTICS,
-    _normalize,
-)
-_finish(
-    rms_norm,
-    _FUNCTIONS,
-    "rms_norm",
-    """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
-
-    As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
-    these are computed in f32. With ``return_statistics``,
-    returns a tuple of output and inverse root mean square. ``out`` is written in place and returned.
-    """,
-    _normalize,
-)
-_finish(
-    group_norm,
-    _FUNCTIONS,
-    "group_norm",
-    """Normalizes ``num_groups`` groups of channels of each item of ``input`` (N x C x ...).
-
-    As torch.nn.functional.group_norm; ``weight`` and ``bias`` have C elements."""
-    + _STATISTICS,
-    _normalize,
-)
-_finish(
-    instance_norm,
-    _FUNCTIONS,
-    "instance_norm",
-    """Normalizes each channel of each item of ``input`` (N x C x ...).
-
-    As torch.nn.functional.instance_norm with the input's statistics; running statistics must be None. ``out`` is written in
-    place and returned.
-    """,
-    _instance,
-)
-_finish(
-    softmax_input,
-    _GRADIENTS,
-    "softmax_input",
-    """Computes the gradient of softmax() by its input, from its output and the gradient by the output.""",
-    _softmax_gradient,
-)
-_finish(
-    log_softmax_input,
-    _GRADIENTS,
-    "log_softmax_input",
-    """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output.""",
-    _softmax_gradient,
-)
-_finish(
-    layer_norm_gradients,
-    _GRADIENTS,
-    "layer_norm_gradients",
-    """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
-
-    ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again, with ``eps``.
-    """,
-    _differentiate,
-)
-_finish(
-    rms_norm_gradients,
-    _GRADIENTS,
-    "rms_norm_gradients",
-    """Computes the gradients of rms_norm() by its input and weight, as a tuple.
-
-    ``inverse_std`` is what rms_norm() returned; without it, it is computed again, with ``eps``.
-    """,
-    _differentiate,
-)
-_finish(
-    group_norm_gradients,
-    _GRADIENTS,
-    "group_norm_gradients",
     """Computes the gradients of group_norm() by its input, weight and bias, as a tuple.
 
     ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again, with ``eps``.
-    """,
-    _differentiate,
-)
+    """
+    return locals()  # type: ignore[return-value]

@@ -88,24 +88,12 @@ __all__ = [
     "tanh",
 ]
 
-conv1d = convolution(1)
-conv2d = convolution(2)
-conv3d = convolution(3)
-conv_transpose1d = transposed(1)
-conv_transpose2d = transposed(2)
-conv_transpose3d = transposed(3)
-max_pool1d = max_pool(1)
-max_pool2d = max_pool(2)
-max_pool3d = max_pool(3)
-avg_pool1d = avg_pool(1)
-avg_pool2d = avg_pool(2)
-avg_pool3d = avg_pool(3)
-adaptive_max_pool1d = adaptive_max_pool(1)
-adaptive_max_pool2d = adaptive_max_pool(2)
-adaptive_max_pool3d = adaptive_max_pool(3)
-adaptive_avg_pool1d = adaptive_avg_pool(1)
-adaptive_avg_pool2d = adaptive_avg_pool(2)
-adaptive_avg_pool3d = adaptive_avg_pool(3)
+conv1d, conv2d, conv3d = convolution
+conv_transpose1d, conv_transpose2d, conv_transpose3d = transposed
+max_pool1d, max_pool2d, max_pool3d = max_pool
+avg_pool1d, avg_pool2d, avg_pool3d = avg_pool
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = adaptive_max_pool
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = adaptive_avg_pool
 relu = in_place("relu", "max(x, 0)")
 silu = in_place("silu", "x / (1 + exp(-x))")
 hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6")

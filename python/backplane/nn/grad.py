@@ -63,23 +63,11 @@ __all__ = [
     "softmax_input",
 ]
 
-conv1d_input = input_gradient(1)
-conv2d_input = input_gradient(2)
-conv3d_input = input_gradient(3)
-conv1d_weight = weight_gradient(1)
-conv2d_weight = weight_gradient(2)
-conv3d_weight = weight_gradient(3)
-max_pool1d_input = max_pool_gradient(1)
-max_pool2d_input = max_pool_gradient(2)
-max_pool3d_input = max_pool_gradient(3)
-avg_pool1d_input = avg_pool_gradient(1)
-avg_pool2d_input = avg_pool_gradient(2)
-avg_pool3d_input = avg_pool_gradient(3)
-adaptive_max_pool1d_input = adaptive_max_pool_gradient(1)
-adaptive_max_pool2d_input = adaptive_max_pool_gradient(2)
-adaptive_max_pool3d_input = adaptive_max_pool_gradient(3)
-adaptive_avg_pool1d_input = adaptive_avg_pool_gradient(1)
-adaptive_avg_pool2d_input = adaptive_avg_pool_gradient(2)
-adaptive_avg_pool3d_input = adaptive_avg_pool_gradient(3)
+conv1d_input, conv2d_input, conv3d_input = input_gradient
+conv1d_weight, conv2d_weight, conv3d_weight = weight_gradient
+max_pool1d_input, max_pool2d_input, max_pool3d_input = max_pool_gradient
+avg_pool1d_input, avg_pool2d_input, avg_pool3d_input = avg_pool_gradient
+adaptive_max_pool1d_input, adaptive_max_pool2d_input, adaptive_max_pool3d_input = adaptive_max_pool_gradient
+adaptive_avg_pool1d_input, adaptive_avg_pool2d_input, adaptive_avg_pool3d_input = adaptive_avg_pool_gradient
 
 _close(__name__)

@@ -145,11 +145,10 @@ static bp_status read_channels(bp__conv *conv) {
     const int64_t outer = weight->shape[0];
     int64_t inner;
     char name[24], shape[256], other[256];
-    bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape);
     if (outer % conv->groups != 0) {
-        return bp__fail(BP_E_SHAPE,
-                        "%s: weight has shape %s; its first size must be a multiple of groups, which is %" PRId64,
-                        name_of(conv->call, name), shape, conv->groups);
+        return bp__fail(
+            BP_E_SHAPE, "%s: weight has shape %s; its first size must be a multiple of groups, which is %" PRId64,
+            name_of(conv->call, name), bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->groups);
     }
     if (__builtin_mul_overflow(weight->shape[1], conv->groups, &inner)) {
         return bp__fail(BP_E_OVERFLOW, "%s: the number of channels exceeds 64 bits", name_of(conv->call, name));
@@ -162,8 +161,8 @@ static bp_status read_channels(bp__conv *conv) {
         return bp__fail(
             BP_E_SHAPE,
             "%s: input has %" PRId64 " channels (shape %s); weight of shape %s with groups %" PRId64 " needs %" PRId64,
-            name_of(conv->call, name), given, bp__shape_text(input->ndim, input->shape, other, sizeof other), shape,
-            conv->groups, conv->in_channels);
+            name_of(conv->call, name), given, bp__shape_text(input->ndim, input->shape, other, sizeof other),
+            bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->groups, conv->in_channels);
     }
     return BP_OK;
 }

@@ -45,18 +45,19 @@ static bp_status check_input(const bp_batch_norm_call *call, bool data_optional)
     if (dtype < BP_F16 || dtype > BP_F64) {
         return bp__fail(BP_E_DTYPE, "batch_norm: input is %s; it must be f16, bf16, f32 or f64", bp_dtype_name(dtype));
     }
-    bp__shape_text(input->ndim, input->shape, shape, sizeof shape);
     if (input->ndim < 2 || input->ndim > 5) {
-        return bp__fail(BP_E_SHAPE, "batch_norm: input has shape %s; it must have 2 to 5 dimensions", shape);
+        return bp__fail(BP_E_SHAPE, "batch_norm: input has shape %s; it must have 2 to 5 dimensions",
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
     }
     for (int d = 1; d < input->ndim; d++) {
         if (input->shape[d] == 0) {
-            return bp__fail(BP_E_SHAPE, "batch_norm: input has shape %s; only the number of items may be 0", shape);
+            return bp__fail(BP_E_SHAPE, "batch_norm: input has shape %s; only the number of items may be 0",
+                            bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
         }
     }
     if (call->pass == BP_BATCH_NORM_TRAINING && bp__tensor_elements(input) / input->shape[1] < 2) {
         return bp__fail(BP_E_SHAPE, "batch_norm: input has shape %s; training needs more than one value per channel",
-                        shape);
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
     }
     return BP_OK;
 }

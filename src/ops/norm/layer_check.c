@@ -65,19 +65,20 @@ static bp_status check_input(const bp_layer_norm_call *call, bool data_optional)
     if (dtype < BP_F16 || dtype > BP_F64) {
         return bp__fail(BP_E_DTYPE, "layer_norm: input is %s; it must be f16, bf16, f32 or f64", bp_dtype_name(dtype));
     }
-    bp__shape_text(input->ndim, input->shape, shape, sizeof shape);
     if (input->ndim > BP_MAX_LAYER_NORM_NDIM - 1 || input->ndim < (group ? 2 : call->dims)) {
-        return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; it must have %d to %d dimensions", shape,
-                        group ? 2 : (int)call->dims, BP_MAX_LAYER_NORM_NDIM - 1);
+        return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; it must have %d to %d dimensions",
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), group ? 2 : (int)call->dims,
+                        BP_MAX_LAYER_NORM_NDIM - 1);
     }
     if (group && input->shape[1] % call->groups != 0) {
         return bp__fail(BP_E_SHAPE,
-                        "layer_norm: input has shape %s; its channels are no multiple of %" PRId64 " groups", shape,
-                        call->groups);
+                        "layer_norm: input has shape %s; its channels are no multiple of %" PRId64 " groups",
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), call->groups);
     }
     for (int d = group ? 1 : input->ndim - call->dims; d < input->ndim; d++) {
         if (input->shape[d] == 0) {
-            return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; rows must have elements", shape);
+            return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; rows must have elements",
+                            bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
         }
     }
     return BP_OK;

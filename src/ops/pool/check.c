@@ -94,21 +94,21 @@ static bp_status read_parameters(bp__pool *pool) {
 static bp_status read_input(bp__pool *pool) {
     const DLTensor *input = pool->call->input;
     char name[32], shape[256];
-    name_of(pool->call, name);
-    bp__shape_text(input->ndim, input->shape, shape, sizeof shape);
     pool->dtype = bp_dtype_from_dlpack(input->dtype);
     if (pool->dtype < BP_F16 || pool->dtype > BP_F64) {
-        return bp__fail(BP_E_DTYPE, "%s: input is %s; pooling takes f16, bf16, f32 and f64", name,
+        return bp__fail(BP_E_DTYPE, "%s: input is %s; pooling takes f16, bf16, f32 and f64", name_of(pool->call, name),
                         bp_dtype_name(pool->dtype));
     }
     if (input->ndim != pool->ndim + 2 && input->ndim != pool->ndim + 1) {
-        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items", name,
-                        shape, pool->ndim + 2, pool->ndim + 1);
+        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items",
+                        name_of(pool->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape),
+                        pool->ndim + 2, pool->ndim + 1);
     }
     pool->single = input->ndim == pool->ndim + 1;
     for (int d = !pool->single; d < input->ndim; d++) {
         if (input->shape[d] == 0) {
-            return bp__fail(BP_E_SHAPE, "%s: input has shape %s; only the number of items may be 0", name, shape);
+            return bp__fail(BP_E_SHAPE, "%s: input has shape %s; only the number of items may be 0",
+                            name_of(pool->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
         }
     }
     pool->items = pool->single ? 1 : input->shape[0];
@@ -136,7 +136,6 @@ static bp_status read_size(bp__pool *pool, int d) {
     const int64_t in = pool->in[d], stride = pool->stride[d], padding = pool->padding[d];
     int64_t span, padded;
     char name[32];
-    name_of(pool->call, name);
     if (stride > BP__MAX_SPAN || __builtin_mul_overflow(pool->dilation[d], pool->kernel[d] - 1, &span) ||
         span >= BP__MAX_SPAN) {
         return overflows(pool, d);
@@ -160,7 +159,7 @@ static bp_status read_size(bp__pool *pool, int d) {
                         "%s: the kernel spans %" PRId64
                         " elements in dimension %d, more than the padded input, which has "
                         "%" PRId64,
-                        name, span, d, padded);
+                        name_of(pool->call, name), span, d, padded);
     }
     pool->out[d] = rest / stride + 1;
     if (pool->call->ceil_mode && (pool->out[d] - 1) * stride >= in + padding) {
@@ -199,17 +198,16 @@ static bp_status check_like(const bp__pool *pool, const DLTensor *tensor, const 
     char name[32], want[256], got[256];
     int64_t shape[BP_POOL_NDIM + 2];
     const int rank = bp__pool_output_shape(pool, shape);
-    name_of(pool->call, name);
     BP__TRY(bp__tensor_check(tensor, what, data_optional));
     const bp_dtype given = bp_dtype_from_dlpack(tensor->dtype);
     if (given != dtype) {
-        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s", name, what, bp_dtype_name(given),
-                        bp_dtype_name(dtype));
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s", name_of(pool->call, name), what,
+                        bp_dtype_name(given), bp_dtype_name(dtype));
     }
     if (tensor->ndim == rank && memcmp(tensor->shape, shape, (size_t)rank * sizeof *shape) == 0) {
         return BP_OK;
     }
-    return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have shape %s", name, what,
+    return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have shape %s", name_of(pool->call, name), what,
                     bp__shape_text(tensor->ndim, tensor->shape, got, sizeof got),
                     bp__shape_text(rank, shape, want, sizeof want));
 }
