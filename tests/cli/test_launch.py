@@ -219,7 +219,7 @@ path = os.environ['BACKPLANE_LAUNCH_RECORD']
 with open(path, 'r+b') as file:
     data = bytearray(file.read())
     row = int.from_bytes(data[12:16], 'little')
-    for i in range(32, len(data)):
+    for i in range(32, len(data), STEP):
         data[i] = 0xff if i % 7 else 0x25
     for at in range(32, len(data) - row, row):
         data[at : at + 4] = (2).to_bytes(4, 'little')
@@ -229,7 +229,7 @@ with open(path, 'r+b') as file:
 if sys.argv[1:]:
     os.truncate(path, int(sys.argv[1]))
 """
-    words = [str(PYTHON), "-c", code]
+    words = [str(PYTHON), "-c", code.replace("STEP", "5" if SANITIZED else "1")]
     done = backplane("launch", "--profile", "--explain", "--trace", "trace.json", "--tune", "problems.txt", "--", *words)
     assert done.code == 0, done.err[-1000:]
     rows = [json.loads(line) for line in (tmp_path / "trace.json").read_text().splitlines()]
