@@ -262,6 +262,7 @@ def test_exit_codes(backplane, tmp_path, report):
 
 
 @needs_hooks
+@pytest.mark.skipif("thread" in SANITIZED, reason="ThreadSanitizer runs a signal's handler only after waitpid() has returned")
 def test_signals_are_passed_on(environment, tmp_path):
     code = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); open('ready', 'w'); time.sleep(60)"
     process = subprocess.Popen(
@@ -275,6 +276,7 @@ def test_signals_are_passed_on(environment, tmp_path):
 
 
 @needs_hooks
+@pytest.mark.skipif("thread" in SANITIZED, reason="ThreadSanitizer runs a signal's handler only after waitpid() has returned")
 def test_sigint_of_another_process(environment, tmp_path):
     """Unlike that of a terminal, it reaches the command only."""
     words = [COMMAND, "launch", "--profile", "--", "sh", "-c", "trap 'exit 9' INT; touch ready; while :; do sleep 0.05; done"]
@@ -351,6 +353,7 @@ def test_wrong_options(backplane, tmp_path, options, code, text):
 
 
 @needs_hooks
+@pytest.mark.skipif("thread" in SANITIZED, reason="ThreadSanitizer's library needs more static TLS than env has before a static program")
 def test_programs_that_cannot_be_redirected(backplane, tmp_path):
     compiler = shutil.which("cc")
     if not compiler:
