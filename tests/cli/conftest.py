@@ -24,6 +24,7 @@ inherited.reset()
 inherited.choose_kernels(BUILD, "command")  # every session has a cache directory of its own
 os.environ.update(inherited.sanitizer(BUILD))
 SANITIZED = os.environ.get("TESTED_SANITIZERS", "")
+HANGS = 600 if SANITIZED else 120  # seconds after which a program counts as one that does not end
 
 # The leak checker of gcc 12 crashes on the threads of BLIS's OpenMP build.
 NO_LEAK_CHECK = {"ASAN_OPTIONS": ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "detect_leaks=0"]))}
@@ -73,7 +74,7 @@ def backplane(tmp_path, environment):
     def run(*words, env=None, data=None, cwd=tmp_path, command=COMMAND):
         words = [str(command), *map(str, words)]
         changed = {**environment, **(env or {})}
-        return Done(subprocess.run(words, capture_output=True, input=data or b"", cwd=cwd, env=changed, timeout=120))
+        return Done(subprocess.run(words, capture_output=True, input=data or b"", cwd=cwd, env=changed, timeout=HANGS))
 
     return run
 

@@ -13,7 +13,6 @@ from conftest import BUILD, ROOT, loading
 
 sys.path.insert(0, str(ROOT / "tools"))
 import netlib_tests as netlib  # noqa: E402
-
 netlib.BUILD = BUILD
 
 LAUNCH = BUILD / "backplane-launch"
@@ -488,8 +487,7 @@ def test_blas_is_found_through_the_replacement_of_lapack(environment, tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "user.c", "-o", "libuser.so", "-Wl,--no-as-needed", f"-L{folder}", "-l:liblapack.so.3"],
                    cwd=tmp_path, check=True)
     subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
-    env = loading({**environment, "LD_LIBRARY_PATH": str(folder)})
-    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env=env)
+    done = subprocess.run(["./main"], capture_output=True, text=True, cwd=tmp_path, env=loading({**environment, "LD_LIBRARY_PATH": str(folder)}))
     assert (done.returncode, done.stdout) == (0, "25\n"), done.stderr
 
 

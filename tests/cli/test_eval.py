@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import BUILD, COMMAND, NO_LEAK_CHECK
+from conftest import BUILD, COMMAND, NO_LEAK_CHECK, SANITIZED
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_explain_with_the_result(backplane, arrays):
     assert done.bytes.startswith(b"\x93NUMPY") and "candidates" in done.err
 
 
-@pytest.mark.skipif("san" in BUILD.name, reason="a sanitizer reserves more address space than this test allows")
+@pytest.mark.skipif(bool(SANITIZED), reason=f"a sanitizer ({SANITIZED}) reserves more address space than this test allows")
 def test_more_than_memory(arrays, environment, tmp_path):
     arrays(np.ones((300000, 1)), np.ones((1, 300000)))
     limit = 4 << 30

@@ -183,7 +183,7 @@ def factors(fortran, launch):
     """Runs the Fortran program; returns the libraries and reasons of its large factorizations, and asserts that small ones stay."""
 
     def run(folders, *options):
-        done, rows = launch(options, str(fortran), env={"LD_LIBRARY_PATH": folders})
+        done, rows = launch(options, str(fortran), env=loading({"LD_LIBRARY_PATH": folders}))
         assert done.code == 0 and done.out.count(" passed") == 82, done
         rows = [row for row in rows if row["routine"] in FACTORS]
         assert "openblas" not in folders or all(row["library"] == row["own_library"] for row in rows if row["sizes"][0] < 256)
@@ -221,7 +221,7 @@ def test_factorizations_go_to_a_library_that_was_measured_to_be_faster(backplane
     """Records of the program's problems in which all other libraries take a given part of the time of its own one."""
     own = folders_of("openblas-pthread/liblapack.so.3")
     for problem in (("solve", "f64", "300x300", "300x2"), ("cholesky", "f64", "300x300")):
-        assert backplane("tune", *problem, env={"LD_LIBRARY_PATH": own}).code == 0  # records are for these variables
+        assert backplane("tune", *problem, env=loading({"LD_LIBRARY_PATH": own})).code == 0  # records are for these variables
     assert backplane("tune", "--export", "records").code == 0
     text = (tmp_path / "records").read_text()
     names = set(re.findall(r"[| ](\S+):lapack:", text.replace("|", " |")))

@@ -406,6 +406,14 @@ def test_preloads_are_kept_behind_and_missing_ones_dropped(tmp_path, caplog):
     assert "LD_PRELOAD" not in emptied
 
 
+@pytest.mark.parametrize("name", ["libasan.so.8", "libtsan.so", "libclang_rt.asan-x86_64.so"])
+def test_a_sanitizer_stays_the_first(tmp_path, name):
+    """It ends a program in which it is not."""
+    sanitizer, mine, taken = (make_library(tmp_path, one) for one in (name, "libmine.so", "libtcmalloc.so"))
+    (made,) = built({"LD_PRELOAD": f"{sanitizer}:{mine}"}, [tmp_path], "--disable-iomp")
+    assert made["LD_PRELOAD"] == f"{sanitizer}:{taken}:{mine}"
+
+
 def test_an_allocator_that_is_preloaded_stays_the_choice(tmp_path):
     make_library(tmp_path, "libtcmalloc.so")
     mine = make_library(tmp_path / "mine", "libjemalloc.so.2")
