@@ -146,9 +146,13 @@ static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, con
 static bp_status prepare_chosen(bp_prepared **prepared, const bp__choice *choice) {
     const bp__offer *offer = &choice->offers[choice->chosen];
     const void *found = offer->size > 0 ? choice->found.bytes + offer->found_at : NULL;
-    bp_problem asked = choice->asked;
-    asked.policy.threads = offer->one_thread ? 1 : asked.policy.threads;
-    return offer->candidate->provider->plan(offer->candidate->instance, &asked, &offer->verdict, found, prepared);
+    bp__choice *changed = (bp__choice *)(uintptr_t)choice; /* a copy of the problem takes more than 1 KiB of stack */
+    const int threads = choice->asked.policy.threads;
+    changed->asked.policy.threads = offer->one_thread ? 1 : threads;
+    bp_status status =
+        offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, prepared);
+    changed->asked.policy.threads = threads;
+    return status;
 }
 
 static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,

@@ -114,7 +114,7 @@ static void pair_rows(void *panel, const float *rows, int width, int64_t k) {
 /* Packs `count` rows of k elements into panels of pairs, some k of one panel at a time: as rows first. */
 INLINE void pack_pairs(bp__native_pack plain, bool v, size_t element, void *panels, const void *source, int64_t across,
                        int64_t along, int64_t count, int64_t k) {
-    enum { ROWS = 64 }; /* even; they stay in the first-level cache */
+    enum { ROWS = 32 }; /* even; they stay in the first-level cache */
     float rows[ROWS * (MV * VL > NR ? MV * VL : NR)];
     uint32_t *to = panels;
     for (int64_t done = 0; done < count;) {

@@ -6,10 +6,10 @@
 /* Columns of S that `gemv` multiplies at once, and the k for which they are kept as pairs. */
 #define FEW_COLUMNS 4
 #define FEW_ROWS 4 /* that `gemv` computes at once if V is contiguous along k */
-#define FEW_K 1024
+#define FEW_K 512
 #define FEW_PAIRS (FEW_K / 2 + VL)
 /* Sums of C that stay in the first-level cache while V is read. */
-#define SLICE 2048
+#define SLICE 1024
 /* Columns of S that a small product packs at once. */
 #define SMALL_COLUMNS 128
 

@@ -104,9 +104,42 @@ static bool sparse_and_kept(const trial *t) {
     return false;
 }
 
+/* ---- Calls, on a small stack ---- */
+
+typedef struct stacked {
+    trial *t;
+    request how;
+    const bp_options *set;
+    void *made;
+    const bp_plan *plan;
+    const bp_operand *operands;
+} stacked;
+
+static bp_status call_it(void *user) {
+    const stacked *s = user;
+    return s->plan ? bp_execute(s->plan, s->operands, NULL) : s->t->family->call(s->t, s->how, s->set, s->made);
+}
+
+static bp_status on_stack(stacked *s) {
+    int64_t used;
+    const bp_status status = call_on_stack(call_it, s, &used);
+    if (used > MOST_STACK) {
+        finding(s->t, "the call takes %lld bytes of stack, more than %d", (long long)used, MOST_STACK);
+    }
+    return status;
+}
+
+static bp_status call_family(trial *t, request how, const bp_options *set, void *made) {
+    return on_stack(&(stacked){.t = t, .how = how, .set = set, .made = made});
+}
+
+static bp_status execute(trial *t, const bp_plan *plan, const bp_operand *operands) {
+    return on_stack(&(stacked){.t = t, .plan = plan, .operands = operands});
+}
+
 static bp_status run(trial *t, const bp_options *set) {
     const bp_status before = bp_last_status();
-    const bp_status status = t->family->call(t, RUN, set, NULL);
+    const bp_status status = call_family(t, RUN, set, NULL);
     if (status == BP_OK && bp_last_status() != before) {
         finding(t, "a call that succeeds leaves the error '%s'", bp_last_error());
     }
@@ -145,7 +178,7 @@ static bool writes_any(const trial *t) {
 }
 
 static void expect(trial *t, const bp_plan *plan, const bp_operand *operands, bp_status right, const char *what) {
-    const bp_status status = bp_execute(plan, operands, NULL);
+    const bp_status status = execute(t, plan, operands);
     if (status != right) {
         finding(t, "a plan with %s gives %s, not %s", what, bp_status_name(status), bp_status_name(right));
     }
@@ -191,7 +224,7 @@ static void run_plan(trial *t, const bp_options *set) {
     bp_plan *plan = NULL;
     bp_operand operands[OPERANDS] = {{0}};
     const operand *of[OPERANDS] = {NULL};
-    const bp_status made = t->family->call(t, PLAN, set, &plan);
+    const bp_status made = call_family(t, PLAN, set, &plan);
     if (made != BP_OK) {
         if (made != BP_E_UNSUPPORTED && made != BP_E_LAYOUT) {
             finding(t, "the call runs, but no plan is made: %s", bp_last_error());
@@ -208,7 +241,7 @@ static void run_plan(trial *t, const bp_options *set) {
     keep_before(t);
     run_misplaced(t, plan, operands, of, count);
     check_memory(t, false, "the plan with a wrong address");
-    const bp_status status = bp_execute(plan, operands, NULL);
+    const bp_status status = execute(t, plan, operands);
     const bool without_address = status != BP_OK && strstr(bp_last_error(), "base is NULL");
     if (status != BP_OK && (writes_any(t) || status != BP_E_ARGUMENT || without_address)) {
         finding(t, "the call runs, but its plan fails: %s", bp_last_error());
@@ -228,7 +261,7 @@ static void run_plan(trial *t, const bp_options *set) {
 
 static void explain(trial *t, const bp_options *set, bp_status ran) {
     bp_explanation *e = NULL;
-    const bp_status status = t->family->call(t, EXPLAIN, set, &e);
+    const bp_status status = call_family(t, EXPLAIN, set, &e);
     if (status != BP_OK && ran == BP_OK && status != BP_E_UNSUPPORTED && status != BP_E_LAYOUT) {
         finding(t, "the call runs, but is not explained: %s", bp_last_error());
     }
@@ -254,7 +287,7 @@ static void run_compact(trial *t, bp_status status) {
     for (int i = 0; i < t->count; i++) {
         t->tensor[i] = t->tensor[i] ? &t->operand[i].compact : NULL;
     }
-    const bp_status other = t->family->call(t, RUN, set, NULL);
+    const bp_status other = call_family(t, RUN, set, NULL);
     for (int i = 0; i < t->count; i++) {
         t->tensor[i] = t->tensor[i] ? &t->operand[i].tensor : NULL;
     }
@@ -278,7 +311,7 @@ static void run_compact(trial *t, bp_status status) {
 /* Runs the call with one allocation failing. Returns false if the outputs are no more those of before. */
 static void run_short_of_memory(trial *t, const bp_options *set) {
     atomic_store(&left, draw(&t->source, 40));
-    const bp_status status = t->family->call(t, RUN, set, NULL);
+    const bp_status status = call_family(t, RUN, set, NULL);
     atomic_store(&left, -1);
     if (status == BP_E_NO_CANDIDATE && strstr(bp_last_error(), "memory")) {
         finding(t, "a failed allocation is reported as %s: %s", bp_status_name(status), bp_last_error());

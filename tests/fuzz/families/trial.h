@@ -152,4 +152,12 @@ void print_trial(void);
 int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
               unsigned long long *calls);
 
+/* Calls `call` on a stack of 32 KiB, and sets *used to the bytes of it that were used; 0: it was another stack.
+ * (stack.c)
+ */
+typedef bp_status stacked_call(void *user);
+bp_status call_on_stack(stacked_call *call, void *user, int64_t *used);
+/* Most of it: 16 KiB of the library's own functions, and what the C library and this program take. */
+enum { MOST_STACK = 20 << 10 };
+
 #endif

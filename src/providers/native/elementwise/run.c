@@ -11,6 +11,7 @@
 
 enum {
     TILE = 1024,       /* elements of a tile; those of three operands fit into the first cache */
+    BUFFERED = 512,    /* if some are copied to the stack */
     SQUARE = 32,       /* columns of a tile in which an input has no contiguous columns */
     COPY_SIDE = 256,   /* rows and columns of a tile of a copy */
     COPY_ROW = 1 << 16 /* columns, if they are contiguous */
@@ -94,7 +95,7 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
 static void compute_tile(const prepared *plan, const tile *t) {
     /* The results may take the place of the first input, of which the functions read each element before they write it.
      */
-    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS - 1][TILE * sizeof(double)];
+    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS - 1][BUFFERED * sizeof(double)];
     const int last = plan->loop.ndim - 1, output = plan->inputs;
     const bool direct = is_direct(plan, t, output);
     const bool converts = !plan->set.unary && !plan->set.binary;
@@ -194,6 +195,24 @@ static bool choose_rows(bp__element_loop *loop, int inputs) {
     return strided >= 0 && llabs(loop->stride[strided][last - 1]) < llabs(loop->stride[strided][last]);
 }
 
+/* Sets the tiles: at most so many columns, and so many elements. */
+static void cut_into(prepared *plan, int64_t columns, int64_t elements) {
+    const bp__element_loop *loop = &plan->loop;
+    const int last = loop->ndim - 1;
+    plan->columns = bp__element_least(loop->size[last], columns);
+    plan->rows = bp__element_least(loop->size[last - 1], plan->columns > 0 ? elements / plan->columns : 1);
+}
+
+/* Whether some operand's elements of a tile are not where its functions need them. */
+static bool has_buffers(const prepared *plan) {
+    const tile whole = {.rows = plan->rows, .columns = plan->columns};
+    bool direct = true;
+    for (int i = 0; i <= plan->inputs; i++) {
+        direct &= is_direct(plan, &whole, i);
+    }
+    return !direct;
+}
+
 static void cut(prepared *plan) {
     bp__element_loop *loop = &plan->loop;
     bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->inputs + 1);
@@ -203,11 +222,13 @@ static void cut(prepared *plan) {
         const bool rows = loop->stride[0][last] == 1 && loop->stride[1][last] == 1;
         plan->columns = bp__element_least(loop->size[last], rows ? COPY_ROW : COPY_SIDE);
         plan->rows = plan->columns > 0 ? COPY_ROW / plan->columns : 1;
+        plan->rows = bp__element_least(loop->size[last - 1], plan->rows);
     } else {
-        plan->columns = bp__element_least(loop->size[last], transposed ? SQUARE : TILE);
-        plan->rows = plan->columns > 0 ? TILE / plan->columns : 1;
+        cut_into(plan, transposed ? SQUARE : TILE, TILE);
+        if (has_buffers(plan)) {
+            cut_into(plan, transposed ? SQUARE : BUFFERED, BUFFERED);
+        }
     }
-    plan->rows = bp__element_least(loop->size[last - 1], plan->rows);
     plan->tiles = 1;
     for (int d = 0; d < loop->ndim; d++) {
         plan->tiles *= d < last - 1 || loop->size[d] == 0 ? loop->size[d] : 1;

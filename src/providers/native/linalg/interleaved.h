@@ -41,14 +41,14 @@ typedef struct bp__interleaved_copy {
     int64_t row, column;
     int rows, columns;
     int lanes;            /* lanes to store; loads read all */
-    const int32_t *order; /* [rows][lanes]: row in memory of each interleaved row; NULL: the same row */
+    const int16_t *order; /* [rows][lanes]: row in memory of each interleaved row; NULL: the same row */
 } bp__interleaved_copy;
 
 typedef struct bp__interleaved_factor {
     void *elements;
     int64_t row; /* row stride in vector elements; columns are contiguous */
     int rows, columns;
-    int32_t *pivots; /* LU: [min(rows, columns)][lanes], from 0 */
+    int16_t *pivots; /* LU: [min(rows, columns)][lanes], from 0 */
     int32_t *info;   /* [lanes] */
 } bp__interleaved_factor;
 
@@ -82,7 +82,7 @@ typedef struct bp__interleaved_eigh {
     bool vectors;
     void *values;   /* [n] vectors of reals */
     void *work;     /* eigh_work bytes */
-    int32_t *order; /* [n][lanes]: position of value i, and of column i, in ascending order */
+    int16_t *order; /* [n][lanes]: position of value i, and of column i, in ascending order */
     int32_t *info;  /* [lanes]: 0, or the number (from 1) of the eigenvalue that did not converge */
 } bp__interleaved_eigh;
 
@@ -99,7 +99,7 @@ typedef struct bp__interleaved_svd {
     int64_t v_row;
     void *values;   /* [n] vectors of reals */
     void *work;     /* svd_work bytes */
-    int32_t *order; /* [n][lanes]: position of value i, and of column i, in descending order */
+    int16_t *order; /* [n][lanes]: position of value i, and of column i, in descending order */
     int32_t *info;  /* as in bp__interleaved_eigh */
 } bp__interleaved_svd;
 

@@ -182,7 +182,7 @@ INLINE INTS NAME(find_pivot)(const bp__interleaved_factor *t, int first, VECTOR 
         low[lane][j] = __builtin_shufflevector(below, above, PART_LANES(TAKE_LANE, lane));                             \
         chosen = __builtin_shufflevector(chosen, below, PART_LANES(TAKE_LANE, lane));                                  \
     }
-static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int32_t *pivot) {
+static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int16_t *pivot) {
     VECTOR *top = (VECTOR *)((VELEMENT *)t->elements + (int64_t)first * t->row), *low[VL];
     UNROLL
     for (int lane = 0; lane < VL; lane++) {
@@ -241,10 +241,10 @@ INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, V
 static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int rest, VECTOR info) {
     VECTOR largest;
     const INTS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
-    int32_t *pivot = t->pivots + at * VL;
+    int16_t *pivot = t->pivots + at * VL;
     int32_t moved = 0;
     for (int lane = 0; lane < VL; lane++) {
-        pivot[lane] = (int32_t)pivots[lane];
+        pivot[lane] = (int16_t)pivots[lane];
         moved |= pivot[lane] - at;
     }
     if (moved) {

@@ -213,7 +213,7 @@ static void NAME(clear_signs)(VELEMENT *a, int64_t row, int rows, int columns) {
 /* ---- Values ---- */
 
 /* Writes the position of each number in ascending or descending order; equal numbers keep their order. */
-static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int32_t *order) {
+static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int16_t *order) {
     for (int i = 0; i < n; i++) {
         INTS position = {0};
         for (int j = 0; j < n; j++) {
@@ -221,7 +221,7 @@ static void NAME(put_in_order)(const VECTOR *values, int n, bool ascending, int3
             position -= before | (j < i ? (INTS)(values[j] == values[i]) : (INTS){0});
         }
         for (int lane = 0; lane < VL; lane++) {
-            order[i * VL + lane] = (int32_t)position[lane];
+            order[i * VL + lane] = (int16_t)position[lane];
         }
     }
 }

@@ -44,8 +44,8 @@ struct bp__small_group {
         char *inverses; /* scratch: inverses of a diagonal ... */
         char *values;   /* ... or eigenvalues or singular values */
     };
-    int32_t pivots[BP__SMALL_MOST * BP__MAX_LANES]; /* from 0 */
-    int32_t order[BP__SMALL_MOST * BP__MAX_LANES];  /* source row of each row after the exchanges */
+    int16_t pivots[BP__SMALL_MOST * BP__MAX_LANES]; /* from 0 */
+    int16_t order[BP__SMALL_MOST * BP__MAX_LANES];  /* source row of each row after the exchanges */
     int32_t info[BP__MAX_LANES];
     unsigned wrong;  /* lanes with NaN or infinity in an input */
 };

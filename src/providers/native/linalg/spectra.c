@@ -123,7 +123,7 @@ void bp__small_svd(bp__small_group *g) {
     }
     /* Further columns of U belong to no singular value and keep their positions. */
     for (int i = columns * lanes; i < u_columns * lanes; i++) {
-        g->order[i] = i / lanes;
+        g->order[i] = (int16_t)(i / lanes);
     }
     kernels->conjugate(g->c, columns * g->plan->third_row);
     const bp__small_view u = bp__small_view_of(g, wide ? 3 : 1), vh = bp__small_view_of(g, wide ? 1 : 3);

@@ -53,11 +53,11 @@ static void load_all(bp__small_group *g) {
 static void order_rows(bp__small_group *g, int rows, int pivots) {
     const int lanes = g->plan->kernels->lanes;
     for (int i = 0; i < rows * lanes; i++) {
-        g->order[i] = i / lanes;
+        g->order[i] = (int16_t)(i / lanes);
     }
     for (int i = 0; i < pivots * lanes; i++) {
-        int32_t *here = g->order + i, *there = g->order + g->pivots[i] * lanes + i % lanes;
-        const int32_t row = *here;
+        int16_t *here = g->order + i, *there = g->order + g->pivots[i] * lanes + i % lanes;
+        const int16_t row = *here;
         *here = *there;
         *there = row;
     }
@@ -182,7 +182,7 @@ static void load_pivots(bp__small_group *g) {
     for (int i = 0; i < n; i++) {
         for (int lane = 0; lane < lanes; lane++) {
             const int32_t pivot = ((const int32_t *)(const void *)g->at[1][lane])[i * o->row];
-            g->pivots[i * lanes + lane] = pivot - 1;
+            g->pivots[i * lanes + lane] = (int16_t)(pivot - 1);
         }
     }
 }

@@ -170,21 +170,32 @@ VECTORIZED static void normal_f32(uint64_t seed, uint64_t block, int64_t count, 
     }
 }
 
-VECTORIZED static void normal_f64(uint64_t seed, uint64_t block, int64_t count, void *of_to) {
-    double *to = of_to;
+/* The two steps of normal_f64 have frames of their own, so that the words and the results take the same stack. */
+VECTORIZED __attribute__((noinline)) static void place_f64(uint64_t seed, uint64_t block, int64_t count, double *radius,
+                                                           uint64_t *angle) {
     words w;
-    _Alignas(64) double radius[BP__RANDOM_BLOCKS], even[BP__RANDOM_BLOCKS], odd[BP__RANDOM_BLOCKS];
-    _Alignas(64) uint64_t angle[BP__RANDOM_BLOCKS];
     make(seed, block, count, &w);
     for (int64_t i = 0; i < count; i++) {
         radius[i] = (double)(int64_t)(((uint64_t)w.at[1][i] << 32 | w.at[0][i]) >> 11) + 0.5;
         angle[i] = (uint64_t)w.at[3][i] << 32 | w.at[2][i];
     }
+}
+
+VECTORIZED __attribute__((noinline)) static void pairs_f64(int64_t count, double *radius, const uint64_t *angle,
+                                                           double *to) {
+    _Alignas(64) double even[BP__RANDOM_BLOCKS], odd[BP__RANDOM_BLOCKS];
     normal_pairs_f64(count, radius, angle, even, odd);
     for (int64_t i = 0; i < count; i++) {
         to[2 * i] = even[i];
         to[2 * i + 1] = odd[i];
     }
+}
+
+VECTORIZED static void normal_f64(uint64_t seed, uint64_t block, int64_t count, void *to) {
+    _Alignas(64) double radius[BP__RANDOM_BLOCKS];
+    _Alignas(64) uint64_t angle[BP__RANDOM_BLOCKS];
+    place_f64(seed, block, count, radius, angle);
+    pairs_f64(count, radius, angle, to);
 }
 
 const bp__random_kernels KERNELS = {

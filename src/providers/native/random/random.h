@@ -7,7 +7,7 @@
 
 #include "providers/native/elementwise/elementwise.h"
 
-enum { BP__RANDOM_BLOCKS = 256 }; /* that a kernel computes at most */
+enum { BP__RANDOM_BLOCKS = 128 }; /* that a kernel computes at most */
 
 /* Writes the numbers of `count` blocks from `block` on: four words or f32 of each, or two pairs of words or f64. */
 typedef void (*bp__random_kernel)(uint64_t seed, uint64_t block, int64_t count, void *to);

@@ -11,10 +11,11 @@
 #include <stdbool.h>
 
 enum {
-    BP__REDUCE_LANES = 64,  /* of a piece of one row */
-    BP__REDUCE_WIDE = 1024, /* columns of a piece of a reduction, at most */
-    BP__REDUCE_CHUNK = 256, /* columns of a piece of softmax, at most */
-    BP__REDUCE_COUNT = 128  /* elements of a lane in one piece, at most */
+    BP__REDUCE_LANES = 64,           /* of a piece of one row */
+    BP__REDUCE_WIDE = 1024,          /* columns of a piece of a reduction, at most */
+    BP__REDUCE_WIDE_POSITIONS = 512, /* of one that gives positions */
+    BP__REDUCE_CHUNK = 256,          /* columns of a piece of softmax, at most */
+    BP__REDUCE_COUNT = 128           /* elements of a lane in one piece, at most */
 };
 
 /* lanes x count elements of up to three operands: element (l, i) is l * lane + i * next elements behind the first. */

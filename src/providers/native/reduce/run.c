@@ -10,9 +10,11 @@ typedef struct prepared {
 /* Values and indices of the lanes of an item; of one part if there are several. */
 typedef struct state {
     const bp__reduce_kernels *kernels;
+    int64_t *indices; /* behind the values; not used unless positions are asked for */
     _Alignas(64) char values[BP__REDUCE_WIDE * 8];
-    int64_t indices[BP__REDUCE_WIDE];
 } state;
+
+_Static_assert(BP__REDUCE_WIDE_POSITIONS *(8 + sizeof(int64_t)) <= BP__REDUCE_WIDE * 8, "no space for the indices");
 
 typedef struct call {
     bp__reduce_call base;
@@ -48,6 +50,7 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task
     state s;
     (void)task;
     s.kernels = plan->kernels;
+    s.indices = (int64_t *)(void *)(s.values + (size_t)BP__REDUCE_WIDE_POSITIONS * 8);
     s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
     bp__reduce_walk(p, cut, &item, part, base->operand, cut->rows ? add_rows : add, &s);
     for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {

@@ -64,6 +64,7 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->reduced = product(p, p->kept_ndim, p->ndim);
     cut->columns = p->kept_ndim > 0 && columns > 1 &&
                    (rows == 1 || cut->reduced < SHORT_ROW || magnitude(p->x[kept]) < magnitude(p->x[last]));
+    const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
     cut->chunk = 1;
     choose_rows(cut, problem, rows, columns);
     if (cut->rows) {
@@ -72,13 +73,15 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
         cut->chunk = cut->staged && cut->chunk < TOGETHER ? TOGETHER : cut->chunk;
     } else if (cut->columns) {
         const bool wide = cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
-        cut->chunk = problem->op == BP_OP_REDUCE ? BP__REDUCE_WIDE : wide ? BP__REDUCE_CHUNK : BP__REDUCE_LANES;
+        cut->chunk = positions                     ? BP__REDUCE_WIDE_POSITIONS
+                     : problem->op == BP_OP_REDUCE ? BP__REDUCE_WIDE
+                     : wide                        ? BP__REDUCE_CHUNK
+                                                   : BP__REDUCE_LANES;
     }
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
     /* Few rows of columns at once, so that whole stretches of each are read; positions are joined one by one at the end
      * of a block. */
-    const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
     cut->block = !cut->columns || cut->rows ? BP__REDUCE_COUNT * BP__REDUCE_LANES
                  : positions                ? BP__REDUCE_COUNT
                                             : FEW_ROWS;
