@@ -55,7 +55,7 @@ def test_preloaded_sanitizer(launch, tmp_path):
 @pytest.mark.skipif(tuple(map(int, platform.libc_ver()[1].split(".") or [0])) < (2, 33), reason="this glibc has no tunable for static TLS")
 def test_large_variables_of_threads(backplane, tmp_path):
     """Under LD_AUDIT the loader reserves their memory before it knows the program's libraries."""
-    (tmp_path / "large.c").write_text('__thread char room[30000] __attribute__((tls_model("initial-exec"))); char *get(void) { return room; }')
+    (tmp_path / "large.c").write_text('__thread char space[30000] __attribute__((tls_model("initial-exec"))); char *get(void) { return space; }')
     (tmp_path / "main.c").write_text("char *get(void); int main(void) { get()[29999] = 1; return 3; }")
     for words in (["-shared", "-fPIC", "large.c", "-o", "liblarge.so"], ["main.c", "-o", "main", "-L.", "-llarge", f"-Wl,-rpath,{tmp_path}"]):
         subprocess.run(["cc", *words], cwd=tmp_path, check=True)
