@@ -42,8 +42,8 @@ SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
 # The drop-in objects open libraries themselves, and must not use RTLD_DEEPBIND in a process with a sanitizer either.
 SHARED_WITH_DROPIN = ("base/sanitizer.h",)
 SYSTEM = re.compile(
-    r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|fnmatch|getopt|inttypes|libgen|limits|link|locale|math|poll|pthread|pwd|sched"
-    r"|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
+    r"(assert|complex|ctype|dirent|dlfcn|elf|errno|fcntl|fenv|float|fnmatch|getopt|inttypes|libgen|limits|link|locale|malloc|math|poll|pthread|pwd"
+    r"|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
     r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
 )
 # Exceptions: hwloc's header and that of oneDNN 2, a peer of a benchmark, whose functions are looked up at run time, and

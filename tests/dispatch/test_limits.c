@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 #include "backplane.h"
+#include "dispatch/needs.h"
 #include "support/modes.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -134,6 +136,61 @@ static void test_another_candidate_runs(void **state) {
         assert_int_equal(end_of(&operations[0], NULL, mebibytes), COMPUTED);
     }
     assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
+}
+
+/* A run that has begun, and does not end. */
+static void *begin_run(void *plan) {
+    bp__memory kept;
+    return (void *)(intptr_t)bp__needs_enter(plan, &kept);
+}
+
+static int end_of_enter(const bp_plan *plan) {
+    bp__memory kept;
+    const bp_status status = bp__needs_enter(plan, &kept);
+    return status == BP_OK ? COMPUTED : status == BP_E_NO_MEMORY ? NO_MEMORY : FAILED;
+}
+
+/* Two runs at once do not fit. Returns how one in a child of fork begins, while another thread's run goes on here. */
+static int begin_in_child(int64_t mebibytes) {
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    bp_plan *plan;
+    pthread_t thread;
+    void *begun;
+    int status;
+    prefer("blas");
+    mallopt(M_ARENA_MAX, 1); /* threads reserve memory for arenas */
+    if (bp_gemm_plan(&plan, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
+        return FAILED;
+    }
+    limit_space(mebibytes);
+    if (pthread_create(&thread, NULL, begin_run, plan) != 0 || pthread_join(thread, &begun) != 0 || begun) {
+        return NOT_OFFERED;
+    }
+    if (end_of_enter(plan) != NO_MEMORY) {
+        return WRONG;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(end_of_enter(plan));
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
+static void test_a_child_of_fork_keeps_nothing_for_other_threads(void **state) {
+    bp_library_info info = {.struct_size = sizeof info};
+    int status = 0;
+    (void)state;
+    use_fake();
+    assert_int_equal(bp_library_at(0, &info), BP_OK);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(begin_in_child(info.space.call / MIB * 3 / 2));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), COMPUTED);
 }
 
 /* Returns NO_REASON unless the explanation has the reason. */
@@ -323,6 +380,7 @@ int main(void) {
         cmocka_unit_test(test_a_second_thread_needs_its_own),
         cmocka_unit_test(test_another_candidate_runs),
         cmocka_unit_test(test_explain_tells_the_reason),
+        cmocka_unit_test(test_a_child_of_fork_keeps_nothing_for_other_threads),
         cmocka_unit_test(test_any_library),
         cmocka_unit_test(test_each_library),
         cmocka_unit_test(test_threads_are_no_reason_to_refuse_a_library),

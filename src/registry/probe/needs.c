@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -174,6 +175,7 @@ void measure_needs(const subject *library) {
     if (library->family->flags & (BP__FAMILY_GPU | BP__FAMILY_FORWARDS)) {
         return;
     }
+    mallopt(M_ARENA_MAX, 1); /* malloc reserves 64 MiB or more for each new thread, but works without that */
     set_threads(library, 1);
     make_calls(library, EVERY_TYPE, matrices[0]);
     report("open_space", "%lld", (long long)growth(before.size, opened.size));
