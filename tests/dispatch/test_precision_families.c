@@ -25,8 +25,10 @@ static uint8_t precision(const bp__family *family, const char *settings) {
 static void precision_settings_apply_to_their_families(void **state) {
     (void)state;
     /* Like the families of later operations. */
-    const bp__family conv = {.preference = BP__NO_SETTING, .precision = BP_SET_mkldnn_conv_fp32_precision};
-    const bp__family rnn = {.preference = BP__NO_SETTING, .precision = BP_SET_mkldnn_rnn_fp32_precision};
+    const bp__family conv = {
+        .preference = BP__NO_SETTING, .enabled = BP__NO_SETTING, .precision = BP_SET_mkldnn_conv_fp32_precision};
+    const bp__family rnn = {
+        .preference = BP__NO_SETTING, .enabled = BP__NO_SETTING, .precision = BP_SET_mkldnn_rnn_fp32_precision};
     static const struct {
         const char *settings;
         uint8_t matmul, conv, rnn;
