@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from typing import Any, Callable, Dict, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from .._dimensions import bound
 from .._products import _EXPLAINERS
@@ -13,21 +13,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Run = Callable[[str, Dict[str, Any], bool], Any]
 
 
-def finish(function: Any, module: str, name: str, text: str, run: Run) -> Any:
-    """Gives a function its name, help, and the function that explains its calls."""
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = module
-    function.__doc__ = text
-
+def _explainer(function: Any, name: str, run: Run) -> Callable[..., Dict[str, Any]]:
     def explain(*arguments: Any, **names: Any) -> Dict[str, Any]:
         page: Dict[str, Any] = run(name, dict(bound(function, arguments, names)), True)
         return page
 
-    _EXPLAINERS[function] = explain
-    return function
+    return explain
 
 
-def _of_signature(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
+def _make(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
     """Makes a function of one that returns its arguments as a dict."""
     arguments = types.FunctionType(signature.__code__, signature.__globals__, name, signature.__defaults__)
     arguments.__kwdefaults__ = signature.__kwdefaults__
@@ -37,17 +31,24 @@ def _of_signature(signature: Any, module: str, name: str, text: str, run: Run) -
     def call(*given: Any, **names: Any) -> Any:
         return run(name, arguments(*given, **names), False)
 
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = module
+    call.__doc__ = text
     call.__wrapped__ = arguments  # type: ignore[attr-defined]  # what inspect.signature() shows
-    return finish(call, module, name, text, run)
+    _EXPLAINERS[call] = _explainer(call, name, run)
+    return call
 
 
-def function(module: str, run: Run, **texts: str) -> Callable[[Function], Function]:
-    """Makes a function of one whose body is `return locals()`. A call returns run(name, arguments, False), and an explanation
-    run(name, arguments, True). The help has the names of ``texts`` in braces."""
+def function(module: str, run: Run, name: Optional[str] = None, **texts: object) -> Callable[[Function], Function]:
+    """Makes a function of one whose body is `return locals()`: its own, or one with a name.
+
+    A call returns run(name, arguments, False), and an explanation run(name, arguments, True). The help has the names of
+    ``texts`` in braces.
+    """
 
     def make(signature: Function) -> Function:
-        name, text = signature.__name__, (signature.__doc__ or "").format(**texts)  # there is none with -OO
-        return cast(Function, _of_signature(signature, module, name, text, run))
+        text = (signature.__doc__ or "").format(**texts)  # there is none with -OO
+        return cast(Function, _make(signature, module, name or signature.__name__, text, run))
 
     return make
 
@@ -59,11 +60,10 @@ def for_each_ndim(
     number of dimensions is, which is the first argument of run()."""
 
     def make(signature: Function) -> Tuple[Function, Function, Function]:
-        made = []
-        for ndim in (1, 2, 3):
-            text = (signature.__doc__ or "").format(ndim=ndim, **texts)
-            own = name.format(ndim=ndim)
-            made.append(_of_signature(signature, module, own, text, functools.partial(run, ndim)))
-        return cast(Tuple[Function, Function, Function], tuple(made))
+        one, two, three = (
+            function(module, functools.partial(run, ndim), name.format(ndim=ndim), ndim=ndim, **texts)(signature)
+            for ndim in (1, 2, 3)
+        )
+        return one, two, three
 
     return make

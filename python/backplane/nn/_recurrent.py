@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, Optional, Protocol, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from .. import _core
 from .._convert import exact, numpy_of, shape_of
 from .._errors import bad_type, bad_value
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
-from ._functions import finish
+from ._functions import function
 from ._packed import PackedSequence, as_packed, gather, ordered, spread
 
 # Fields of the call.
@@ -55,14 +55,13 @@ def _both(arrays: Sequence[Any]) -> Any:
 
 def _sets(name: str, of: Dict[str, Any]) -> List[Dict[str, Any]]:
     """Returns the parameters of each layer, from the list in torch's order."""
+    projection = of.get("proj_size", 0)  # which an LSTM has
     places = [WEIGHT_IH, WEIGHT_HH] + [BIAS_IH, BIAS_HH] * bool(of["has_biases"])
-    places += [WEIGHT_HR] * (of["proj_size"] > 0)
+    places += [WEIGHT_HR] * (projection > 0)
     params, directions, layers = list(of["params"]), 1 + bool(of["bidirectional"]), of["num_layers"]
     wanted = layers * directions * len(places)
     if layers < 1:
         raise bad_value(f"num_layers: is {layers}; it must be at least 1")
-    if of["proj_size"] > 0 and name != "lstm":
-        raise bad_value(f"proj_size: is {of['proj_size']}; only an LSTM has projections")
     if len(params) != wanted:
         raise bad_value(
             f"params: has {len(params)} arrays; {layers} layers with {directions} directions and {len(places)} arrays each "
@@ -72,8 +71,8 @@ def _sets(name: str, of: Dict[str, Any]) -> List[Dict[str, Any]]:
     for first in range(0, wanted, directions * len(places)):
         own = [params[first + d * len(places) :][: len(places)] for d in range(directions)]
         sets.append({place: _both([exact(name, one[i]) for one in own]) for i, place in enumerate(places)})
-    if of["proj_size"] > 0 and any(shape_of(one[WEIGHT_HR])[-2] != of["proj_size"] for one in sets):
-        raise bad_value(f"proj_size: is {of['proj_size']}; the projections in params have another number of rows", "E_SHAPE")
+    if projection > 0 and any(shape_of(one[WEIGHT_HR])[-2] != projection for one in sets):
+        raise bad_value(f"proj_size: is {projection}; the projections in params have another number of rows", "E_SHAPE")
     return sets
 
 
@@ -271,50 +270,7 @@ def _backward_any(name: str, of: Dict[str, Any], explains: bool) -> Any:
 # ---- The functions ----
 
 
-class _Layers(Protocol):
-    """The type of rnn_tanh(), rnn_relu() and gru()."""
-
-    def __call__(
-        self,
-        input: Any,
-        hx: Any,
-        params: Any,
-        has_biases: Union[bool, Sequence[Any]] = True,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        train: bool = False,
-        bidirectional: bool = False,
-        batch_first: bool = False,
-        *,
-        lengths: Any = None,
-        generator: Any = None,
-        return_reserve: bool = False,
-        settings: SettingsArgument = None,
-    ) -> Tuple[Any, ...]: ...
-
-
-class _Gradients(Protocol):
-    """The type of rnn_tanh_gradients(), rnn_relu_gradients() and gru_gradients()."""
-
-    def __call__(
-        self,
-        grad_output: Any,
-        input: Any,
-        hx: Any,
-        params: Sequence[Any],
-        output: Any,
-        reserve: Any,
-        has_biases: bool = True,
-        bidirectional: bool = False,
-        batch_first: bool = False,
-        *,
-        grad_h_n: Any = None,
-        lengths: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Tuple[Any, Any, List[Any]]: ...
-
-
-_TEXT = """Computes {what}, as torch.{torch}().
+_TEXT = """Computes {what}, as torch.{name}().
 
     ``input`` is steps x items x columns, with ``batch_first`` items x steps x columns, or without items steps x columns.
     ``hx`` is {hx}; None stands for zeros. ``params`` lists, for each layer and each direction, the weights
@@ -335,55 +291,53 @@ _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``
     """
 
 
-def _define(name: str, what: str) -> _Layers:
-    """Makes the function of a mode other than LSTM."""
+def _layers(
+    input: Any,
+    hx: Any,
+    params: Any,
+    has_biases: Union[bool, Sequence[Any]] = True,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    train: bool = False,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    lengths: Any = None,
+    generator: Any = None,
+    return_reserve: bool = False,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, ...]:
+    """{help}"""
+    return locals()  # type: ignore[return-value]
 
-    def call(
-        input: Any,
-        hx: Any,
-        params: Any,
-        has_biases: Union[bool, Sequence[Any]] = True,
-        num_layers: int = 1,
-        dropout: float = 0.0,
-        train: bool = False,
-        bidirectional: bool = False,
-        batch_first: bool = False,
-        *,
-        lengths: Any = None,
-        generator: Any = None,
-        return_reserve: bool = False,
-        settings: SettingsArgument = None,
-    ) -> Tuple[Any, ...]:
-        of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout)
-        of.update(train=train, bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=0)
-        results: Tuple[Any, ...] = _forward_any(
-            name, dict(of, generator=generator, return_reserve=return_reserve, settings=settings), False
-        )
-        return results
 
-    text = _TEXT.format(
-        what=what,
-        torch=name,
-        hx="the initial hidden states, (layers * directions) x items x units",
-        projection="",
-        results="output and final hidden states",
-        name=name,
+def _layers_help(name: str, what: str) -> str:
+    """Returns the help of a mode other than LSTM."""
+    hx, results = "the initial hidden states, (layers * directions) x items x units", "output and final hidden states"
+    return _TEXT.format(what=what, hx=hx, projection="", results=results, name=name)
+
+
+rnn_tanh, rnn_relu, gru = (
+    function("backplane.nn.functional", _forward_any, name, help=_layers_help(name, what))(_layers)
+    for name, what in (
+        ("rnn_tanh", "layers of RNNs with tanh"),
+        ("rnn_relu", "layers of RNNs with max(., 0)"),
+        ("gru", "layers of GRUs"),
     )
-    made: _Layers = finish(
-        call, "backplane.nn.functional", name, text, lambda _, of, explains: _forward_any(name, _whole(of), explains)
-    )
-    return made
+)
 
 
-def _whole(of: Dict[str, Any]) -> Dict[str, Any]:
-    return {"proj_size": 0, **of}
-
-
-rnn_tanh = _define("rnn_tanh", "layers of RNNs with tanh")
-rnn_relu = _define("rnn_relu", "layers of RNNs with max(., 0)")
-gru = _define("gru", "layers of GRUs")
-
-
+@function(
+    "backplane.nn.functional",
+    _forward_any,
+    help=_TEXT.format(
+        what="layers of LSTMs",
+        hx="a tuple of initial hidden states and cells, (layers * directions) x items x units",
+        projection=", and with ``proj_size`` ``w_hr``",
+        results="output, final hidden states and final cells",
+        name="lstm",
+    ),
+)
 def lstm(
     input: Any,
     hx: Any,
@@ -401,64 +355,51 @@ def lstm(
     return_reserve: bool = False,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, ...]:
-    of = dict(input=input, hx=hx, params=params, has_biases=has_biases, num_layers=num_layers, dropout=dropout, train=train)
-    of.update(bidirectional=bidirectional, batch_first=batch_first, lengths=lengths, proj_size=proj_size)
-    of.update(generator=generator, return_reserve=return_reserve, settings=settings)
-    results: Tuple[Any, ...] = _forward_any("lstm", of, False)
-    return results
+    """{help}"""
+    return locals()  # type: ignore[return-value]
 
 
-finish(
-    lstm,
-    "backplane.nn.functional",
-    "lstm",
-    _TEXT.format(
-        what="layers of LSTMs",
-        torch="lstm",
-        hx="a tuple of initial hidden states and cells, (layers * directions) x items x units",
-        projection=", and with ``proj_size`` ``w_hr``",
-        results="output, final hidden states and final cells",
-        name="lstm",
-    ),
-    _forward_any,
+def _gradients(
+    grad_output: Any,
+    input: Any,
+    hx: Any,
+    params: Sequence[Any],
+    output: Any,
+    reserve: Any,
+    has_biases: bool = True,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    grad_h_n: Any = None,
+    lengths: Any = None,
+    settings: SettingsArgument = None,
+) -> Tuple[Any, Any, List[Any]]:
+    """{help}"""
+    return locals()  # type: ignore[return-value]
+
+
+def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
+    return _backward_any(name[: -len("_gradients")], of, explains)
+
+
+rnn_tanh_gradients, rnn_relu_gradients, gru_gradients = (
+    function(
+        "backplane.nn.grad",
+        _differentiate,
+        f"{name}_gradients",
+        help=_GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``"),
+    )(_gradients)
+    for name in ("rnn_tanh", "rnn_relu", "gru")
 )
 
 
-def _define_gradients(name: str) -> _Gradients:
-    """Makes the function of the gradients of a mode other than LSTM."""
-
-    def call(
-        grad_output: Any,
-        input: Any,
-        hx: Any,
-        params: Sequence[Any],
-        output: Any,
-        reserve: Any,
-        has_biases: bool = True,
-        bidirectional: bool = False,
-        batch_first: bool = False,
-        *,
-        grad_h_n: Any = None,
-        lengths: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Tuple[Any, Any, List[Any]]:
-        of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
-        of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
-        results: Tuple[Any, Any, List[Any]] = _backward_any(name, _whole(dict(of, lengths=lengths, settings=settings)), False)
-        return results
-
-    text = _GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``")
-    made: _Gradients = finish(
-        call, "backplane.nn.grad", f"{name}_gradients", text, lambda _, of, explains: _backward_any(name, _whole(of), explains)
-    )
-    return made
-
-
-rnn_tanh_gradients = _define_gradients("rnn_tanh")
-rnn_relu_gradients = _define_gradients("rnn_relu")
-gru_gradients = _define_gradients("gru")
-
-
+@function(
+    "backplane.nn.grad",
+    _differentiate,
+    help=_GRADIENTS.format(
+        name="lstm", states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
+    ),
+)
 def lstm_gradients(
     grad_output: Any,
     input: Any,
@@ -476,19 +417,5 @@ def lstm_gradients(
     proj_size: int = 0,
     settings: SettingsArgument = None,
 ) -> Tuple[Any, Tuple[Any, Any], List[Any]]:
-    of = dict(grad_output=grad_output, input=input, hx=hx, params=params, output=output, reserve=reserve)
-    of.update(has_biases=has_biases, bidirectional=bidirectional, batch_first=batch_first, grad_h_n=grad_h_n)
-    of.update(grad_c_n=grad_c_n, lengths=lengths, proj_size=proj_size, settings=settings)
-    results: Tuple[Any, Tuple[Any, Any], List[Any]] = _backward_any("lstm", of, False)
-    return results
-
-
-finish(
-    lstm_gradients,
-    "backplane.nn.grad",
-    "lstm_gradients",
-    _GRADIENTS.format(
-        name="lstm", states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
-    ),
-    lambda _, of, explains: _backward_any("lstm", of, explains),
-)
+    """{help}"""
+    return locals()  # type: ignore[return-value]
