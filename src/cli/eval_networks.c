@@ -121,11 +121,11 @@ static bp_status check_no_gradient(cli_check *check, const cli_job *job) {
 static const cli_measured convolution = {"conv.preferred", described_plan, check_convolution},
                           linear = {"conv.preferred", described_plan, check_linear},
                           conv_gradient = {"conv.preferred", described_plan, check_no_gradient},
-                          pooling = {NULL, described_plan, check_pooling},
-                          normalization = {NULL, described_plan, check_normalization},
-                          row_normalization = {NULL, described_plan, check_row_normalization},
-                          attention = {NULL, described_plan, check_attention},
-                          recurrent = {NULL, described_plan, check_rnn},
+                          pooling = {"pool.preferred", described_plan, check_pooling},
+                          normalization = {"batch_norm.preferred", described_plan, check_normalization},
+                          row_normalization = {"layer_norm.preferred", described_plan, check_row_normalization},
+                          attention = {"attention.preferred", described_plan, check_attention},
+                          recurrent = {"rnn.preferred", described_plan, check_rnn},
                           unchecked = {NULL, described_plan, check_no_gradient};
 
 /* ---- Convolutions and linear layers ---- */

@@ -116,7 +116,8 @@ static void make_host(void) {
                      .fork_count = &forks,
                      .interrupt_due = bp__interrupt_due,
                      .interrupted = bp__operation_interrupted,
-                     .keep_unset = bp__env_keep_unset};
+                     .keep_unset = bp__env_keep_unset,
+                     .threads_start_error = bp__threads_start_error};
 }
 
 const bp_host *test_host(void) {

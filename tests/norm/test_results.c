@@ -2,6 +2,7 @@
  * double, for all types; gradients against differences; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
+#include "support/no_leak_check.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -12,14 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end of a process fails on the threads of libraries: "Tracer caught signal 11". */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-    return "detect_leaks=0";
-}
-#endif
 
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
 

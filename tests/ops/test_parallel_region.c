@@ -19,13 +19,7 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end of a process fails on the threads of LLVM's runtime: "Tracer caught signal 11". */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-const char *__asan_default_options(void) {
-    return "detect_leaks=0";
-}
-#endif
+#include "support/no_leak_check.h"
 
 enum { N = 192, TEAM = 3, SIDE = 1500, MANY = 0 };
 

@@ -28,7 +28,8 @@ const bp_host *test_plain_host(void) {
                          .hardware = bp__cpu_hardware(),
                          .interrupt_due = bp__interrupt_due,
                          .interrupted = interrupted,
-                         .keep_unset = bp__env_keep_unset};
+                         .keep_unset = bp__env_keep_unset,
+                         .threads_start_error = bp__threads_start_error};
     }
     return &host;
 }

@@ -218,7 +218,7 @@ static bp_status matrices(bp_explanation **e, const bp_options *options, const p
     const int only = p->op == BP_OP_EIGH ? 1 : p->op == BP_OP_SVD ? 2 : 0;
     call.order = p->kind == BP_NORM_P ? 1 : 0;
     for (int i = 0; i < count; i++) {
-        const bool pivots = p->op == BP_OP_LU_SOLVE && i == 1;
+        const bool pivots = (p->op == BP_OP_LU_SOLVE || p->op == BP_OP_LDL_SOLVE) && i == 1;
         int64_t shape[BP_MAX_NDIM] = {3, 6, pivots ? 0 : i == 0 || p->op == BP_OP_CHOLESKY_SOLVE ? 6 : 2};
         bp_dtype dtype = pivots ? BP_I32 : BP_F32;
         int ndim = pivots ? 2 : 3;
@@ -294,9 +294,8 @@ static const problem problems[] = {
     {BP_OP_RANDOM, random_numbers, BP_RANDOM_BITS, "bits"},
 };
 
-/* Those that native does not offer, so that there is nothing to mirror; and EINSUM, whose parts are other operations.
- */
-static const bp_op not_native[] = {BP_OP_QR, BP_OP_EIG, BP_OP_LSTSQ};
+/* Operations that native does not offer, so that there is nothing to mirror. */
+static const bp_op not_native[] = {BP_OP_QR, BP_OP_EIG, BP_OP_LSTSQ, BP_OP_LDL_FACTOR, BP_OP_LDL_SOLVE};
 
 /* ---- Tests ---- */
 

@@ -150,7 +150,7 @@ static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kin
         memcpy(column, from + (size_t)(j * MOST_ROWS) * size, (size_t)rows * size);
         memset(column + (size_t)rows * size, 0, j < columns - 1 ? (size_t)c->gap * size : 0);
     }
-    if (kind == INDEFINITE && rows % 2) { /* the last row has no other one beside it */
+    if (kind == INDEFINITE && rows % 2) { /* the last row is a block of its own */
         put(c->t->type, at, (rows - 1) * (c->ld + 1), 4);
     }
     return at;
