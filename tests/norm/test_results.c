@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
-
 enum { MARK = 77, CASES = 400, VECTORS = 8 };
 enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR, MEAN, INVERSE_STD, WEIGHT_GRADIENT, BIAS_GRADIENT };
 
