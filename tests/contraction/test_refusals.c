@@ -227,7 +227,7 @@ static void results_beyond_all_memory_are_refused(void **state) {
         bp_einsum_call call = call_of(cases[i].expression, both);
         const bp_status status = bp_einsum_plan(&plan, NULL, &call, NULL);
         if (cases[i].refused && status == BP_E_OVERFLOW) {
-            assert_non_null(strstr(bp_last_error(), "more than memory can hold"));
+            assert_non_null(strstr(bp_last_error(), "more elements than memory can hold"));
         } else if (cases[i].refused || status != BP_OK) {
             fail_msg("%s: %s", cases[i].expression, bp_last_error());
         }

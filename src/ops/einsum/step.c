@@ -42,7 +42,7 @@ bp_status bp__place_take(bp__builder *b, double elements, bp__place *place) {
 bp_status bp__result_place(const bp__pairing *p, double elements, bp__place *place) {
     *place = (bp__place){.home = BP__AT_OUT};
     if (p->last && elements * (double)p->builder->element > (double)BP__MAX_SPAN) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: the result has %.3g elements, more than memory can hold", elements);
+        return bp__fail(BP_E_OVERFLOW, "einsum: the result has more elements than memory can hold: %.3g", elements);
     }
     return p->last ? BP_OK : bp__place_take(p->builder, elements, place);
 }
