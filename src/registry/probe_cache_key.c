@@ -17,7 +17,7 @@ static const char *const variables[] = {
     "OPENBLAS_CORETYPE",   "BLIS_ARCH_TYPE",   "MKL_ENABLE_INSTRUCTIONS", "MKL_THREADING_LAYER",
     "MKL_INTERFACE_LAYER", "MKL_CBWR",         "MKL_DEBUG_CPU_TYPE",      "FLEXIBLAS",
     "ONEDNN_MAX_CPU_ISA",  "DNNL_MAX_CPU_ISA", "ARMPL_CORE_TYPE",         "LIBXSMM_TARGET",
-    "LD_LIBRARY_PATH",     "GLIBC_TUNABLES",
+    "LD_LIBRARY_PATH",
 };
 
 /* Variables that change speed, and nothing else that is known of a library. */
@@ -47,11 +47,19 @@ static bool is_own_preload(const char *path, size_t length) {
     return false;
 }
 
-static void add_preloads(bp__text *text) {
-    const char *at = bp__env("LD_PRELOAD");
+/* The memory that the loader keeps for variables of threads, which `launch` sets too, changes nothing in a library. */
+static bool is_tls_tunable(const char *tunable, size_t length) {
+    static const char name[] = "glibc.rtld.optional_static_tls=";
+    return length >= sizeof name - 1 && memcmp(tunable, name, sizeof name - 1) == 0;
+}
+
+/* Adds the items of a list in a variable that change something in a library. */
+static void add_items(bp__text *text, const char *variable, const char *separators,
+                      bool (*is_left_out)(const char *item, size_t length)) {
+    const char *at = bp__env(variable);
     while (at && *at) {
-        const size_t length = strcspn(at, ": ");
-        if (length > 0 && !is_own_preload(at, length)) {
+        const size_t length = strcspn(at, separators);
+        if (length > 0 && !is_left_out(at, length)) {
             bp__text_addf(text, "%.*s:", (int)length, at);
         }
         at += length;
@@ -88,7 +96,8 @@ uint64_t bp__probe_cache_key(int64_t *loader) {
                   (long long)bp__setting_int(BP_SET_registry_probe_timeout), (long long)bp__probe_memory());
     add_processor(&text);
     add_variables(&text, variables, BP__COUNT(variables));
-    add_preloads(&text);
+    add_items(&text, "LD_PRELOAD", ": ", is_own_preload);
+    add_items(&text, "GLIBC_TUNABLES", ":", is_tls_tunable);
     uint64_t context = bp__hash(bp__text_get(&text), text.length);
     bp__text_free(&text);
     *loader = stat(BP__LDCACHE_PATH, &facts) == 0 ? bp__file_key_of(&facts).modified_ns : 0;
