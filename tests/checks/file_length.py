@@ -5,7 +5,7 @@ import common
 MOST_LINES = 600
 MOST_README_LINES = 100
 FOLDERS = ("src", "include", "python", "tests", "bench", "examples", "tools", "cmake")
-KINDS = {".c", ".h", ".py", ".pyi", ".sh", ".cmake"}
+KINDS = {".c", ".h", ".cl", ".cpp", ".hpp", ".py", ".pyi", ".sh", ".cmake"}
 
 
 def main():

@@ -5,6 +5,7 @@
  * operation that IEEE 754 rounds, in the order of the native provider's, so that results are equal where the device
  * divides and takes roots exactly. */
 #include "common.cl"
+#include "philox.cl"
 #ifdef KIND_NORMAL
 #include "math.cl"
 #endif
@@ -16,15 +17,6 @@ typedef struct layout {
     long size[DIMS];
     long stride[DIMS];
 } layout;
-
-static inline void philox(uint4 *c, uint2 key) {
-    for (int round = 0; round < 10; round++) {
-        const ulong first = (ulong)0xD2511F53u * c->x, second = (ulong)0xCD9E8D57u * c->z;
-        *c = (uint4)((uint)(second >> 32) ^ c->y ^ key.x, (uint)second, (uint)(first >> 32) ^ c->w ^ key.y,
-                     (uint)first);
-        key += (uint2)(0x9E3779B9u, 0xBB67AE85u);
-    }
-}
 
 #ifdef WIDE
 #define IN_BLOCK 2
