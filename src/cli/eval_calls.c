@@ -45,7 +45,7 @@ static const bp_call_field *field_of_option(const bp_call *call, const char *opt
 }
 
 static void *place_of(described_words *words, const bp_call_field *field) {
-    return words->of.bytes + field->offset;
+    return (char *)&words->of + field->offset;
 }
 
 static int int_of(described_words *words, const char *name) {
@@ -286,7 +286,7 @@ bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operand
     }
     for (int i = 0; (operand = bp_call_operand_at(pass, i)); i++) {
         const DLTensor *tensor;
-        memcpy(&tensor, words->of.bytes + operand->offset, sizeof tensor);
+        memcpy(&tensor, (const char *)&words->of + operand->offset, sizeof tensor);
         operands[(*count)++] = job_operand(tensor);
     }
     return bp_call_plan(made, job->options, words->call, &words->of);

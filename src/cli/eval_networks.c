@@ -50,8 +50,8 @@ static int adjust_layer_norm(cli_job *job) {
     if (call->kind == BP_RMS_NORM && job_takes(job, "eps") && !cli_has(job->args, "eps")) {
         call->eps = dtype == BP_F64 ? 0x1p-52 : 0x1p-23;
     }
-    if (call->inverse_std) {
-        call->eps = 0; /* the statistics have it already */
+    if (call->inverse_std && !cli_has(job->args, "eps")) {
+        call->eps = 0; /* the statistics have it already; the library refuses one that is given */
     }
     if (call->kind == BP_GROUP_NORM) {
         return cli_number(job->args, "groups", 1, INT64_MAX, 1, &call->groups);

@@ -38,7 +38,6 @@ typedef struct described_words {
     const bp_call *call;
     union {
         size_t struct_size;
-        char bytes[1];
         bp_attention_call attention;
         bp_batch_norm_call batch_norm;
         bp_conv_call conv;

@@ -86,7 +86,7 @@ def norm_gradients(g, x, w, axes, centred=True):
     return by_x, g * z, mean, scale
 
 
-def test_normalization(evaluate):
+def test_normalization(evaluate, backplane):
     x, g, w = normal(4, 6), normal(4, 6), normal(6)
     by_x, by_w, mean, scale = norm_gradients(g, x, w, (1,))
     y, means, scales = evaluate("layer_norm", [x, w], results=3)
@@ -97,6 +97,8 @@ def test_normalization(evaluate):
         near(got[0], by_x)
         near(got[1], by_w.sum(0))
         near(got[2], g.sum(0))
+    done = backplane("eval", "layer_norm_gradients", "in0.npy", "in1.npy", "in2.npy", "in3.npy", "in4.npy", "--eps", 1, "-o", "y.npy")
+    assert done.code != 0 and "it must be 0 in BACKWARD with inverse_std" in done.err
     by_x, by_w, _, _ = norm_gradients(g, x, w, (1,), centred=False)
     got = evaluate("rms_norm_gradients", [g, x, w], "--eps", "1e-5", results=2)
     near(got[0], by_x)
