@@ -507,8 +507,8 @@ BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
 BP_CALL_MAP(BACKPLANE_CALL)
 #undef BACKPLANE_CALL
 
-/* Operations on single elements: see elementwise.h. */
-#define BACKPLANE_ELEMENTS(name, parameters, tensors, names)                                                           \
+/* Defines name_run(), name_plan() and name_explain() of an operation whose function takes its tensors. */
+#define BACKPLANE_OPERATION(name, parameters, tensors, names)                                                          \
     BACKPLANE_FUNCTION(name##_run, (BACKPLANE_LIST parameters, const options *o = nullptr),                            \
                        bp_##name##_run(detail::of(o), BACKPLANE_LIST tensors))                                         \
     BACKPLANE_OBJECT(plan, name##_plan, (BACKPLANE_LIST parameters, const options *o = nullptr),                       \
@@ -517,68 +517,35 @@ BP_CALL_MAP(BACKPLANE_CALL)
     BACKPLANE_OBJECT(explanation, name##_explain, (BACKPLANE_LIST parameters, const options *o = nullptr),             \
                      (made, BACKPLANE_LIST names, o),                                                                  \
                      bp_##name##_explain(made.put(), detail::of(o), BACKPLANE_LIST tensors))
-BACKPLANE_ELEMENTS(unary, (bp_unary_kind kind, const const_view &input, const view &output),
-                   (kind, input.get(), output.get()), (kind, input, output))
-BACKPLANE_ELEMENTS(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
-                   (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
-BACKPLANE_ELEMENTS(take, (const const_view &input, const const_view &indices, int axis, const view &output),
-                   (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
-BACKPLANE_ELEMENTS(gather, (const const_view &input, const const_view &indices, int axis, const view &output),
-                   (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
+
+/* Operations on single elements: see elementwise.h. */
+BACKPLANE_OPERATION(unary, (bp_unary_kind kind, const const_view &input, const view &output),
+                    (kind, input.get(), output.get()), (kind, input, output))
+BACKPLANE_OPERATION(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
+                    (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
+BACKPLANE_OPERATION(take, (const const_view &input, const const_view &indices, int axis, const view &output),
+                    (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
+BACKPLANE_OPERATION(gather, (const const_view &input, const const_view &indices, int axis, const view &output),
+                    (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
 BACKPLANE_FUNCTION(concat_run,
                    (std::initializer_list<const_view> tensors, int axis, const view &output,
                     const options *o = nullptr),
                    detail::concat(detail::operand_list(tensors), axis, output, o))
 
-#undef BACKPLANE_ELEMENTS
-
 /* Reductions and softmax: see reduce.h. With axes nullptr (and the count 0), all dimensions are reduced. */
-BACKPLANE_FUNCTION(reduce_run,
-                   (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
-                    const view &out, const options *o = nullptr),
-                   bp_reduce_run(detail::of(o), kind, in.get(), axes, count, keep, out.get()))
-BACKPLANE_OBJECT(plan, reduce_plan,
-                 (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
-                  const view &out, const options *o = nullptr),
-                 (made, kind, in, axes, count, keep, out, o),
-                 bp_reduce_plan(made.put(), detail::of(o), kind, in.get(), axes, count, keep, out.get()))
-BACKPLANE_OBJECT(explanation, reduce_explain,
-                 (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
-                  const view &out, const options *o = nullptr),
-                 (made, kind, in, axes, count, keep, out, o),
-                 bp_reduce_explain(made.put(), detail::of(o), kind, in.get(), axes, count, keep, out.get()))
-BACKPLANE_FUNCTION(softmax_run,
-                   (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
-                    const options *o = nullptr),
-                   bp_softmax_run(detail::of(o), kind, in.get(), axis, out.get()))
-BACKPLANE_OBJECT(plan, softmax_plan,
-                 (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
-                  const options *o = nullptr),
-                 (made, kind, in, axis, out, o),
-                 bp_softmax_plan(made.put(), detail::of(o), kind, in.get(), axis, out.get()))
-BACKPLANE_OBJECT(explanation, softmax_explain,
-                 (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out,
-                  const options *o = nullptr),
-                 (made, kind, in, axis, out, o),
-                 bp_softmax_explain(made.put(), detail::of(o), kind, in.get(), axis, out.get()))
-BACKPLANE_FUNCTION(softmax_backward_run,
-                   (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
-                    const view &input_gradient, const options *o = nullptr),
-                   bp_softmax_backward_run(detail::of(o), kind, output.get(), gradient.get(), axis,
-                                           input_gradient.get()))
-BACKPLANE_OBJECT(plan, softmax_backward_plan,
-                 (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
-                  const view &input_gradient, const options *o = nullptr),
-                 (made, kind, output, gradient, axis, input_gradient, o),
-                 bp_softmax_backward_plan(made.put(), detail::of(o), kind, output.get(), gradient.get(), axis,
-                                          input_gradient.get()))
-BACKPLANE_OBJECT(explanation, softmax_backward_explain,
-                 (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
-                  const view &input_gradient, const options *o = nullptr),
-                 (made, kind, output, gradient, axis, input_gradient, o),
-                 bp_softmax_backward_explain(made.put(), detail::of(o), kind, output.get(), gradient.get(), axis,
-                                             input_gradient.get()))
+BACKPLANE_OPERATION(reduce,
+                    (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
+                     const view &out),
+                    (kind, in.get(), axes, count, keep, out.get()), (kind, in, axes, count, keep, out))
+BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out),
+                    (kind, in.get(), axis, out.get()), (kind, in, axis, out))
+BACKPLANE_OPERATION(softmax_backward,
+                    (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                     const view &input_gradient),
+                    (kind, output.get(), gradient.get(), axis, input_gradient.get()),
+                    (kind, output, gradient, axis, input_gradient))
 
+#undef BACKPLANE_OPERATION
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT
 #undef BACKPLANE_LIST
