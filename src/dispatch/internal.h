@@ -423,6 +423,10 @@ const bp_plan *bp__operation_find(bp__operation *operation);
 bp_status bp__operation_run(const bp__operation *operation, const bp_plan *plan);
 bp_status bp__operation_plan_and_run(bp__operation *operation, const bp_problem *problem);
 
+/* Takes the slow path of a call: makes the problem of the request, which checks everything, and runs a plan for it,
+ * unless no output has elements. */
+bp_status bp__operation_run_request(bp__operation *operation, const bp__family *family, const void *request);
+
 /* Adds the plan to the thread cache if `operation` was looked up there (NULL if not). If plans are not cached, keeps
  * the plan until the next one. */
 void bp__operation_remember(const bp__operation *operation, bp_plan *plan);

@@ -140,6 +140,26 @@ bp_status bp__operation_plan_and_run(bp__operation *o, const bp_problem *problem
     return status;
 }
 
+/* The tensors were checked. */
+static bool writes_nothing(const bp__operation *o) {
+    for (int i = o->inputs; i < o->count; i++) {
+        if (o->tensors[i] && bp__tensor_elements(o->tensors[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bp_status bp__operation_run_request(bp__operation *o, const bp__family *family, const void *request) {
+    bp_problem problem;
+    BP__TRY(bp__problem_make(&problem, family, request));
+    if (writes_nothing(o)) {
+        bp__thread.last_serial = BP__NO_PLAN_RAN;
+        return BP_OK;
+    }
+    return bp__operation_plan_and_run(o, &problem);
+}
+
 bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp_operand *operands) {
     BP__UNCANCELLED;
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};

@@ -4,16 +4,6 @@
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
-bool bp__call_writes_nothing(const bp__pass *pass, const void *call) {
-    for (int i = pass->info.input_count; i < pass->info.operand_count; i++) {
-        const DLTensor *written = bp__call_tensor(call, &pass->operand[i]);
-        if (written && bp__tensor_elements(written) > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- Checks ---- */
 
 static bool has(const bp__pass *pass, size_t offset) {
@@ -63,17 +53,13 @@ bp_status bp__call_check_shape_arguments(const char *function, const bp_dtype *d
 
 bp_status bp__call_run_unknown(const bp_call *described, bp__operation *operation, const void *call) {
     const bp__call_request request = {call, false};
-    bp_problem problem;
     bool done = false;
     if (described->run_without_plan) {
         BP__TRY(described->run_without_plan(call, &done));
     }
-    if (!done) {
-        BP__TRY(bp__problem_make(&problem, described->family, &request));
-    }
-    if (done || bp__call_writes_nothing(described->pass(call), call)) {
+    if (done) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
         return BP_OK;
     }
-    return bp__operation_plan_and_run(operation, &problem);
+    return bp__operation_run_request(operation, described->family, &request);
 }

@@ -101,9 +101,6 @@ static inline const DLTensor *bp__call_field_tensor(const void *call, const bp_c
     return *(const DLTensor *const *)(const void *)((const char *)call + field->offset);
 }
 
-/* Whether no written tensor of the pass has elements. */
-bool bp__call_writes_nothing(const bp__pass *pass, const void *call);
-
 /* Refuses tensors that the pass does not have. */
 bp_status bp__call_check_surplus(const bp_call *described, const bp__pass *pass, const void *call);
 

@@ -27,18 +27,12 @@ static void describe(bp__operation *o, const bp__elementwise_request *r) {
 /* Runs a request under the settings of the calling thread. */
 static bp_status run_request(const bp__elementwise_request *r) {
     bp__operation operation;
-    bp_problem problem;
     describe(&operation, r);
     const bp_plan *plan = bp__operation_find(&operation);
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&operation, plan);
     }
-    BP__TRY(bp__problem_make(&problem, &bp__family_elementwise, r));
-    if (bp__tensor_elements(r->operand[r->count - 1]) == 0) {
-        bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
-    }
-    return bp__operation_plan_and_run(&operation, &problem);
+    return bp__operation_run_request(&operation, &bp__family_elementwise, r);
 }
 
 bp_status bp__elementwise_prepare(const bp__elementwise_request *r, bp_plan **plan) {

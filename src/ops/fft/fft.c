@@ -107,23 +107,15 @@ static void describe(bp__operation *o, const bp_fft_call *call, const DLTensor *
     o->parameter_count = fits ? o->parameter_count : BP__PARAMETERS_LONG;
 }
 
-__attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_fft_call *call, const DLTensor *in,
-                                                    const DLTensor *out) {
-    bp__fft_request r = {call, in, out, false};
-    bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, &bp__family_fft, &r));
-    if (problem.of.fft.batch == 0) {
-        bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
-    }
-    return bp__operation_plan_and_run(o, &problem);
-}
-
 static inline bp_status run(const bp_fft_call *call, const DLTensor *in, DLTensor *out) {
     bp__operation operation;
     describe(&operation, call, in, out);
     const bp_plan *plan = bp__operation_find(&operation);
-    return BP__LIKELY(plan != NULL) ? bp__operation_run(&operation, plan) : run_long(&operation, call, in, out);
+    if (BP__LIKELY(plan != NULL)) {
+        return bp__operation_run(&operation, plan);
+    }
+    const bp__fft_request r = {call, in, out, false};
+    return bp__operation_run_request(&operation, &bp__family_fft, &r);
 }
 
 bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const DLTensor *in, DLTensor *out) {

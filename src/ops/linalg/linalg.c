@@ -99,16 +99,6 @@ static bool fill(bp__operation *o, const bp_linalg_call *call, bool ignore_item_
     return true;
 }
 
-static bool writes_nothing(const bp_linalg_call *call) {
-    const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
-    for (int i = entry->inputs; i < entry->count; i++) {
-        if (call->operand[i] && bp__tensor_elements(call->operand[i]) > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     bp__operation o;
     const bp_plan *plan = fill(&o, call, ignore_item_errors) ? bp__operation_find(&o) : NULL;
@@ -118,14 +108,8 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     if (call->op == BP_OP_VECTOR_NORM && bp__vector_norm_scattered(call)) {
         return bp__vector_norm_copied(call);
     }
-    request r = {call, ignore_item_errors, false};
-    bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, &bp__family_linalg, &r));
-    if (writes_nothing(call)) {
-        bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
-    }
-    return bp__operation_plan_and_run(&o, &problem);
+    const request r = {call, ignore_item_errors, false};
+    return bp__operation_run_request(&o, &bp__family_linalg, &r);
 }
 
 bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call) {

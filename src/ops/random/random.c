@@ -73,13 +73,7 @@ static bp_status run(const bp_random_call *call) {
         return bp__operation_run(&operation, plan);
     }
     const bp__call_request request = {call, false};
-    bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, &bp__family_random, &request));
-    if (problem.of.random.total == 0) {
-        bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
-    }
-    return bp__operation_plan_and_run(&operation, &problem);
+    return bp__operation_run_request(&operation, &bp__family_random, &request);
 }
 
 bp_status bp_random_run(const bp_options *options, const bp_random_call *call) {

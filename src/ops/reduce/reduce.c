@@ -40,13 +40,7 @@ static bp_status run(const bp__reduce_request *r) {
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&operation, plan);
     }
-    bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, &bp__family_reduce, r));
-    if (bp__tensor_elements(r->operand[bp__reduce_inputs(r->op)]) == 0) {
-        bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
-    }
-    return bp__operation_plan_and_run(&operation, &problem);
+    return bp__operation_run_request(&operation, &bp__family_reduce, r);
 }
 
 static bp_status run_with(const bp_options *options, const bp__reduce_request *r) {
