@@ -151,11 +151,13 @@ static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_op
         void *theirs = bp_operand_address(&operands[plan->call.operand[BP__ONEDNN_WEIGHT].index]);
         error = error ? error : convert(plan, run, BP__ONEDNN_WEIGHT, address[BP__ONEDNN_WEIGHT], theirs);
     }
-    return error ? error : plan->api.stream_wait(run->stream);
+    return error;
 }
 
-bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
-    const bp__onednn_plan *plan = (const bp__onednn_plan *)self;
+/* Does work on a stream of the library, with the threads of the plan's setup. The work returns the library's error. */
+typedef int stream_work(const bp__onednn_plan *plan, bp__onednn_run *run, const void *user);
+
+static bp_status on_stream(const bp__onednn_plan *plan, stream_work *work, const void *user, const char *what) {
     bp__onednn_run *run;
     bp__thread_setup setup;
     bp_status status = bp__driver_admit(plan->driver, &plan->call.setup, &setup);
@@ -165,11 +167,27 @@ bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands
     const int before = bp__driver_begin(plan->driver, &setup);
     status = take_run(plan, &run);
     if (status == BP_OK) {
-        status = bp__onednn_status(plan, run_all(plan, run, operands, exec), "running a primitive");
+        const int error = work(plan, run, user);
+        status = bp__onednn_status(plan, error ? error : plan->api.stream_wait(run->stream), what);
         give_run(plan, run);
     }
     bp__driver_end(plan->driver, &setup, before);
     return status;
+}
+
+typedef struct call_arguments {
+    const bp_operand *operands;
+    const bp_exec *exec;
+} call_arguments;
+
+static int run_call(const bp__onednn_plan *plan, bp__onednn_run *run, const void *user) {
+    const call_arguments *call = user;
+    return run_all(plan, run, call->operands, call->exec);
+}
+
+bp_status bp__onednn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    const call_arguments call = {operands, exec};
+    return on_stream((const bp__onednn_plan *)self, run_call, &call, "running a primitive");
 }
 
 /* ---- Packed weights ---- */
@@ -180,24 +198,20 @@ static void destroy_packed(bp_packed *self) {
     p->host->release(p);
 }
 
+typedef struct conversion {
+    int place;
+    void *from, *to;
+} conversion;
+
+static int run_conversion(const bp__onednn_plan *plan, bp__onednn_run *run, const void *user) {
+    const conversion *c = user;
+    return convert(plan, run, c->place, c->from, c->to);
+}
+
 /* Converts an operand to the library's layout. */
 static bp_status convert_packed(const bp__onednn_plan *plan, int place, void *from, void *to) {
-    bp__onednn_run *run;
-    bp__thread_setup setup;
-    bp_status status = bp__driver_admit(plan->driver, &plan->call.setup, &setup);
-    if (status != BP_OK) {
-        return status;
-    }
-    const int before = bp__driver_begin(plan->driver, &setup);
-    status = take_run(plan, &run);
-    if (status == BP_OK) {
-        int error = convert(plan, run, place, from, to);
-        error = error ? error : plan->api.stream_wait(run->stream);
-        status = bp__onednn_status(plan, error, "packing an operand");
-        give_run(plan, run);
-    }
-    bp__driver_end(plan->driver, &setup, before);
-    return status;
+    const conversion c = {place, from, to};
+    return on_stream(plan, run_conversion, &c, "packing an operand");
 }
 
 /* Writes a packed operand: staged and converted as far as it must be. */
