@@ -5,6 +5,7 @@
 #include "registry/ldcache.h"
 #include "settings/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -47,10 +48,13 @@ static bool is_own_preload(const char *path, size_t length) {
     return false;
 }
 
-/* The memory that the loader keeps for variables of threads, which `launch` sets too, changes nothing in a library. */
-static bool is_tls_tunable(const char *tunable, size_t length) {
+/* The memory that the loader keeps for variables of threads, which `launch` sets too. More than usual changes nothing
+ * in a library. With less, libraries of OpenMP may not load. */
+static bool is_more_tls(const char *tunable, size_t length) {
+    enum { USUAL = 512 };
     static const char name[] = "glibc.rtld.optional_static_tls=";
-    return length >= sizeof name - 1 && memcmp(tunable, name, sizeof name - 1) == 0;
+    return length >= sizeof name - 1 && memcmp(tunable, name, sizeof name - 1) == 0 &&
+           strtoull(tunable + sizeof name - 1, NULL, 0) >= USUAL;
 }
 
 /* Adds the items of a list in a variable that change something in a library. */
@@ -97,7 +101,7 @@ uint64_t bp__probe_cache_key(int64_t *loader) {
     add_processor(&text);
     add_variables(&text, variables, BP__COUNT(variables));
     add_items(&text, "LD_PRELOAD", ": ", is_own_preload);
-    add_items(&text, "GLIBC_TUNABLES", ":", is_tls_tunable);
+    add_items(&text, "GLIBC_TUNABLES", ":", is_more_tls);
     uint64_t context = bp__hash(bp__text_get(&text), text.length);
     bp__text_free(&text);
     *loader = stat(BP__LDCACHE_PATH, &facts) == 0 ? bp__file_key_of(&facts).modified_ns : 0;

@@ -148,18 +148,25 @@ enum { CHANNELS = 16, KERNEL = 3, RESULT = IMAGE - KERNEL + 1 };
 static float image[CHANNELS * IMAGE * IMAGE], weight[CHANNELS * CHANNELS * KERNEL * KERNEL],
     result[CHANNELS * RESULT * RESULT];
 
-static bp_status convolve(void) {
-    int64_t in[] = {1, CHANNELS, IMAGE, IMAGE}, kernel[] = {CHANNELS, CHANNELS, KERNEL, KERNEL},
-            out[] = {1, CHANNELS, RESULT, RESULT};
+/* Writes the operands too, and makes the tensors. */
+static bp_conv_call describe_convolution(DLTensor *s, DLTensor *w, DLTensor *u) {
+    static int64_t in[] = {1, CHANNELS, IMAGE, IMAGE}, kernel[] = {CHANNELS, CHANNELS, KERNEL, KERNEL},
+                   out[] = {1, CHANNELS, RESULT, RESULT};
     for (size_t i = 0; i < sizeof image / sizeof *image; i++) {
         image[i] = (float)(i % 7);
     }
     for (size_t i = 0; i < sizeof weight / sizeof *weight; i++) {
         weight[i] = (float)(i % 5) - 2;
     }
-    DLTensor s = tensor(image, kDLFloat, 32, 4, in), w = tensor(weight, kDLFloat, 32, 4, kernel),
-             u = tensor(result, kDLFloat, 32, 4, out);
-    const bp_conv_call call = {.struct_size = sizeof call, .ndim = 2, .input = &s, .weight = &w, .output = &u};
+    *s = tensor(image, kDLFloat, 32, 4, in);
+    *w = tensor(weight, kDLFloat, 32, 4, kernel);
+    *u = tensor(result, kDLFloat, 32, 4, out);
+    return (bp_conv_call){.struct_size = sizeof(bp_conv_call), .ndim = 2, .input = s, .weight = w, .output = u};
+}
+
+static bp_status convolve(void) {
+    DLTensor s, w, u;
+    const bp_conv_call call = describe_convolution(&s, &w, &u);
     return bp_conv_run(NULL, &call);
 }
 

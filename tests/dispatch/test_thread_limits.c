@@ -264,6 +264,81 @@ static void test_deterministic_plans(void **state) {
     for_each_library(check_deterministic);
 }
 
+/* ---- Plans that this thread has made ---- */
+
+static bp_status plan_solve(bp_plan **plan) {
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .operand = {&s, &t, &u}};
+    return bp_linalg_plan(plan, NULL, &call);
+}
+
+static bp_status plan_transform(bp_plan **plan) {
+    DLTensor s = tensor(a, kDLComplex, 128, 1, signal_shape), u = tensor(x, kDLComplex, 128, 1, signal_shape);
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = BP_FFT_ALL};
+    return bp_fft_plan(plan, NULL, &call, &s, &u);
+}
+
+static bp_status plan_convolution(bp_plan **plan) {
+    DLTensor s, w, u;
+    const bp_conv_call call = describe_convolution(&s, &w, &u);
+    return bp_conv_plan(plan, NULL, &call);
+}
+
+static const struct planned {
+    operation what; /* without a function that runs it */
+    bp_status (*plan)(bp_plan **plan);
+    bp_operand operands[4];
+} planned[] = {
+    {{"solve", NULL, is_solution}, plan_solve, {{.base = a}, {.base = b}, {.base = x}}},
+    {{"fft", NULL, is_transform}, plan_transform, {{.base = a}, {.base = x}}},
+    {{"convolution", NULL, is_convolution},
+     plan_convolution,
+     {{.base = image}, {.base = weight}, {.base = NULL}, {.base = result}}},
+};
+enum { PLANNED = sizeof planned / sizeof *planned };
+
+/* Libraries that make something of their own for a plan need not start threads for it. */
+static int run_planned(const operation *what, past so_far) {
+    const struct planned *p = NULL;
+    bp_plan *plan;
+    (void)so_far;
+    for (int i = 0; i < PLANNED; i++) {
+        p = &planned[i].what == what ? &planned[i] : p;
+    }
+    set("num_threads", "2");
+    if (p->plan(&plan) != BP_OK) {
+        return NOT_OFFERED;
+    }
+    if (!give_up_threads()) {
+        return UNLIMITED;
+    }
+    fill();
+    return judge(what, bp_execute(plan, p->operands, NULL));
+}
+
+static void check_planned(const bp_library_info *library) {
+    for (int i = 0; i < PLANNED; i++) {
+        const int end = end_of(run_planned, library->id, &planned[i].what, OPENED);
+        if (end == UNLIMITED) {
+            skip();
+        }
+        if (end != COMPUTED && end != NOT_OFFERED && end != NO_MEMORY) {
+            fail_msg("a plan of %s on %s: end %d", planned[i].what.name, library->id, end);
+        }
+        limited += end != NOT_OFFERED;
+        refused += end == NO_MEMORY;
+    }
+}
+
+static void test_planned_before(void **state) {
+    (void)state;
+    limited = refused = 0;
+    const int checked = for_each_library(check_planned);
+    assert_true(limited > 0 || checked == 0);
+    print_message("%d cases, of which %d were refused\n", limited, refused);
+}
+
 /* ---- Explanations ---- */
 
 static int explain(const operation *what, past so_far) {
@@ -324,6 +399,7 @@ int main(void) {
         cmocka_unit_test_setup(test_each_library, search_as_usual),
         cmocka_unit_test_setup(test_held_plans, search_as_usual),
         cmocka_unit_test_setup(test_deterministic_plans, search_as_usual),
+        cmocka_unit_test_setup(test_planned_before, search_as_usual),
         cmocka_unit_test_setup(test_explain_tells_of_missing_threads, search_as_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,14 @@ static inline bp_status bp__driver_admit(bp__driver *driver, const bp__thread_se
            : bp__driver_starts_none(driver, planned) ? BP_OK
                                                      : bp__driver_find_threads(driver, now);
 }
+/* bp__driver_admit() for work that makes a plan. It may start fewer threads than the plan has, so they are not noted,
+ * and the first call looks again. */
+static inline bp_status bp__driver_admit_plan(bp__driver *driver, const bp__thread_setup *planned,
+                                              bp__thread_setup *now) {
+    const bp_status status = bp__driver_admit(driver, planned, now);
+    now->starts = false;
+    return status;
+}
 /* Returns whether the process can start the threads that a call would start, how many these are, and the error. */
 bool bp__driver_can_start(const bp__driver *driver, const bp__thread_setup *setup, int *count, int *error);
 void bp__driver_note_pool(bp__driver *driver); /* after the library was loaded, with its own threads */

@@ -114,7 +114,7 @@ static bp_status prepare(bp__lapack_plan *plan, const bp__lapack_judgement *judg
     /* if the library does not stay on one thread, one thread runs all items */
     plan->sharers = plan->setup.threads == 1 ? judgement->sharers : 1;
     bp__thread_setup setup;
-    status = bp__driver_admit(driver, &plan->setup, &setup);
+    status = bp__driver_admit_plan(driver, &plan->setup, &setup);
     if (status != BP_OK) {
         return status;
     }

@@ -73,7 +73,7 @@ static bp_status prepare(bp__mkl_plan *plan, const bp__thread_setup *judged) {
     }
     plan->setup = bp__driver_thread_policy_plan(driver, judged);
     bp__thread_setup setup;
-    status = bp__driver_admit(driver, &plan->setup, &setup);
+    status = bp__driver_admit_plan(driver, &plan->setup, &setup);
     if (status != BP_OK) {
         return status;
     }

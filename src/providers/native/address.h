@@ -7,9 +7,9 @@
 
 /* Returns the address of an operand that the problem has; never NULL. */
 static inline void *bp__native_address(const bp_operand *operand) {
-    static _Alignas(64) char nothing[64];
+    static const _Alignas(64) char nothing[64]; /* no kernel writes to it */
     void *address = bp_operand_address(operand);
-    return address ? address : nothing;
+    return address ? address : (void *)(uintptr_t)nothing;
 }
 
 #endif

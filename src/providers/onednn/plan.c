@@ -173,7 +173,7 @@ static bp_status prepare(bp__onednn_plan *plan) {
     plan->call.setup = bp__driver_thread_policy_plan(driver, &plan->call.setup);
     plan->call.setup.fixed = true; /* primitives are made for a number of threads */
     bp__thread_setup setup;
-    status = bp__driver_admit(driver, &plan->call.setup, &setup);
+    status = bp__driver_admit_plan(driver, &plan->call.setup, &setup);
     if (status != BP_OK) {
         return status;
     }

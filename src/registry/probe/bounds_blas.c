@@ -14,18 +14,12 @@ enum { REGIONS = 3, REGION = 5 << 16 };
 
 typedef enum shape_kind { VECTORS, PLANE, SQUARE, BAND, BLOCKS } shape_kind;
 
-/* In names, ? stands for the letter of the type, and . for that of its precision. The arguments, a character for each:
- *     0 1 2 3   options, by their position in a variant
- *     m n k     sizes
- *     f e r z   factors: alpha and beta; alpha and beta that are real
- *     x y       vectors: n elements; m elements. With an option T or C of a plane's first one, the other way round
- *     i         increment of the vector before it
- *     a t s c   matrices: m x n; n x n; of the order that a side has; m x n
- *     q         n x k, or k x n if the second option is a transposition
- *     g h p     band of m x n; triangular band; packed triangle
- *     l u       the widths of a band
- *     d         leading dimension of the matrix before it
- *     o         the five parameters of rotm
+/* In names, ? stands for the letter of the type, and . for that of its precision. The arguments, besides those of
+ * bounds_call.h: f e r z   factors: alpha and beta; alpha and beta that are real x y       vectors: n elements; m
+ * elements. With an option T or C of a plane's first one, the other way round i         increment of the vector before
+ * it a t s c   matrices: m x n; n x n; of the order that a side has; m x n q         n x k, or k x n if the second
+ * option is a transposition g h p     band of m x n; triangular band; packed triangle l u       the widths of a band o
+ * the five parameters of rotm
  *     *         the address for a complex result, in libraries that take one */
 typedef struct routine {
     const char *of_real, *of_complex, *arguments;
@@ -84,13 +78,9 @@ enum { ROUTINES = sizeof routines / sizeof *routines };
 /* One call. */
 typedef struct blas_call {
     bounds_call call;
-    const trial *t;
     const routine *what;
     void *address;
-    const char *arguments;
-    int64_t m, n, k, gap; /* gap: between the columns of each matrix */
     int64_t increment[2];
-    int64_t ld; /* of the matrix that was made last */
     int vectors, factors;
     bool beta;
     double numbers[2][2], rotation[5], result[2];
@@ -111,8 +101,8 @@ static void *new_ones(blas_call *c, int64_t count) {
 }
 
 static void *new_matrix(blas_call *c, int64_t rows, int64_t columns, bool changes) {
-    c->ld = rows + c->gap;
-    const int64_t count = (columns - 1) * c->ld + rows;
+    c->call.ld = rows + c->call.gap;
+    const int64_t count = (columns - 1) * c->call.ld + rows;
     return changes ? new_ones(c, count) : new_array(c, count);
 }
 
@@ -122,7 +112,8 @@ static void *new_vector(blas_call *c, int64_t length) {
 }
 
 static void *new_factor(blas_call *c, double value, bool is_real) {
-    const number_type type = {c->t->type->letter, c->t->type->is_double, c->t->type->is_complex && !is_real};
+    const number_type type = {c->call.t->type->letter, c->call.t->type->is_double,
+                              c->call.t->type->is_complex && !is_real};
     double *at = c->numbers[c->factors++];
     put(&type, at, 0, value);
     return at;
@@ -132,7 +123,7 @@ static void *new_factor(blas_call *c, double value, bool is_real) {
 static void *new_rotation(blas_call *c) {
     static const double parameters[] = {-1, 1, 0.5, -0.5, 1};
     for (int i = 0; i < 5; i++) {
-        put(c->t->type, c->rotation, i, parameters[i]);
+        put(c->call.t->type, c->rotation, i, parameters[i]);
     }
     return c->rotation;
 }
@@ -142,47 +133,35 @@ static void *new_array_of(blas_call *c, char code) {
     const bool swaps = c->what->shape == BAND && (o[0] == 'T' || o[0] == 'C');
     switch (code) {
     case 'x':
-        return new_vector(c, swaps ? c->m : c->n);
+        return new_vector(c, swaps ? c->call.m : c->call.n);
     case 'y':
-        return new_vector(c, swaps ? c->n : c->m);
+        return new_vector(c, swaps ? c->call.n : c->call.m);
     case 't':
-        return new_matrix(c, c->n, c->n, false);
+        return new_matrix(c, c->call.n, c->call.n, false);
     case 's':
-        return new_matrix(c, o[0] == 'L' ? c->m : c->n, o[0] == 'L' ? c->m : c->n, false);
+        return new_matrix(c, o[0] == 'L' ? c->call.m : c->call.n, o[0] == 'L' ? c->call.m : c->call.n, false);
     case 'q':
-        return new_matrix(c, o[1] == 'N' ? c->n : c->k, o[1] == 'N' ? c->k : c->n, false);
+        return new_matrix(c, o[1] == 'N' ? c->call.n : c->call.k, o[1] == 'N' ? c->call.k : c->call.n, false);
     case 'g':
-        return new_matrix(c, 2 * c->k + 1, c->n, false);
+        return new_matrix(c, 2 * c->call.k + 1, c->call.n, false);
     case 'h':
-        return new_matrix(c, c->k + 1, c->n, false);
+        return new_matrix(c, c->call.k + 1, c->call.n, false);
     case 'p':
-        return new_array(c, c->n * (c->n + 1) / 2);
+        return new_array(c, c->call.n * (c->call.n + 1) / 2);
     default:
-        return new_matrix(c, c->m, c->n, code == 'c');
+        return new_matrix(c, c->call.m, c->call.n, code == 'c');
     }
 }
 
 static void *new_argument(void *user, int at) {
     blas_call *c = user;
-    const char code = c->arguments[at];
+    const char code = c->call.arguments[at];
     switch (code) {
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-        return &c->call.letters[code - '0'];
-    case 'm':
-        return bounds_integer(&c->call, at, c->m);
-    case 'n':
-        return bounds_integer(&c->call, at, c->n);
-    case 'k':
     case 'l':
     case 'u':
-        return bounds_integer(&c->call, at, c->k);
+        return bounds_integer(&c->call, at, c->call.k);
     case 'i':
         return bounds_integer(&c->call, at, c->increment[c->vectors - 1]);
-    case 'd':
-        return bounds_integer(&c->call, at, c->ld);
     case 'f':
     case 'r':
         return new_factor(c, 0.5, code == 'r');
@@ -205,7 +184,7 @@ static guard_access try_places(blas_call *c) {
     for (int at_end = 1; at_end >= 0 && access == GUARD_UNTOUCHED; at_end--) {
         c->call.at_end = at_end;
         c->vectors = c->factors = 0;
-        bounds_make_call(&c->call, c->address, (int)strlen(c->arguments), new_argument, c);
+        bounds_make_call(&c->call, c->address, new_argument, c);
         access = guards_accessed();
     }
     return access;
@@ -214,10 +193,10 @@ static guard_access try_places(blas_call *c) {
 /* Number `index` selects the layout and the factors, so that all of them occur with sizes of every kind. */
 static guard_access try_shape(blas_call *c, int64_t m, int64_t n, int64_t k, int index) {
     static const int64_t increments[] = {1, 1, 2, 1, -1, 1, -3};
-    c->m = m;
-    c->n = n;
-    c->k = k;
-    c->gap = index % 5 == 4 ? 3 : 0;
+    c->call.m = m;
+    c->call.n = n;
+    c->call.k = k;
+    c->call.gap = index % 5 == 4 ? 3 : 0;
     c->increment[0] = increments[index % 7];
     c->increment[1] = increments[index / 2 % 7];
     c->beta = index % 3 == 0;
@@ -295,8 +274,8 @@ static void describe(const blas_call *c, guard_access access) {
     char text[160];
     const bool vectors = c->vectors > 0, options = c->call.letters[0] != '-';
     int length = snprintf(text, sizeof text, "%s memory outside of its operands in probe: %s (%s%s%dx%d",
-                          guard_access_text(access), c->t->state->routine, options ? c->call.letters : "",
-                          options ? ", " : "", (int)c->m, (int)c->n);
+                          guard_access_text(access), c->call.t->state->routine, options ? c->call.letters : "",
+                          options ? ", " : "", (int)c->call.m, (int)c->call.n);
     snprintf(text + length, sizeof text - (size_t)length, vectors ? ", increments %d and %d)" : ")",
              (int)c->increment[0], (int)c->increment[1]);
     report_how("outside", text);
@@ -315,7 +294,7 @@ static void check_routine(trial *t, const routine *what) {
         return;
     }
     write_name(t, pattern, state->routine, sizeof state->routine);
-    blas_call c = {.call = {.t = t}, .t = t, .what = what, .arguments = arguments};
+    blas_call c = {.call = {.t = t, .arguments = arguments}, .what = what};
     c.address = fortran_routine(t->library, state->routine);
     const guard_access access = c.address ? try_all(&c) : GUARD_UNTOUCHED;
     if (access != GUARD_UNTOUCHED) {

@@ -1,6 +1,10 @@
 /* bounds_call.h - declares one call of a Fortran routine whose arrays lie between pages without access (guards.h).
  *
- * A table has the arguments of each routine, a character for each; bounds_blas.c and bounds_lapack.c make them.
+ * A table has the arguments of each routine, a character for each. These are the same in all tables:
+ *     0 1 2 3   options, by their position in a variant
+ *     m n k     sizes
+ *     d         leading dimension of the matrix before it
+ * bounds_blas.c and bounds_lapack.c make the others.
  */
 #ifndef BP_REGISTRY_PROBE_BOUNDS_CALL_H
 #define BP_REGISTRY_PROBE_BOUNDS_CALL_H
@@ -11,10 +15,13 @@
 enum { BOUNDS_ARGUMENTS = 22, BOUNDS_LETTERS = 5 };
 
 typedef struct bounds_call {
-    const trial *t;
+    trial *t;
+    const char *arguments;
     bool at_end;                  /* operands end in front of a page without access; otherwise they begin after one */
     char letters[BOUNDS_LETTERS]; /* options, by their position in a variant */
     int regions;                  /* in use */
+    int64_t m, n, k, gap;         /* gap: between the columns of each matrix */
+    int64_t ld;                   /* of the matrix that was made last */
     int64_t integers[BOUNDS_ARGUMENTS];
 } bounds_call;
 
@@ -30,7 +37,7 @@ int64_t *bounds_integer(bounds_call *c, int at, int64_t value);
 /* Reads the next one of variants that are separated by spaces, and returns what follows it. */
 const char *bounds_next_variant(bounds_call *c, const char *variants);
 
-/* Calls a routine with the arguments that `make` makes, `count` of them. */
-void bounds_make_call(bounds_call *c, void *routine, int count, void *(*make)(void *user, int at), void *user);
+/* Calls a routine. `make` makes the arguments that are not the same in all tables. */
+void bounds_make_call(bounds_call *c, void *routine, void *(*make)(void *user, int at), void *user);
 
 #endif

@@ -13,14 +13,12 @@
 
 enum { REGIONS = 12, REGION = 6 << 20 };
 
-/* The arguments of a routine, a character for each:
- *     0 1 2 3   options, by their position in a variant
- *     m n k j   sizes; j is the smaller one of m and n
+/* The arguments of a routine, besides those of bounds_call.h:
+ *     j         the smaller one of m and n
  *     a h H     matrices: general, m x n; Hermitian and positive definite, n x n; Hermitian with diagonal blocks of 2x2
  *     g         a positive definite matrix of the order that trsm needs
  *     b x       right sides: m x k; max(m, n) x k
  *     u v e     vectors: m x m or m x j; n x n or j x n; n x n
- *     d         leading dimension of the matrix before it
  *     s t y o   j reals; j elements; m reals; 2 n reals
  *     p P z     integers: pivots; pivots of blocks of 2x2; n zeros
  *     w r q     workspace: elements, reals, integers
@@ -70,11 +68,7 @@ typedef enum work_size { ASKS, ASKED_FOR, ENOUGH } work_size;
 /* One call. */
 typedef struct trial_call {
     bounds_call call;
-    trial *t;
     const routine *what;
-    const char *arguments;
-    int64_t m, n, k, gap; /* gap: between the columns of each matrix */
-    int64_t ld;           /* of the matrix that was made last */
     work_size work;
     int64_t asked[3]; /* sizes of workspaces of elements, reals and integers */
     double numbers[2], answers[3][2], unused[2];
@@ -142,22 +136,23 @@ static const char *pattern_of(const number_type *type, matrix_kind kind) {
 
 static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kind kind) {
     const size_t size = bounds_size(&c->call, false);
-    const char *from = pattern_of(c->t->type, kind);
-    c->ld = rows + c->gap;
-    char *at = new_result(c, (columns - 1) * c->ld + rows, false);
+    const char *from = pattern_of(c->call.t->type, kind);
+    c->call.ld = rows + c->call.gap;
+    char *at = new_result(c, (columns - 1) * c->call.ld + rows, false);
     for (int64_t j = 0; j < columns; j++) {
-        char *column = at + (size_t)(j * c->ld) * size;
+        char *column = at + (size_t)(j * c->call.ld) * size;
         memcpy(column, from + (size_t)(j * MOST_ROWS) * size, (size_t)rows * size);
-        memset(column + (size_t)rows * size, 0, j < columns - 1 ? (size_t)c->gap * size : 0);
+        memset(column + (size_t)rows * size, 0, j < columns - 1 ? (size_t)c->call.gap * size : 0);
     }
     if (kind == INDEFINITE && rows % 2) { /* the last row is a block of its own */
-        put(c->t->type, at, (rows - 1) * (c->ld + 1), 4);
+        put(c->call.t->type, at, (rows - 1) * (c->call.ld + 1), 4);
     }
     return at;
 }
 
 static void *new_vector(trial_call *c, int64_t count, bool real) {
-    const number_type type = {c->t->type->letter, c->t->type->is_double, c->t->type->is_complex && !real};
+    const number_type type = {c->call.t->type->letter, c->call.t->type->is_double,
+                              c->call.t->type->is_complex && !real};
     char *at = new_result(c, count, real);
     for (int64_t i = 0; i < count; i++) {
         put(&type, at, i, 1);
@@ -168,7 +163,7 @@ static void *new_vector(trial_call *c, int64_t count, bool real) {
 /* Integers of the library's width: 1, 2, 3 and so on; or -2, -2, -4, -4 and so on, and the last one of an odd count is
  * as before; or zeros. */
 static void *new_integers(trial_call *c, int64_t count, char code) {
-    const bool wide = c->t->library->int_bits == 64;
+    const bool wide = c->call.t->library->int_bits == 64;
     char *at = bounds_array(&c->call, count, wide ? 8 : 4);
     for (int64_t i = 0; i < count; i++) {
         const bool paired = code == 'P' && (i % 2 || i + 1 < count);
@@ -188,8 +183,8 @@ static int work_of(char code) {
 
 /* Returns a count that is enough for every routine, by LAPACK's documentation. */
 static int64_t enough(const trial_call *c) {
-    const int64_t most = larger(c->m, c->n);
-    return 7 * most * most + 128 * (c->m + c->n + c->k) + 1024;
+    const int64_t most = larger(c->call.m, c->call.n);
+    return 7 * most * most + 128 * (c->call.m + c->call.n + c->call.k) + 1024;
 }
 
 static int64_t work_count(const trial_call *c, int which) {
@@ -202,14 +197,14 @@ static void *new_work(trial_call *c, char code) {
         return c->answers[which];
     }
     const size_t size =
-        which == INTEGERS_WORK ? (size_t)c->t->library->int_bits / 8 : bounds_size(&c->call, which == REALS_WORK);
+        which == INTEGERS_WORK ? (size_t)c->call.t->library->int_bits / 8 : bounds_size(&c->call, which == REALS_WORK);
     return bounds_array(&c->call, work_count(c, which), size);
 }
 
 static void read_answers(trial_call *c) {
-    const number_type real = {c->t->type->letter, c->t->type->is_double, false};
+    const number_type real = {c->call.t->type->letter, c->call.t->type->is_double, false};
     int64_t integers = 0;
-    memcpy(&integers, c->answers[INTEGERS_WORK], (size_t)c->t->library->int_bits / 8);
+    memcpy(&integers, c->answers[INTEGERS_WORK], (size_t)c->call.t->library->int_bits / 8);
     for (int which = 0; which < INTEGERS_WORK; which++) {
         const double asked = creal(get(&real, c->answers[which], 0));
         c->asked[which] = asked >= 1 && asked < (double)enough(c) ? (int64_t)ceil(asked) : 0;
@@ -220,71 +215,59 @@ static void read_answers(trial_call *c) {
 /* ---- Calls ---- */
 
 static void *new_matrix_of(trial_call *c, char code) {
-    const int64_t least = smaller(c->m, c->n);
+    const int64_t least = smaller(c->call.m, c->call.n);
     const char first = c->call.letters[0];
     switch (code) {
     case 'a':
-        return new_matrix(c, c->m, c->n, ANY);
+        return new_matrix(c, c->call.m, c->call.n, ANY);
     case 'h':
-        return new_matrix(c, c->n, c->n, DEFINITE);
+        return new_matrix(c, c->call.n, c->call.n, DEFINITE);
     case 'H':
-        return new_matrix(c, c->n, c->n, INDEFINITE);
+        return new_matrix(c, c->call.n, c->call.n, INDEFINITE);
     case 'g':
-        return first == 'L' ? new_matrix(c, c->m, c->m, DEFINITE) : new_matrix(c, c->k, c->k, DEFINITE);
+        return first == 'L' ? new_matrix(c, c->call.m, c->call.m, DEFINITE)
+                            : new_matrix(c, c->call.k, c->call.k, DEFINITE);
     case 'b':
-        return new_matrix(c, c->m, c->k, ANY);
+        return new_matrix(c, c->call.m, c->call.k, ANY);
     case 'x':
-        return new_matrix(c, larger(c->m, c->n), c->k, ANY);
+        return new_matrix(c, larger(c->call.m, c->call.n), c->call.k, ANY);
     case 'u':
-        return new_matrix(c, c->m, first == 'A' ? c->m : least, ANY);
+        return new_matrix(c, c->call.m, first == 'A' ? c->call.m : least, ANY);
     case 'v':
-        return new_matrix(c, first == 'A' ? c->n : least, c->n, ANY);
+        return new_matrix(c, first == 'A' ? c->call.n : least, c->call.n, ANY);
     case 'e':
-        return new_matrix(c, c->n, c->n, ANY);
+        return new_matrix(c, c->call.n, c->call.n, ANY);
     default:
-        c->ld = 1;
+        c->call.ld = 1;
         return c->unused;
     }
 }
 
 static void *new_number(trial_call *c, char code) {
-    const number one = code == 'f' ? 1 : c->t->type->is_double ? 0x1p-52 : 0x1p-23;
-    put(c->t->type, c->numbers, 0, one);
+    const number one = code == 'f' ? 1 : c->call.t->type->is_double ? 0x1p-52 : 0x1p-23;
+    put(c->call.t->type, c->numbers, 0, one);
     return c->numbers;
 }
 
 static void *new_argument(void *user, int at) {
     trial_call *c = user;
-    const char code = c->arguments[at];
+    const char code = c->call.arguments[at];
     switch (code) {
-    case '0':
-    case '1':
-    case '2':
-    case '3':
-        return &c->call.letters[code - '0'];
-    case 'm':
-        return bounds_integer(&c->call, at, c->m);
-    case 'n':
-        return bounds_integer(&c->call, at, c->n);
-    case 'k':
-        return bounds_integer(&c->call, at, c->k);
     case 'j':
-        return bounds_integer(&c->call, at, smaller(c->m, c->n));
-    case 'd':
-        return bounds_integer(&c->call, at, c->ld);
+        return bounds_integer(&c->call, at, smaller(c->call.m, c->call.n));
     case 'i':
         return bounds_integer(&c->call, at, 0);
     case 's':
     case 't':
-        return new_vector(c, smaller(c->m, c->n), code == 's');
+        return new_vector(c, smaller(c->call.m, c->call.n), code == 's');
     case 'y':
-        return new_vector(c, c->m, true);
+        return new_vector(c, c->call.m, true);
     case 'o':
-        return new_vector(c, 2 * c->n, true);
+        return new_vector(c, 2 * c->call.n, true);
     case 'p':
     case 'P':
     case 'z':
-        return new_integers(c, code == 'p' ? smaller(c->m, c->n) : c->n, code);
+        return new_integers(c, code == 'p' ? smaller(c->call.m, c->call.n) : c->call.n, code);
     case 'w':
     case 'r':
     case 'q':
@@ -303,21 +286,21 @@ static void *new_argument(void *user, int at) {
 
 static void make_call(trial_call *c, void *address) {
     memset(c->result, 0, sizeof c->result);
-    bounds_make_call(&c->call, address, (int)strlen(c->arguments), new_argument, c);
+    bounds_make_call(&c->call, address, new_argument, c);
 }
 
 /* Returns info: the last argument of all routines but products and norms. */
 static int64_t info_of(const trial_call *c) {
-    const size_t last = strlen(c->arguments) - 1;
-    return c->arguments[last] != 'i'       ? 0
-           : c->t->library->int_bits == 64 ? c->call.integers[last]
-                                           : (int32_t)(uint32_t)(uint64_t)c->call.integers[last];
+    const size_t last = strlen(c->call.arguments) - 1;
+    return c->call.arguments[last] != 'i'       ? 0
+           : c->call.t->library->int_bits == 64 ? c->call.integers[last]
+                                                : (int32_t)(uint32_t)(uint64_t)c->call.integers[last];
 }
 
 static bool results_are_finite(const trial_call *c) {
     for (int i = 0; i < c->call.regions; i++) {
-        const number_type type = {c->t->type->letter, c->t->type->is_double,
-                                  c->t->type->is_complex && !c->result[i].real};
+        const number_type type = {c->call.t->type->letter, c->call.t->type->is_double,
+                                  c->call.t->type->is_complex && !c->result[i].real};
         for (int64_t at = 0; at < c->result[i].count; at++) {
             const number x = get(&type, c->result[i].at, at);
             if (!isfinite(creal(x)) || !isfinite(cimag(x))) {
@@ -333,14 +316,15 @@ static bool results_are_finite(const trial_call *c) {
 static const char *describe(const trial_call *c, const char *text) {
     static char line[160];
     const char first = c->call.letters[0];
-    snprintf(line, sizeof line, "%s: %s (%s%s%dx%d, %d right sides)", text, c->t->state->routine,
-             first == '-' ? "" : c->call.letters, first == '-' ? "" : ", ", (int)c->m, (int)c->n, (int)c->k);
+    snprintf(line, sizeof line, "%s: %s (%s%s%dx%d, %d right sides)", text, c->call.t->state->routine,
+             first == '-' ? "" : c->call.letters, first == '-' ? "" : ", ", (int)c->call.m, (int)c->call.n,
+             (int)c->call.k);
     return line;
 }
 
 static const char *judge(trial_call *c, guard_access access) {
-    progress *state = c->t->state;
-    const unsigned type = 1u << (c->t->type - number_types);
+    progress *state = c->call.t->state;
+    const unsigned type = 1u << (c->call.t->type - number_types);
     if (access > GUARD_READ_NEAR) {
         return describe(c, access == GUARD_WRITTEN ? "writes memory outside of its operands in probe"
                                                    : "reads memory far outside of its operands in probe");
@@ -361,7 +345,7 @@ static const char *try_place(trial_call *c, void *address, bool at_end) {
     const char *wrong = NULL;
     c->call.at_end = at_end;
     memset(c->asked, 0, sizeof c->asked);
-    if (strchr(c->arguments, 'W')) {
+    if (strchr(c->call.arguments, 'W')) {
         c->work = ASKS;
         memset(c->answers, 0, sizeof c->answers);
         make_call(c, address);
@@ -400,11 +384,11 @@ static const char *try_shapes(trial_call *c, void *address) {
     const char *wrong = NULL;
     for (int i = 0; i <= SHAPES && !wrong; i++) {
         const bool last = i == SHAPES;
-        c->m = last ? c->what->last : shapes[i][0];
-        c->n = last || c->what->square ? c->m : shapes[i][1];
-        c->k = 1 + i % 3;
-        c->gap = i % 4 == 3 ? 3 : 0;
-        wrong = c->m > 0 ? try_variants(c, address, i >= SHAPES - 1) : NULL;
+        c->call.m = last ? c->what->last : shapes[i][0];
+        c->call.n = last || c->what->square ? c->call.m : shapes[i][1];
+        c->call.k = 1 + i % 3;
+        c->call.gap = i % 4 == 3 ? 3 : 0;
+        wrong = c->call.m > 0 ? try_variants(c, address, i >= SHAPES - 1) : NULL;
     }
     return wrong;
 }
@@ -418,7 +402,7 @@ const char *check_lapack_memory(trial *t, int check) {
         const char *arguments = t->type->is_complex ? what->of_complex : what->of_real;
         void *address = what->check == check && arguments ? routine_of(t, what->stem) : NULL;
         if (address) {
-            c = (trial_call){.call = {.t = t}, .t = t, .what = what, .arguments = arguments};
+            c = (trial_call){.call = {.t = t, .arguments = arguments}, .what = what};
             wrong = try_shapes(&c, address);
         }
     }
