@@ -56,6 +56,16 @@ static int ndim_of(const described_call *of) {
     return ndim;
 }
 
+/* Names the field in the message about a value that is no number. Returns false. */
+static bool refuse_value(described_call *of, const described_field *field, const char *wanted, PyObject *value) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        core_refuse(of->state, of->state->bad_type, BP_E_ARGUMENT, "%s: expects %s, but got %R", field->text, wanted,
+                    value);
+    }
+    return false;
+}
+
 /* Numbers are made by the package itself, so that they are small. */
 static bool read_int(described_call *of, const described_field *field, PyObject *value) {
     if (field->words && value == Py_None) {
@@ -69,13 +79,13 @@ static bool read_int(described_call *of, const described_field *field, PyObject 
 static bool read_number(described_call *of, const described_field *field, PyObject *value) {
     int64_t number = field->is_unsigned ? (int64_t)PyLong_AsUnsignedLongLongMask(value) : PyLong_AsLongLong(value);
     set(of, field->info, &number, sizeof number);
-    return number != -1 || !PyErr_Occurred();
+    return number != -1 || !PyErr_Occurred() || refuse_value(of, field, "a whole number", value);
 }
 
 static bool read_real(described_call *of, const described_field *field, PyObject *value) {
     const double number = PyFloat_AsDouble(value);
     set(of, field->info, &number, sizeof number);
-    return number != -1 || !PyErr_Occurred();
+    return number != -1 || !PyErr_Occurred() || refuse_value(of, field, "a number", value);
 }
 
 static bool read_flag(described_call *of, const described_field *field, PyObject *value) {

@@ -31,6 +31,18 @@ static bool find_op(elements *of, const char *name, PyObject *arrays) {
     return false;
 }
 
+/* Sets the exception for a name that is none of these. Returns false. */
+static bool refuse_kind(const elements *of, const char *kind, const char *const *names, int count) {
+    char known[512] = "";
+    int length = 0;
+    for (int i = 0; i < count && length < (int)sizeof known; i++) {
+        length += PyOS_snprintf(known + length, sizeof known - (size_t)length, "%s%s", i ? "," : "", names[i]);
+    }
+    core_refuse(of->call.state, of->call.state->bad_value, BP_E_ARGUMENT, "kind '%s' is unknown; it must be one of %s",
+                kind, known);
+    return false;
+}
+
 /* The kinds by their names; the other operations have a number. */
 static bool find_number(elements *of, const char *kind, int axis) {
     static const char *const unary[] = {
@@ -52,10 +64,7 @@ static bool find_number(elements *of, const char *kind, int axis) {
             return true;
         }
     }
-    if (of->op <= BINARY) {
-        PyErr_Format(PyExc_ValueError, "kind '%s' is unknown", kind);
-    }
-    return of->op > BINARY;
+    return of->op > BINARY || refuse_kind(of, kind, names, count);
 }
 
 static bp_status shape_of(const elements *of, int *ndim, int64_t *shape) {

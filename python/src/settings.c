@@ -376,15 +376,25 @@ static PyObject *show(PyObject *object) {
     return text;
 }
 
+/* The table of the module has these objects, and their type has the module: Python frees such a cycle only if it sees
+ * it. */
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((setting *)self)->last);
+    return 0;
+}
+
 static void drop(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     PyMem_Free(((setting *)self)->last_text);
     Py_XDECREF(((setting *)self)->last);
-    PyObject_Free(self);
+    PyObject_GC_Del(self);
     Py_DECREF(type);
 }
 
 static PyType_Slot type_slots[] = {
+    {Py_tp_traverse, (void *)traverse},
     {Py_tp_new, (void *)core_no_new},
     {Py_tp_descr_get, (void *)descriptor_get},
     {Py_tp_descr_set, (void *)descriptor_set},
@@ -395,17 +405,20 @@ static PyType_Slot type_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec type_spec = {
-    .name = "backplane.Setting", .basicsize = sizeof(setting), .flags = Py_TPFLAGS_DEFAULT, .slots = type_slots};
+static PyType_Spec type_spec = {.name = "backplane.Setting",
+                                .basicsize = sizeof(setting),
+                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+                                .slots = type_slots};
 
 /* ---- The table ---- */
 
 static PyObject *make(core_state *state, const bp_setting_info *row) {
-    setting *made = PyObject_New(setting, (PyTypeObject *)state->setting_type);
+    setting *made = PyObject_GC_New(setting, (PyTypeObject *)state->setting_type);
     if (made) {
         made->row = row;
         made->last_text = NULL;
         made->last = NULL;
+        PyObject_GC_Track((PyObject *)made);
     }
     return (PyObject *)made;
 }

@@ -9,29 +9,37 @@ import os
 
 import pytest
 
-from conftest import BUILD, ROOT, needs_hooks
+from conftest import BUILD, ROOT, loading, needs_hooks
 
 PYTHON = ROOT / ".venv/bin/python"
 DROPIN = BUILD / "libbackplane_blas.so"
 
-CODE = """
-import ctypes, numpy as np
-PAGE, SIZE = 4096, 1 << 16
+# Arrays of `count` complex numbers, all 1, whose last byte is in front of a page without access.
+ARRAYS = """
+import ctypes, math, os
+PAGE, SIZE = 4096, 1 << 19
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
-def array(shape):
-    size = int(np.prod(shape)) * 8
+def ones(number, count):
+    size = 2 * count * ctypes.sizeof(number)
     block = libc.mmap(None, SIZE + 2 * PAGE, 0, 0x22, -1, 0)
     assert libc.mprotect(block + PAGE, SIZE, 3) == 0
-    memory = (ctypes.c_char * size).from_address(block + PAGE + SIZE - size)
-    return np.frombuffer(memory, np.complex64).reshape(shape)
+    made = (number * (2 * count)).from_address(block + PAGE + SIZE - size)
+    made[:] = [1.0, 0.0] * count
+    return made
+"""
+
+CODE = ARRAYS + """
+import numpy as np
+
+def array(shape):
+    return np.frombuffer(ones(ctypes.c_float, math.prod(shape)), np.complex64).reshape(shape)
 
 for k in (3, 7, 40):
     a, b, x, y = array((k, 126)), array((126, k)), array((k,)), array((126,))
-    a[...] = b[...] = x[...] = 1
     np.matmul(x, a, out=y)
     assert (y == k).all()
     np.matmul(b, x, out=y)
@@ -49,23 +57,8 @@ def test_products_at_the_end_of_a_page(launch, backplane, options):
     assert done.code == 0 and done.out == "right\n", done.err
 
 
-OWN = """
-import ctypes, os
-PAGE, SIZE = 4096, 1 << 16
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
-libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+OWN = ARRAYS + """
 blas = ctypes.CDLL(os.environ["OWN_LIBRARY"])
-
-def ones(type_of_number, count):
-    parts = 2 * count
-    size = parts * ctypes.sizeof(type_of_number)
-    block = libc.mmap(None, SIZE + 2 * PAGE, 0, 0x22, -1, 0)
-    assert libc.mprotect(block + PAGE, SIZE, 3) == 0
-    made = (type_of_number * parts).from_address(block + PAGE + SIZE - size)
-    made[:] = [1.0, 0.0] * count
-    return made
 
 for name, number in (("cblas_cgemv", ctypes.c_float), ("cblas_zgemv", ctypes.c_double)):
     for transpose in (111, 112):
@@ -79,24 +72,9 @@ print("right")
 """
 
 
-# Routines that are not products: their names in Fortran, and arguments with arrays at the end of a page. `a` is an array
-# of so many complex ones; `n` an integer, and `c` a letter.
-OTHERS = """
-import ctypes, math, os
-PAGE, SIZE = 4096, 1 << 19
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
-libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+# Routines that are not products, by their names in Fortran and C.
+OTHERS = ARRAYS + """
 own = ctypes.CDLL(os.environ["OWN_LIBRARY"])
-
-def ones(number, count):
-    size = 2 * count * ctypes.sizeof(number)
-    block = libc.mmap(None, SIZE + 2 * PAGE, 0, 0x22, -1, 0)
-    assert libc.mprotect(block + PAGE, SIZE, 3) == 0
-    made = (number * (2 * count)).from_address(block + PAGE + SIZE - size)
-    made[:] = [1.0, 0.0] * count
-    return made
 
 def identity(number, n):
     made = ones(number, n * n)
@@ -169,7 +147,7 @@ def test_other_routines_of_a_faulty_own_library(launch, backplane, kind, state, 
     assert done.code == 0 and done.out == "right\n", done.err
 
 
-@pytest.mark.skipif(not DROPIN.exists(), reason="the drop-in libraries are not built for this processor or with sanitizers")
+@pytest.mark.skipif(not DROPIN.exists(), reason="this build has no drop-in libraries (see the output of cmake)")
 @pytest.mark.parametrize("kind", ["dots", "hemv", "trsv", "lapack"])
 def test_other_routines_of_a_drop_in_library(backplane, kind):
     """They do not go to the library that was asked for if the probe found an access there and another one has them."""
@@ -177,7 +155,7 @@ def test_other_routines_of_a_drop_in_library(backplane, kind):
         pytest.skip("needs OpenBLAS 0.3.21 on a processor with AVX2")
     own = BUILD / "libbackplane_lapack.so" if kind == "lapack" else DROPIN
     environment = {"OWN_LIBRARY": str(own), "KIND": kind, "BACKPLANE_DROPIN_LIBRARY": "openblas"}
-    done = backplane("-c", OTHERS, env=environment, command=PYTHON)
+    done = backplane("-c", OTHERS, env=loading(environment), command=PYTHON)
     assert done.code == 0 and done.out == "right\n", done.err
 
 
@@ -188,5 +166,7 @@ def test_small_products_of_a_faulty_own_library(launch, backplane, state):
     own = faulty_own_libraries(backplane, state)
     if not own:
         pytest.skip("needs OpenBLAS 0.3.21 on a processor with AVX2")
-    done, _ = launch([], str(PYTHON), "-c", OWN, env={"OWN_LIBRARY": own[0]})
+    environment = {"OWN_LIBRARY": own[0]}
+    assert backplane("-c", OWN, env=environment, command=PYTHON).code != 0  # without launch it reads beyond a page
+    done, _ = launch([], str(PYTHON), "-c", OWN, env=environment)
     assert done.code == 0 and done.out == "right\n", done.err

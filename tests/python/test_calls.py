@@ -130,6 +130,11 @@ def test_refusals():
         call("pool", pass_="backwards")
     with pytest.raises(bp.BadTypeError, match="activation 1 is unknown"):
         functional.linear(ROW, ROW, activation=1)
+    with pytest.raises(bp.BadTypeError, match="activation: expects a name or None, but got 1"):
+        functional.linear(ROW, ROW[0], activation=1)
+    for weight, argument in ((ROW, "activation"), (ROW[0], "kind")):
+        with pytest.raises(bp.BadValueError, match=f"{argument} '?gel'? is unknown; it must be one of copy,negative,.*,gelu,.*,hardswish$"):
+            functional.linear(ROW, weight, activation="gel")
     with pytest.raises(TypeError, match="random: a result needs an array"):
         call("random", kind="uniform")
     with pytest.raises(bp.BadValueError, match="writes operands 1 to 2"):
@@ -138,6 +143,46 @@ def test_refusals():
         call("pool", ("input",), kind="average", pass_="backward", ndim=2, kernel_size=(2, 2), grad_output=IMAGE)
     with pytest.raises(TypeError, match="name, wanted, size, out, settings, explains"):
         _core.call("pool", ("output",))
+
+
+def test_values_of_a_wrong_type_name_their_argument():
+    for values in (dict(eps="a"), dict(eps=None), dict(momentum=[1], training=True)):
+        with pytest.raises(bp.BadTypeError, match=f"^{next(iter(values))}: expects a number, but got "):
+            functional.batch_norm(IMAGE, CHANNELS.copy(), CHANNELS.copy(), **values)
+    for number in 1.0, "1", None:
+        with pytest.raises(bp.BadTypeError, match="^groups: expects a whole number, but got "):
+            functional.group_norm(IMAGE, number)
+        with pytest.raises(bp.BadTypeError, match="^groups: expects a whole number, but got "):
+            functional.conv2d(IMAGE, KERNEL, groups=number)
+    with pytest.raises(bp.BadValueError, match="^groups: is 0; it must be at least 1"):
+        functional.conv2d(IMAGE, KERNEL, groups=0)
+    for divisor in 2.5, 0.5, "3", (2,):
+        with pytest.raises(bp.BadTypeError, match="^divisor_override: expects a whole number or None"):
+            functional.avg_pool2d(IMAGE, 2, divisor_override=divisor)
+        with pytest.raises(bp.BadTypeError, match="^divisor_override: expects a whole number or None"):
+            grad.avg_pool2d_input(IMAGE.shape, IMAGE[..., ::2, ::2], 2, divisor_override=divisor)
+    for shape in 3.0, None:
+        with pytest.raises(bp.BadTypeError, match="^normalized_shape: expects a shape"):
+            functional.layer_norm(ROW, shape)
+
+
+@pytest.mark.parametrize("two", [np.int64(2), np.array(2), np.array([2]), np.array([2, 2]), [2, 2]], ids=repr)
+def test_sizes_of_numpy(two):
+    np.testing.assert_array_equal(functional.max_pool2d(IMAGE, two, two), functional.max_pool2d(IMAGE, 2, 2))
+    np.testing.assert_array_equal(functional.conv2d(IMAGE, KERNEL, stride=two, padding=two), functional.conv2d(IMAGE, KERNEL, None, 2, 2))
+    np.testing.assert_array_equal(functional.adaptive_avg_pool2d(IMAGE, two), functional.adaptive_avg_pool2d(IMAGE, 2))
+
+
+@pytest.mark.parametrize("stride", [(), [], None])
+def test_an_empty_stride_is_that_of_the_kernel(stride):
+    """The default of torch.max_pool2d() is an empty list."""
+    assert functional.max_pool2d(IMAGE, 2, stride).shape == (1, 2, 2, 2)
+
+
+@pytest.mark.parametrize("size", [3, np.int64(3), np.array([3]), [3]], ids=repr)
+def test_shapes_of_rows(size):
+    row = np.arange(6, dtype="f4").reshape(2, 3)
+    np.testing.assert_array_equal(functional.layer_norm(row, size), functional.layer_norm(row, (3,)))
 
 
 def test_numbers_of_64_bits():

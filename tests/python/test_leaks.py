@@ -1,9 +1,11 @@
 """A hundred thousand calls, successful and failing, leak no memory and no reference."""
 
 import gc
+import importlib.util
 import os
 import sys
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -157,3 +159,33 @@ def test_calls_leak_nothing(name):
     # AddressSanitizer's own check of leaks is in test_lost_blocks.py.
     assert SANITIZED or after - before < 2 << 20
     assert [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)] == references
+
+
+def load_again():
+    """Returns the extension as another module, as an interpreter inside of the process or a program that imports it again has it."""
+    spec = importlib.util.spec_from_file_location(bp._core.__name__, bp._core.__file__)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def use(module):
+    """Runs what keeps something in the module: descriptions of calls, types of arrays, values of settings."""
+    fields = dict(pass_="forward", kind="layer", dims=1, eps=0.1, groups=0)
+    for given in A, PLAIN[0], TENSOR:
+        module.call("layer_norm", ("output",), None, None, None, False, input=given, **fields)
+    expect(ValueError, module.call, "linear", ("output",), None, None, None, False, activation="none")
+    module.matmul(A, B)
+    assert module.elementwise("unary", "exp", (A,), 0, "", None, None, False).shape == (3, 4)
+    return module.table["num_threads"].get()
+
+
+def test_a_module_is_freed_with_all_that_it_has():
+    modules = [load_again() for _ in range(3)]
+    found = [weakref.ref(one) for module in modules for one in (module, module.Tensor, module.Setting, module.Error)]
+    for module in modules:
+        use(module)
+    del module, modules
+    gc.collect()
+    assert [one() for one in found] == [None] * len(found)
+    use(bp._core)  # which is not affected

@@ -8,7 +8,7 @@ from typing import Any, Dict, Tuple, Union
 
 from .. import _core
 from .._convert import exact
-from .._errors import bad_type, bad_value
+from .._errors import bad_type, bad_value, whole
 from .._products import SettingsArgument, _like
 from ._functions import for_each_ndim
 
@@ -18,8 +18,9 @@ Padding = Union[str, int, Tuple[int, ...]]
 
 def _each(name: str, numbers: Any, ndim: int) -> Tuple[int, ...]:
     """Returns one number for each dimension; a single one is for all."""
-    if hasattr(numbers, "__index__"):
-        return (numbers,) * ndim
+    number = whole(numbers)
+    if number is not None:
+        return (number,) * ndim
     try:
         given = tuple(numbers)
     except TypeError:
@@ -41,6 +42,8 @@ def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: An
     named = isinstance(padding, str)
     if named and padding not in ("same", "valid"):
         raise bad_value(f"padding: expects 'same', 'valid' or numbers, but got {padding!r}", "E_ARGUMENT")
+    if groups == 0:  # which is the default of the call
+        raise bad_value("groups: is 0; it must be at least 1")
     results = _core.call(
         "conv",
         (wanted,),
@@ -51,7 +54,7 @@ def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: An
         pass_=pass_,
         ndim=ndim,
         transposed=transposed,
-        groups=-1 if groups == 0 else groups,  # 0 is no default here
+        groups=groups,
         stride=_each("stride", of["stride"], ndim),
         dilation=_each("dilation", of["dilation"], ndim),
         padding=None if named else _each("padding", padding, ndim),

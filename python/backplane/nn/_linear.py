@@ -8,7 +8,7 @@ from .. import _core
 from .._convert import exact, shape_of
 from .._einsum import einsum
 from .._elements import one, two
-from .._errors import bad_value
+from .._errors import bad_type, bad_value
 from .._products import _EXPLAINERS, SettingsArgument, _like
 from ._functions import function
 
@@ -26,13 +26,15 @@ def _is_product(weight: Any) -> bool:
 def _multiply(input: Any, weight: Any, of: Dict[str, Any], explains: bool) -> Any:
     """Computes a layer as a product, a sum and an activation, one after another."""
     factor = weight if len(shape_of(weight)) == 1 else _core.from_dlpack(weight).T if not hasattr(weight, "T") else weight.T
-    out, settings = of["out"], of["settings"]
+    out, settings, activation = of["out"], of["settings"], of["activation"]
+    if not isinstance(activation, (str, type(None))):
+        raise bad_type(f"activation: expects a name or None, but got {activation!r}")
     if explains:
         return _core.explain_matmul_floats(input, factor, out=out, settings=settings)
     result = _core.matmul_floats(input, factor, out=out, settings=settings)
     if of["bias"] is not None:
         result = two("add", result, exact("linear", of["bias"]), out, settings, False)
-    return result if of["activation"] is None else one(of["activation"], result, out, settings, False)
+    return result if activation is None else one(activation, result, out, settings, False)
 
 
 def _forward(name: str, of: Dict[str, Any], explains: bool) -> Any:

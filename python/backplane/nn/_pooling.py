@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of
-from .._errors import bad_value
+from .._errors import bad_type, bad_value, whole
 from .._products import SettingsArgument, _like
 from ._convolution import Numbers, _each, _size
 from ._functions import for_each_ndim
@@ -23,12 +23,15 @@ def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Tuple[int, ...
 
 
 def _divisor(of: Dict[str, Any]) -> int:
-    divisor = of.get("divisor_override")
-    if divisor is None:
+    given = of.get("divisor_override")
+    if given is None:
         return 0
+    divisor = whole(given)
+    if divisor is None:
+        raise bad_type(f"divisor_override: expects a whole number or None, but got {given!r}")
     if divisor == 0:
         raise bad_value("divisor_override: must not be 0")
-    return int(divisor)
+    return divisor
 
 
 def _call(kind: str, ndim: int, array: Any, wanted: Tuple[str, ...], size: Any, of: Dict[str, Any], explains: bool) -> Any:
@@ -47,7 +50,7 @@ def _call(kind: str, ndim: int, array: Any, wanted: Tuple[str, ...], size: Any, 
         ndim=ndim,
         output_size=_output_size(of["output_size"], shape_of(array) if forward else size, ndim) if adaptive else None,
         kernel_size=None if adaptive else _each("kernel_size", of["kernel_size"], ndim),
-        stride=None if adaptive or of["stride"] is None or of["stride"] == () else _each("stride", of["stride"], ndim),
+        stride=None if adaptive or of["stride"] is None else _each("stride", of["stride"], ndim) or None,
         dilation=None if adaptive or kind == "average" else _each("dilation", of["dilation"], ndim),
         padding=None if adaptive else _each("padding", of["padding"], ndim),
         ceil_mode=not adaptive and of["ceil_mode"],

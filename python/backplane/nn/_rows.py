@@ -6,8 +6,9 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of, type_of
-from .._errors import bad_value
+from .._errors import bad_value, whole
 from .._products import SettingsArgument, _is_numpy, _is_torch, _like
+from ._convolution import _size
 from ._functions import function
 
 SOFTMAX, LOG_SOFTMAX = range(2)
@@ -76,7 +77,8 @@ def log_softmax_input(
 
 def _dims(input: Any, normalized_shape: Shape) -> int:
     """Returns how many dimensions a row has."""
-    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    number = whole(normalized_shape)
+    wanted = (number,) if number is not None else _size("normalized_shape", normalized_shape)
     shape = shape_of(input)
     if not wanted or shape[len(shape) - min(len(wanted), len(shape)) :] != wanted:
         raise bad_value(f"normalized_shape: is {wanted}; it must be the last sizes of the input, which has shape {shape}")
@@ -183,8 +185,8 @@ def rms_norm(
     """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
 
     As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
-    these are computed in f32. With ``return_statistics``,
-    returns a tuple of output and inverse root mean square. ``out`` is written in place and returned.
+    these are computed in f32. With ``return_statistics``, returns a tuple of output and inverse root mean square. ``out`` is
+    written in place and returned.
     """
     return locals()
 
