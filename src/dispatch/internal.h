@@ -265,6 +265,7 @@ struct bp_plan {
     atomic_uint_least64_t counted_ns; /* time of its runs that was added to that of all calls */
     double tuning_ns;                 /* what measuring its candidates is expected to take */
     atomic_bool replaced;             /* the caches have, or will make, a plan with measured times */
+    bool one_thread;                  /* it was made for fewer threads than allowed, because memory was short */
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;

@@ -14,6 +14,10 @@
 
 enum { WORTH = 50, FIRST_TIMED = 4 };
 
+/* Runs of a plan that has one thread for lack of memory. Then it is made again, because memory may have become free.
+ * Under a permanent limit, the choice costs little for so many runs. */
+enum { RUNS_ON_ONE_THREAD = 1000 };
+
 /* Time of the calls of classes that were considered, and of measuring that no caller asked for. */
 static atomic_llong called_ns, measured_ns;
 
@@ -21,8 +25,16 @@ void bp__tune_schedule(bp_plan *plan, const bp__choice *choice) {
     const bp_policy *policy = &plan->problem.policy;
     bool open =
         bp__benchmark_mode(policy) == BP__BENCHMARK_AUTO && policy->deterministic == 0 && choice && !choice->measured;
-    plan->tuning_ns = open ? bp__tune_cost(choice) : 0;
-    atomic_init(&plan->due, plan->tuning_ns > 0 ? FIRST_TIMED : UINT64_MAX);
+    plan->tuning_ns = open && !plan->one_thread ? bp__tune_cost(choice) : 0;
+    atomic_init(&plan->due, plan->one_thread ? RUNS_ON_ONE_THREAD : plan->tuning_ns > 0 ? FIRST_TIMED : UINT64_MAX);
+}
+
+/* Removes the plan from the caches, in other threads at their next run of it. */
+static void forget(bp_plan *plan) {
+    bp__cache_forget(plan);
+    atomic_store_explicit(&plan->replaced, true, memory_order_release);
+    atomic_store_explicit(&plan->due, 0, memory_order_relaxed);
+    bp__thread_cache_forget(plan);
 }
 
 /* Considers the class again after some more runs, at most twice as many as before. */
@@ -74,6 +86,10 @@ void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
         bp__thread_cache_forget(plan);
         return;
     }
+    if (plan->one_thread) {
+        forget(plan);
+        return;
+    }
     const double each = least_ns(plan, ns), total = count_time(plan, each), wanted = WORTH * plan->tuning_ns;
     if (total < wanted) {
         postpone(plan, (wanted - total) / each);
@@ -90,10 +106,7 @@ void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
     if (result == BP__TUNE_BUSY) {
         postpone(plan, INFINITY);
     } else if (result == BP__TUNE_RANKED) {
-        bp__cache_forget(plan);
-        atomic_store_explicit(&plan->replaced, true, memory_order_release);
-        atomic_store_explicit(&plan->due, 0, memory_order_relaxed);
-        bp__thread_cache_forget(plan);
+        forget(plan);
     }
 }
 

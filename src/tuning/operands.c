@@ -399,3 +399,20 @@ void bp__trial_result_free(bp__trial_result *result) {
         result->memory[i] = NULL;
     }
 }
+
+/* ---- Tensors of samples ---- */
+
+void bp__sample_tensor_init(bp__sample_tensor *sample, bp_dtype dtype, int ndim, const int64_t *shape,
+                            const int64_t *strides) {
+    int64_t step = 1;
+    sample->tensor = (DLTensor){.device = {kDLCPU, 0},
+                                .ndim = ndim,
+                                .dtype = bp_dtype_to_dlpack(dtype),
+                                .shape = sample->shape,
+                                .strides = sample->strides};
+    for (int d = ndim - 1; d >= 0; d--) {
+        sample->shape[d] = shape[d];
+        sample->strides[d] = strides ? strides[d] : step;
+        step *= shape[d];
+    }
+}

@@ -105,6 +105,17 @@ typedef struct bp__walk {
 bool bp__walk_begin(bp__walk *walk, const bp__trial_operand *operand);
 bool bp__walk_next(bp__walk *walk, const bp__trial_operand *operand, int inner);
 
+/* A tensor without memory of a sample problem. A bp_view is 8 times as large, and samples are made deep in the stack of
+ * the first call of a program. */
+enum { BP__SAMPLE_NDIM = 5 };
+typedef struct bp__sample_tensor {
+    DLTensor tensor;
+    int64_t shape[BP__SAMPLE_NDIM], strides[BP__SAMPLE_NDIM];
+} bp__sample_tensor;
+/* `strides` may be NULL: compact row-major. At most BP__SAMPLE_NDIM dimensions. */
+void bp__sample_tensor_init(bp__sample_tensor *sample, bp_dtype dtype, int ndim, const int64_t *shape,
+                            const int64_t *strides);
+
 /* A copy of the outputs after a call. */
 typedef struct bp__trial_result {
     char *memory[BP__TRIAL_OPERANDS];

@@ -44,6 +44,20 @@ static void test_one_thread_is_tried(void **state) {
     }
 }
 
+/* Memory may have become free meanwhile. */
+static void test_the_plan_is_made_again(void **state) {
+    enum { RUNS = 2500 }; /* more than two times the runs of such a plan */
+    bp_plan_cache_info before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+    (void)state;
+    assert_int_equal(bp_plan_cache_clear(), BP_OK);
+    assert_int_equal(bp_plan_cache_stats(&before), BP_OK);
+    for (int i = 0; i < RUNS; i++) {
+        assert_int_equal(run("crowded-plan", "allow").threads, 1);
+    }
+    assert_int_equal(bp_plan_cache_stats(&after), BP_OK);
+    assert_int_equal(after.misses - before.misses, 3);
+}
+
 static void test_another_candidate_follows(void **state) {
     (void)state;
     const bp_plan_info info = run("crowded-always", "allow");
@@ -89,9 +103,8 @@ static int set_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_thread_is_tried),
-        cmocka_unit_test(test_another_candidate_follows),
-        cmocka_unit_test(test_a_strict_preference_fails),
+        cmocka_unit_test(test_one_thread_is_tried),       cmocka_unit_test(test_the_plan_is_made_again),
+        cmocka_unit_test(test_another_candidate_follows), cmocka_unit_test(test_a_strict_preference_fails),
         cmocka_unit_test(test_a_held_plan_fails),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -125,11 +125,41 @@ static bp_status check_sizes(const bp__attention *attention) {
     return BP_OK;
 }
 
+/* Collects the batch in `b`, which is zeroed, and stores it with the layouts of the tensors. */
+static bp_status lower_batch(bp_attention_problem *p, const bp__attention *attention, batch *b) {
+    for (int d = 0; d < attention->batch_ndim; d++) {
+        int64_t part[3] = {attention->batch[d]};
+        const int parts = d == attention->batch_ndim - 1 ? cut_heads(attention, attention->batch[d], part) : 1;
+        add_dimension(b, attention, d, parts, part);
+    }
+    merge(b);
+    if (b->ndim > BP_MAX_ATTENTION_NDIM) {
+        return bp__fail(BP_E_SHAPE,
+                        "attention: the batch has %d dimensions that cannot be merged; at most %d are possible",
+                        b->ndim, BP_MAX_ATTENTION_NDIM);
+    }
+    p->batch = 1;
+    p->batch_ndim = b->ndim;
+    for (int d = 0; d < b->ndim; d++) {
+        p->batch_shape[d] = b->shape[d];
+        p->batch *= b->shape[d];
+    }
+    for (int i = 0; i < attention->pass->info.operand_count; i++) {
+        const bp__call_operand *operand = &attention->pass->operand[i];
+        const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
+        const DLTensor *tensor = bp__call_tensor(attention->call, operand);
+        if (tensor) {
+            bp_attention_layout *layout = &p->tensor[which];
+            lower_matrix(layout, which, tensor);
+            memcpy(layout->batch, b->stride[which], (size_t)b->ndim * sizeof *layout->batch);
+        }
+    }
+    return BP_OK;
+}
+
 bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention) {
     const bp_attention_call *call = attention->call;
     bp_attention_problem *p = &problem->of.attention;
-    batch b;
-    memset(&b, 0, sizeof b);
     BP__TRY(check_sizes(attention));
     problem->op = call->pages                          ? BP_OP_ATTENTION_PAGED
                   : call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION
@@ -146,32 +176,8 @@ bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attentio
     p->causal = call->is_causal != 0;
     p->dropout = call->dropout;
     p->scale = call->has_scale ? call->scale : attention->size > 0 ? 1 / sqrt((double)attention->size) : 1;
-    for (int d = 0; d < attention->batch_ndim; d++) {
-        int64_t part[3] = {attention->batch[d]};
-        const int parts = d == attention->batch_ndim - 1 ? cut_heads(attention, attention->batch[d], part) : 1;
-        add_dimension(&b, attention, d, parts, part);
-    }
-    merge(&b);
-    if (b.ndim > BP_MAX_ATTENTION_NDIM) {
-        return bp__fail(BP_E_SHAPE,
-                        "attention: the batch has %d dimensions that cannot be merged; at most %d are possible", b.ndim,
-                        BP_MAX_ATTENTION_NDIM);
-    }
-    p->batch = 1;
-    p->batch_ndim = b.ndim;
-    for (int d = 0; d < b.ndim; d++) {
-        p->batch_shape[d] = b.shape[d];
-        p->batch *= b.shape[d];
-    }
-    for (int i = 0; i < attention->pass->info.operand_count; i++) {
-        const bp__call_operand *operand = &attention->pass->operand[i];
-        const bp_attention_tensor which = (bp_attention_tensor)operand->shape;
-        const DLTensor *tensor = bp__call_tensor(attention->call, operand);
-        if (tensor) {
-            bp_attention_layout *layout = &p->tensor[which];
-            lower_matrix(layout, which, tensor);
-            memcpy(layout->batch, b.stride[which], (size_t)b.ndim * sizeof *layout->batch);
-        }
-    }
-    return BP_OK;
+    batch *b = bp__alloc_zero(1, sizeof *b); /* large: not on the stack */
+    const bp_status status = b ? lower_batch(p, attention, b) : bp__fail_memory(sizeof *b, "the batch of attention");
+    bp__free(b);
+    return status;
 }

@@ -66,9 +66,9 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     enum { COLUMNS = 64, VIEWS = 4 };
     const int64_t shape[] = {sizes[1], sizes[0], COLUMNS};
-    bp_view views[VIEWS];
+    bp__sample_tensor views[VIEWS];
     for (int i = 0; i < VIEWS; i++) {
-        BP__TRY(bp_view_init(&views[i], NULL, class->dtype, 3, shape, NULL));
+        bp__sample_tensor_init(&views[i], class->dtype, 3, shape, NULL);
     }
     const bp_attention_call call = {.struct_size = sizeof call,
                                     .query = &views[0].tensor,

@@ -48,10 +48,10 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     const int64_t image[] = {1, channels, side, side},
                   strides[] = {channels * side * side, 1, side * channels, channels},
                   taps[] = {channels, depthwise ? 1 : channels, kernel, kernel};
-    bp_view in, weight, out;
-    BP__TRY(bp_view_init(&in, NULL, class->dtype, 4, image, strides));
-    BP__TRY(bp_view_init(&weight, NULL, class->dtype, 4, taps, NULL));
-    BP__TRY(bp_view_init(&out, NULL, class->dtype, 4, image, strides));
+    bp__sample_tensor in, weight, out;
+    bp__sample_tensor_init(&in, class->dtype, 4, image, strides);
+    bp__sample_tensor_init(&weight, class->dtype, 4, taps, NULL);
+    bp__sample_tensor_init(&out, class->dtype, 4, image, strides);
     const bp_conv_call call = {.struct_size = sizeof call,
                                .ndim = 2,
                                .mode = BP_CONV_SAME,

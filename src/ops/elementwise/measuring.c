@@ -44,7 +44,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     const int64_t rows[] = {sizes[1], sizes[0]}, strides[] = {2 * sizes[0], 1};
     const bool take = class->op == BP_OP_TAKE;
     const int count = bp__operand_count(class->op);
-    bp_view views[BP_ELEMENTWISE_OPERANDS];
+    bp__sample_tensor views[BP_ELEMENTWISE_OPERANDS];
     bp__elementwise_request request = {.op = class->op,
                                        .kind = class->op == BP_OP_UNARY    ? (uint32_t)BP_UNARY_EXP
                                                : class->op == BP_OP_BINARY ? (uint32_t)BP_BINARY_ADD
@@ -53,8 +53,8 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
                                        .data_optional = true};
     for (int i = 0; i < count; i++) {
         const bool indices = take && i == 1;
-        BP__TRY(bp_view_init(&views[i], NULL, indices ? BP_I64 : class->dtype, indices ? 1 : 2, rows,
-                             indices ? NULL : strides));
+        bp__sample_tensor_init(&views[i], indices ? BP_I64 : class->dtype, indices ? 1 : 2, rows,
+                               indices ? NULL : strides);
         request.operand[i] = &views[i].tensor;
     }
     return bp__elementwise_make(problem, &request);

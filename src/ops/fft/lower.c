@@ -61,9 +61,9 @@ static int collect_axes(const bp__fft *fft, const DLTensor *in, const int64_t *i
     return count;
 }
 
+/* Sorts the batch dimensions, then merges them in their place. */
 static int collect_batch(const bp__fft *fft, const DLTensor *in, const int64_t *in_strides, const int64_t *out_strides,
                          axis *axes) {
-    axis sorted[BP_MAX_NDIM];
     uint64_t transformed = 0;
     int count = 0, kept = 0;
     for (int i = 0; i < fft->ndim; i++) {
@@ -71,17 +71,16 @@ static int collect_batch(const bp__fft *fft, const DLTensor *in, const int64_t *
     }
     for (int dim = 0; dim < in->ndim; dim++) {
         if (!(transformed >> dim & 1) && in->shape[dim] != 1) {
-            insert_by_stride(sorted, &count,
-                             (axis){.n = in->shape[dim], .in = in_strides[dim], .out = out_strides[dim]});
+            insert_by_stride(axes, &count, (axis){.n = in->shape[dim], .in = in_strides[dim], .out = out_strides[dim]});
         }
     }
     for (int i = 0; i < count; i++) {
         axis *outer = kept > 0 ? &axes[kept - 1] : NULL;
-        const axis *one = &sorted[i];
-        if (outer && outer->in == one->in * one->n && outer->out == one->out * one->n) {
-            *outer = (axis){.n = outer->n * one->n, .in = one->in, .out = one->out};
+        const axis one = axes[i];
+        if (outer && outer->in == one.in * one.n && outer->out == one.out * one.n) {
+            *outer = (axis){.n = outer->n * one.n, .in = one.in, .out = one.out};
         } else {
-            axes[kept++] = *one;
+            axes[kept++] = one;
         }
     }
     return kept;
@@ -123,11 +122,12 @@ static void store_batch(bp_fft_problem *problem, const axis *axes, int count) {
 
 bp_status bp__fft_lower(bp_fft_problem *problem, const bp__fft *fft, const DLTensor *in, const DLTensor *out) {
     int64_t in_strides[BP_MAX_NDIM], out_strides[BP_MAX_NDIM];
-    axis axes[BP_MAX_NDIM + 1], batch[BP_MAX_NDIM];
+    axis axes[BP_MAX_NDIM + 1]; /* a dimension is transformed or of the batch; one more if no transform is left */
     bp__tensor_strides(in, in_strides);
     bp__tensor_strides(out, out_strides);
     int count = collect_axes(fft, in, in_strides, out_strides, axes);
-    int batch_count = collect_batch(fft, in, in_strides, out_strides, batch);
+    const axis *batch = axes + count;
+    int batch_count = collect_batch(fft, in, in_strides, out_strides, axes + count);
     if (count > BP_MAX_FFT_NDIM) {
         return bp__fail(BP_E_LAYOUT, "%d dimensions are to be transformed; at most %d can be handled", count,
                         BP_MAX_FFT_NDIM);

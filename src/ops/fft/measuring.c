@@ -77,10 +77,10 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
     const bp_fft_call call = {.struct_size = sizeof call, .transform = real ? BP_RFFT : BP_FFT, .ndim = ndim};
     int64_t shape[] = {sizes[1], sizes[0], sizes[0]};
-    bp_view in, out;
-    BP__TRY(bp_view_init(&in, NULL, input, 1 + ndim, shape, NULL));
+    bp__sample_tensor in, out;
+    bp__sample_tensor_init(&in, input, 1 + ndim, shape, NULL);
     shape[ndim] = real ? sizes[0] / 2 + 1 : sizes[0];
-    BP__TRY(bp_view_init(&out, NULL, class->dtype, 1 + ndim, shape, NULL));
+    bp__sample_tensor_init(&out, class->dtype, 1 + ndim, shape, NULL);
     const bp__fft_request request = {&call, &in.tensor, &out.tensor, true};
     return bp__fft_make(problem, &request);
 }

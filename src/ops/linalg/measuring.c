@@ -103,7 +103,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     enum { RIGHT_SIDES = 4 };
     bp_linalg_call call = {.struct_size = sizeof call, .op = class->op};
     const int inputs = bp__input_count(class->op), count = bp__operand_count(class->op);
-    bp_view views[BP_LINALG_OPERANDS];
+    bp__sample_tensor views[BP_LINALG_OPERANDS];
     for (int i = 0; i < count; i++) {
         int64_t shape[BP_MAX_NDIM] = {sizes[1], sizes[0], i == 0 ? sizes[0] : RIGHT_SIDES};
         bp_dtype dtype = class->dtype;
@@ -111,7 +111,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         if (i >= inputs && bp_linalg_shape(&call, i, &dtype, &ndim, shape) != BP_OK) {
             continue; /* this mode has no such output */
         }
-        BP__TRY(bp_view_init(&views[i], NULL, dtype, ndim, shape, NULL));
+        bp__sample_tensor_init(&views[i], dtype, ndim, shape, NULL);
         call.operand[i] = &views[i].tensor;
     }
     return bp__linalg_sample(problem, &call);

@@ -38,9 +38,9 @@ static bp_status sample_batch_norm(bp_problem *problem, const bp__class *class,
     enum { IMAGE, OUTPUT, WEIGHT, BIAS, MEAN, OTHER, VIEWS };
     const bool training = class->op == BP_OP_BATCH_NORM_TRAINING;
     const int64_t image[] = {1, sizes[0], sizes[1], sizes[1]};
-    bp_view views[VIEWS];
+    bp__sample_tensor views[VIEWS];
     for (int i = 0; i < VIEWS; i++) {
-        BP__TRY(bp_view_init(&views[i], NULL, class->dtype, i < WEIGHT ? 4 : 1, i < WEIGHT ? image : sizes, NULL));
+        bp__sample_tensor_init(&views[i], class->dtype, i < WEIGHT ? 4 : 1, i < WEIGHT ? image : sizes, NULL);
     }
     const DLTensor *mean = &views[MEAN].tensor, *other = &views[OTHER].tensor;
     const bp_batch_norm_call call = {.struct_size = sizeof call,
@@ -95,9 +95,9 @@ static bp_status sample_layer_norm(bp_problem *problem, const bp__class *class,
                                    const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     enum { INPUT, OUTPUT, WEIGHT, BIAS, VIEWS };
     const int64_t rows[] = {sizes[1], sizes[0]};
-    bp_view views[VIEWS];
+    bp__sample_tensor views[VIEWS];
     for (int i = 0; i < VIEWS; i++) {
-        BP__TRY(bp_view_init(&views[i], NULL, class->dtype, i < WEIGHT ? 2 : 1, i < WEIGHT ? rows : sizes, NULL));
+        bp__sample_tensor_init(&views[i], class->dtype, i < WEIGHT ? 2 : 1, i < WEIGHT ? rows : sizes, NULL);
     }
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .dims = 1,

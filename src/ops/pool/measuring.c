@@ -33,9 +33,9 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     static const int64_t kernel[] = {3, 3}, stride[] = {2, 2}, padding[] = {1, 1};
     const int64_t channels = sizes[0], side = sizes[1], half = (side - 1) / 2 + 1;
     const int64_t in[] = {1, channels, side, side}, out[] = {1, channels, half, half};
-    bp_view input, output;
-    BP__TRY(bp_view_init(&input, NULL, class->dtype, 4, in, NULL));
-    BP__TRY(bp_view_init(&output, NULL, class->dtype, 4, out, NULL));
+    bp__sample_tensor input, output;
+    bp__sample_tensor_init(&input, class->dtype, 4, in, NULL);
+    bp__sample_tensor_init(&output, class->dtype, 4, out, NULL);
     const bp_pool_call call = {.struct_size = sizeof call,
                                .kind = class->op == BP_OP_MAX_POOL ? BP_POOL_MAX : BP_POOL_AVERAGE,
                                .ndim = 2,

@@ -21,8 +21,8 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
 
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const int64_t shape[] = {sizes[1], sizes[0]}, strides[] = {2 * sizes[0], 1};
-    bp_view output;
-    BP__TRY(bp_view_init(&output, NULL, class->dtype, 2, shape, strides));
+    bp__sample_tensor output;
+    bp__sample_tensor_init(&output, class->dtype, 2, shape, strides);
     const bp_random_call call = {.struct_size = sizeof call, .kind = BP_RANDOM_NORMAL, .output = &output.tensor};
     const bp__call_request request = {&call, true};
     return bp__random_make(problem, &request);

@@ -39,9 +39,9 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     static const int32_t axes[] = {1};
     const int64_t shape[] = {sizes[1], sizes[0]};
     const bool sums = class->op == BP_OP_REDUCE;
-    bp_view input, output;
-    BP__TRY(bp_view_init(&input, NULL, class->dtype, 2, shape, NULL));
-    BP__TRY(bp_view_init(&output, NULL, class->dtype, sums ? 1 : 2, shape, NULL));
+    bp__sample_tensor input, output;
+    bp__sample_tensor_init(&input, class->dtype, 2, shape, NULL);
+    bp__sample_tensor_init(&output, class->dtype, sums ? 1 : 2, shape, NULL);
     const bp__reduce_request request = {.op = class->op,
                                         .kind = sums ? (int)BP_REDUCE_SUM : (int)BP_SOFTMAX,
                                         .operand = {&input.tensor, &output.tensor},

@@ -74,11 +74,11 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     enum { STEPS = 16 };
     const int64_t units = sizes[0], gates = class->variant == BP_RNN_LSTM ? 4 : class->variant == BP_RNN_GRU ? 3 : 1;
     const int64_t steps[] = {STEPS, sizes[1], units}, weight[] = {gates * units, units};
-    bp_view input, output, ih, hh;
-    BP__TRY(bp_view_init(&input, NULL, class->dtype, 3, steps, NULL));
-    BP__TRY(bp_view_init(&output, NULL, class->dtype, 3, steps, NULL));
-    BP__TRY(bp_view_init(&ih, NULL, class->dtype, 2, weight, NULL));
-    BP__TRY(bp_view_init(&hh, NULL, class->dtype, 2, weight, NULL));
+    bp__sample_tensor input, output, ih, hh;
+    bp__sample_tensor_init(&input, class->dtype, 3, steps, NULL);
+    bp__sample_tensor_init(&output, class->dtype, 3, steps, NULL);
+    bp__sample_tensor_init(&ih, class->dtype, 2, weight, NULL);
+    bp__sample_tensor_init(&hh, class->dtype, 2, weight, NULL);
     const bp_rnn_call call = {.struct_size = sizeof call,
                               .mode = (bp_rnn_mode) class->variant,
                               .input = &input.tensor,
