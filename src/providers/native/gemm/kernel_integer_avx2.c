@@ -1,5 +1,5 @@
 /* kernel_integer_avx2.c - compiles the kernels of 8-bit integers for AVX2. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 /* kernel_avx512.c - compiles the product kernels for AVX-512 (F, VL, BW, DQ): 32 registers, 24 of them for sums. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__)
 #define SET bp__native_avx512

@@ -1,5 +1,5 @@
 /* kernel_avx512bf16.c - compiles the product kernels for AVX512_BF16: 32 registers, 24 of them for sums. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VL__)
 #define SET bp__native_avx512bf16

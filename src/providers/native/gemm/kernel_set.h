@@ -3,9 +3,9 @@
  * COMPLEX_COLUMNS. Tiles of real types that read S in memory have MEMORY_COLUMNS_1 columns if they have one vector, and
  * so on, at most MOST_COLUMNS. Only the table is not static, so that several sets can be in one program.
  */
-#include "native.h"
+#include "gemm.h"
 
-#include "kernel_vector.h"
+#include "providers/native/kernel_vector.h"
 
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)

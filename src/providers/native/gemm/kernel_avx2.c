@@ -1,5 +1,5 @@
 /* kernel_avx2.c - compiles the product kernels for AVX2 and FMA3: 16 registers, 12 of them for sums. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #define SET bp__native_avx2

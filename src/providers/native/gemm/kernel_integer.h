@@ -5,9 +5,9 @@
  * Elements are widened to 16 bits while they are packed, in pairs with neighbouring k. The sum of two products of a
  * pair fits 32 bits for both signs of both types, so nothing saturates, and sums are exact modulo 2^32 in any order.
  */
-#include "native.h"
+#include "gemm.h"
 
-#include "kernel_vector.h"
+#include "providers/native/kernel_vector.h"
 
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)

@@ -1,5 +1,5 @@
 /* kernel_real.h - template: product kernels of one real type. Parameters: REAL, TYPE (f32 or f64), VL (elements of a
- * vector), K_BLOCK. A tile has REAL_VECTORS vectors and REAL_COLUMNS columns. native.h explains why all paths give
+ * vector), K_BLOCK. A tile has REAL_VECTORS vectors and REAL_COLUMNS columns. gemm.h explains why all paths give
  * bitwise the same results.
  */
 #define NAME(x) JOIN(x, TYPE)

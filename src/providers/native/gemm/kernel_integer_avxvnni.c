@@ -1,6 +1,6 @@
 /* kernel_integer_avxvnni.c - compiles the kernels of 8-bit integers for AVX_VNNI: VPDPWSSD is VPMADDWD and the addition
  * in one instruction. It does not saturate. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVXVNNI__)
 #include <immintrin.h>

@@ -1,6 +1,6 @@
 /* integer.c - selects the kernels for products of 8-bit integers: those with VPDPWSSD, if the processor has it. */
-#include "isa.h"
-#include "native.h"
+#include "providers/native/isa.h"
+#include "gemm.h"
 
 #if defined(__x86_64__)
 static const bp__native_integer_set *const sets[] = {[BP__INTEGER_DEFAULT] = &bp__native_integer_default,

@@ -1,5 +1,5 @@
 /* vnni.c - asks the processor for VPDPWSSD: a file of its own, so that tests can put another answer in its place. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -4,7 +4,7 @@
  * goes directly to its kernel. All other work is divided into units that threads take one after another: products of
  * the batch, or rectangles of C.
  */
-#include "address.h"
+#include "providers/native/address.h"
 #include "choose.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* kernel_integer_avx512vnni.c - compiles the kernels of 8-bit integers for AVX512_VNNI: VPDPWSSD is VPMADDWD and the
  * addition in one instruction. It does not saturate. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 /* kernel_half.h - defines the kernels of 16-bit types that are not products: HALF(f16), HALF(bf16). C stays in f32
  * until all of k is summed, and each element is rounded once, to nearest even.
  */
-#include "half.h"
+#include "providers/native/half.h"
 
 /* widen_block and narrow_block convert a block of C to f32 and back; scale computes C = beta * C. */
 #define HALF(type)                                                                                                     \

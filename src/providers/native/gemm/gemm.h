@@ -1,4 +1,4 @@
-/* native.h - declares the view of one matrix product and the kernel set of one instruction set.
+/* gemm.h - declares the view of one matrix product and the kernel set of one instruction set.
  *
  * Each product is computed as C(p,q) = sum over k of V(p,k) * S(k,q). Vectors run along p; each element of S is
  * broadcast. The view is either the product itself (V is A, p is m) or its transpose (V is B, p is n). choose.c takes
@@ -18,8 +18,8 @@
  * Products of bf16 numbers (the algorithm "bf16") are a chain too, of other operations: see kernel_bf16.h. Products of
  * integers are exact modulo 2^32 in any order: see kernel_integer.h.
  */
-#ifndef BP_NATIVE_H
-#define BP_NATIVE_H
+#ifndef BP_NATIVE_GEMM_H
+#define BP_NATIVE_GEMM_H
 
 #include "backplane/provider.h"
 

@@ -4,11 +4,11 @@
  * with one rounding each, denormal numbers counting as 0.
  *
  * Elements of f32 are rounded to bf16, to nearest even, while they are packed. A sum begins with 0 for each block of k; if
- * k is odd, its last pair has a 0. Everything else is as in native.h, so results depend neither on threads nor on tiles.
+ * k is odd, its last pair has a 0. Everything else is as in gemm.h, so results depend neither on threads nor on tiles.
  */
-#include "native.h"
+#include "gemm.h"
 
-#include "kernel_vector.h"
+#include "providers/native/kernel_vector.h"
 
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)

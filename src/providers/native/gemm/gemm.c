@@ -1,6 +1,6 @@
 /* gemm.c - offers and plans matrix products of the native provider. */
 #include "choose.h"
-#include "family.h"
+#include "providers/native/family.h"
 
 static uint32_t properties_of(const bp_problem *problem, const bp__native_choice *choice) {
     uint32_t properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_ROW_INVARIANT;

@@ -3,7 +3,7 @@
  */
 #include "choose.h"
 
-#include "isa.h"
+#include "providers/native/isa.h"
 
 #include <math.h>
 #include <string.h>

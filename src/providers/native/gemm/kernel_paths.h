@@ -58,7 +58,7 @@ static void NAME(small)(const bp__native_view *whole, void *scratch) {
 #define GEMV_VECTORS 8
 #define GEMV_SHORT 32
 
-/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of native.h. */
+/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of gemm.h. */
 INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const REAL *x, int rows) {
     VECTOR factor[DEPTH];
     UNROLL
@@ -163,7 +163,7 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
     }
 }
 
-/* Computes an outer product (k == 1). The chain of an element starts from zero as in native.h, so that a product of -0
+/* Computes an outer product (k == 1). The chain of an element starts from zero as in gemm.h, so that a product of -0
  * becomes +0. */
 static void NAME(outer)(const bp__native_view *w, void *scratch) {
     const REAL *v = w->v;

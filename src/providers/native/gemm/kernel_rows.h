@@ -42,7 +42,7 @@ INLINE void NAME(load_rows)(VECTOR *to, const REAL *from, int64_t v_p, bool edge
     }
 }
 
-/* sum[j] += elements [0, count) of VL rows times column j of S, k ascending: the chain of native.h. */
+/* sum[j] += elements [0, count) of VL rows times column j of S, k ascending: the chain of gemm.h. */
 INLINE void NAME(add_rows)(int nr, VECTOR *sum, const REAL *v, const bp__native_view *t, const REAL *s, bool edge,
                            int rows, int count) {
     VECTOR x[QUAD];

@@ -1,5 +1,5 @@
 /* kernel_integer_avx512.c - compiles the kernels of 8-bit integers for AVX-512, with VPMADDWD. */
-#include "native.h"
+#include "gemm.h"
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>

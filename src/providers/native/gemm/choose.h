@@ -1,9 +1,9 @@
 /* choose.h - declares what the provider decides about a matrix product from its problem alone. */
-#ifndef BP_NATIVE_CHOOSE_H
-#define BP_NATIVE_CHOOSE_H
+#ifndef BP_NATIVE_GEMM_CHOOSE_H
+#define BP_NATIVE_GEMM_CHOOSE_H
 
-#include "native.h"
-#include "stop.h"
+#include "gemm.h"
+#include "providers/native/stop.h"
 
 typedef enum bp__native_path {
     BP__PATH_NONE,  /* nothing to write */
@@ -63,7 +63,7 @@ double bp__native_cost_threads(const bp__native_choice *choice, double alone_ns,
 /* Returns how many threads are worth their start-up time, at most `most`. */
 int bp__native_worth(double alone_ns, int most);
 
-/* ---- gemm_blocked.c ---- */
+/* ---- blocked.c ---- */
 /* Returns the bytes of scratch for one product on `threads` threads. */
 size_t bp__native_blocked_scratch(const bp__native_kernels *kernels, const bp__native_view *view, int threads);
 /* Operands that were packed beforehand: all panels, one block of k after another. NULL: the operand is packed during

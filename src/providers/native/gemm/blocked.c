@@ -1,4 +1,4 @@
-/* gemm_blocked.c - computes one large product from packed panels, on one thread or several.
+/* blocked.c - computes one large product from packed panels, on one thread or several.
  *
  * A block of S, [k_block x q_block], is packed once and shared by all threads. The threads then take tiles of C. For
  * each tile a thread packs the strip of V into its own memory and multiplies. Tile sizes depend on the number of

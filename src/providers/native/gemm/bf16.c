@@ -1,7 +1,7 @@
 /* bf16.c - selects the kernels for products of bf16 numbers: those for AVX512_BF16, if the processor has it. */
-#include "native.h"
+#include "gemm.h"
 
-#include "isa.h"
+#include "providers/native/isa.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
