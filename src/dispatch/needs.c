@@ -1,7 +1,7 @@
 /* needs.c - refuses libraries for which the limits of the process leave too little memory.
  *
  * Many libraries end the process if they get no memory. The probe has measured what each takes
- * (registry/probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
+ * (probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
  * is made and when a thread runs a plan for the first time. A library that has run in this thread keeps its buffers, so
  * that it needs no more than what grows with the operands. */
 #include "dispatch/needs.h"

@@ -44,6 +44,6 @@ add_timed_library(sleepy "FAKE_CALL=if (m * n * k >= 4096) usleep(2000)")
 
 # The file is a part of the helper program. The test replaces the clock and the product that it times.
 if(TARGET test_calibration_speed)
-    target_sources(test_calibration_speed PRIVATE ${CMAKE_SOURCE_DIR}/src/calibration/measure/speed.c)
+    target_sources(test_calibration_speed PRIVATE ${CMAKE_SOURCE_DIR}/src/probe/speed.c)
     target_link_options(test_calibration_speed PRIVATE -Wl,--wrap=bp__now_ns -Wl,--wrap=bp_execute)
 endif()

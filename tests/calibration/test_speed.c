@@ -1,6 +1,6 @@
 /* test_speed.c - tests the correction of times for the processor's speed. The clock and the product by which the speed
  * is known are replaced: the clock advances by the time that the product is to take. */
-#include "calibration/measure/measure.h"
+#include "probe/measure.h"
 
 #include "base/base.h"
 

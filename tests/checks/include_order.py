@@ -19,12 +19,10 @@ MAY_INCLUDE = {
     "tuning": ["base"],
     "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
     "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning", "dispatch"],
+    # The helper program makes plans of the library for the times that it measures.
+    "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
 }
-# The measuring mode of the probe is a part of that program, which makes plans of the library.
-MEASURING = "src/calibration/measure/"
-FOR_MEASURING = ("dispatch", "tuning")
-# The probe calls the routines that providers call, and shares their lists of these routines.
-PROBE = "src/registry/probe/"
+# The helper program calls the routines that providers call, and shares their lists of these routines.
 LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/onednn/api.h",
                       "providers/xsmm/api.h")
 # Providers never include each other. Code that several of them share is in these modules.
@@ -112,11 +110,9 @@ def wrong(path, quoted, name):
             return None
         shared = module == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
         return None if own or shared else "it may include only public headers and its own"
-    if path.as_posix().startswith(PROBE) and name in LISTS_OF_FUNCTIONS:
+    if module == "probe" and name in LISTS_OF_FUNCTIONS:
         return None
     target = name.split("/")[0] if "/" in name else module
-    if path.as_posix().startswith(MEASURING) and target in FOR_MEASURING:
-        return None
     if target == module or target in MAY_INCLUDE[module]:
         return None
     return f"{module} may include {', '.join(MAY_INCLUDE[module]) or 'nothing'} below it"

@@ -19,7 +19,8 @@ target_link_options(test_conv_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)
 # that only `make test-all` does it.
 if(NOT BACKPLANE_SANITIZE)
     file(GLOB native_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/providers/native/*.c
-        ${CMAKE_SOURCE_DIR}/src/providers/native/conv/*.c ${CMAKE_SOURCE_DIR}/src/providers/native/fft/*.c)
+        ${CMAKE_SOURCE_DIR}/src/providers/native/gemm/*.c ${CMAKE_SOURCE_DIR}/src/providers/native/conv/*.c
+        ${CMAKE_SOURCE_DIR}/src/providers/native/fft/*.c)
     add_instruction_set_flags(${native_sources})
     foreach(level O0 O3)
         add_library(native_${level} OBJECT ${native_sources})

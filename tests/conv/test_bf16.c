@@ -2,7 +2,7 @@
  * in place of the processor's, so that it runs everywhere. The linker replaces the function that selects the kernels.
  */
 #include "conv/cases.h"
-#include "providers/native/native.h"
+#include "providers/native/gemm/gemm.h"
 
 #include <math.h>
 #include <setjmp.h>

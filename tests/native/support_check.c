@@ -1,7 +1,7 @@
 /* support_check.c - runs a product through the provider and compares it with sums in long double. */
 #include "native.h"
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 #include <complex.h>
 #include <math.h>

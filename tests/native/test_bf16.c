@@ -4,7 +4,7 @@
  */
 #include "backplane.h"
 #include "native.h"
-#include "providers/native/native.h"
+#include "providers/native/gemm/gemm.h"
 #include "wide/vdpbf16ps.h"
 
 #include <math.h>

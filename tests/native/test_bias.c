@@ -1,7 +1,7 @@
 /* test_bias.c - products of panels with a bias and ReLU: bitwise equal to the product, then the bias, then ReLU. */
 #include "native.h"
 
-#include "providers/native/native.h"
+#include "providers/native/gemm/gemm.h"
 
 #include <stdint.h>
 #include <stdlib.h>

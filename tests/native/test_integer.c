@@ -3,7 +3,7 @@
  * selects the kernels, so that the tile for AVX-512 runs on processors without it.
  */
 #include "backplane.h"
-#include "providers/native/native.h"
+#include "providers/native/gemm/gemm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -170,5 +170,5 @@ foreach(source ${sources})
     endif()
 endforeach()
 if(TARGET test_registry_shortage) # a file of the probe helper
-    target_sources(test_registry_shortage PRIVATE ${CMAKE_SOURCE_DIR}/src/registry/probe/shortage.c)
+    target_sources(test_registry_shortage PRIVATE ${CMAKE_SOURCE_DIR}/src/probe/shortage.c)
 endif()

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "registry/support_registry.h"
 
-#include "registry/probe/shortage.h"
+#include "probe/shortage.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* identical.c - compares the AVX-512 product kernels with the same tiles compiled for AVX2 (tests/native/wide), which
  * every machine tests, and with the AVX2 kernels. Results must be bitwise identical. AVX2 kernels are compared for real
  * types only, and not for results of one element, because their sums have as many lanes as a vector (see
- * src/providers/native/native.h).
+ * src/providers/native/gemm/gemm.h).
  */
 #include "native.h"
 

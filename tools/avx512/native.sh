@@ -18,13 +18,13 @@ cmake --build "$build" -j2 --target backplane_cli backplane_internal native_wide
     test_ops_gemm > "$work/make.log"
 
 # The object files must contain AVX-512 instructions.
-count=$(objdump -d "$build/CMakeFiles/provider_native.dir/src/providers/native/kernel_avx512bf16.c.o" | grep -c vdpbf16ps)
+count=$(objdump -d "$build/CMakeFiles/provider_native_gemm.dir/src/providers/native/gemm/kernel_avx512bf16.c.o" | grep -c vdpbf16ps)
 echo "kernel_avx512bf16: $count products of bf16 pairs"
 for kernels in avx512vnni avxvnni; do
-    count=$(objdump -d "$build/CMakeFiles/provider_native.dir/src/providers/native/kernel_integer_$kernels.c.o" | grep -c vpdpwssd)
+    count=$(objdump -d "$build/CMakeFiles/provider_native_gemm.dir/src/providers/native/gemm/kernel_integer_$kernels.c.o" | grep -c vpdpwssd)
     echo "kernel_integer_$kernels: $count products of pairs of integers"
 done
-for kernels in native.dir/src/providers/native/kernel native_fft.dir/src/providers/native/fft/kernel \
+for kernels in native_gemm.dir/src/providers/native/gemm/kernel native_fft.dir/src/providers/native/fft/kernel \
     native_linalg.dir/src/providers/native/linalg/interleaved \
     native_linalg.dir/src/providers/native/linalg/norm; do
     object=$build/CMakeFiles/provider_${kernels}_avx512.c.o

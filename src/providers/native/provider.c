@@ -1,8 +1,8 @@
 /* provider.c - defines the built-in provider. It computes every operation except factorizations of large matrices,
- * without any library and without OpenMP. Products are in this folder; transforms, small linear algebra and
- * contractions are in folders of their own. */
-#include "choose.h"
+ * without any library and without OpenMP. Each family of operations has a folder; the files beside this one are shared
+ * by several of them. */
 #include "family.h"
+#include "gemm/choose.h"
 
 #include <stdio.h>
 

@@ -8,4 +8,4 @@
 #define REAL_VECTORS 3
 #define REAL_COLUMNS 8
 
-#include "providers/native/kernel_bf16.h"
+#include "providers/native/gemm/kernel_bf16.h"

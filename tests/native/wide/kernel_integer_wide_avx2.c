@@ -5,4 +5,4 @@
 #define VECTOR_BYTES 64
 #define REAL_VECTORS 3
 #define REAL_COLUMNS 8
-#include "providers/native/kernel_integer.h"
+#include "providers/native/gemm/kernel_integer.h"

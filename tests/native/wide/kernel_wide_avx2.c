@@ -11,4 +11,4 @@
 #define MEMORY_COLUMNS_3 8
 #define COMPLEX_VECTORS 2
 #define COMPLEX_COLUMNS 6
-#include "providers/native/kernel_set.h"
+#include "providers/native/gemm/kernel_set.h"

@@ -22,7 +22,7 @@
 #ifndef BP_NATIVE_ATTENTION_H
 #define BP_NATIVE_ATTENTION_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 /* Kernels for one type of computation. Panels are arrays [keys][lanes]. */
 typedef struct bp__attention_numbers {

@@ -3,7 +3,7 @@
  */
 #include "contract.h"
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 #include "providers/native/isa.h"
 #include "providers/native/family.h"
 

@@ -2,7 +2,7 @@
  *
  * A convolution is computed as a product of matrices, one of which is never stored: its element for a position of the
  * result and a term (a tap of the kernel and a channel) is an element of the image, or 0 outside it. Panels of this
- * matrix are gathered from the image when they are needed, in the layout of the product kernels (../native.h).
+ * matrix are gathered from the image when they are needed, in the layout of the product kernels (../gemm/gemm.h).
  *
  * A job is what one such product computes. CONV is one job. CONV_INPUT with strides above 1 is one job for each phase:
  * positions of the result that differ by a multiple of the stride have the same taps. The image is the operand that is
@@ -14,7 +14,7 @@
 #ifndef BP_NATIVE_CONV_H
 #define BP_NATIVE_CONV_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 /* One of the three dimensions of a job. Position o of the job and tap t read image index o * step + first + t * change.
  */

@@ -5,7 +5,7 @@
 #ifndef BP_NATIVE_ELEMENTWISE_H
 #define BP_NATIVE_ELEMENTWISE_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 typedef enum bp__domain { BP__DOMAIN_I32, BP__DOMAIN_I64, BP__DOMAIN_F32, BP__DOMAIN_F64, BP__DOMAINS } bp__domain;
 

@@ -2,7 +2,7 @@
  * small matrices run interleaved (interleaved.h), and norms are sums (norm.h). Factorizations of large matrices are
  * left to libraries.
  */
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 #include "providers/native/isa.h"
 #include "providers/native/family.h"
 

@@ -1,7 +1,7 @@
 /* layer_accept.c - offers and plans layer, RMS and group normalization of the native provider. */
 #include "layer.h"
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
 

@@ -7,7 +7,7 @@
 #ifndef BP_NATIVE_NORM_H
 #define BP_NATIVE_NORM_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 /* count x lanes elements of a tensor: element (i, l) is i * next + l * lane elements behind the first. */
 typedef struct bp__batch_norm_grid {

@@ -6,7 +6,7 @@
 #ifndef BP_NATIVE_POOL_H
 #define BP_NATIVE_POOL_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 /* The part of a window that is inside the input, in one dimension. */
 typedef struct bp__pool_window {

@@ -1,7 +1,7 @@
 /* accept.c - offers and plans reductions and softmax of the native provider. */
 #include "reduce.h"
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
 

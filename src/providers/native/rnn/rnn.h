@@ -11,7 +11,7 @@
 #ifndef BP_NATIVE_RNN_H
 #define BP_NATIVE_RNN_H
 
-#include "providers/native/choose.h"
+#include "providers/native/gemm/choose.h"
 
 /* One item of a step, forwards: some units of it. Distances are in numbers. */
 typedef struct bp__rnn_row {
