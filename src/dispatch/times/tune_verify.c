@@ -1,5 +1,5 @@
 /* tune_verify.c - finds candidates whose result is wrong, and puts them into quarantine. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef BP_DISPATCH_TUNE_SESSION_H
 #define BP_DISPATCH_TUNE_SESSION_H
 
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "dispatch/trial.h"
 
 enum { BP__TUNE_MOST = 64 }; /* offers of one class; if there are more, none is measured */

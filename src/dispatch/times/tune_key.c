@@ -2,7 +2,7 @@
  *
  * A key has everything that may change which candidate is fastest or permitted. It is readable at its beginning, and
  * exact by the hash of the problem's bytes at its end. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 
 #include "machine/internal.h"
 #include "registry/probe_cache_key.h"

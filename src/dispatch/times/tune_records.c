@@ -2,7 +2,7 @@
  *
  * The file is read once, before the first choice. Every new record is written at once, so that no process that is
  * killed loses one. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "base/path_buffer.h"
 
 #include "store/place.h"

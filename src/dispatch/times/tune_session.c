@@ -1,7 +1,7 @@
 /* tune_session.c - measures the candidates of one problem class: plans, private operands, results, times.
  *
  * Nothing here reads or writes memory of the program. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 
 #include <math.h>
 #include <stdio.h>

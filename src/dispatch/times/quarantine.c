@@ -4,7 +4,7 @@
  *     LIBRARY[:PROVIDER][:ALGORITHM][@BUILD] OPERATION reason
  * OPERATION may be *. With @BUILD, the line is for the library with that build-id only. Users may add and remove lines;
  * those that begin with # are comments. If the file cannot be written, the process keeps the line for itself. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "base/path_buffer.h"
 
 #include "store/place.h"

@@ -3,7 +3,7 @@
  *     took 2.1 ms, machine 1.02, expected times estimated|1234.5/1100 NAME|- NAME|failed NAME
  *
  * has the measured and the expected time of each candidate in ns. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 #include "base/number.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * counting costs nothing else. */
 #include "dispatch/thread_cache.h"
 #include "base/uncancelled.h"
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 
 #include "machine/internal.h"
 #include "machine/pool.h"

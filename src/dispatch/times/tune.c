@@ -1,7 +1,7 @@
 /* tune.c - ranks candidates by measured times, and measures a class that has none.
  *
  * A call never waits for this unless tuning.start=now. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 #include "dispatch/needs.h"
 
 #include "machine/internal.h"

@@ -2,7 +2,7 @@
 #include "backplane/tune.h"
 #include "base/uncancelled.h"
 
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "store/store.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* tune_eligible.c - finds the offers among which measured times decide, and what measuring them is expected to take. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * A neighbour has the same key in everything but the sizes, and each of its sizes is within a factor of 1.25. The ratio
  * of measured to expected times of each candidate is assumed to be the same at both sizes. Transforms and linear
  * algebra have no neighbours: the time of a transform depends on the factors of its length more than on its size. */
-#include "dispatch/tune_session.h"
+#include "dispatch/times/tune_session.h"
 #include "base/number.h"
 
 #include <inttypes.h>
