@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the kernels of recurrent layers of one instruction set. Parameters: SET (name of the
- * table) and VECTOR_BYTES. */
+/* kernel_set.c - instantiates the kernels of recurrent layers of one instruction set. CMake compiles this file once
+ * for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "rnn.h"
+#include "providers/native/isa.h"
 
 /* Vectors of sums of a tile: with a row of the panel and one element they fit into the registers. */
 #if VECTOR_BYTES == 64
@@ -73,4 +74,4 @@ claim(int64_t rows, int64_t row, int64_t bytes, void *first) {
             narrow_numbers_bf16                                                                                        \
         }                                                                                                              \
     }
-const bp__rnn_kernels SET[BP__RNN_DTYPES] = {KERNELS(f32), KERNELS(f64)};
+const bp__rnn_kernels KERNEL_TABLE(bp__rnn)[BP__RNN_DTYPES] = {KERNELS(f32), KERNELS(f64)};

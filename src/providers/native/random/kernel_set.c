@@ -1,9 +1,10 @@
-/* kernel_set.h - instantiates the kernels of random numbers of one instruction set. Parameters: KERNELS (name of the
- * table) and VECTOR_BYTES.
+/* kernel_set.c - instantiates the kernels of random numbers of one instruction set. CMake compiles this file once
+ * for each (KERNEL_ISA, VECTOR_BYTES).
  *
- * Words are computed with one array for each place in a block, so that loops over blocks become vectors. No kernel uses
- * fused multiply-add: the numbers are the same with every instruction set, and on devices without it. */
+ * Words are computed with one array for each place in a block, so that loops over blocks become vectors. No kernel
+ * uses fused multiply-add: the numbers are the same with every instruction set, and on devices without it. */
 #include "random.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_math.h"
 #include "providers/native/philox.h"
@@ -198,7 +199,7 @@ VECTORIZED static void normal_f64(uint64_t seed, uint64_t block, int64_t count, 
     pairs_f64(count, radius, angle, to);
 }
 
-const bp__random_kernels KERNELS = {
+const bp__random_kernels KERNEL_TABLE(bp__random_kernels) = {
     .words = words_of,
     .pairs = pairs_of,
     .uniform = {[BP_F16] = uniform_f16, [BP_BF16] = uniform_bf16, [BP_F32] = uniform_f32, [BP_F64] = uniform_f64},

@@ -1,9 +1,11 @@
-/* winograd_kernels.h - template: the kernels of Winograd's convolution for one instruction set. Parameters: SET (name
- * of the table) and VECTOR_BYTES.
+/* winograd_set.c - instantiates the kernels of Winograd's convolution for one instruction set. CMake compiles this
+ * file once for each (KERNEL_ISA, VECTOR_BYTES).
  *
- * A transform of a tile is a transform of its columns followed by one of its rows. The matrices of the points 0, +-a,
- * +-b and infinity have pairs of rows that differ in signs only, so even and odd parts are computed once for both. */
+ * A transform of a tile is a transform of its columns followed by one of its rows. The matrices of the points 0,
+ * +-a, +-b and infinity have pairs of rows that differ in signs only, so even and odd parts are computed once for
+ * both. */
 #include "winograd.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_vector.h"
 
@@ -274,4 +276,4 @@ static void join(int64_t n, const float *from, int64_t step, float *const *to, i
     }
 }
 
-const bp__winograd_kernels SET = {image, weight, result, split, join};
+const bp__winograd_kernels KERNEL_TABLE(bp__winograd) = {image, weight, result, split, join};

@@ -1,7 +1,7 @@
-/* kernel_set.h - instantiates all contraction kernels of one instruction set from the templates. Parameters: SET (name
- * of the table) and VECTOR_BYTES.
- */
+/* kernel_set.c - instantiates all contraction kernels of one instruction set from the templates. CMake compiles
+ * this file once for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "contract.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_vector.h"
 #include "providers/native/half.h"
@@ -201,5 +201,5 @@ WIDEN(f64, double)
         .sum = bytes, .rows = rows_##type, .dots = dots_##type, .products = products_##type, .flush = flush_##type,    \
         .store = store_sums_##type, .store_totals = store_totals_##type                                                \
     }
-const bp__contract_kernels SET[BP__CONTRACT_DTYPES] = {KERNELS(f16, 4), KERNELS(bf16, 4), KERNELS(f32, 4),
-                                                       KERNELS(f64, 8), KERNELS(c64, 8),  KERNELS(c128, 16)};
+const bp__contract_kernels KERNEL_TABLE(bp__contract)[BP__CONTRACT_DTYPES] = {
+    KERNELS(f16, 4), KERNELS(bf16, 4), KERNELS(f32, 4), KERNELS(f64, 8), KERNELS(c64, 8), KERNELS(c128, 16)};

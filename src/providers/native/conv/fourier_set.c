@@ -1,6 +1,7 @@
-/* fourier_kernels.h - instantiates the kernels of convolutions by Fourier transforms for one instruction set.
- * Parameters: SET (name of the table) and VECTOR_BYTES. */
+/* fourier_set.c - instantiates the kernels of convolutions by Fourier transforms for one instruction set. CMake
+ * compiles this file once for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "fourier.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_vector.h"
 
@@ -32,4 +33,4 @@
 
 #define KERNELS(type)                                                                                                  \
     { to_lane_##type, from_lane_##type, multiply_##type, multiply_pairs_##type, spread_##type, finish_##type }
-const bp__fourier_kernels SET[2] = {KERNELS(f32), KERNELS(f64)};
+const bp__fourier_kernels KERNEL_TABLE(bp__fourier)[2] = {KERNELS(f32), KERNELS(f64)};

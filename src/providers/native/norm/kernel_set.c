@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the kernels of batch normalization of one instruction set. Parameters: SET (name of the
- * table) and VECTOR_BYTES. */
+/* kernel_set.c - instantiates the kernels of batch normalization of one instruction set. CMake compiles this file
+ * once for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "norm.h"
+#include "providers/native/isa.h"
 
 #define TEMPLATE "providers/native/norm/kernel_type.h"
 #include "providers/native/kernel_each_type.h"
@@ -11,4 +12,5 @@
         .load = load_##type, .store = store_##type, .set = set_##type, .element = sizeof(element_##type),              \
         .number = sizeof(number_##type)                                                                                \
     }
-const bp__batch_norm_kernels SET[BP__BATCH_NORM_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};
+const bp__batch_norm_kernels KERNEL_TABLE(bp__batch_norm)[BP__BATCH_NORM_DTYPES] = {KERNELS(f16), KERNELS(bf16),
+                                                                                    KERNELS(f32), KERNELS(f64)};

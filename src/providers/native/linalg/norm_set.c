@@ -1,6 +1,7 @@
-/* norm_set.h - instantiates the sums of matrix norms for one instruction set. Parameters: SET (name of the table),
- * VECTOR_BYTES. */
+/* norm_set.c - instantiates the sums of matrix norms for one instruction set. CMake compiles this file once for
+ * each (KERNEL_ISA, VECTOR_BYTES). */
 #include "norm.h"
+#include "providers/native/isa.h"
 
 #include "interleaved_vector.h"
 
@@ -51,4 +52,5 @@ INLINE double sum_of_lanes(vector_f64 sum) {
 
 #define KERNELS(type)                                                                                                  \
     { .moduli = moduli_##type, .squares = squares_##type, .add_moduli = add_moduli_##type }
-const bp__norm_kernels SET[BP__NORM_DTYPES] = {KERNELS(f32), KERNELS(f64), KERNELS(c64), KERNELS(c128)};
+const bp__norm_kernels KERNEL_TABLE(bp__norm)[BP__NORM_DTYPES] = {KERNELS(f32), KERNELS(f64), KERNELS(c64),
+                                                                  KERNELS(c128)};

@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the kernels of reductions and softmax of one instruction set. Parameters: SET (name of
- * the table) and VECTOR_BYTES. */
+/* kernel_set.c - instantiates the kernels of reductions and softmax of one instruction set. CMake compiles this
+ * file once for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "reduce.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_vector.h"
 
@@ -105,7 +106,7 @@ static void store_index(int64_t lanes, const void *values, const int64_t *indice
         .log_gradient = log_gradient_##type, .rows = softmax_rows_##type, .gradient_rows = gradient_rows_##type,       \
         .set = set_##type, .number = sizeof(number_##type), .element = sizeof(element_##type)                          \
     }
-const bp__reduce_set SET = {
+const bp__reduce_set KERNEL_TABLE(bp__reduce) = {
     .reduce = {KERNELS(f16, real), KERNELS(bf16, real), KERNELS(f32, real), KERNELS(f64, real), KERNELS(i32, integer),
                KERNELS(i64, integer)},
     .softmax = {SOFTMAX_KERNELS(f16), SOFTMAX_KERNELS(bf16), SOFTMAX_KERNELS(f32), SOFTMAX_KERNELS(f64)},

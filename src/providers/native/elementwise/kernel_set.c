@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the kernels of single elements of one instruction set. Parameters: KERNELS (name of the
- * table) and VECTOR_BYTES. */
+/* kernel_set.c - instantiates the kernels of single elements of one instruction set. CMake compiles this file once
+ * for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "elementwise.h"
+#include "providers/native/isa.h"
 
 #define TEMPLATE "providers/native/elementwise/kernel_load.h"
 #include "providers/native/kernel_each_type.h"
@@ -59,7 +60,7 @@
     [BP_BINARY_MULTIPLY] = run_multiply_##type, [BP_BINARY_MAXIMUM] = run_greater_##type,                              \
     [BP_BINARY_MINIMUM] = run_less_##type
 
-const bp__element_kernels KERNELS = {
+const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
     .read = {[BP__DOMAIN_I32] = {[BP_I32] = read_i32_i32},
              [BP__DOMAIN_I64] = {[BP_I8] = read_i64_i8,
                                  [BP_U8] = read_i64_u8,

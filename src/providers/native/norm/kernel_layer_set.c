@@ -1,6 +1,7 @@
-/* kernel_layer_set.h - instantiates the kernels of layer, RMS and group normalization of one instruction set.
- * Parameters: SET (name of the table) and VECTOR_BYTES. */
+/* kernel_layer_set.c - instantiates the kernels of layer, RMS and group normalization of one instruction set. CMake
+ * compiles this file once for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "layer.h"
+#include "providers/native/isa.h"
 
 #include "providers/native/kernel_vector.h"
 
@@ -19,4 +20,5 @@
         .fill = fill_##type, .narrow = narrow_numbers_##type, .load = load_##type, .store = store_##type,              \
         .element = sizeof(element_##type), .number = sizeof(number_##type)                                             \
     }
-const bp__layer_kernels SET[BP__LAYER_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};
+const bp__layer_kernels KERNEL_TABLE(bp__layer)[BP__LAYER_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32),
+                                                                     KERNELS(f64)};

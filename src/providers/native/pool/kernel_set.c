@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the pooling kernels of one instruction set. Parameters: SET (name of the table) and
- * VECTOR_BYTES. */
+/* kernel_set.c - instantiates the pooling kernels of one instruction set. CMake compiles this file once for each
+ * (KERNEL_ISA, VECTOR_BYTES). */
 #include "pool.h"
+#include "providers/native/isa.h"
 
 #include "kernel_vector.h"
 
@@ -15,4 +16,5 @@
         .divisors = divisors_##type, .lanes = lanes_##type, .element = sizeof(element_##type),                         \
         .sum = sizeof(number_##type)                                                                                   \
     }
-const bp__pool_kernels SET[BP__POOL_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32), KERNELS(f64)};
+const bp__pool_kernels KERNEL_TABLE(bp__pool)[BP__POOL_DTYPES] = {KERNELS(f16), KERNELS(bf16), KERNELS(f32),
+                                                                  KERNELS(f64)};

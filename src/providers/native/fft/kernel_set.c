@@ -1,7 +1,8 @@
-/* kernel_set.h - instantiates all transform kernels of one instruction set from the templates. Parameters: SET (name of
- * the table) and VECTOR_BYTES. Narrower vectors serve lines that are too short for the widest ones.
- */
+/* kernel_set.c - instantiates all transform kernels of one instruction set from the templates. CMake compiles this
+ * file once for each (KERNEL_ISA, VECTOR_BYTES). Narrower vectors serve lines that are too short for the widest
+ * ones. */
 #include "kernels.h"
+#include "providers/native/isa.h"
 #include "providers/native/kernel_vector.h"
 
 /* madd is a*b + c and nmadd is c - a*b. Both are fused at every width if and only if the instruction set has FMA. */
@@ -110,7 +111,7 @@ FUSED_SCALAR(f64, double)
 #undef TYPE
 #undef PAIRED
 
-const bp__fft_set SET = {
+const bp__fft_set KERNEL_TABLE(bp__fft) = {
 #if VECTOR_BYTES >= 64
     .of = {{&kernels_f32_16, &kernels_f32_8, &kernels_f32_4, &kernels_f32_1},
            {&kernels_f64_8, &kernels_f64_4, &kernels_f64_2, &kernels_f64_1}},

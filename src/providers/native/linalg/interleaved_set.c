@@ -1,7 +1,8 @@
-/* interleaved_set.h - instantiates all kernels for interleaved batches on one instruction set. Parameters: SET (name of
- * the table), VECTOR_BYTES. Only the table is not static, so that several sets can be in one program.
- */
+/* interleaved_set.c - instantiates all kernels for interleaved batches on one instruction set. CMake compiles this
+ * file once for each (KERNEL_ISA, VECTOR_BYTES). Only the table is not static, so that several sets can be in one
+ * program. */
 #include "interleaved.h"
+#include "providers/native/isa.h"
 
 #include "interleaved_vector.h"
 
@@ -120,5 +121,5 @@
         .identity = identity_##type, .conjugate = conjugate_##type, .combine = combine_##type, .eigh = eigh_##type,    \
         .svd = svd_##type                                                                                              \
     }
-const bp__interleaved_kernels SET[BP__INTERLEAVED_DTYPES] = {KERNELS(f32, float, 1), KERNELS(f64, double, 1),
-                                                             KERNELS(c64, float, 2), KERNELS(c128, double, 2)};
+const bp__interleaved_kernels KERNEL_TABLE(bp__interleaved)[BP__INTERLEAVED_DTYPES] = {
+    KERNELS(f32, float, 1), KERNELS(f64, double, 1), KERNELS(c64, float, 2), KERNELS(c128, double, 2)};

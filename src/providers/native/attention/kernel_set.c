@@ -1,6 +1,7 @@
-/* kernel_set.h - instantiates the kernels of attention of one instruction set. Parameters: NUMBERS and ELEMENTS (names
- * of the tables) and VECTOR_BYTES. */
+/* kernel_set.c - instantiates the kernels of attention of one instruction set. CMake compiles this file once for
+ * each (KERNEL_ISA, VECTOR_BYTES). */
 #include "attention.h"
+#include "providers/native/isa.h"
 #include "providers/native/philox.h"
 
 #include <math.h>
@@ -34,12 +35,13 @@
         .slope = slope_##type, .merge = merge_##type, .scale = scale_##type, .slope_row = slope_row_##type,            \
         .load = read_##type, .set = set_##type, .copy = copy_##type                                                    \
     }
-const bp__attention_numbers NUMBERS[BP__ATTENTION_NUMBERS] = {NUMBER_KERNELS(f32), NUMBER_KERNELS(f64)};
+const bp__attention_numbers KERNEL_TABLE(bp__attention_numbers)[BP__ATTENTION_NUMBERS] = {NUMBER_KERNELS(f32),
+                                                                                          NUMBER_KERNELS(f64)};
 
 #define ELEMENT_KERNELS(type)                                                                                          \
     {                                                                                                                  \
         .element = sizeof(element_##type), .widen = widen_block_##type, .narrow = narrow_block_##type,                 \
         .pack = pack_##type, .unpack = unpack_##type                                                                   \
     }
-const bp__attention_elements ELEMENTS[BP__ATTENTION_DTYPES] = {ELEMENT_KERNELS(f16), ELEMENT_KERNELS(bf16),
-                                                               ELEMENT_KERNELS(f32), ELEMENT_KERNELS(f64)};
+const bp__attention_elements KERNEL_TABLE(bp__attention_elements)[BP__ATTENTION_DTYPES] = {
+    ELEMENT_KERNELS(f16), ELEMENT_KERNELS(bf16), ELEMENT_KERNELS(f32), ELEMENT_KERNELS(f64)};
