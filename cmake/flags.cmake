@@ -22,7 +22,7 @@ endif()
 set(unoptimized_avx512 "")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(backplane_flags INTERFACE -Wno-maybe-uninitialized)
-    set(unoptimized_avx512 ";-Wno-sign-conversion")
+    set(unoptimized_avx512 -Wno-sign-conversion)
 endif()
 if(BACKPLANE_FUZZ)
     if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
@@ -60,29 +60,54 @@ if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(no_undefined "")
 endif()
 
+# The instruction sets of x86-64 that kernels are compiled for, next to `default`, which has no flags.
+set(flags_avx2 -mavx2 -mfma -mf16c)
+set(flags_avxvnni ${flags_avx2} -mavxvnni)
+set(flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c ${unoptimized_avx512})
+set(flags_avx512vnni ${flags_avx512} -mavx512vnni)
+set(flags_avx512bf16 ${flags_avx512} -mavx512bf16)
+set(x86_64 OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(x86_64 ON)
+endif()
+
 # Files named *_avx2.c, *_avxvnni.c, *_avx512.c, *_avx512vnni.c and *_avx512bf16.c are compiled for that instruction set
-# on x86-64. On other
-# architectures they must compile to nothing.
+# on x86-64. On other architectures they must compile to nothing.
 function(add_instruction_set_flags)
-    if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-        return()
-    endif()
     foreach(source ${ARGN})
-        if(source MATCHES "_avx2\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c")
-        elseif(source MATCHES "_avx512\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mfma;-mf16c${unoptimized_avx512}")
-        elseif(source MATCHES "_avxvnni\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-mf16c;-mavxvnni")
-        elseif(source MATCHES "_avx512vnni\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mavx512vnni;-mfma;-mf16c${unoptimized_avx512}")
-        elseif(source MATCHES "_avx512bf16\\.c$")
-            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS
-                "-mavx512f;-mavx512vl;-mavx512bw;-mavx512dq;-mavx512bf16;-mfma;-mf16c${unoptimized_avx512}")
+        if(x86_64 AND source MATCHES "_(avx2|avxvnni|avx512|avx512vnni|avx512bf16)\\.c$")
+            set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${flags_${CMAKE_MATCH_1}}")
         endif()
     endforeach()
+endfunction()
+
+# Files named *_set.c in native's folders are kernel sets (isa.h). Takes them out of the list named <sources_name>, and compiles each
+# once for each instruction set: into the object libraries <target>_default, <target>_avx2 and <target>_avx512, on other
+# architectures than x86-64 into the first one only. Appends these libraries to the list
+# named <libraries_name>.
+set(vector_bytes_default 16)
+set(vector_bytes_avx2 32)
+set(vector_bytes_avx512 64)
+function(add_kernel_sets target sources_name libraries_name)
+    set(sets ${${sources_name}})
+    list(FILTER sets INCLUDE REGEX "/native/.*_set\\.c$")
+    if(NOT sets)
+        return()
+    endif()
+    list(REMOVE_ITEM ${sources_name} ${sets})
+    lighten_kernels(${sets})
+    foreach(isa default avx2 avx512)
+        if(x86_64 OR isa STREQUAL "default")
+            add_library(${target}_${isa} OBJECT ${sets})
+            target_include_directories(${target}_${isa} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+            target_compile_definitions(${target}_${isa} PRIVATE KERNEL_ISA=${isa} VECTOR_BYTES=${vector_bytes_${isa}})
+            target_link_libraries(${target}_${isa} PRIVATE backplane_flags)
+            target_compile_options(${target}_${isa} PRIVATE ${flags_${isa}})
+            list(APPEND ${libraries_name} ${target}_${isa})
+        endif()
+    endforeach()
+    set(${sources_name} ${${sources_name}} PARENT_SCOPE)
+    set(${libraries_name} ${${libraries_name}} PARENT_SCOPE)
 endfunction()
 
 # The kernels' templates unroll into thousands of instructions, so that compiling instrumented kernels takes minutes. Fuzz
@@ -90,7 +115,7 @@ endfunction()
 # information for line numbers only, because variables take a third of gcc's time.
 function(lighten_kernels)
     foreach(source ${ARGN})
-        if(NOT source MATCHES "/(native|wide)/([a-z]+/)?(kernel|lanes)_[a-z0-9_]*\\.c$")
+        if(NOT source MATCHES "/(native|wide)/([a-z]+/)?(kernel_[a-z0-9_]*|[a-z]*_set)\\.c$")
             continue()
         elseif(BACKPLANE_FUZZ)
             set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all -O1)

@@ -3,7 +3,7 @@
  * A mutex held by another thread would stay locked for ever, because the child has only the forking thread. Other files
  * handle threads, the thread pool and older plans: see bp__plan_epoch() and the providers. */
 #include "device/internal.h"
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "dispatch/needs.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"

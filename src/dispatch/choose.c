@@ -1,7 +1,7 @@
 /* choose.c - selects one of the candidates: constraints first, then the preference, then the cost.
  *
  * No other code makes a choice. Running uses the result, and explain shows it. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "base/uncancelled.h"
 #include "device/internal.h"
 #include "dispatch/needs.h"

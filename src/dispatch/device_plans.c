@@ -5,7 +5,7 @@
  * accepts a problem on its device, and dispatch.transfer permits it, a plan of the host runs on copies of the operands
  * (transfer.c).
  */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "base/uncancelled.h"
 
 #include "device/internal.h"

@@ -1,5 +1,5 @@
 /* evaluate.c - asks every candidate for its offers of a problem, and refuses what settings or limits do not permit. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "device/internal.h"
 
 #include <string.h>

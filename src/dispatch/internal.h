@@ -41,7 +41,7 @@ bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 const char *bp__candidate_version(const bp__candidate *candidate);
 
-/* ---- Measured times (calibrate.c) ---- */
+/* ---- Measured times (times/calibrate.c) ---- */
 /* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
 bp_status bp__calibrate_load(bp__candidate *const *list, int count);
 /* Measures, and replaces the candidates' times and all cached plans if something was measured. The caller does not hold
@@ -155,7 +155,8 @@ bp_status bp__sample_make(bp_problem *problem, const bp__class *class, const int
 /* The same at a small point, which every library that offers the operation accepts. */
 bp_status bp__class_sample(bp_problem *problem, const bp__class *class);
 
-/* Sets the sort keys of the offers: measured times if all candidates have some, otherwise estimates (predict.c). */
+/* Sets the sort keys of the offers: measured times if all candidates have some, otherwise estimates (times/predict.c).
+ */
 void bp__predict(bp__choice *choice);
 
 /* ---- Library names in settings (match_library.c) ---- */
@@ -454,7 +455,7 @@ void bp__thread_cache_describe(bp_plan *plan);
 void bp__thread_cache_check(void); /* drops a cache that bp_reset has freed */
 void bp__thread_cache_reset(void); /* frees the caches of all threads; no other thread may be inside the library */
 
-/* ---- When a problem class is measured (tune_due.c) ----
+/* ---- When a problem class is measured (times/tune_due.c) ----
  *
  * A plan counts its runs. At some of them the time of the run is taken, to decide when the class is worth measuring. */
 /* Counts a run. Returns whether the caller takes its time and calls bp__tune_due() after it. */

@@ -1,5 +1,5 @@
 /* library_texts.c - keeps texts of libraries between processes, such as the measurements of FFTW's planner. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 
 #include "store/store.h"
 

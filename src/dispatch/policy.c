@@ -3,7 +3,7 @@
  * Every call needs the policy in force, but reading all its settings would cost more than a small product. A thread
  * therefore keeps a number for the whole policy, and compares one epoch to know that the number is still valid. Equal
  * policies have equal numbers, so that plans made under a scope are found again when that scope is entered again. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "machine/internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* provider_host.c - fills the function table that providers receive, with functions of the lower modules. */
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "base/number.h"
 #include "device/internal.h"
 #include "machine/internal.h"

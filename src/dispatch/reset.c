@@ -1,7 +1,7 @@
 /* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
 #include "device/internal.h"
 #include "base/uncancelled.h"
-#include "dispatch/tune.h"
+#include "dispatch/times/tune.h"
 #include "einsum/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"

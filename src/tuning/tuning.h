@@ -1,7 +1,7 @@
 /* tuning.h - measures prepared calls of one problem: private operands, a check of the results, a comparison of times.
  *
- * Dispatch decides when to measure and what to do with the result (src/dispatch/tune.c). Nothing here reads or writes
- * memory of the program.
+ * Dispatch decides when to measure and what to do with the result (src/dispatch/times/tune.c). Nothing here reads or
+ * writes memory of the program.
  */
 #ifndef BP_TUNING_TUNING_H
 #define BP_TUNING_TUNING_H

@@ -24,10 +24,10 @@ for kernels in avx512vnni avxvnni; do
     count=$(objdump -d "$build/CMakeFiles/provider_native_gemm.dir/src/providers/native/gemm/kernel_integer_$kernels.c.o" | grep -c vpdpwssd)
     echo "kernel_integer_$kernels: $count products of pairs of integers"
 done
-for kernels in native_gemm.dir/src/providers/native/gemm/kernel native_fft.dir/src/providers/native/fft/kernel \
-    native_linalg.dir/src/providers/native/linalg/interleaved \
-    native_linalg.dir/src/providers/native/linalg/norm; do
-    object=$build/CMakeFiles/provider_${kernels}_avx512.c.o
+for kernels in native_gemm.dir/src/providers/native/gemm/kernel_avx512 native_fft_avx512.dir/src/providers/native/fft/kernel_set \
+    native_linalg_avx512.dir/src/providers/native/linalg/interleaved_set \
+    native_linalg_avx512.dir/src/providers/native/linalg/norm_set; do
+    object=$build/CMakeFiles/provider_$kernels.c.o
     count=$(objdump -d "$object" | grep -cE 'vfn?m(add|sub)(132|213|231)p[sd] .*%zmm' || true)
     echo "$object: $count multiply-adds of 64-byte registers"
     [ "$count" -gt 0 ]

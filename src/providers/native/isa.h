@@ -15,6 +15,12 @@
     { lowest }
 #endif
 
+/* The name of a table of kernels. CMake compiles a kernel set (a file named *_set.c) once for each instruction set,
+ * with KERNEL_ISA as its name (default, avx2, avx512) and VECTOR_BYTES as the size of its registers. */
+#define KERNEL_TABLE__(name, isa) name##_##isa
+#define KERNEL_TABLE_(name, isa) KERNEL_TABLE__(name, isa)
+#define KERNEL_TABLE(name) KERNEL_TABLE_(name, KERNEL_ISA)
+
 /* Returns the ISA index for a problem: the capability of its policy, limited by what the processor has. Processors
  * without kernels of their own use index 0. */
 static inline int bp__native_isa(const bp_host *host, const bp_problem *problem) {

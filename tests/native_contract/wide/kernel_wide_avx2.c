@@ -2,6 +2,6 @@
 #include "providers/native/contract/contract.h"
 
 extern const bp__contract_kernels bp__contract_wide[BP__CONTRACT_DTYPES];
-#define SET bp__contract_wide
+#define KERNEL_ISA wide
 #define VECTOR_BYTES 64
-#include "providers/native/contract/kernel_set.h"
+#include "providers/native/contract/kernel_set.c"

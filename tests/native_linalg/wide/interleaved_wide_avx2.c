@@ -2,6 +2,6 @@
 #include "providers/native/linalg/interleaved.h"
 
 extern const bp__interleaved_kernels bp__interleaved_wide[BP__INTERLEAVED_DTYPES];
-#define SET bp__interleaved_wide
+#define KERNEL_ISA wide
 #define VECTOR_BYTES 64
-#include "providers/native/linalg/interleaved_set.h"
+#include "providers/native/linalg/interleaved_set.c"

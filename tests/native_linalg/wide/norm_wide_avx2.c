@@ -2,6 +2,6 @@
 #include "providers/native/linalg/norm.h"
 
 extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
-#define SET bp__norm_wide
+#define KERNEL_ISA wide
 #define VECTOR_BYTES 64
-#include "providers/native/linalg/norm_set.h"
+#include "providers/native/linalg/norm_set.c"

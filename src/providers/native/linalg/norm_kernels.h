@@ -1,5 +1,5 @@
 /* norm_kernels.h - template: sums of moduli and squares of one type, in vectors of double. Parameters: TYPE, PARTS (2
- * for complex types), REAL, PART (the name of REAL), and those of norm_set.h. A complex type must follow its real type.
+ * for complex types), REAL, PART (the name of REAL), and those of norm_set.c. A complex type must follow its real type.
  *
  * The square of a modulus can leave the range of double although the modulus does not. norm.c checks the sums for that.
  */

@@ -1,4 +1,4 @@
-/* kernel_normal.h - template: pairs of normal numbers of one type. kernel_set.h has the parameters, polynomials
+/* kernel_normal.h - template: pairs of normal numbers of one type. kernel_set.c has the parameters, polynomials
  * included: LOG_TERMS of (2 artanh(s) / s - 2) / s^2, SIN_TERMS of (sin(x) / x - 1) / x^2 and COS_TERMS of (cos(x) - 1
  * + x^2 / 2) / x^4, all in squares, by Chebyshev interpolation; x is at most pi / 4.
  *

@@ -1,8 +1,0 @@
-/* kernel_avx512.c - compiles the convolution kernels for AVX-512 (F, VL, BW, DQ). */
-#include "conv.h"
-
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-#define SET bp__conv_avx512
-#define VECTOR_BYTES 64
-#include "kernel_set.h"
-#endif

@@ -1,6 +1,0 @@
-/* kernel_avx2.c - compiles the transform kernels for AVX2 and FMA3. */
-#if defined(__AVX2__) && defined(__FMA__)
-#define SET bp__fft_avx2
-#define VECTOR_BYTES 32
-#include "kernel_set.h"
-#endif

@@ -1,6 +1,0 @@
-/* kernel_avx512.c - compiles the transform kernels for AVX-512 (F, VL, BW, DQ). */
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-#define SET bp__fft_avx512
-#define VECTOR_BYTES 64
-#include "kernel_set.h"
-#endif
