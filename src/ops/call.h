@@ -89,7 +89,7 @@ typedef struct bp__call_functions {
 } bp__call_functions;
 
 /* The calls whose functions take arguments. */
-#define BP__ARGUMENT_CALL_MAP(X) X(binary) X(concat) X(gather) X(take) X(unary)
+#define BP__ARGUMENT_CALL_MAP(X) X(binary) X(concat) X(gather) X(reduce) X(softmax) X(softmax_backward) X(take) X(unary)
 
 /* The description of each call. */
 #define BP__ENTRY(name) extern const bp_call bp__##name##_call;
@@ -169,7 +169,7 @@ BP__INLINE uint64_t bp__call_add_sizes(uint64_t *word, const int64_t *values, in
     return most == 1 ? 0 : all >> bits;
 }
 
-/* Adds a parameter for each element of an array. Returns false if there is no room, or if `ndim` is negative. */
+/* Adds a parameter for each element of an array. Returns false if they are too many, or if `ndim` is negative. */
 BP__INLINE bool bp__call_add_each(bp__operation *o, int *count, bp_field_kind kind, const void *values, int ndim) {
     if ((unsigned)ndim > (unsigned)(BP__PARAMETERS - *count)) {
         return false;

@@ -17,7 +17,8 @@ static size_t size_of(const bp_call_field *field) {
 
 /* Bytes of a struct that no field has, because of alignment. */
 static size_t padding_of(const char *name) {
-    static const char *const padded[] = {"binary", "conv", "gather", "layer_norm", "pool", "random", "take", "unary"};
+    static const char *const padded[] = {"binary", "conv",   "gather", "layer_norm", "pool",
+                                         "random", "reduce", "take",   "unary"};
     for (int i = 0; i < BP__COUNT(padded); i++) {
         if (strcmp(padded[i], name) == 0) {
             return 4;

@@ -13,7 +13,7 @@
 #define MOST_OPERANDS 8
 #define I64(...) ((int64_t[]){__VA_ARGS__})
 
-/* All results are in `out`, so that one comparison finds every difference, also beside the results. */
+/* All results are in `out`, so that one comparison finds every difference, also in memory between the results. */
 static double in[4][32], out[96], want[96];
 static int ran[64]; /* calls of bp_call_at() that were checked */
 
@@ -172,6 +172,52 @@ static void tensors_one_after_another(void **state) {
     assert_non_null(strstr(bp_last_error(), "output, which is written, overlaps tensors[1]"));
 }
 
+/* ---- Reductions ---- */
+
+static void reductions(void **state) {
+    static const int axes[] = {-1, 0};
+    const DLTensor *x[] = {TENSOR(in[0], BP_F64, 3, 2, 3, 4), TENSOR(out, BP_F64, 3, 1, 3, 1)};
+    const DLTensor *all[] = {x[0], TENSOR(out, BP_I64, 0, 0)};
+    named_call n;
+    (void)state;
+    named_begin(&n, "reduce");
+    named_int(&n, "kind", BP_REDUCE_MEAN);
+    named_int(&n, "keep", 1);
+    named_int(&n, "ndim", 2);
+    named_pointer(&n, "axes", axes);
+    named_operands(&n, x);
+    clear();
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, x[0], axes, 2, 1, x[1]), BP_OK);
+    check(&n, x, 2);
+    named_begin(&n, "reduce");
+    named_int(&n, "kind", BP_REDUCE_ARGMAX);
+    named_operands(&n, all);
+    clear();
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, all[0], NULL, 0, 0, all[1]), BP_OK);
+    check(&n, all, 2);
+}
+
+static void softmax(void **state) {
+    const DLTensor *x[] = {TENSOR(in[0], BP_F64, 2, 3, 4), TENSOR(in[1], BP_F64, 2, 3, 4),
+                           TENSOR(out, BP_F64, 2, 3, 4)};
+    const DLTensor *forward[] = {x[0], x[2]};
+    named_call n;
+    (void)state;
+    named_begin(&n, "softmax");
+    named_int(&n, "kind", BP_LOG_SOFTMAX);
+    named_int(&n, "axis", -2);
+    named_operands(&n, forward);
+    clear();
+    assert_int_equal(bp_softmax_run(NULL, BP_LOG_SOFTMAX, x[0], -2, x[2]), BP_OK);
+    check(&n, forward, 2);
+    named_begin(&n, "softmax_backward");
+    named_int(&n, "axis", 1);
+    named_operands(&n, x);
+    clear();
+    assert_int_equal(bp_softmax_backward_run(NULL, BP_SOFTMAX, x[0], x[1], 1, x[2]), BP_OK);
+    check(&n, x, 3);
+}
+
 /* ---- All calls ---- */
 
 static void each_call_was_checked(void **state) {
@@ -195,8 +241,12 @@ static int fill(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_elements),       cmocka_unit_test(a_copy_has_the_type_of_its_output),
-        cmocka_unit_test(elements_by_index),     cmocka_unit_test(tensors_one_after_another),
+        cmocka_unit_test(single_elements),
+        cmocka_unit_test(a_copy_has_the_type_of_its_output),
+        cmocka_unit_test(elements_by_index),
+        cmocka_unit_test(tensors_one_after_another),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(softmax),
         cmocka_unit_test(each_call_was_checked),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
