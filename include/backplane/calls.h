@@ -41,7 +41,7 @@ typedef struct bp_call_info {
     size_t size;      /* of the struct */
     int field_count, pass_count;
     int in_place;  /* so many of the first inputs may be the output: equal address, type, shape and strides */
-    int unplanned; /* 1: it is made of several calls, and has no plan and no explanation (BP_E_UNSUPPORTED) */
+    int unplanned; /* 1: it has no plan and no explanation (BP_E_UNSUPPORTED) */
 } bp_call_info;
 
 typedef enum bp_field_kind {
@@ -67,8 +67,8 @@ typedef struct bp_call_field {
 } bp_call_field;
 
 typedef struct bp_call_pass {
-    const char *name; /* "FORWARD", ... */
-    bp_op op;
+    const char *name;               /* "FORWARD", ... */
+    bp_op op;                       /* 0: it has no operation of providers, such as fftshift */
     int operand_count, input_count; /* the inputs are first */
 } bp_call_pass;
 

@@ -89,7 +89,11 @@ typedef struct bp__call_functions {
 } bp__call_functions;
 
 /* The calls whose functions take arguments. */
-#define BP__ARGUMENT_CALL_MAP(X) X(binary) X(concat) X(gather) X(reduce) X(softmax) X(softmax_backward) X(take) X(unary)
+/* clang-format off */
+#define BP__ARGUMENT_CALL_MAP(X) \
+    X(binary) X(concat) X(fft) X(fftfreq) X(fftshift) X(gather) X(ifftshift) X(reduce) X(rfftfreq) X(softmax) \
+    X(softmax_backward) X(take) X(unary)
+/* clang-format on */
 
 /* The description of each call. */
 #define BP__ENTRY(name) extern const bp_call bp__##name##_call;
@@ -274,17 +278,20 @@ BP__INLINE bool bp__call_describe(const bp_call *s, bp__operation *o, const void
     return true;
 }
 
-BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_options *options, const void *call) {
-    bp__call_scope scope;
+/* Runs a call under the settings of the calling thread. */
+BP__INLINE bp_status bp__call_run_plain(const bp_call *described, const void *call) {
     bp__operation operation;
-    bp_status status;
-    bp__call_enter(&scope, options);
     const bp_plan *plan = bp__call_describe(described, &operation, call) ? bp__operation_find(&operation) : NULL;
     if (BP__LIKELY(plan != NULL)) {
-        status = bp__operation_run(&operation, plan);
-    } else {
-        status = bp__call_run_unknown(described, &operation, call);
+        return bp__operation_run(&operation, plan);
     }
+    return bp__call_run_unknown(described, &operation, call);
+}
+
+BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_options *options, const void *call) {
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    const bp_status status = bp__call_run_plain(described, call);
     bp__call_leave(&scope);
     return status;
 }

@@ -45,8 +45,7 @@ const bp_call_operand *bp_call_operand_at(const bp_call_pass *pass, int index) {
 /* ---- Calls ---- */
 
 static bp_status fail_unplanned(const bp_call *call) {
-    return bp__fail(BP_E_UNSUPPORTED,
-                    "%s is made of several calls, each with a plan of its own; it has no plan and no explanation",
+    return bp__fail(BP_E_UNSUPPORTED, "%s has no plan and no explanation; what it calls has plans of its own",
                     call->info.name);
 }
 

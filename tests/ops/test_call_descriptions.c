@@ -15,10 +15,13 @@ static size_t size_of(const bp_call_field *field) {
     return field->kind == BP_FIELD_INT || field->kind == BP_FIELD_FLAG || field->kind == BP_FIELD_SIGNED ? 4 : 8;
 }
 
-/* Bytes of a struct that no field has, because of alignment. */
+/* Bytes of a struct that no field has, because of alignment, or because another call has them. */
 static size_t padding_of(const char *name) {
-    static const char *const padded[] = {"binary", "conv",   "gather", "layer_norm", "pool",
-                                         "random", "reduce", "take",   "unary"};
+    if (strcmp(name, "fftfreq") == 0) { /* n of rfftfreq */
+        return 8;
+    }
+    static const char *const padded[] = {"binary",     "conv", "fft",    "fftshift", "gather", "ifftshift",
+                                         "layer_norm", "pool", "random", "reduce",   "take",   "unary"};
     for (int i = 0; i < BP__COUNT(padded); i++) {
         if (strcmp(padded[i], name) == 0) {
             return 4;
