@@ -25,7 +25,7 @@
  *   reduce.h    sums, means, extremes; softmax and its gradients
  *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
- *   calls.h     descriptions of the calls that take a struct, and functions that run any of them
+ *   calls.h     descriptions of the calls of operations, and functions that run any of them by name
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
  * backplane.hpp instead, which wraps all of this.

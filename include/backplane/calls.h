@@ -1,10 +1,12 @@
-/* calls.h - describes the calls that take a struct, and runs any of them. It is for programs that do not know at
+/* calls.h - describes the calls of all operations, and runs any of them. It is for programs that do not know at
  * compile time which operation they run: bindings of other languages, commands, recorders. The functions of an
- * operation, such as bp_pool_run(), do the same for one struct.
+ * operation, such as bp_pool_run(), do the same for one of them.
  *
- * A call has fields: the members of its struct. Parameters are numbers; a tensor is an input, an output, or either,
- * which the pass decides. A pass is what a call computes, such as a gradient; it has operands, in the order of those of
- * a plan. Example, the forward pass of bp_pool_call:
+ * A call has fields: the members of its struct. The functions of some operations take arguments, such as
+ * bp_unary_run(); then the members are these arguments, and the struct has no name: only its description tells where
+ * they are. Parameters are numbers; a tensor is an input, an output, or either, which the pass decides. A pass is what
+ * a call computes, such as a gradient; it has operands, in the order of those of a plan. Example, the forward pass of
+ * bp_pool_call:
  *
  *     const bp_call *call = bp_call_named("pool");
  *     bp_pool_call arguments = {.struct_size = sizeof arguments, .kind = BP_POOL_MAX, .ndim = 2, ...};
@@ -24,7 +26,8 @@
 extern "C" {
 #endif
 
-/* The calls: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain(). */
+/* The calls that take a struct: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain().
+ * bp_call_at() has all calls. */
 /* clang-format off */
 #define BP_CALL_MAP(X) \
     X(attention) X(batch_norm) X(conv) X(layer_norm) X(linear) X(pool) X(random) X(rnn)
@@ -33,10 +36,12 @@ extern "C" {
 typedef struct bp_call bp_call;
 
 typedef struct bp_call_info {
-    const char *name; /* "pool", as in bp_pool_run() and bp_pool_call */
+    const char *name; /* "pool", as in bp_pool_run() */
     const char *text; /* what it computes: a sentence */
     size_t size;      /* of the struct */
     int field_count, pass_count;
+    int in_place;  /* so many of the first inputs may be the output: equal address, type, shape and strides */
+    int unplanned; /* 1: it has no plan and no explanation (BP_E_UNSUPPORTED) */
 } bp_call_info;
 
 typedef enum bp_field_kind {
@@ -45,7 +50,10 @@ typedef enum bp_field_kind {
     BP_FIELD_NUMBER, /* an int64_t, or for `seed` and `offset` a uint64_t */
     BP_FIELD_REAL,   /* a double */
     BP_FIELD_SIZES,  /* a pointer to as many int64_t as the field `ndim` says, or NULL */
-    BP_FIELD_TENSOR  /* a pointer to a DLTensor, or NULL */
+    BP_FIELD_TENSOR, /* a pointer to a DLTensor, or NULL */
+    BP_FIELD_SIGNED, /* an int, which may be negative */
+    BP_FIELD_AXES,   /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
+    BP_FIELD_TENSORS /* a pointer to as many pointers to a DLTensor as the field `count` says */
 } bp_field_kind;
 
 typedef struct bp_call_field {
@@ -54,16 +62,17 @@ typedef struct bp_call_field {
     bp_field_kind kind;
     int most;          /* INT: the largest value */
     const char *words; /* INT: the names of the values from 0 on, with commas; NULL: it is a number */
-    double usual;      /* INT, FLAG, NUMBER, REAL: the value where a user gives none, as PyTorch has it; mostly 0 */
+    double usual;      /* of a number: the value where a user gives none, as PyTorch has it; mostly 0 */
     const char *text;  /* what it is: a part of a sentence */
 } bp_call_field;
 
 typedef struct bp_call_pass {
-    const char *name; /* "FORWARD", ... */
-    bp_op op;
+    const char *name;               /* "FORWARD", ... */
+    bp_op op;                       /* 0: it has no operation of providers, such as fftshift */
     int operand_count, input_count; /* the inputs are first */
 } bp_call_pass;
 
+/* A field of the kind TENSORS is one operand of a pass, and as many operands of a plan as it has tensors. */
 typedef struct bp_call_operand {
     const char *name; /* of the field */
     size_t offset;    /* of the field */

@@ -1,13 +1,15 @@
 /* call.h - makes run, plan, explain, shape and the key of the thread cache from the description of a family's call.
  *
- * A family whose functions take a struct describes it once, in src/ops/<family>/call.h: the fields of the struct, and
- * for each pass the tensors in the order of the operation's operands. The functions here do what is the same in all
- * families; the family itself checks values and shapes, and fills the problem. */
+ * A family describes its calls once, in src/ops/<family>/call.h: the fields of the struct, and for each pass the
+ * tensors in the order of the operation's operands. Functions that take arguments fill a struct which only the
+ * description knows. The functions here do what is the same in all families; the family itself checks values and
+ * shapes, and fills the problem. */
 #ifndef BP_OPS_CALL_H
 #define BP_OPS_CALL_H
 
 #include "backplane/calls.h"
 #include "dispatch/internal.h"
+#include "tensor/internal.h"
 
 #include <string.h>
 
@@ -21,6 +23,9 @@
 #define BP__REAL(field, usual, text) BP__FIELD(REAL, field, 0, NULL, usual, text)
 #define BP__SIZES(field, text) BP__FIELD(SIZES, field, 0, NULL, 0, text)
 #define BP__TENSOR(field, text) BP__FIELD(TENSOR, field, 0, NULL, 0, text)
+#define BP__SIGNED(field, usual, text) BP__FIELD(SIGNED, field, 0, NULL, usual, text)
+#define BP__AXES(field, text) BP__FIELD(AXES, field, 0, NULL, 0, text)
+#define BP__TENSORS(field, text) BP__FIELD(TENSORS, field, 0, NULL, 0, text)
 
 /* The words of an enumeration that has a list, such as BP_UNARY_MAP. */
 #define BP__WORD_AFTER(number, name, text) "," text
@@ -29,13 +34,16 @@
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
     bp_call_operand info;
-    int shape; /* the family's number for its shape */
+    int shape; /* the family's number for its shape, or BP__LIST */
 } bp__call_operand;
+#define BP__LIST (-1) /* a field of the kind TENSORS */
 
 #define BP__OPERAND(field, output, required, shape)                                                                    \
     { {#field, offsetof(BP__CALL, field), output, required}, shape }
 #define BP__IN(field, required, shape) BP__OPERAND(field, false, required, shape)
 #define BP__OUT(field, required, shape) BP__OPERAND(field, true, required, shape)
+#define BP__IN_LIST(field)                                                                                             \
+    { {#field, offsetof(BP__CALL, field), false, true}, BP__LIST }
 
 typedef struct bp__pass {
     bp_call_pass info; /* the name is in messages; operands as in BP_OP_MAP */
@@ -44,6 +52,7 @@ typedef struct bp__pass {
 
 /* An operand whose type and shape are asked. */
 typedef struct bp__call_result {
+    const bp_call *described;
     const bp__pass *pass;
     int operand;
     bp_dtype dtype;
@@ -55,12 +64,15 @@ typedef struct bp__call_result {
 struct bp_call {
     bp_call_info info; /* the name is in messages too */
     bp_op op;          /* in keys */
-    int ndim_offset;   /* of the field that counts the elements of sizes; -1: there are none */
-    int ndim_most;
+    int ndim_offset;   /* of the field that counts the elements of sizes and axes; -1: there are none */
+    int ndim_least, ndim_most;
+    bool whole_sizes; /* sizes may have any values, so that each is a parameter of the key */
+    int count_offset; /* of the field that counts the tensors of a list; 0: there is none */
     const bp_call_field *fields;
     const bp__family *family; /* its request is a bp__call_request */
     const bp__pass *passes;
-    /* Returns the pass, one of `passes`; NULL if a field that decides it has no value of its enumeration. */
+    /* Returns the pass, one of `passes`; NULL if a field that decides it has no value of its enumeration. The function
+     * is NULL if there is one pass. */
     const bp__pass *(*pass)(const void *call);
     /* Runs a call that no algorithm can run, and sets *done; does nothing for other calls. NULL: there are none. */
     bp_status (*run_without_plan)(const void *call, bool *done);
@@ -76,15 +88,24 @@ typedef struct bp__call_functions {
     bp_status (*explain)(bp_explanation **explanation, const bp_options *options, const void *call);
 } bp__call_functions;
 
+/* The calls whose functions take arguments. */
+/* clang-format off */
+#define BP__ARGUMENT_CALL_MAP(X) \
+    X(binary) X(concat) X(fft) X(fftfreq) X(fftshift) X(gather) X(ifftshift) X(reduce) X(rfftfreq) X(softmax) \
+    X(softmax_backward) X(take) X(unary)
+/* clang-format on */
+
 /* The description of each call. */
 #define BP__ENTRY(name) extern const bp_call bp__##name##_call;
 BP_CALL_MAP(BP__ENTRY)
+BP__ARGUMENT_CALL_MAP(BP__ENTRY)
 #undef BP__ENTRY
 
 /* The arguments of a call, for bp__family.make. */
 typedef struct bp__call_request {
     const void *call;
     bool data_optional;
+    const bp_call *described; /* NULL in a family with one call */
 } bp__call_request;
 
 /* Memory for the arguments of any call. */
@@ -101,14 +122,32 @@ static inline const DLTensor *bp__call_field_tensor(const void *call, const bp_c
     return *(const DLTensor *const *)(const void *)((const char *)call + field->offset);
 }
 
+/* Returns the pass of a call; NULL if it has none. */
+static inline const bp__pass *bp__call_pass(const bp_call *described, const void *call) {
+    return described->pass ? described->pass(call) : described->passes;
+}
+
 /* Refuses tensors that the pass does not have. */
 bp_status bp__call_check_surplus(const bp_call *described, const bp__pass *pass, const void *call);
 
-/* Checks that each written tensor of the pass overlaps neither itself nor a tensor before it. */
-bp_status bp__call_check_overlap(const bp__pass *pass, const void *call);
+/* Checks that each written tensor of the pass overlaps neither itself nor a tensor before it, except that it may be an
+ * input which the pass can run in place. */
+bp_status bp__call_check_overlap(const bp_call *described, const bp__pass *pass, const void *call);
+
+/* Returns whether both tensors have one type, and an element of each index at one address. */
+bool bp__call_same_places(const DLTensor *a, const DLTensor *b);
+
+/* Writes the shape of the first output of a call, whose pass must exist, for functions such as bp_binary_shape(). */
+bp_status bp__call_output_shape(const bp_call *described, const void *call, int *ndim, int64_t *shape);
+
+/* Make a plan or an explanation of a call. */
+bp_status bp__call_plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
+                                  const void *call);
+bp_status bp__call_explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                                     const void *call);
 
 /* Fails because the shape of a result does not follow from other tensors. */
-bp_status bp__call_fail_unknown_shape(const bp_call *described, const bp__call_result *result);
+bp_status bp__call_fail_unknown_shape(const bp__call_result *result);
 
 /* Returns the type of the weights and statistics of a norm: that of the first one which is given, otherwise f32 for
  * shorter inputs. */
@@ -134,13 +173,25 @@ BP__INLINE uint64_t bp__call_add_sizes(uint64_t *word, const int64_t *values, in
     return most == 1 ? 0 : all >> bits;
 }
 
+/* Adds a parameter for each element of an array. Returns false if they are too many, or if `ndim` is negative. */
+BP__INLINE bool bp__call_add_each(bp__operation *o, int *count, bp_field_kind kind, const void *values, int ndim) {
+    if ((unsigned)ndim > (unsigned)(BP__PARAMETERS - *count)) {
+        return false;
+    }
+    for (int d = 0; d < ndim; d++) {
+        o->parameters[(*count)++] =
+            kind == BP_FIELD_AXES ? (uint64_t)(int64_t)((const int *)values)[d] : ((const uint64_t *)values)[d];
+    }
+    return true;
+}
+
 /* Writes tag and parameters, and counts the tensors. Returns false if a field does not fit the key. */
 BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, const void *call, int *given) {
     uint64_t flags = 0, surplus = 0;
     int bit = 0, count = 0;
     const char *at = call;
     const int ndim = s->ndim_offset >= 0 ? *(const int *)(const void *)(at + s->ndim_offset) : 0;
-    if (s->ndim_offset >= 0 && (unsigned)ndim > (unsigned)s->ndim_most) {
+    if (s->ndim_offset >= 0 && (ndim < s->ndim_least || ndim > s->ndim_most)) {
         return false;
     }
 #pragma GCC unroll 40
@@ -155,10 +206,23 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
         case BP_FIELD_FLAG:
             flags |= (uint64_t)(*(const int *)field != 0) << bit++;
             break;
-        case BP_FIELD_SIZES: {
-            const int64_t *values = *(const int64_t *const *)field;
+        case BP_FIELD_SIGNED:
+            if (s->fields[i].offset == (size_t)s->ndim_offset) {
+                flags |= (uint64_t)(ndim - s->ndim_least) << bit;
+                bit += 32 - __builtin_clz((unsigned)(s->ndim_most - s->ndim_least));
+            } else {
+                o->parameters[count++] = (uint64_t)(int64_t)(*(const int *)field);
+            }
+            break;
+        case BP_FIELD_SIZES:
+        case BP_FIELD_AXES: {
+            const void *values = *(const void *const *)field;
             flags |= (uint64_t)(values != NULL) << bit++;
-            if (values) {
+            if (values && (s->fields[i].kind == BP_FIELD_AXES || s->whole_sizes)) {
+                if (!bp__call_add_each(o, &count, s->fields[i].kind, values, ndim)) {
+                    return false;
+                }
+            } else if (values) {
                 surplus |= bp__call_add_sizes(&o->parameters[count++], values, ndim, s->ndim_most);
             }
             break;
@@ -175,10 +239,23 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
     return surplus == 0;
 }
 
+/* Finds the inputs that are the output, so that they may overlap it. The addresses are in no key, so these inputs are
+ * in the tag, above the bits of all fields. */
+#define BP__IN_PLACE_BITS 2
+BP__INLINE void bp__call_describe_in_place(bp__operation *o, int in_place) {
+    const DLTensor *output = o->tensors[o->count - 1];
+    for (int i = 0; i < in_place; i++) {
+        const DLTensor *input = o->tensors[i];
+        const bool same = input && output && input->data && bp__tensor_same_start(input, output);
+        o->in_place |= (uint8_t)(same << i);
+    }
+    o->tag |= bp__tag(0, (uint64_t)o->in_place << (BP__TAG_BITS - BP__IN_PLACE_BITS));
+}
+
 /* Describes the call for the cache of this thread. Calls that will be refused get no key, nor do those with unusually
  * large parameters. Returns false if the call has no pass, and so no operands. */
 BP__INLINE bool bp__call_describe(const bp_call *s, bp__operation *o, const void *call) {
-    const bp__pass *pass = s->pass(call);
+    const bp__pass *pass = bp__call_pass(s, call);
     int given = 0, own = 0;
     o->key.count = 0;
     if (!pass) {
@@ -192,23 +269,29 @@ BP__INLINE bool bp__call_describe(const bp_call *s, bp__operation *o, const void
         o->tensors[i] = bp__call_tensor(call, &pass->operand[i]);
         own += o->tensors[i] != NULL;
     }
+    if (s->info.in_place != 0) {
+        bp__call_describe_in_place(o, s->info.in_place);
+    }
     if (!bp__call_describe_fields(s, o, call, &given) || own != given) {
         o->parameter_count = BP__PARAMETERS_LONG;
     }
     return true;
 }
 
-BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_options *options, const void *call) {
-    bp__call_scope scope;
+/* Runs a call under the settings of the calling thread. */
+BP__INLINE bp_status bp__call_run_plain(const bp_call *described, const void *call) {
     bp__operation operation;
-    bp_status status;
-    bp__call_enter(&scope, options);
     const bp_plan *plan = bp__call_describe(described, &operation, call) ? bp__operation_find(&operation) : NULL;
     if (BP__LIKELY(plan != NULL)) {
-        status = bp__operation_run(&operation, plan);
-    } else {
-        status = bp__call_run_unknown(described, &operation, call);
+        return bp__operation_run(&operation, plan);
     }
+    return bp__call_run_unknown(described, &operation, call);
+}
+
+BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_options *options, const void *call) {
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    const bp_status status = bp__call_run_plain(described, call);
     bp__call_leave(&scope);
     return status;
 }
@@ -221,16 +304,31 @@ BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_o
         return call ? bp__call_run_described(&bp__##name##_call, options, call) : BP_E_ARGUMENT;                       \
     }
 
-/* Defines bp_<name>_plan() and bp_<name>_explain() for a family, and bp__<name>_make() for it, which reads the struct
- * and calls bp__<name>_problem(). */
-#define BP__DEFINE_PLAN(name, type, family)                                                                            \
+/* Defines run, plan and explain of a call whose functions take arguments: their parameters in parentheses, and then the
+ * values of the struct's members after its size. */
+#define BP__EACH(...) __VA_ARGS__
+#define BP__DEFINE_OF_ARGUMENTS(name, type, parameters, ...)                                                           \
+    bp_status bp_##name##_run(const bp_options *options, BP__EACH parameters) {                                        \
+        const type call = {sizeof call, __VA_ARGS__};                                                                  \
+        return bp__call_run_described(&bp__##name##_call, options, &call);                                             \
+    }                                                                                                                  \
+    bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, BP__EACH parameters) {                       \
+        const type call = {sizeof call, __VA_ARGS__};                                                                  \
+        return bp__call_plan_described(&bp__##name##_call, plan, options, &call);                                      \
+    }                                                                                                                  \
+    bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, BP__EACH parameters) {      \
+        const type call = {sizeof call, __VA_ARGS__};                                                                  \
+        return bp__call_explain_described(&bp__##name##_call, explanation, options, &call);                            \
+    }
+
+/* Defines bp_<name>_plan() and bp_<name>_explain(), and bp__<name>_make() for the family, which reads the struct and
+ * calls bp__<name>_problem(). */
+#define BP__DEFINE_PLAN(name, type)                                                                                    \
     bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, const type *call) {                          \
-        const bp__call_request request = {call, true};                                                                 \
-        return bp__plan_for(plan, options, &family, &request);                                                         \
+        return bp__call_plan_described(&bp__##name##_call, plan, options, call);                                       \
     }                                                                                                                  \
     bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, const type *call) {         \
-        const bp__call_request request = {call, true};                                                                 \
-        return bp__explain_for(explanation, options, &family, &request);                                               \
+        return bp__call_explain_described(&bp__##name##_call, explanation, options, call);                             \
     }                                                                                                                  \
     bp_status bp__##name##_make(bp_problem *problem, const void *request) {                                            \
         const bp__call_request *r = request;                                                                           \

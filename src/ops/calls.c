@@ -1,11 +1,11 @@
-/* calls.c - describes all calls that take a struct, and runs any of them (calls.h). */
+/* calls.c - describes all calls, and runs any of them (calls.h). */
 #include "ops/call.h"
 
 #include "tensor/internal.h"
 
 static const bp_call *const all[] = {
 #define BP__ENTRY(name) &bp__##name##_call,
-    BP_CALL_MAP(BP__ENTRY)
+    BP_CALL_MAP(BP__ENTRY) BP__ARGUMENT_CALL_MAP(BP__ENTRY)
 #undef BP__ENTRY
 };
 
@@ -44,6 +44,11 @@ const bp_call_operand *bp_call_operand_at(const bp_call_pass *pass, int index) {
 
 /* ---- Calls ---- */
 
+static bp_status fail_unplanned(const bp_call *call) {
+    return bp__fail(BP_E_UNSUPPORTED, "%s has no plan and no explanation; what it calls has plans of its own",
+                    call->info.name);
+}
+
 /* Returns the arguments as this version's struct, in `own` if they are of another version; NULL with an error. */
 static const void *read(const bp_call *call, const void *arguments, bp__call_arguments *own) {
     if (!call) {
@@ -56,7 +61,7 @@ static const void *read(const bp_call *call, const void *arguments, bp__call_arg
 const bp_call_pass *bp_call_get_pass(const bp_call *call, const void *arguments) {
     bp__call_arguments own;
     const void *whole = read(call, arguments, &own);
-    const bp__pass *pass = whole ? call->pass(whole) : NULL;
+    const bp__pass *pass = whole ? bp__call_pass(call, whole) : NULL;
     return pass ? &pass->info : NULL;
 }
 
@@ -72,24 +77,28 @@ bp_status bp_call_run(const bp_options *options, const bp_call *call, const void
 bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments) {
     bp__call_arguments own;
     const void *whole = read(call, arguments, &own);
-    const bp__call_request request = {whole, true};
     if (!whole) {
         return BP_E_ARGUMENT;
     }
+    if (call->info.unplanned) {
+        return fail_unplanned(call);
+    }
     return call->functions ? call->functions->plan(plan, options, whole)
-                           : bp__plan_for(plan, options, call->family, &request);
+                           : bp__call_plan_described(call, plan, options, whole);
 }
 
 bp_status bp_call_explain(bp_explanation **explanation, const bp_options *options, const bp_call *call,
                           const void *arguments) {
     bp__call_arguments own;
     const void *whole = read(call, arguments, &own);
-    const bp__call_request request = {whole, true};
     if (!whole) {
         return BP_E_ARGUMENT;
     }
+    if (call->info.unplanned) {
+        return fail_unplanned(call);
+    }
     return call->functions ? call->functions->explain(explanation, options, whole)
-                           : bp__explain_for(explanation, options, call->family, &request);
+                           : bp__call_explain_described(call, explanation, options, whole);
 }
 
 /* ---- Shapes of results ---- */
@@ -131,7 +140,7 @@ bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand,
     if (!whole) {
         return BP_E_ARGUMENT;
     }
-    bp__call_result result = {.pass = call->pass(whole), .operand = operand};
+    bp__call_result result = {.described = call, .pass = bp__call_pass(call, whole), .operand = operand};
     if (!result.pass) {
         return bp__fail(BP_E_ARGUMENT, "%s: pass is no value of its enumeration", call->info.name);
     }
@@ -147,9 +156,10 @@ bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand,
     return BP_OK;
 }
 
-bp_status bp__call_fail_unknown_shape(const bp_call *described, const bp__call_result *result) {
+bp_status bp__call_fail_unknown_shape(const bp__call_result *result) {
     return bp__fail(BP_E_UNSUPPORTED, "%s: the shape of %s, which %s writes, does not follow from other tensors",
-                    described->info.name, result->pass->operand[result->operand].info.name, result->pass->info.name);
+                    result->described->info.name, result->pass->operand[result->operand].info.name,
+                    result->pass->info.name);
 }
 
 bp_dtype bp__call_parameter_type(bp_dtype input, const DLTensor *const *parameters, int count) {

@@ -50,14 +50,14 @@ static void the_output_may_be_an_input(void **state) {
         }
         assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &turned.tensor, &a.tensor), BP_E_OVERLAP, "overlaps input");
         assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &b.tensor, &turned.tensor, &a.tensor), BP_E_OVERLAP,
-                       "output overlaps b");
+                       "output, which is written, overlaps b");
         assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &turned.tensor, &a.tensor), BP_E_OVERLAP,
-                       "output overlaps b");
+                       "output, which is written, overlaps b");
         view_of(&b, y, BP_F32, 2, I64(4, 5), NULL);
         view_of(&a, x, BP_F32, 2, I64(4, 5), I64(6, 1));
         assert_status(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &b.tensor, &a.tensor), BP_OK);
         assert_refused(bp_binary_run(NULL, BP_BINARY_ADD, &a.tensor, &half.tensor, &a.tensor), BP_E_OVERLAP,
-                       "output overlaps b");
+                       "output, which is written, overlaps b");
         assert_refused(bp_unary_run(NULL, BP_UNARY_EXP, &half.tensor, &a.tensor), BP_E_OVERLAP, "overlaps input");
     }
 }
@@ -138,7 +138,8 @@ static void empty_tensors(void **state) {
     assert_status(bp_take_run(NULL, &none.tensor, &indices.tensor, 0, &five.tensor), BP_OK);
     view_of(&indices, numbers, BP_I64, 1, I64(2), NULL);
     view_of(&five, (float[10]){0}, BP_F32, 2, I64(2, 5), NULL);
-    assert_refused(bp_take_run(NULL, &none.tensor, &indices.tensor, 0, &five.tensor), BP_E_ARGUMENT, "size 0, so there must be");
+    assert_refused(bp_take_run(NULL, &none.tensor, &indices.tensor, 0, &five.tensor), BP_E_ARGUMENT,
+                   "size 0, so there must be");
 }
 
 static void as_many_dimensions_as_there_can_be(void **state) {

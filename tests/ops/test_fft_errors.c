@@ -49,17 +49,17 @@ static void types(void **state) {
     refused(run(BP_IRFFT, 1, NULL, NULL), BP_E_DTYPE, "irfft takes complex input");
     refused(run(BP_HFFT, 1, NULL, NULL), BP_E_DTYPE, "hfft takes complex input");
     views(BP_F64, 1, I64(8), BP_F64, 1, I64(8));
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_DTYPE, "out is f64; fft of f64 gives c128");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_DTYPE, "output is f64; fft of f64 gives c128");
     views(BP_C64, 1, I64(5), BP_F64, 1, I64(8));
-    refused(run(BP_IRFFT, 1, NULL, NULL), BP_E_DTYPE, "out is f64; irfft of c64 gives f32");
+    refused(run(BP_IRFFT, 1, NULL, NULL), BP_E_DTYPE, "output is f64; irfft of c64 gives f32");
 }
 
 static void shapes(void **state) {
     (void)state;
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(8, 3));
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "out has shape (8, 3); the result of fft has shape (3, 8)");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "output has shape (8, 3); the result of fft has shape (3, 8)");
     views(BP_C128, 2, I64(3, 8), BP_C128, 1, I64(24));
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "out has shape (24)");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_SHAPE, "output has shape (24)");
     views(BP_F64, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     refused(run(BP_RFFT, 1, NULL, NULL), BP_E_SHAPE, "(3, 5)");
     views(BP_C128, 1, I64(8), BP_C128, 1, I64(8));
@@ -109,7 +109,7 @@ static void calls(void **state) {
     refused(bp_fft_plan(NULL, NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "plan must not be NULL");
     refused(bp_fft_explain(NULL, NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "explanation must not be NULL");
     refused(bp_fft_run(NULL, &call, NULL, &out.tensor), BP_E_ARGUMENT, "'input' is NULL");
-    refused(bp_fft_run(NULL, &call, &in.tensor, NULL), BP_E_ARGUMENT, "'out' is NULL");
+    refused(bp_fft_run(NULL, &call, &in.tensor, NULL), BP_E_ARGUMENT, "'output' is NULL");
     call.struct_size--;
     refused(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT, "struct_size");
     call.struct_size++;
@@ -136,17 +136,17 @@ static void overlapping_memory_is_refused(void **state) {
     }
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     out.tensor.data = memory + 2;
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "out overlaps the input");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "output, which is written, overlaps input");
     out.tensor.data = memory;
     out.strides[0] = 1;
     out.strides[1] = 3;
-    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "the input's address, shape and strides");
+    refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "or the address, type, shape and strides of the input");
     views(BP_F64, 1, I64(8), BP_C128, 1, I64(5));
     out.tensor.data = memory;
-    refused(run(BP_RFFT, 1, NULL, NULL), BP_E_OVERLAP, "out overlaps");
+    refused(run(BP_RFFT, 1, NULL, NULL), BP_E_OVERLAP, "output, which is written, overlaps input");
     views(BP_C128, 1, I64(5), BP_C128, 1, I64(8)); /* longer, at the same address */
     out.tensor.data = memory;
-    refused(run(BP_FFT, 1, NULL, I64(8)), BP_E_OVERLAP, "out overlaps");
+    refused(run(BP_FFT, 1, NULL, I64(8)), BP_E_OVERLAP, "output, which is written, overlaps input");
     views(BP_C128, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     out.strides[0] = 0;
     refused(run(BP_FFT, 1, NULL, NULL), BP_E_OVERLAP, "give two indices the same address");

@@ -60,14 +60,14 @@ static void frequencies_refuse(void **state) {
     refused(bp_fftfreq(NAN, &out.tensor), BP_E_ARGUMENT, "must be finite");
     refused(bp_rfftfreq(6, INFINITY, &out.tensor), BP_E_ARGUMENT, "must be finite");
     refused(bp_rfftfreq(0, 1, &out.tensor), BP_E_ARGUMENT, "n is 0");
-    refused(bp_rfftfreq(8, 1, &out.tensor), BP_E_SHAPE, "out has 4 elements; a transform of 8 points has 5");
-    refused(bp_fftfreq(1, NULL), BP_E_ARGUMENT, "'out' is NULL");
+    refused(bp_rfftfreq(8, 1, &out.tensor), BP_E_SHAPE, "output has 4 elements; a transform of 8 points has 5");
+    refused(bp_fftfreq(1, NULL), BP_E_ARGUMENT, "'output' is NULL");
     out.strides[0] = 0;
     refused(bp_fftfreq(1, &out.tensor), BP_E_OVERLAP, "give two indices the same address");
     bp_view_init(&out, memory, BP_F64, 2, I64(2, 2), NULL);
     refused(bp_fftfreq(1, &out.tensor), BP_E_SHAPE, "rank 2");
     bp_view_init(&out, memory, BP_C64, 1, I64(2), NULL);
-    refused(bp_fftfreq(1, &out.tensor), BP_E_DTYPE, "out is c64");
+    refused(bp_fftfreq(1, &out.tensor), BP_E_DTYPE, "output is c64");
 }
 
 /* Checks that each element of the input is at the position of the definition. */
@@ -149,13 +149,13 @@ static void shifts_refuse(void **state) {
     refused(bp_fftshift(&in.tensor, 2, NULL, &out.tensor), BP_E_ARGUMENT, "ndim is 2");
     refused(bp_fftshift(&in.tensor, -2, NULL, &out.tensor), BP_E_ARGUMENT, "ndim is -2");
     refused(bp_fftshift(NULL, -1, NULL, &out.tensor), BP_E_ARGUMENT, "'input' is NULL");
-    refused(bp_ifftshift(&in.tensor, -1, NULL, &in.tensor), BP_E_OVERLAP, "out overlaps the input");
+    refused(bp_ifftshift(&in.tensor, -1, NULL, &in.tensor), BP_E_OVERLAP, "output, which is written, overlaps input");
     out.tensor.data = memory + 4;
-    refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_OVERLAP, "out overlaps the input");
+    refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_OVERLAP, "output, which is written, overlaps input");
     bp_view_init(&out, memory + 16, BP_F64, 2, I64(4, 2), NULL);
     refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_SHAPE, "(4, 2)");
     bp_view_init(&out, memory + 16, BP_I64, 2, I64(2, 4), NULL);
-    refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_DTYPE, "the input is f64, but out is i64");
+    refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_DTYPE, "the input is f64, but output is i64");
     bp_view_init(&out, memory + 16, BP_F64, 2, I64(2, 4), I64(0, 1));
     refused(bp_fftshift(&in.tensor, -1, NULL, &out.tensor), BP_E_OVERLAP, "give two indices the same address");
 }

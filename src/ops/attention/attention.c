@@ -25,7 +25,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
 
 const bp_call bp__attention_call = {
     .info = {"attention", "scaled dot-product attention", sizeof(bp_attention_call), BP__COUNT(bp__attention_fields),
-             sizeof(bp__attention_passes) / sizeof(bp__pass)},
+             sizeof(bp__attention_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_ATTENTION,
     .ndim_offset = -1,
     .fields = bp__attention_fields,
@@ -51,5 +51,5 @@ static bp_status bp__attention_output(const bp_attention_call *call, bp_dtype *d
 }
 
 BP__DEFINE_RUN(attention, bp_attention_call)
-BP__DEFINE_PLAN(attention, bp_attention_call, bp__family_attention)
+BP__DEFINE_PLAN(attention, bp_attention_call)
 BP__DEFINE_SHAPE(attention, bp_attention_call)

@@ -263,5 +263,5 @@ bp_status bp__attention_check(const bp__attention *attention, bool data_optional
             BP__TRY(check_tensor(attention, operand));
         }
     }
-    return bp__call_check_overlap(attention->pass, attention->given);
+    return bp__call_check_overlap(&bp__attention_call, attention->pass, attention->given);
 }

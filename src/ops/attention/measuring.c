@@ -75,7 +75,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
                                     .key = &views[1].tensor,
                                     .value = &views[2].tensor,
                                     .output = &views[3].tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__attention_make(problem, &request);
 }
 

@@ -289,5 +289,5 @@ bp_status bp__conv_check(const bp__conv *conv, bool data_optional) {
         BP__TRY(check_type(conv, call->bias, "bias"));
         BP__TRY(check_shape(conv, call->bias, "bias", 1, &conv->out_channels));
     }
-    return bp__call_check_overlap(bp__conv_pass(call), call);
+    return bp__call_check_overlap(&bp__conv_call, bp__conv_pass(call), call);
 }

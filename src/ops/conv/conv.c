@@ -81,12 +81,12 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
     }
     return result->pass->operand[result->operand].info.offset == offsetof(bp_conv_call, bias)
                ? bias_shape(call, result)
-               : bp__call_fail_unknown_shape(&bp__conv_call, result);
+               : bp__call_fail_unknown_shape(result);
 }
 
 const bp_call bp__conv_call = {
     .info = {"conv", "convolutions", sizeof(bp_conv_call), BP__COUNT(bp__conv_fields),
-             sizeof(bp__conv_passes) / sizeof(bp__pass)},
+             sizeof(bp__conv_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_CONV,
     .ndim_offset = offsetof(bp_conv_call, ndim),
     .ndim_most = BP_CONV_NDIM,
@@ -111,5 +111,5 @@ static bp_status bp__conv_problem(bp_problem *problem, const bp_conv_call *call,
 }
 
 BP__DEFINE_RUN(conv, bp_conv_call)
-BP__DEFINE_PLAN(conv, bp_conv_call, bp__family_conv)
+BP__DEFINE_PLAN(conv, bp_conv_call)
 BP__DEFINE_SHAPE(conv, bp_conv_call)

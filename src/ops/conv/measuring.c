@@ -59,7 +59,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
                                .input = &in.tensor,
                                .weight = &weight.tensor,
                                .output = &out.tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__conv_make(problem, &request);
 }
 

@@ -7,6 +7,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* A call with what its description tells. */
+typedef struct request {
+    bp_op op;
+    uint32_t kind; /* UNARY, BINARY */
+    int axis;      /* TAKE, GATHER */
+    int count;     /* operands; the last one is the output */
+    const bp__pass *pass;
+    const DLTensor *operand[BP_ELEMENTWISE_OPERANDS];
+} request;
+
 /* The dimensions of a problem before they are merged: those of the output, and the strides of all operands. */
 typedef struct frame {
     int ndim;
@@ -16,12 +26,24 @@ typedef struct frame {
 
 _Static_assert(BP_MAX_ELEMENTWISE_NDIM == BP_MAX_NDIM, "dimensions of a problem");
 
-static const char *name_of(const bp__elementwise_request *r, int operand) {
-    static const char *const binary[] = {"a", "b", "output"}, *const other[] = {"input", "indices", "output"};
-    return r->op == BP_OP_BINARY ? binary[operand] : operand == r->count - 1 ? "output" : other[operand];
+static request read_request(const bp__call_request *given) {
+    const bp__pass *pass = given->described->passes;
+    request r = {.op = pass->info.op, .count = pass->info.operand_count, .pass = pass};
+    r.kind = r.op == BP_OP_UNARY    ? (uint32_t)((const bp__unary_arguments *)given->call)->kind
+             : r.op == BP_OP_BINARY ? (uint32_t)((const bp__binary_arguments *)given->call)->kind
+                                    : 0;
+    r.axis = r.op == BP_OP_TAKE || r.op == BP_OP_GATHER ? ((const bp__indexed_arguments *)given->call)->axis : 0;
+    for (int i = 0; i < r.count; i++) {
+        r.operand[i] = bp__call_tensor(given->call, &pass->operand[i]);
+    }
+    return r;
 }
 
-static bp_dtype dtype_of(const bp__elementwise_request *r, int operand) {
+static const char *name_of(const request *r, int operand) {
+    return r->pass->operand[operand].info.name;
+}
+
+static bp_dtype dtype_of(const request *r, int operand) {
     return bp_dtype_from_dlpack(r->operand[operand]->dtype);
 }
 
@@ -45,12 +67,12 @@ static bool converts(bp_dtype dtype) {
            dtype == BP_I64;
 }
 
-static bool takes_integers(const bp__elementwise_request *r) {
+static bool takes_integers(const request *r) {
     return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE
                                  : r->kind == BP_UNARY_NEGATIVE || r->kind == BP_UNARY_ABS || r->kind == BP_UNARY_RELU;
 }
 
-static const char *kind_name(const bp__elementwise_request *r) {
+static const char *kind_name(const request *r) {
     static const char *const unary[] = {
 #define X(number, name, text) [BP_UNARY_##name] = text,
         BP_UNARY_MAP(X)
@@ -64,14 +86,14 @@ static const char *kind_name(const bp__elementwise_request *r) {
     return r->op == BP_OP_UNARY ? unary[r->kind] : r->op == BP_OP_BINARY ? binary[r->kind] : bp_op_name(r->op);
 }
 
-static bp_status check_kind(const bp__elementwise_request *r) {
+static bp_status check_kind(const request *r) {
     if ((r->op == BP_OP_UNARY && r->kind >= BP_UNARY_KINDS) || (r->op == BP_OP_BINARY && r->kind >= BP_BINARY_KINDS)) {
         return bp__fail(BP_E_ARGUMENT, "kind %" PRIu32 " is no value of its enumeration", r->kind);
     }
     return BP_OK;
 }
 
-static bp_status check_copy_types(const bp__elementwise_request *r) {
+static bp_status check_copy_types(const request *r) {
     const bp_dtype from = dtype_of(r, 0), to = dtype_of(r, 1);
     if (from == to || (converts(from) && converts(to))) {
         return BP_OK;
@@ -83,7 +105,7 @@ static bp_status check_copy_types(const bp__elementwise_request *r) {
         bp_dtype_name(from), bp_dtype_name(to));
 }
 
-static bp_status check_types(const bp__elementwise_request *r) {
+static bp_status check_types(const request *r) {
     const bp_dtype first = dtype_of(r, 0);
     if (r->op == BP_OP_UNARY && r->kind == BP_UNARY_COPY) {
         return check_copy_types(r);
@@ -109,7 +131,7 @@ static bp_status check_types(const bp__elementwise_request *r) {
 /* ---- Shapes ---- */
 
 /* Adds a dimension to the frame. */
-static bp_status add(const bp__elementwise_request *r, frame *f, int64_t size, int64_t first, int64_t second) {
+static bp_status add(const request *r, frame *f, int64_t size, int64_t first, int64_t second) {
     if (f->ndim == BP_MAX_NDIM) {
         return bp__fail(BP_E_SHAPE, "%s: the result has more than %d dimensions", kind_name(r), BP_MAX_NDIM);
     }
@@ -120,7 +142,7 @@ static bp_status add(const bp__elementwise_request *r, frame *f, int64_t size, i
     return BP_OK;
 }
 
-static bp_status frame_unary(const bp__elementwise_request *r, frame *f) {
+static bp_status frame_unary(const request *r, frame *f) {
     const DLTensor *input = r->operand[0];
     int64_t strides[BP_MAX_NDIM];
     bp__tensor_strides(input, strides);
@@ -130,7 +152,7 @@ static bp_status frame_unary(const bp__elementwise_request *r, frame *f) {
     return BP_OK;
 }
 
-static bp_status frame_binary(const bp__elementwise_request *r, frame *f) {
+static bp_status frame_binary(const request *r, frame *f) {
     const DLTensor *a = r->operand[0], *b = r->operand[1];
     const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
@@ -150,7 +172,7 @@ static bp_status frame_binary(const bp__elementwise_request *r, frame *f) {
     return BP_OK;
 }
 
-static bp_status frame_take(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+static bp_status frame_take(const request *r, frame *f, bp_elementwise_problem *p) {
     const DLTensor *input = r->operand[0], *indices = r->operand[1];
     int64_t of_input[BP_MAX_NDIM], of_indices[BP_MAX_NDIM];
     int axis = 0;
@@ -172,7 +194,7 @@ static bp_status frame_take(const bp__elementwise_request *r, frame *f, bp_eleme
     return BP_OK;
 }
 
-static bp_status frame_gather(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+static bp_status frame_gather(const request *r, frame *f, bp_elementwise_problem *p) {
     const DLTensor *input = r->operand[0], *indices = r->operand[1];
     int64_t of_input[BP_MAX_NDIM], of_indices[BP_MAX_NDIM];
     char left[256], right[256];
@@ -202,29 +224,33 @@ static bp_status frame_gather(const bp__elementwise_request *r, frame *f, bp_ele
     return BP_OK;
 }
 
-static bp_status make_frame(const bp__elementwise_request *r, frame *f, bp_elementwise_problem *p) {
+static bp_status make_frame(const request *r, frame *f, bp_elementwise_problem *p) {
     return r->op == BP_OP_UNARY    ? frame_unary(r, f)
            : r->op == BP_OP_BINARY ? frame_binary(r, f)
            : r->op == BP_OP_TAKE   ? frame_take(r, f, p)
                                    : frame_gather(r, f, p);
 }
 
-bp_status bp__elementwise_shape(const bp__elementwise_request *r, int *ndim, int64_t *shape) {
+/* A copy has the type of its output, which is that of the input where none is given. */
+bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
+    const bp__call_request given = {call, true, result->described};
+    const request r = read_request(&given);
+    const DLTensor *output = r.operand[r.count - 1];
     bp_elementwise_problem p;
     frame f = {.ndim = 0};
-    if (!ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", ndim ? "shape" : "ndim");
+    BP__TRY(check_kind(&r));
+    for (int i = 0; i < r.count - 1; i++) {
+        BP__TRY(bp__tensor_check(r.operand[i], name_of(&r, i), true));
     }
-    for (int i = 0; i < r->count - 1; i++) {
-        BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), true));
-    }
-    BP__TRY(make_frame(r, &f, &p));
-    *ndim = f.ndim;
-    memcpy(shape, f.size, (size_t)f.ndim * sizeof *shape);
+    BP__TRY(make_frame(&r, &f, &p));
+    const bool copies = r.op == BP_OP_UNARY && r.kind == BP_UNARY_COPY && output;
+    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : dtype_of(&r, 0);
+    result->ndim = f.ndim;
+    memcpy(result->shape, f.size, (size_t)f.ndim * sizeof *f.size);
     return BP_OK;
 }
 
-static bp_status check_output(const bp__elementwise_request *r, frame *f) {
+static bp_status check_output(const request *r, frame *f) {
     const DLTensor *output = r->operand[r->count - 1];
     char got[256], want[256];
     if (output->ndim != f->ndim ||
@@ -234,41 +260,6 @@ static bp_status check_output(const bp__elementwise_request *r, frame *f) {
                         bp__shape_text(f->ndim, f->size, want, sizeof want));
     }
     bp__tensor_strides(output, f->stride[r->count - 1]);
-    return BP_OK;
-}
-
-/* ---- Memory ---- */
-
-bool bp__elementwise_same(const DLTensor *a, const DLTensor *b) {
-    int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
-    if (!bp__tensor_same_start(a, b) || a->ndim != b->ndim ||
-        bp_dtype_from_dlpack(a->dtype) != bp_dtype_from_dlpack(b->dtype)) {
-        return false;
-    }
-    bp__tensor_strides(a, of_a);
-    bp__tensor_strides(b, of_b);
-    bool same = true;
-    for (int d = 0; d < a->ndim && same; d++) {
-        same = a->shape[d] == b->shape[d] && (a->shape[d] <= 1 || of_a[d] == of_b[d]);
-    }
-    return same;
-}
-
-static bp_status check_memory(const bp__elementwise_request *r) {
-    const DLTensor *output = r->operand[r->count - 1];
-    const bool in_place = r->op == BP_OP_UNARY || r->op == BP_OP_BINARY;
-    if (bp__tensor_self_overlaps(output)) {
-        return bp__fail_self_overlap("output", output);
-    }
-    for (int i = 0; i < r->count - 1 && output->data; i++) {
-        const DLTensor *input = r->operand[i];
-        if (input->data && !(in_place && bp__elementwise_same(input, output)) && bp__tensor_overlap(input, output)) {
-            return bp__fail(BP_E_OVERLAP, "%s: output overlaps %s%s", kind_name(r), name_of(r, i),
-                            in_place ? "; it must have its own memory, or the address, type, shape and strides of the "
-                                       "input"
-                                     : "; it must have its own memory");
-        }
-    }
     return BP_OK;
 }
 
@@ -305,7 +296,7 @@ static int keep(bp_elementwise_problem *p, const frame *f, int from, int to, int
     return p->ndim - first;
 }
 
-static void lower(const bp__elementwise_request *r, bp_problem *problem, const frame *f) {
+static void lower(const request *r, bp_problem *problem, const frame *f) {
     bp_elementwise_problem *p = &problem->of.elementwise;
     const int first = p->first_index, indices = p->index_ndim;
     problem->op = (uint32_t)r->op;
@@ -326,17 +317,18 @@ static void lower(const bp__elementwise_request *r, bp_problem *problem, const f
 }
 
 bp_status bp__elementwise_make(bp_problem *problem, const void *asked) {
-    const bp__elementwise_request *r = asked;
+    const bp__call_request *given = asked;
+    const request r = read_request(given);
     bp_elementwise_problem *p = &problem->of.elementwise;
     frame f = {.ndim = 0};
-    BP__TRY(check_kind(r));
-    for (int i = 0; i < r->count; i++) {
-        BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), r->data_optional));
+    BP__TRY(check_kind(&r));
+    for (int i = 0; i < r.count; i++) {
+        BP__TRY(bp__tensor_check(r.operand[i], name_of(&r, i), given->data_optional));
     }
-    BP__TRY(check_types(r));
-    BP__TRY(make_frame(r, &f, p));
-    BP__TRY(check_output(r, &f));
-    BP__TRY(check_memory(r));
-    lower(r, problem, &f);
+    BP__TRY(check_types(&r));
+    BP__TRY(make_frame(&r, &f, p));
+    BP__TRY(check_output(&r, &f));
+    BP__TRY(bp__call_check_overlap(given->described, r.pass, given->call));
+    lower(&r, problem, &f);
     return BP_OK;
 }

@@ -1,5 +1,5 @@
 /* concat.c - concatenates tensors: checks all of them, then copies each into its part of the output. */
-#include "ops/elementwise/elementwise.h"
+#include "ops/elementwise/call.h"
 
 #include "ops/shape.h"
 #include "tensor/internal.h"
@@ -7,23 +7,25 @@
 #include <stdio.h>
 #include <string.h>
 
-bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {
+static bp_status concat_shape(const void *given, bp__call_result *result) {
+    const bp__concat_arguments *call = given;
+    const DLTensor *const *tensors = call->tensors;
+    const int count = call->count;
+    int64_t *shape = result->shape;
     int along = 0;
     char name[32], got[256], want[256];
     if (!tensors || count < 1) {
         return bp__fail(BP_E_ARGUMENT, "concat: there are no tensors; at least one is needed");
-    }
-    if (!ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "%s must not be NULL", ndim ? "shape" : "ndim");
     }
     for (int i = 0; i < count; i++) {
         const DLTensor *first = tensors[0], *part = tensors[i];
         snprintf(name, sizeof name, "tensors[%d]", i);
         BP__TRY(bp__tensor_check(part, name, true));
         if (i == 0) {
-            BP__TRY(bp__elementwise_axis("concat", axis, first->ndim, &along));
+            BP__TRY(bp__elementwise_axis("concat", call->axis, first->ndim, &along));
             memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
-            *ndim = first->ndim;
+            result->ndim = first->ndim;
+            result->dtype = bp_dtype_from_dlpack(first->dtype);
             continue;
         }
         bool fits = part->ndim == first->ndim;
@@ -52,31 +54,26 @@ static bp_status check_part(const DLTensor *part, int index, const DLTensor *out
         return bp__fail(BP_E_DTYPE, "concat: %s is %s; it must be %s, as the output is", name, bp_dtype_name(dtype),
                         bp_dtype_name(wanted));
     }
-    if (bp__tensor_overlap(part, output)) {
-        return bp__fail(BP_E_OVERLAP, "concat: output overlaps %s; it must have its own memory", name);
-    }
     return BP_OK;
 }
 
-static bp_status check(const DLTensor *const *tensors, int count, int axis, const DLTensor *output, int *along) {
+static bp_status check(const bp__concat_arguments *call, int *along) {
+    const DLTensor *output = call->output;
     int64_t shape[BP_MAX_NDIM];
     int ndim;
     char got[256], want[256];
     BP__TRY(bp__tensor_check(output, "output", false));
-    BP__TRY(bp_concat_shape(tensors, count, axis, &ndim, shape));
-    BP__TRY(bp__elementwise_axis("concat", axis, ndim, along));
+    BP__TRY(bp__call_output_shape(&bp__concat_call, call, &ndim, shape));
+    BP__TRY(bp__elementwise_axis("concat", call->axis, ndim, along));
     if (output->ndim != ndim || memcmp(output->shape, shape, (size_t)ndim * sizeof *shape) != 0) {
         return bp__fail(BP_E_SHAPE, "concat: output has shape %s; the result has shape %s",
                         bp__shape_text(output->ndim, output->shape, got, sizeof got),
                         bp__shape_text(ndim, shape, want, sizeof want));
     }
-    if (bp__tensor_self_overlaps(output)) {
-        return bp__fail_self_overlap("output", output);
+    for (int i = 0; i < call->count; i++) {
+        BP__TRY(check_part(call->tensors[i], i, output));
     }
-    for (int i = 0; i < count; i++) {
-        BP__TRY(check_part(tensors[i], i, output));
-    }
-    return BP_OK;
+    return bp__call_check_overlap(&bp__concat_call, bp__concat_passes, call);
 }
 
 /* Describes the part of the output that begins at `from` along the axis, with the shape of a tensor. */
@@ -104,8 +101,8 @@ static bp_status copy_all(const DLTensor *const *tensors, int count, int along, 
             continue;
         }
         const DLTensor part = part_of(output, strides, tensors[i], along, from);
-        const bp__elementwise_request r = {BP_OP_UNARY, BP_UNARY_COPY, 0, 2, {tensors[i], &part}, false};
-        BP__TRY(runs ? bp__elementwise_run_prepared(&r, plans[i]) : bp__elementwise_prepare(&r, &plans[i]));
+        BP__TRY(runs ? bp__copy_run_prepared(tensors[i], &part, plans[i])
+                     : bp__copy_prepare(tensors[i], &part, &plans[i]));
         from += tensors[i]->shape[along];
     }
     return BP_OK;
@@ -128,19 +125,45 @@ static bp_status copy_prepared(const DLTensor *const *tensors, int count, int al
     return status;
 }
 
-bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
-                        const DLTensor *output) {
+static bp_status concat_run(const bp_options *options, const void *given) {
+    const bp__concat_arguments *call = given;
     int along = 0;
     bp__devices_noted noted;
     bp__devices_note(&noted);
-    bp_status status = check(tensors, count, axis, output, &along);
+    bp_status status = check(call, &along);
     bp__devices_noted_end(&noted);
     if (status != BP_OK) {
         return status;
     }
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    status = copy_prepared(tensors, count, along, output);
+    status = copy_prepared(call->tensors, call->count, along, call->output);
     bp__call_leave(&scope);
     return status;
+}
+
+static const bp__call_functions functions = {concat_run, NULL, NULL};
+
+const bp_call bp__concat_call = {
+    .info = {"concat", "tensors one after another", sizeof(bp__concat_arguments), BP__COUNT(bp__concat_fields), 1, 0,
+             true},
+    .op = BP_OP_UNARY,
+    .ndim_offset = -1,
+    .count_offset = offsetof(bp__concat_arguments, count),
+    .fields = bp__concat_fields,
+    .family = &bp__family_elementwise,
+    .passes = bp__concat_passes,
+    .shape = concat_shape,
+    .functions = &functions,
+};
+
+bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
+                        const DLTensor *output) {
+    const bp__concat_arguments call = {sizeof call, axis, count, tensors, output};
+    return concat_run(options, &call);
+}
+
+bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {
+    const bp__concat_arguments call = {sizeof call, axis, count, tensors, NULL};
+    return bp__call_output_shape(&bp__concat_call, &call, ndim, shape);
 }

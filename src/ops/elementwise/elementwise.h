@@ -4,34 +4,47 @@
 #define BP_OPS_ELEMENTWISE_H
 
 #include "backplane/elementwise.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
-/* The arguments of a call, for bp__family.make. Operands are in the order of BP_OP_MAP. */
-typedef struct bp__elementwise_request {
-    bp_op op;
-    uint32_t kind; /* UNARY, BINARY */
-    int axis;      /* TAKE, GATHER */
-    int count;     /* operands; the last one is the output */
-    const DLTensor *operand[BP_ELEMENTWISE_OPERANDS];
-    bool data_optional;
-} bp__elementwise_request;
+/* The arguments of the public functions. */
+typedef struct bp__unary_arguments {
+    size_t struct_size;
+    bp_unary_kind kind;
+    const DLTensor *input, *output;
+} bp__unary_arguments;
+
+typedef struct bp__binary_arguments {
+    size_t struct_size;
+    bp_binary_kind kind;
+    const DLTensor *a, *b, *output;
+} bp__binary_arguments;
+
+typedef struct bp__indexed_arguments { /* of take and gather */
+    size_t struct_size;
+    int axis;
+    const DLTensor *input, *indices, *output;
+} bp__indexed_arguments;
+
+typedef struct bp__concat_arguments {
+    size_t struct_size;
+    int axis, count;
+    const DLTensor *const *tensors;
+    const DLTensor *output;
+} bp__concat_arguments;
 
 bp_status bp__elementwise_make(bp_problem *problem, const void *request);
 
-/* Writes the shape of the output, which the request need not have. */
-bp_status bp__elementwise_shape(const bp__elementwise_request *request, int *ndim, int64_t *shape);
-
-/* Returns whether both tensors have one type, and an element of each index at one address. */
-bool bp__elementwise_same(const DLTensor *a, const DLTensor *b);
+/* Write type and shape of the output: see bp_call. */
+bp_status bp__elementwise_shape(const void *call, bp__call_result *result);
 
 /* Converts an axis that may count from the last dimension. */
 bp_status bp__elementwise_axis(const char *name, int axis, int ndim, int *from_first);
 
-/* Returns the plan of a call whose output is not empty, with a reference, under the settings of the calling thread. */
-bp_status bp__elementwise_prepare(const bp__elementwise_request *request, bp_plan **plan);
+/* Returns the plan of a copy whose output is not empty, with a reference, under the settings of the calling thread. */
+bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_plan **plan);
 
-/* Runs a request with its plan. */
-bp_status bp__elementwise_run_prepared(const bp__elementwise_request *request, const bp_plan *plan);
+/* Runs a copy with its plan. */
+bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, const bp_plan *plan);
 
 bool bp__elementwise_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 

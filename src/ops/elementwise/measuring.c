@@ -42,21 +42,23 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
  * without gaps are one. */
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const int64_t rows[] = {sizes[1], sizes[0]}, strides[] = {2 * sizes[0], 1};
-    const bool take = class->op == BP_OP_TAKE;
-    const int count = bp__operand_count(class->op);
-    bp__sample_tensor views[BP_ELEMENTWISE_OPERANDS];
-    bp__elementwise_request request = {.op = class->op,
-                                       .kind = class->op == BP_OP_UNARY    ? (uint32_t)BP_UNARY_EXP
-                                               : class->op == BP_OP_BINARY ? (uint32_t)BP_BINARY_ADD
-                                                                           : 0,
-                                       .count = count,
-                                       .data_optional = true};
-    for (int i = 0; i < count; i++) {
-        const bool indices = take && i == 1;
-        bp__sample_tensor_init(&views[i], indices ? BP_I64 : class->dtype, indices ? 1 : 2, rows,
-                               indices ? NULL : strides);
-        request.operand[i] = &views[i].tensor;
+    bp__sample_tensor input, other, output;
+    bp__sample_tensor_init(&input, class->dtype, 2, rows, strides);
+    bp__sample_tensor_init(&output, class->dtype, 2, rows, strides);
+    if (class->op == BP_OP_TAKE) {
+        bp__sample_tensor_init(&other, BP_I64, 1, rows, NULL);
+        const bp__indexed_arguments call = {sizeof call, 0, &input.tensor, &other.tensor, &output.tensor};
+        const bp__call_request request = {&call, true, &bp__take_call};
+        return bp__elementwise_make(problem, &request);
     }
+    if (class->op == BP_OP_BINARY) {
+        bp__sample_tensor_init(&other, class->dtype, 2, rows, strides);
+        const bp__binary_arguments call = {sizeof call, BP_BINARY_ADD, &input.tensor, &other.tensor, &output.tensor};
+        const bp__call_request request = {&call, true, &bp__binary_call};
+        return bp__elementwise_make(problem, &request);
+    }
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_EXP, &input.tensor, &output.tensor};
+    const bp__call_request request = {&call, true, &bp__unary_call};
     return bp__elementwise_make(problem, &request);
 }
 

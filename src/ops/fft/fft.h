@@ -3,7 +3,32 @@
 #define BP_OPS_FFT_H
 
 #include "backplane/fft.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
+
+/* The arguments of the public functions. */
+typedef struct bp__fft_arguments { /* a bp_fft_call, and the tensors */
+    size_t struct_size;
+    bp_fft_transform transform;
+    bp_fft_norm norm;
+    int ndim;
+    const int *dims;
+    const int64_t *s;
+    const DLTensor *input, *output;
+} bp__fft_arguments;
+
+typedef struct bp__frequencies_arguments { /* of fftfreq and rfftfreq */
+    size_t struct_size;
+    double d;
+    int64_t n; /* of rfftfreq */
+    const DLTensor *output;
+} bp__frequencies_arguments;
+
+typedef struct bp__shift_arguments { /* of fftshift and ifftshift */
+    size_t struct_size;
+    int ndim;
+    const int *dims;
+    const DLTensor *input, *output;
+} bp__shift_arguments;
 
 /* A call, resolved for its input: dimensions, lengths, and the kind of the provider's transform. */
 typedef struct bp__fft {
@@ -19,22 +44,15 @@ typedef struct bp__fft {
     int64_t n[BP_MAX_NDIM];
 } bp__fft;
 
-/* Checks the call against the input. The input is already checked as a tensor. */
-bp_status bp__fft_resolve(bp__fft *fft, const bp_fft_call *call, const DLTensor *in);
+/* Checks the call against its input, which is already checked as a tensor. */
+bp_status bp__fft_resolve(bp__fft *fft, const bp__fft_arguments *call);
 
 void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape);
 
 /* Converts a dimension to one counted from the front, or fails with "dimension %d is outside ...". */
 bp_status bp__fft_dimension(int dim, int rank, int *from_front);
 
-/* The arguments of a transform call. */
-typedef struct bp__fft_request {
-    const bp_fft_call *call;
-    const DLTensor *in, *out;
-    bool data_optional;
-} bp__fft_request;
-
-/* Makes a problem from a bp__fft_request: see bp__family. */
+/* Makes a problem: see bp__family. */
 bp_status bp__fft_make(bp_problem *problem, const void *request);
 
 extern const bp__adapter bp__fft_adapter; /* adapt.c: padding, conjugation, full spectra of real input */

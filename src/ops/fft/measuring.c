@@ -75,13 +75,17 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     const bool real = class->variant >= BP__FFT_REAL;
     const int ndim = class->variant % BP__FFT_REAL == BP__FFT_SQUARES ? 2 : 1;
     const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
-    const bp_fft_call call = {.struct_size = sizeof call, .transform = real ? BP_RFFT : BP_FFT, .ndim = ndim};
     int64_t shape[] = {sizes[1], sizes[0], sizes[0]};
     bp__sample_tensor in, out;
     bp__sample_tensor_init(&in, input, 1 + ndim, shape, NULL);
     shape[ndim] = real ? sizes[0] / 2 + 1 : sizes[0];
     bp__sample_tensor_init(&out, class->dtype, 1 + ndim, shape, NULL);
-    const bp__fft_request request = {&call, &in.tensor, &out.tensor, true};
+    const bp__fft_arguments call = {.struct_size = sizeof call,
+                                    .transform = real ? BP_RFFT : BP_FFT,
+                                    .ndim = ndim,
+                                    .input = &in.tensor,
+                                    .output = &out.tensor};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__fft_make(problem, &request);
 }
 

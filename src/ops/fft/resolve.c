@@ -27,7 +27,7 @@ bp_status bp_fft_norm_from_name(const char *name, bp_fft_norm *norm) {
     return bp__fail(BP_E_BAD_VALUE, "norm is '%s'; it must be backward, ortho or forward", name);
 }
 
-static bp_status check_call(const bp_fft_call *call) {
+static bp_status check_call(const bp__fft_arguments *call) {
     if ((unsigned)call->transform >= (unsigned)BP__COUNT(names)) {
         return bp__fail(BP_E_ARGUMENT, "transform is %d; it must be a bp_fft_transform", (int)call->transform);
     }
@@ -71,7 +71,7 @@ bp_status bp__fft_dimension(int dim, int rank, int *from_front) {
     return BP_OK;
 }
 
-static bp_status resolve_dims(bp__fft *fft, const bp_fft_call *call, int rank) {
+static bp_status resolve_dims(bp__fft *fft, const bp__fft_arguments *call, int rank) {
     uint64_t seen = 0;
     int ndim = call->ndim == BP_FFT_ALL ? rank : call->ndim;
     if (!call->dims && ndim > rank) {
@@ -93,7 +93,8 @@ static bp_status resolve_dims(bp__fft *fft, const bp_fft_call *call, int rank) {
     return BP_OK;
 }
 
-static bp_status resolve_sizes(bp__fft *fft, const bp_fft_call *call, const DLTensor *in) {
+static bp_status resolve_sizes(bp__fft *fft, const bp__fft_arguments *call) {
+    const DLTensor *in = call->input;
     for (int i = 0; i < fft->ndim; i++) {
         int64_t size = in->shape[fft->dims[i]];
         int64_t n = call->s ? call->s[i] : BP_FFT_LENGTH;
@@ -110,7 +111,8 @@ static bp_status resolve_sizes(bp__fft *fft, const bp_fft_call *call, const DLTe
     return BP_OK;
 }
 
-bp_status bp__fft_resolve(bp__fft *fft, const bp_fft_call *call, const DLTensor *in) {
+bp_status bp__fft_resolve(bp__fft *fft, const bp__fft_arguments *call) {
+    const DLTensor *in = call->input;
     BP__TRY(check_call(call));
     bp_fft_transform transform = call->transform;
     fft->name = names[transform][call->ndim != 1];
@@ -118,7 +120,7 @@ bp_status bp__fft_resolve(bp__fft *fft, const bp_fft_call *call, const DLTensor 
     fft->norm = call->norm;
     BP__TRY(resolve_types(fft, transform, bp_dtype_from_dlpack(in->dtype)));
     BP__TRY(resolve_dims(fft, call, in->ndim));
-    return resolve_sizes(fft, call, in);
+    return resolve_sizes(fft, call);
 }
 
 void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape) {
@@ -129,22 +131,4 @@ void bp__fft_output_shape(const bp__fft *fft, const DLTensor *in, int64_t *shape
         bool half = i == fft->ndim - 1 && fft->kind == BP_FFT_R2C && !fft->whole;
         shape[fft->dims[i]] = half ? fft->n[i] / 2 + 1 : fft->n[i];
     }
-}
-
-bp_status bp_fft_shape(const bp_fft_call *call, const DLTensor *in, bp_dtype *dtype, int *ndim, int64_t *shape) {
-    if (!dtype || !ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "bp_fft_shape: dtype, ndim and shape must not be NULL");
-    }
-    bp__fft fft;
-    bp_fft_call own;
-    call = bp__struct_read(&own, sizeof own, call, "call");
-    if (!call) {
-        return BP_E_ARGUMENT;
-    }
-    BP__TRY(bp__tensor_check(in, "input", true));
-    BP__TRY(bp__fft_resolve(&fft, call, in));
-    bp__fft_output_shape(&fft, in, shape);
-    *dtype = fft.out_dtype;
-    *ndim = in->ndim;
-    return BP_OK;
 }

@@ -1,5 +1,5 @@
 /* shift.c - computes the frequencies of a transform's output, and moves the zero frequency. */
-#include "ops/fft/fft.h"
+#include "ops/fft/call.h"
 
 #include "ops/shape.h"
 #include "tensor/internal.h"
@@ -11,22 +11,19 @@
 /* ---- Frequencies ---- */
 
 static bp_status check_frequencies(double d, const DLTensor *out) {
-    BP__TRY(bp__tensor_check(out, "out", false));
-    BP__TRY(bp__tensor_check_host(out, "out"));
+    BP__TRY(bp__tensor_check(out, "output", false));
+    BP__TRY(bp__tensor_check_host(out, "output"));
     bp_dtype dtype = bp_dtype_from_dlpack(out->dtype);
     if (dtype != BP_F32 && dtype != BP_F64) {
-        return bp__fail(BP_E_DTYPE, "out is %s; frequencies are f32 or f64", bp_dtype_name(dtype));
+        return bp__fail(BP_E_DTYPE, "output is %s; frequencies are f32 or f64", bp_dtype_name(dtype));
     }
     if (out->ndim != 1) {
-        return bp__fail(BP_E_SHAPE, "out has rank %d; frequencies need one dimension", (int)out->ndim);
+        return bp__fail(BP_E_SHAPE, "output has rank %d; frequencies need one dimension", (int)out->ndim);
     }
     if (d == 0 || !isfinite(d)) {
         return bp__fail(BP_E_ARGUMENT, "the sample distance is %g; it must be finite and not 0", d);
     }
-    if (bp__tensor_self_overlaps(out)) {
-        return bp__fail_self_overlap("out", out);
-    }
-    return BP_OK;
+    return bp__tensor_self_overlaps(out) ? bp__fail_self_overlap("output", out) : BP_OK;
 }
 
 /* Sets out[i] = k / (n d). k is i, or i - n after the last positive frequency. The quotient is computed in a wider
@@ -47,24 +44,60 @@ static void write_frequencies(const DLTensor *out, int64_t n, double d, int64_t 
     }
 }
 
-bp_status bp_fftfreq(double d, DLTensor *out) {
-    BP__TRY(check_frequencies(d, out));
-    write_frequencies(out, out->shape[0], d, (out->shape[0] + 1) / 2);
+/* These functions and the shifts call no library, so that no setting concerns them. */
+static bp_status fftfreq_run(const bp_options *options, const void *given) {
+    const bp__frequencies_arguments *call = given;
+    const DLTensor *out = call->output;
+    (void)options;
+    BP__TRY(check_frequencies(call->d, out));
+    write_frequencies(out, out->shape[0], call->d, (out->shape[0] + 1) / 2);
     return BP_OK;
 }
 
-bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out) {
-    BP__TRY(check_frequencies(d, out));
-    if (n < 1) {
-        return bp__fail(BP_E_ARGUMENT, "n is %" PRId64 "; a transform has at least 1 point", n);
-    }
+static bp_status check_points(int64_t n) {
+    return n < 1 ? bp__fail(BP_E_ARGUMENT, "n is %" PRId64 "; a transform has at least 1 point", n) : BP_OK;
+}
+
+static bp_status rfftfreq_run(const bp_options *options, const void *given) {
+    const bp__frequencies_arguments *call = given;
+    const int64_t n = call->n;
+    const DLTensor *out = call->output;
+    (void)options;
+    BP__TRY(check_frequencies(call->d, out));
+    BP__TRY(check_points(n));
     if (out->shape[0] != n / 2 + 1) {
         return bp__fail(BP_E_SHAPE,
-                        "out has %" PRId64 " elements; a transform of %" PRId64 " points has %" PRId64 " frequencies",
+                        "output has %" PRId64 " elements; a transform of %" PRId64 " points has %" PRId64
+                        " frequencies",
                         out->shape[0], n, n / 2 + 1);
     }
-    write_frequencies(out, n, d, n / 2 + 1);
+    write_frequencies(out, n, call->d, n / 2 + 1);
     return BP_OK;
+}
+
+static bp_status fftfreq_shape(const void *call, bp__call_result *result) {
+    (void)call;
+    return bp__call_fail_unknown_shape(result);
+}
+
+/* The type is that of the output, which is f64 where none is given. */
+static bp_status rfftfreq_shape(const void *given, bp__call_result *result) {
+    const bp__frequencies_arguments *call = given;
+    BP__TRY(check_points(call->n));
+    result->dtype = call->output ? bp_dtype_from_dlpack(call->output->dtype) : BP_F64;
+    result->ndim = 1;
+    result->shape[0] = call->n / 2 + 1;
+    return BP_OK;
+}
+
+bp_status bp_fftfreq(double d, DLTensor *out) {
+    const bp__frequencies_arguments call = {sizeof call, d, 0, out};
+    return fftfreq_run(NULL, &call);
+}
+
+bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out) {
+    const bp__frequencies_arguments call = {sizeof call, d, n, out};
+    return rfftfreq_run(NULL, &call);
 }
 
 /* ---- Shifts ---- */
@@ -96,30 +129,25 @@ static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTens
     return BP_OK;
 }
 
-static bp_status check_shift(const DLTensor *in, const DLTensor *out) {
+static bp_status check_shift(const bp__shift_arguments *call) {
+    const DLTensor *in = call->input, *out = call->output;
     BP__TRY(bp__tensor_check(in, "input", false));
-    BP__TRY(bp__tensor_check(out, "out", false));
+    BP__TRY(bp__tensor_check(out, "output", false));
     BP__TRY(bp__tensor_check_host(in, "input"));
-    BP__TRY(bp__tensor_check_host(out, "out"));
+    BP__TRY(bp__tensor_check_host(out, "output"));
     bp_dtype from = bp_dtype_from_dlpack(in->dtype), to = bp_dtype_from_dlpack(out->dtype);
     if (from != to) {
-        return bp__fail(BP_E_DTYPE, "the input is %s, but out is %s; they must have the same type", bp_dtype_name(from),
-                        bp_dtype_name(to));
+        return bp__fail(BP_E_DTYPE, "the input is %s, but output is %s; they must have the same type",
+                        bp_dtype_name(from), bp_dtype_name(to));
     }
     if (in->ndim != out->ndim ||
         (in->ndim > 0 && memcmp(in->shape, out->shape, (size_t)in->ndim * sizeof in->shape[0]) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; it must have the input's shape %s",
+        return bp__fail(BP_E_SHAPE, "output has shape %s; it must have the input's shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(in->ndim, in->shape, want, sizeof want));
     }
-    if (bp__tensor_self_overlaps(out)) {
-        return bp__fail_self_overlap("out", out);
-    }
-    if (bp__tensor_overlap(in, out)) {
-        return bp__fail(BP_E_OVERLAP, "out overlaps the input; it must have its own memory");
-    }
-    return BP_OK;
+    return bp__call_check_overlap(&bp__fftshift_call, bp__shift_passes, call);
 }
 
 /* Narrows a view of a tensor to a range of one dimension. */
@@ -157,10 +185,11 @@ static bp_status copy_block(const shift *s, uint64_t block, bool inverse, const 
     return bp_tensor_copy(&to.tensor, &from.tensor);
 }
 
-static bp_status move(const DLTensor *in, int ndim, const int *dims, bool inverse, DLTensor *out) {
+static bp_status move(const bp__shift_arguments *call, bool inverse) {
+    const DLTensor *in = call->input, *out = call->output;
     shift s = {.count = 0};
-    BP__TRY(check_shift(in, out));
-    BP__TRY(resolve_shift(&s, ndim, dims, in));
+    BP__TRY(check_shift(call));
+    BP__TRY(resolve_shift(&s, call->ndim, call->dims, in));
     if (bp__tensor_elements(in) == 0) {
         return BP_OK;
     }
@@ -170,10 +199,56 @@ static bp_status move(const DLTensor *in, int ndim, const int *dims, bool invers
     return BP_OK;
 }
 
+static bp_status fftshift_run(const bp_options *options, const void *call) {
+    (void)options;
+    return move(call, false);
+}
+
+static bp_status ifftshift_run(const bp_options *options, const void *call) {
+    (void)options;
+    return move(call, true);
+}
+
+static bp_status shift_shape(const void *given, bp__call_result *result) {
+    const bp__shift_arguments *call = given;
+    const DLTensor *in = call->input;
+    BP__TRY(bp__tensor_check(in, "input", true));
+    result->dtype = bp_dtype_from_dlpack(in->dtype);
+    result->ndim = in->ndim;
+    memcpy(result->shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
+    return BP_OK;
+}
+
 bp_status bp_fftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
-    return move(in, ndim, dims, false, out);
+    const bp__shift_arguments call = {sizeof call, ndim, dims, in, out};
+    return move(&call, false);
 }
 
 bp_status bp_ifftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
-    return move(in, ndim, dims, true, out);
+    const bp__shift_arguments call = {sizeof call, ndim, dims, in, out};
+    return move(&call, true);
 }
+
+/* ---- The descriptions ---- */
+
+#define DESCRIBED(name, type, of_fields, of_passes, of_shape, sentence)                                                \
+    static const bp__call_functions name##_functions = {name##_run, NULL, NULL};                                       \
+    const bp_call bp__##name##_call = {                                                                                \
+        .info = {#name, sentence, sizeof(type), BP__COUNT(of_fields), 1, 0, true},                                     \
+        .op = BP__NO_OPERATION,                                                                                        \
+        .ndim_offset = -1,                                                                                             \
+        .fields = of_fields,                                                                                           \
+        .family = &bp__family_fft,                                                                                     \
+        .passes = of_passes,                                                                                           \
+        .shape = of_shape,                                                                                             \
+        .functions = &name##_functions,                                                                                \
+    };
+
+DESCRIBED(fftfreq, bp__frequencies_arguments, bp__fftfreq_fields, bp__frequencies_passes, fftfreq_shape,
+          "frequencies of a transform")
+DESCRIBED(rfftfreq, bp__frequencies_arguments, bp__rfftfreq_fields, bp__frequencies_passes, rfftfreq_shape,
+          "frequencies of a transform of real input")
+DESCRIBED(fftshift, bp__shift_arguments, bp__shift_fields, bp__shift_passes, shift_shape,
+          "the zero frequency in the middle")
+DESCRIBED(ifftshift, bp__shift_arguments, bp__shift_fields, bp__shift_passes, shift_shape,
+          "the zero frequency back at the start")

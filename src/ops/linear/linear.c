@@ -224,7 +224,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
 
 const bp_call bp__linear_call = {
     .info = {"linear", "linear layers", sizeof(bp_linear_call), BP__COUNT(bp__linear_fields),
-             BP__COUNT(bp__linear_passes)},
+             BP__COUNT(bp__linear_passes), 0, false},
     .op = BP_OP_CONV,
     .ndim_offset = -1,
     .fields = bp__linear_fields,

@@ -118,7 +118,7 @@ bp_status bp__norm_check(const bp_batch_norm_call *call, bool data_optional) {
         BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
         BP__TRY(check_shape(operand, tensor, call->input));
     }
-    return bp__call_check_overlap(pass, call);
+    return bp__call_check_overlap(&bp__batch_norm_call, pass, call);
 }
 
 bp_status bp__norm_result(const void *given, bp__call_result *result) {

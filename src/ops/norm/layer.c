@@ -45,7 +45,7 @@ const bp__pass *bp__layer_pass(const void *given) {
 
 const bp_call bp__layer_norm_call = {
     .info = {"layer_norm", "layer, RMS and group normalization", sizeof(bp_layer_norm_call),
-             BP__COUNT(bp__layer_fields), sizeof(bp__layer_passes) / sizeof(bp__pass)},
+             BP__COUNT(bp__layer_fields), sizeof(bp__layer_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_LAYER_NORM,
     .ndim_offset = -1,
     .fields = bp__layer_fields,
@@ -62,4 +62,4 @@ static bp_status bp__layer_norm_problem(bp_problem *problem, const bp_layer_norm
 }
 
 BP__DEFINE_RUN(layer_norm, bp_layer_norm_call)
-BP__DEFINE_PLAN(layer_norm, bp_layer_norm_call, bp__family_layer_norm)
+BP__DEFINE_PLAN(layer_norm, bp_layer_norm_call)

@@ -159,7 +159,7 @@ bp_status bp__layer_check(const bp_layer_norm_call *call, bool data_optional) {
         BP__TRY(check_type(operand, tensor, bp_dtype_from_dlpack(call->input->dtype), &parameters));
         BP__TRY(check_shape(call, operand, tensor));
     }
-    return bp__call_check_overlap(pass, call);
+    return bp__call_check_overlap(&bp__layer_norm_call, pass, call);
 }
 
 bp_status bp__layer_result(const void *given, bp__call_result *result) {

@@ -54,7 +54,7 @@ static bp_status sample_batch_norm(bp_problem *problem, const bp__class *class,
                                      .running_var = training ? NULL : other,
                                      .mean = training ? mean : NULL,
                                      .inverse_std = training ? other : NULL};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__batch_norm_make(problem, &request);
 }
 
@@ -106,7 +106,7 @@ static bp_status sample_layer_norm(bp_problem *problem, const bp__class *class,
                                      .weight = &views[WEIGHT].tensor,
                                      .bias = &views[BIAS].tensor,
                                      .output = &views[OUTPUT].tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__layer_norm_make(problem, &request);
 }
 

@@ -13,7 +13,7 @@ const bp__pass *bp__norm_pass(const void *given) {
 
 const bp_call bp__batch_norm_call = {
     .info = {"batch_norm", "batch normalization", sizeof(bp_batch_norm_call), BP__COUNT(bp__norm_fields),
-             sizeof(bp__norm_passes) / sizeof(bp__pass)},
+             sizeof(bp__norm_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_BATCH_NORM,
     .ndim_offset = -1,
     .fields = bp__norm_fields,
@@ -30,4 +30,4 @@ static bp_status bp__batch_norm_problem(bp_problem *problem, const bp_batch_norm
 }
 
 BP__DEFINE_RUN(batch_norm, bp_batch_norm_call)
-BP__DEFINE_PLAN(batch_norm, bp_batch_norm_call, bp__family_norm)
+BP__DEFINE_PLAN(batch_norm, bp_batch_norm_call)

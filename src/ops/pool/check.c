@@ -218,5 +218,5 @@ bp_status bp__pool_check(const bp__pool *pool, bool data_optional) {
     if (call->indices) {
         BP__TRY(check_like(pool, call->indices, "indices", BP_I64, data_optional));
     }
-    return bp__call_check_overlap(bp__pool_pass(call), call);
+    return bp__call_check_overlap(&bp__pool_call, bp__pool_pass(call), call);
 }

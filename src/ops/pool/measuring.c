@@ -44,7 +44,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
                                .padding = padding,
                                .input = &input.tensor,
                                .output = &output.tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__pool_make(problem, &request);
 }
 

@@ -20,7 +20,7 @@ static bp_status bp__pool_output(const bp_pool_call *call, bp_dtype *dtype, int 
 static bp_status result_shape(const void *given, bp__call_result *result) {
     const bp_pool_call *call = given;
     if (call->pass == BP_POOL_BACKWARD) {
-        return bp__call_fail_unknown_shape(&bp__pool_call, result);
+        return bp__call_fail_unknown_shape(result);
     }
     BP__TRY(bp__pool_output(call, &result->dtype, &result->ndim, result->shape));
     if (result->pass->operand[result->operand].info.offset == offsetof(bp_pool_call, indices)) {
@@ -31,7 +31,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
 
 const bp_call bp__pool_call = {
     .info = {"pool", "maxima and averages of windows", sizeof(bp_pool_call), BP__COUNT(bp__pool_fields),
-             sizeof(bp__pool_passes) / sizeof(bp__pass)},
+             sizeof(bp__pool_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_MAX_POOL,
     .ndim_offset = offsetof(bp_pool_call, ndim),
     .ndim_most = BP_POOL_NDIM,
@@ -51,5 +51,5 @@ static bp_status bp__pool_problem(bp_problem *problem, const bp_pool_call *call,
 }
 
 BP__DEFINE_RUN(pool, bp_pool_call)
-BP__DEFINE_PLAN(pool, bp_pool_call, bp__family_pool)
+BP__DEFINE_PLAN(pool, bp_pool_call)
 BP__DEFINE_SHAPE(pool, bp_pool_call)

@@ -24,7 +24,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor output;
     bp__sample_tensor_init(&output, class->dtype, 2, shape, strides);
     const bp_random_call call = {.struct_size = sizeof call, .kind = BP_RANDOM_NORMAL, .output = &output.tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__random_make(problem, &request);
 }
 

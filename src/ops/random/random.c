@@ -72,7 +72,7 @@ static bp_status run(const bp_random_call *call) {
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&operation, plan);
     }
-    const bp__call_request request = {call, false};
+    const bp__call_request request = {.call = call};
     return bp__operation_run_request(&operation, &bp__family_random, &request);
 }
 
@@ -89,30 +89,24 @@ bp_status bp_random_run(const bp_options *options, const bp_random_call *call) {
     return status;
 }
 
-BP__DEFINE_PLAN(random, bp_random_call, bp__family_random)
+BP__DEFINE_PLAN(random, bp_random_call)
 BP__DEFINE_FUNCTIONS(random)
 
 /* ---- The description ---- */
 
-static const bp__pass *only_pass(const void *call) {
-    (void)call;
-    return bp__random_passes;
-}
-
 static bp_status result_shape(const void *call, bp__call_result *result) {
     (void)call;
-    return bp__call_fail_unknown_shape(&bp__random_call, result);
+    return bp__call_fail_unknown_shape(result);
 }
 
 const bp_call bp__random_call = {
     .info = {"random", "random numbers of a counter", sizeof(bp_random_call), BP__COUNT(bp__random_fields),
-             BP__COUNT(bp__random_passes)},
+             BP__COUNT(bp__random_passes), 0, false},
     .op = BP_OP_RANDOM,
     .ndim_offset = -1,
     .fields = bp__random_fields,
     .family = &bp__family_random,
     .passes = bp__random_passes,
-    .pass = only_pass,
     .shape = result_shape,
     .functions = &bp__random_functions,
 };

@@ -49,20 +49,20 @@ static void merge(bp_reduce_problem *p, int first) {
     p->ndim = p->ndim > first ? to + 1 : first;
 }
 
-void bp__reduce_lower(bp_problem *problem, const bp__reduce_request *r, uint64_t reduced) {
+void bp__reduce_lower(bp_problem *problem, const bp__reduction *r, uint64_t reduced) {
     bp_reduce_problem *p = &problem->of.reduce;
     const DLTensor *input = r->operand[0];
     const bool reduction = r->op == BP_OP_REDUCE;
     const bool positions = reduction && r->kind >= BP_REDUCE_ARGMAX;
     int64_t strides[3][BP_MAX_NDIM] = {0};
-    for (int i = 0; i <= bp__reduce_inputs(r->op); i++) {
+    for (int i = 0; i <= r->inputs; i++) {
         bp__tensor_strides(r->operand[i], strides[i]);
     }
     problem->op = (uint32_t)r->op;
     problem->dtype = (uint32_t)bp_dtype_from_dlpack(input->dtype);
     p->kind = (uint32_t)r->kind;
-    p->output = (uint32_t)bp_dtype_from_dlpack(r->operand[bp__reduce_inputs(r->op)]->dtype);
-    p->in_place = bp__reduce_in_place(r);
+    p->output = (uint32_t)bp_dtype_from_dlpack(r->operand[r->inputs]->dtype);
+    p->in_place = r->described->info.in_place > 0 && bp__call_same_places(input, r->operand[1]);
     for (int pass = 0; pass < 2; pass++) {
         const int first = p->ndim;
         for (int d = 0, out = 0; d < input->ndim; d++) {

@@ -42,12 +42,10 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor input, output;
     bp__sample_tensor_init(&input, class->dtype, 2, shape, NULL);
     bp__sample_tensor_init(&output, class->dtype, sums ? 1 : 2, shape, NULL);
-    const bp__reduce_request request = {.op = class->op,
-                                        .kind = sums ? (int)BP_REDUCE_SUM : (int)BP_SOFTMAX,
-                                        .operand = {&input.tensor, &output.tensor},
-                                        .axes = axes,
-                                        .axis_count = 1,
-                                        .data_optional = true};
+    const bp__reduce_arguments reduce = {sizeof reduce, BP_REDUCE_SUM, 1, 0, axes, &input.tensor, &output.tensor};
+    const bp__softmax_arguments softmax = {sizeof softmax, BP_SOFTMAX, 1, &input.tensor, &output.tensor};
+    const bp__call_request request = {sums ? (const void *)&reduce : &softmax, true,
+                                      sums ? &bp__reduce_call : &bp__softmax_call};
     return bp__reduce_make(problem, &request);
 }
 

@@ -4,36 +4,58 @@
 #define BP_OPS_REDUCE_H
 
 #include "backplane/reduce.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
-/* The arguments of a call, for bp__family.make. */
-typedef struct bp__reduce_request {
+/* The arguments of the public functions. */
+typedef struct bp__reduce_arguments {
+    size_t struct_size;
+    bp_reduce_kind kind;
+    int32_t ndim; /* axis_count of the function */
+    int keep;
+    const int32_t *axes;
+    const DLTensor *input, *output;
+} bp__reduce_arguments;
+
+typedef struct bp__softmax_arguments {
+    size_t struct_size;
+    bp_softmax_kind kind;
+    int32_t axis;
+    const DLTensor *input, *output;
+} bp__softmax_arguments;
+
+typedef struct bp__softmax_backward_arguments {
+    size_t struct_size;
+    bp_softmax_kind kind;
+    int32_t axis;
+    const DLTensor *output, *output_gradient, *input_gradient;
+} bp__softmax_backward_arguments;
+
+/* A call with what its description tells. */
+typedef struct bp__reduction {
+    const bp_call *described;
+    const bp__pass *pass;
+    const void *call;
     bp_op op;
-    int kind;                   /* a bp_reduce_kind or a bp_softmax_kind */
+    int kind; /* a bp_reduce_kind or a bp_softmax_kind */
+    int inputs;
     const DLTensor *operand[3]; /* inputs, then the output */
+    int32_t axis;               /* of softmax */
     const int32_t *axes;        /* NULL: all */
     int32_t axis_count;
     bool keep, data_optional;
-} bp__reduce_request;
-
-static inline int bp__reduce_inputs(bp_op op) {
-    return op == BP_OP_SOFTMAX_BACKWARD ? 2 : 1;
-}
+} bp__reduction;
 
 /* Checks everything about a call, and writes which dimensions are reduced, bit i for dimension i. */
-bp_status bp__reduce_check(const bp__reduce_request *request, uint64_t *reduced);
+bp_status bp__reduce_check(const bp__reduction *reduction, uint64_t *reduced);
 
-/* The same for the axes of a tensor with `ndim` dimensions alone. */
-bp_status bp__reduce_axes(int ndim, const int32_t *axes, int32_t count, uint64_t *reduced);
+/* Writes type and shape of the output: see bp_call. */
+bp_status bp__reduce_result(const bp__reduction *reduction, bp__call_result *result);
 
 /* Writes the shape of the output. Returns its rank. */
-int bp__reduce_output_shape(const DLTensor *input, uint64_t reduced, bool keep, int64_t *shape);
-
-/* Returns whether the output of a softmax is its input: the same address and strides. */
-bool bp__reduce_in_place(const bp__reduce_request *request);
+int bp__reduce_output_shape(const bp__reduction *reduction, uint64_t reduced, int64_t *shape);
 
 /* Fills a zeroed problem. */
-void bp__reduce_lower(bp_problem *problem, const bp__reduce_request *request, uint64_t reduced);
+void bp__reduce_lower(bp_problem *problem, const bp__reduction *reduction, uint64_t reduced);
 
 bp_status bp__reduce_make(bp_problem *problem, const void *request);
 

@@ -163,5 +163,5 @@ bp_status bp__rnn_check(const bp__rnn *rnn, bool data_optional) {
             BP__TRY(check_tensor(rnn, operand, tensor));
         }
     }
-    return bp__call_check_overlap(pass, rnn->call);
+    return bp__call_check_overlap(&bp__rnn_call, pass, rnn->call);
 }

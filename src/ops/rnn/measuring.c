@@ -85,7 +85,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
                               .weight_ih = &ih.tensor,
                               .weight_hh = &hh.tensor,
                               .output = &output.tensor};
-    const bp__call_request request = {&call, true};
+    const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__rnn_make(problem, &request);
 }
 

@@ -17,7 +17,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
 
 const bp_call bp__rnn_call = {
     .info = {"rnn", "a recurrent layer", sizeof(bp_rnn_call), BP__COUNT(bp__rnn_fields),
-             sizeof(bp__rnn_passes) / sizeof(bp__pass)},
+             sizeof(bp__rnn_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_RNN,
     .ndim_offset = -1,
     .fields = bp__rnn_fields,
@@ -36,7 +36,7 @@ static bp_status bp__rnn_problem(bp_problem *problem, const bp_rnn_call *call, b
 }
 
 BP__DEFINE_RUN(rnn, bp_rnn_call)
-BP__DEFINE_PLAN(rnn, bp_rnn_call, bp__family_rnn)
+BP__DEFINE_PLAN(rnn, bp_rnn_call)
 
 bp_status bp_rnn_shape(const bp_rnn_call *call, bp_rnn_tensor which, bp_dtype *dtype, int *ndim, int64_t *shape) {
     bp_rnn_call own;

@@ -1,4 +1,5 @@
 /* elementwise.c - random functions of elements, and taking by indices and concatenation. */
+#include "../../support/named.h"
 #include "trial.h"
 
 enum { UNARY, BINARY, TAKE, GATHER, CONCAT, PARTS = 5 };
@@ -100,27 +101,32 @@ static void make(trial *t) {
              p.kind, p.axis);
 }
 
+/* Plans and explanations are asked for by name (calls.h). */
+static bp_status call_named(const trial *t, request what, const bp_options *set, void *made) {
+    static const char *const names[] = {"unary", "binary", "take", "gather"};
+    named_call n;
+    named_begin(&n, names[p.op]);
+    named_int(&n, p.op == UNARY || p.op == BINARY ? "kind" : "axis", p.op == UNARY || p.op == BINARY ? p.kind : p.axis);
+    named_operands(&n, t->tensor);
+    return request_described(t, what, names[p.op], &n.arguments, set, made);
+}
+
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const DLTensor *const *x = t->tensor;
+    if (what != RUN) {
+        return p.op == CONCAT ? BP_E_UNSUPPORTED : call_named(t, what, set, made);
+    }
     switch (p.op) {
     case UNARY:
-        return what == RUN    ? bp_unary_run(set, (bp_unary_kind)p.kind, x[0], x[1])
-               : what == PLAN ? bp_unary_plan(made, set, (bp_unary_kind)p.kind, x[0], x[1])
-                              : bp_unary_explain(made, set, (bp_unary_kind)p.kind, x[0], x[1]);
+        return bp_unary_run(set, (bp_unary_kind)p.kind, x[0], x[1]);
     case BINARY:
-        return what == RUN    ? bp_binary_run(set, (bp_binary_kind)p.kind, x[0], x[1], x[2])
-               : what == PLAN ? bp_binary_plan(made, set, (bp_binary_kind)p.kind, x[0], x[1], x[2])
-                              : bp_binary_explain(made, set, (bp_binary_kind)p.kind, x[0], x[1], x[2]);
+        return bp_binary_run(set, (bp_binary_kind)p.kind, x[0], x[1], x[2]);
     case TAKE:
-        return what == RUN    ? bp_take_run(set, x[0], x[1], p.axis, x[2])
-               : what == PLAN ? bp_take_plan(made, set, x[0], x[1], p.axis, x[2])
-                              : bp_take_explain(made, set, x[0], x[1], p.axis, x[2]);
+        return bp_take_run(set, x[0], x[1], p.axis, x[2]);
     case GATHER:
-        return what == RUN    ? bp_gather_run(set, x[0], x[1], p.axis, x[2])
-               : what == PLAN ? bp_gather_plan(made, set, x[0], x[1], p.axis, x[2])
-                              : bp_gather_explain(made, set, x[0], x[1], p.axis, x[2]);
+        return bp_gather_run(set, x[0], x[1], p.axis, x[2]);
     default:
-        return what == RUN ? bp_concat_run(set, x, p.parts, p.axis, x[p.parts]) : BP_E_UNSUPPORTED;
+        return bp_concat_run(set, x, p.parts, p.axis, x[p.parts]);
     }
 }
 

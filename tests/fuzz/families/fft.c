@@ -1,4 +1,5 @@
 /* fft.c - random Fourier transforms, shifts and frequencies. */
+#include "../../support/named.h"
 #include "trial.h"
 
 enum { TRANSFORM, SHIFT, SHIFT_BACK, FREQUENCIES };
@@ -76,17 +77,29 @@ static void make(trial *t) {
              (long long)p.s[1], (long long)p.s[2], p.has_sizes);
 }
 
+/* Plans and explanations are asked for by name (calls.h). */
+static bp_status call_named(const trial *t, request what, const bp_options *set, void *made) {
+    const bp_fft_call c = call_of();
+    named_call n;
+    named_begin(&n, "fft");
+    named_int(&n, "transform", (int)c.transform);
+    named_int(&n, "norm", (int)c.norm);
+    named_int(&n, "ndim", c.ndim);
+    named_pointer(&n, "dims", c.dims);
+    named_pointer(&n, "s", c.s);
+    named_operands(&n, t->tensor);
+    return request_described(t, what, "fft", &n.arguments, set, made);
+}
+
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const bp_fft_call c = call_of();
     const DLTensor *in = t->tensor[0];
     DLTensor *out = (DLTensor *)(uintptr_t)t->tensor[t->count - 1];
     const int *dims = p.ndim < 0 ? NULL : p.dims;
-    if (p.op == TRANSFORM) {
-        return what == RUN    ? bp_fft_run(set, &c, in, out)
-               : what == PLAN ? bp_fft_plan(made, set, &c, in, out)
-                              : bp_fft_explain(made, set, &c, in, out);
+    if (what != RUN) {
+        return p.op == TRANSFORM ? call_named(t, what, set, made) : BP_E_UNSUPPORTED;
     }
-    return what != RUN          ? BP_E_UNSUPPORTED
+    return p.op == TRANSFORM    ? bp_fft_run(set, &c, in, out)
            : p.op == SHIFT      ? bp_fftshift(in, p.ndim, dims, out)
            : p.op == SHIFT_BACK ? bp_ifftshift(in, p.ndim, dims, out)
                                 : bp_rfftfreq(p.n, 0.25, out);

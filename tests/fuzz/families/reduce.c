@@ -1,4 +1,5 @@
 /* reduce.c - random reductions, softmax and its gradient, and random numbers. */
+#include "../../support/named.h"
 #include "trial.h"
 
 enum { REDUCE, SOFTMAX, BACKWARD };
@@ -62,24 +63,36 @@ static void make(trial *t) {
              p.all ? -1 : p.axis_count, p.axes[0], p.axes[1], p.axes[2], p.keep);
 }
 
+/* Plans and explanations are asked for by name (calls.h). */
+static bp_status call_named(const trial *t, request what, const bp_options *set, void *made) {
+    static const char *const names[] = {"reduce", "softmax", "softmax_backward"};
+    named_call n;
+    named_begin(&n, names[p.op]);
+    named_int(&n, "kind", p.kind);
+    if (p.op == REDUCE) {
+        named_int(&n, "ndim", p.axis_count);
+        named_int(&n, "keep", p.keep);
+        named_pointer(&n, "axes", p.all ? NULL : p.axes);
+    } else {
+        named_int(&n, "axis", p.axis);
+    }
+    named_operands(&n, t->tensor);
+    return request_described(t, what, names[p.op], &n.arguments, set, made);
+}
+
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const DLTensor *const *x = t->tensor;
-    const int32_t *axes = p.all ? NULL : p.axes;
-    const bp_reduce_kind reduce = (bp_reduce_kind)p.kind;
     const bp_softmax_kind kind = (bp_softmax_kind)p.kind;
+    if (what != RUN) {
+        return call_named(t, what, set, made);
+    }
     switch (p.op) {
     case REDUCE:
-        return what == RUN    ? bp_reduce_run(set, reduce, x[0], axes, p.axis_count, p.keep, x[1])
-               : what == PLAN ? bp_reduce_plan(made, set, reduce, x[0], axes, p.axis_count, p.keep, x[1])
-                              : bp_reduce_explain(made, set, reduce, x[0], axes, p.axis_count, p.keep, x[1]);
+        return bp_reduce_run(set, (bp_reduce_kind)p.kind, x[0], p.all ? NULL : p.axes, p.axis_count, p.keep, x[1]);
     case SOFTMAX:
-        return what == RUN    ? bp_softmax_run(set, kind, x[0], p.axis, x[1])
-               : what == PLAN ? bp_softmax_plan(made, set, kind, x[0], p.axis, x[1])
-                              : bp_softmax_explain(made, set, kind, x[0], p.axis, x[1]);
+        return bp_softmax_run(set, kind, x[0], p.axis, x[1]);
     default:
-        return what == RUN    ? bp_softmax_backward_run(set, kind, x[0], x[1], p.axis, x[2])
-               : what == PLAN ? bp_softmax_backward_plan(made, set, kind, x[0], x[1], p.axis, x[2])
-                              : bp_softmax_backward_explain(made, set, kind, x[0], x[1], p.axis, x[2]);
+        return bp_softmax_backward_run(set, kind, x[0], x[1], p.axis, x[2]);
     }
 }
 
