@@ -92,10 +92,11 @@ lint: build/CMakeCache.txt ## check the format and run clang-tidy
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tools/lint.sh
 
-docs: build/CMakeCache.txt ## write the reference pages, and the types of settings for Python, from the tables in the headers
+docs: build/CMakeCache.txt ## write the reference pages and the types for Python, from the tables in the headers and the signatures
 	@cmake --build build --target docs
 	@cmake --build build -j $(JOBS) --target programs
 	@.venv/bin/python -B tools/settings_stub.py
+	@.venv/bin/python -B tools/function_stubs.py
 
 site: ## build the documentation as a static site into build/site; installs Sphinx into .venv
 	@mkdir -p build

@@ -1,4 +1,4 @@
-"""settings_stub.py - writes python/backplane/_settings_tree.pyi, the types of backplane.settings, from the settings table
+"""settings_stub.py - writes python/backplane/_settings_tree.pyi, the types of settings and of arguments with their names, from the settings table
 
 Usage: settings_stub.py [FILE]. BACKPLANE_BUILD is the build folder (default: build), whose package is imported.
 """
@@ -17,7 +17,7 @@ import backplane  # noqa: E402
 
 HEAD = '''"""Types of backplane.settings. Generated from include/backplane/settings_table.h by tools/settings_stub.py (make docs)."""
 
-from typing import Literal
+from typing import Literal, TypedDict, Union
 
 from ._settings import Settings
 '''
@@ -29,6 +29,19 @@ def kind(row):
     words = row.allowed.split("|")
     plain = row.type == "enum" and all(re.fullmatch(r"[a-zA-Z0-9_.-]*", word) and not word.endswith("-N") for word in words)
     return f"Literal[{', '.join(repr(word) for word in words)}]".replace("'", '"') if plain and len(words) > 1 else "str"
+
+
+def argument(row):
+    """Returns the type of a value that is given for a call or a scope. A setting with the words true and false takes a bool too."""
+    return f"Union[bool, {kind(row)}]" if row.type == "enum" and "true" in row.allowed.split("|") else kind(row)
+
+
+def arguments():
+    """Returns the types of a dict of dotted names, and of keywords with two underscores for each dot."""
+    rows = [row for row in map(backplane.setting, backplane.settings) if not row.read_only]
+    named = "".join(f'        "{row.name}": {argument(row)},\n' for row in rows)
+    words = "".join(f"    {row.name.replace('.', '__')}: {argument(row)}\n" for row in rows)
+    return f'\nNamed = TypedDict(\n    "Named",\n    {{\n{named}    }},\n    total=False,\n)\n\nclass Keywords(TypedDict, total=False):\n{words}'
 
 
 def class_name(prefix):
@@ -68,7 +81,7 @@ def text():
             else:
                 body.append(f"    {name}: {kind(value)}")
         pages.append(f"\nclass {class_name(prefix)}(Settings):\n" + "\n".join(body) + "\n")
-    return HEAD + "".join(pages)
+    return HEAD + "".join(pages) + arguments()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
+from typing import TYPE_CHECKING
+
 from . import _environment  # first: the library reads it when it is used  # noqa: F401
 from . import __config__, backends, cpu, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils, version
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
@@ -56,7 +58,7 @@ from ._dtypes import (
     uint32,
     uint64,
 )
-from ._einsum import PathReport, Step, einsum, einsum_path
+from ._einsum import PathReport, Step, einsum_path
 from ._gradients import (
     enable_grad,
     inference_mode,
@@ -74,7 +76,7 @@ from ._modes import (
     set_float32_matmul_precision,
     use_deterministic_algorithms,
 )
-from ._products import Candidate, Explanation, Plan, bmm, dot, explain, gemm, last_plan, matmul, mm, mv
+from ._products import Candidate, Explanation, Plan, explain, last_plan
 from ._settings import Settings, flags, set_flags, setting, settings
 from ._torch_names import (
     device,
@@ -87,6 +89,12 @@ from ._torch_names import (
 )
 from .backends._module import close as _close
 from .linalg import cholesky_inverse, cholesky_solve
+
+if TYPE_CHECKING:  # with the overloads that follow from their signatures
+    from ._typed import bmm, dot, einsum, gemm, matmul, mm, mv
+else:
+    from ._einsum import einsum
+    from ._products import bmm, dot, gemm, matmul, mm, mv
 
 # Not bool, float and int, which hide Python's own.
 __all__ = [

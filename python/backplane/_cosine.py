@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 from . import _core
 from ._convert import floating, shape_of
-from ._dimensions import Numbers, as_tuple, bound, chosen, finish, length
+from ._dimensions import as_tuple, bound, chosen, finish, length
 from ._einsum import einsum
 from ._errors import bad_type, bad_value
-from ._products import SettingsArgument, _like
+from ._products import _like
+
+if TYPE_CHECKING:
+    from ._types import Dims, Kind, Norm, Out, SettingsArgument
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 _NONE, _FULL, _ROOT = range(3)  # the factor: 1, 1/N, 1/sqrt(N), N the period of the transform
 _FACTORS = {None: (_NONE, _FULL), "backward": (_NONE, _FULL), "ortho": (_ROOT, _ROOT), "forward": (_FULL, _NONE)}
-
-
-class _OneDimension(Protocol):
-    """The type of dct(), idct(), dst() and idst()."""
-
-    def __call__(
-        self,
-        input: Any,
-        type: int = 2,
-        n: Optional[int] = None,
-        dim: int = -1,
-        norm: Optional[str] = None,
-        *,
-        axis: Optional[int] = None,
-        orthogonalize: Optional[bool] = None,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _Dimensions(Protocol):
-    """The type of dctn(), idctn(), dstn() and idstn()."""
-
-    def __call__(
-        self,
-        input: Any,
-        type: int = 2,
-        s: Numbers = None,
-        dim: Numbers = None,
-        norm: Optional[str] = None,
-        *,
-        axes: Numbers = None,
-        orthogonalize: Optional[bool] = None,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
 
 
 class _Transform:
@@ -138,40 +105,40 @@ def _transform(
     return _Transform("s" in name, name[0] == "i", type, norm, orthogonalize, settings)
 
 
-def _one(name: str, text: str) -> _OneDimension:
+def _one(name: str, text: str) -> Callable[..., Any]:
     def transform(
-        input: Any,
+        input: Kind,
         type: int = 2,
         n: Optional[int] = None,
         dim: int = -1,
-        norm: Optional[str] = None,
+        norm: Optional[Norm] = None,
         *,
         axis: Optional[int] = None,
         orthogonalize: Optional[bool] = None,
-        out: Any = None,
+        out: Optional[Out] = None,
         settings: SettingsArgument = None,
-    ) -> Any:
+    ) -> Kind:
         lengths = length(n)
         one = _transform(name, type, norm, orthogonalize, settings)
         return one.run(floating(name, input), -1 if lengths is None else lengths[0], chosen("axis", axis, dim, -1), out)
 
-    function: _OneDimension = finish(transform, name, text, _explain)
+    function: Callable[..., Any] = finish(transform, name, text, _explain)
     return function
 
 
-def _many(name: str) -> _Dimensions:
+def _many(name: str) -> Callable[..., Any]:
     def transform(
-        input: Any,
+        input: Kind,
         type: int = 2,
-        s: Numbers = None,
-        dim: Numbers = None,
-        norm: Optional[str] = None,
+        s: Dims = None,
+        dim: Dims = None,
+        norm: Optional[Norm] = None,
         *,
-        axes: Numbers = None,
+        axes: Dims = None,
         orthogonalize: Optional[bool] = None,
-        out: Any = None,
+        out: Optional[Out] = None,
         settings: SettingsArgument = None,
-    ) -> Any:
+    ) -> Kind:
         each = _transform(name, type, norm, orthogonalize, settings)
         result = floating(name, input)
         dimensions = _all_dimensions(len(shape_of(result)), as_tuple(s), as_tuple(chosen("axes", axes, dim, None)))
@@ -182,7 +149,7 @@ def _many(name: str) -> _Dimensions:
         return _like(_core.fftshift(result, (), False) if out is None else einsum("...->...", result, out=out), input)
 
     text = f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s)."
-    function: _Dimensions = finish(transform, name, text, _explain)
+    function: Callable[..., Any] = finish(transform, name, text, _explain)
     return function
 
 

@@ -9,8 +9,6 @@ from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple, Unio
 from ._errors import bad_type, bad_value
 from ._products import _EXPLAINERS
 
-Numbers = Union[None, int, Tuple[int, ...]]
-
 
 def as_tuple(numbers: Any) -> Optional[Tuple[int, ...]]:
     if numbers is None or isinstance(numbers, tuple):

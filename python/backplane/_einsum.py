@@ -7,13 +7,16 @@ import math
 import numbers
 import operator
 import sys
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._convert import is_literal, numpy_of, shape_of, with_numpy
 from ._elements import type_name
 from ._errors import bad_type, bad_value, whole
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _like
+from ._products import _EXPLAINERS, _is_numpy, _like
+
+if TYPE_CHECKING:
+    from ._types import SettingsArgument
 
 Path = List[Tuple[int, ...]]
 Labels = Tuple[int, ...]

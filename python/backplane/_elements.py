@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Callable, Dict, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Tuple
 
 from . import _core
 from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
 from ._errors import bad_type, bad_value, failure
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
+from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 
+if TYPE_CHECKING:
+    from ._types import SettingsArgument
 
 def run(
     op: str,

@@ -9,12 +9,15 @@ from __future__ import annotations
 import functools
 import numbers
 import sys
-from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from . import _core
 from ._convert import numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
+from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
+
+if TYPE_CHECKING:
+    from ._types import SettingsArgument
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Results = TypeVar("Results")

@@ -6,7 +6,7 @@ NumPy is needed. Products, solutions and decompositions run on the library that 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _core
 from . import _linalg_arrays as arrays
@@ -14,7 +14,10 @@ from . import linalg
 from ._convert import numpy_of
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_names import _matrix, _refuse, matmul
-from ._products import _EXPLAINERS, SettingsArgument
+from ._products import _EXPLAINERS
+
+if TYPE_CHECKING:
+    from ._types import Kind, Mixed, Next, Out, SettingsArgument
 
 _TYPES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128"}
 
@@ -40,7 +43,7 @@ def _adjoint(array: Any) -> Any:
     return array.swapaxes(-1, -2).conj()
 
 
-def vander(x: Any, *, N: Optional[int] = None) -> Any:
+def vander(x: Mixed, *, N: Optional[int] = None) -> Kind:
     """Computes the matrices whose columns are the powers 0, 1, ..., N-1 of vectors; N is the vectors' length if it is None.
 
     Integers stay integers, and wrap as those of NumPy do.
@@ -156,7 +159,7 @@ def _exponential(matrix: Any, settings: SettingsArgument, before: int = 0) -> An
     return result
 
 
-def matrix_exp(A: Any, *, settings: SettingsArgument = None) -> Any:
+def matrix_exp(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
     """Computes the exponential of square matrices, by Pade approximants with scaling and squaring.
 
     f32 and c64 are computed in f64 and c128, and rounded once. The items of a batch do not depend on each other. An exponential
@@ -179,7 +182,7 @@ def matrix_exp(A: Any, *, settings: SettingsArgument = None) -> Any:
 # ---- Factors ----
 
 
-def householder_product(A: Any, tau: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def householder_product(A: Mixed, tau: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the first n columns of the product of Householder reflections, as LAPACK's orgqr and ungqr do.
 
     Column i of A (m x n, m >= n) has the vector of reflection i below the diagonal, and tau (k <= n) its factor: the reflection
@@ -215,7 +218,7 @@ def householder_product(A: Any, tau: Any, *, out: Any = None, settings: Settings
     return arrays.deliver(result, (A, tau), out)
 
 
-def matrix_sqrth(A: Any, *, settings: SettingsArgument = None) -> Any:
+def matrix_sqrth(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
     """Computes the principal square root of Hermitian positive-semidefinite matrices; reads the lower triangle only.
 
     An eigenvalue below 0 by more than rounding explains is a LinAlgError.
@@ -237,7 +240,7 @@ def matrix_sqrth(A: Any, *, settings: SettingsArgument = None) -> Any:
     return arrays.like((result + _adjoint(result)) / 2, A)
 
 
-def polar(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Polar:
+def polar(A: Mixed, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Polar:
     """Computes U and H with A = U H for m x n matrices, m >= n: U has orthonormal columns, H is positive semidefinite.
 
     >>> backplane.linalg.polar(np.array([[0.0, -2.0], [3.0, 0.0]])).H.round(12)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
 from . import _core
 from ._errors import failure
 from ._linalg_calls import ask, ask_for, operation
-from ._products import SettingsArgument
 
+if TYPE_CHECKING:
+    from ._types import Kind, Next, Out, SettingsArgument
 
 class LUFactor(NamedTuple):
     LU: Any
@@ -44,7 +45,7 @@ def _pivot(op: str, pivot: bool) -> None:
 
 
 @operation
-def lu_factor(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LUFactor:
+def lu_factor(A: Kind, *, pivot: bool = True, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> LUFactor:
     """Computes L and U in one matrix, and the pivots, from 1 as in LAPACK.
 
     >>> backplane.linalg.lu_factor(np.array([[0.0, 1.0], [2.0, 0.0]])).pivots
@@ -56,7 +57,7 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None, settings: Settings
 
 @operation
 def lu_factor_ex(
-    A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+    A: Kind, *, pivot: bool = True, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None
 ) -> LUFactorEx:
     """Computes the results of lu_factor(), and for each item 0 or the index, from 1, of the zero on the diagonal of U.
 
@@ -68,7 +69,7 @@ def lu_factor_ex(
 
 
 @operation
-def lu(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgument = None) -> LU:
+def lu(A: Kind, *, pivot: bool = True, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> LU:
     """Computes P, L, U with A = P L U.
 
     >>> backplane.linalg.lu(np.array([[0.0, 1.0], [2.0, 0.0]])).P
@@ -81,15 +82,15 @@ def lu(A: Any, *, pivot: bool = True, out: Any = None, settings: SettingsArgumen
 
 @operation
 def lu_solve(
-    LU: Any,
-    pivots: Any,
-    B: Any,
+    LU: Kind,
+    pivots: Next,
+    B: Next,
     *,
     left: bool = True,
     adjoint: bool = False,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Solves A X = B from the results of lu_factor(A); X A = B if not ``left``, with A^H instead of A if ``adjoint``.
 
     >>> backplane.linalg.lu_solve(*backplane.linalg.lu_factor(np.array([[2.0]])), np.array([[3.0]]))
@@ -99,7 +100,7 @@ def lu_solve(
 
 
 @operation
-def ldl_factor(A: Any, *, hermitian: bool = False, out: Any = None, settings: SettingsArgument = None) -> LDLFactor:
+def ldl_factor(A: Kind, *, hermitian: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> LDLFactor:
     """Factors symmetric A = L D L^T, or A = L D L^H if ``hermitian``; reads the lower triangle only.
 
     A need not be positive definite. L and the blocks of D are in one matrix, and the pivots are from 1, as LAPACK's sytrf and
@@ -113,7 +114,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False, out: Any = None, settings: Se
 
 @operation
 def ldl_factor_ex(
-    A: Any, *, hermitian: bool = False, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+    A: Kind, *, hermitian: bool = False, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None
 ) -> LDLFactorEx:
     """Computes the results of ldl_factor(), and for each item 0 or the index, from 1, of a block of D that is zero.
 
@@ -126,8 +127,8 @@ def ldl_factor_ex(
 
 @operation
 def ldl_solve(
-    LD: Any, pivots: Any, B: Any, *, hermitian: bool = False, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    LD: Kind, pivots: Next, B: Next, *, hermitian: bool = False, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Solves A X = B from the results of ldl_factor(A) with the same ``hermitian``. B is a matrix; batches broadcast.
 
     >>> backplane.linalg.ldl_solve(*backplane.linalg.ldl_factor(np.array([[2.0]])), np.array([[3.0]]))

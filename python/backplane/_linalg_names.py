@@ -6,7 +6,7 @@ Products of floating-point numbers are computed by the library. Everything else 
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union, cast
 
 from . import _core
 from . import _linalg_arrays as arrays
@@ -17,10 +17,10 @@ from ._einsum import einsum
 from .elementwise import astype
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import Function, ask, ask_for, number_of, operation
-from ._products import _EXPLAINERS, SettingsArgument, _is_numpy, _is_torch, _like
+from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 
-Dims = Union[None, int, Tuple[int, ...]]
-
+if TYPE_CHECKING:
+    from ._types import Axes, DType, Dims, Kind, Mixed, Next, Out, SettingsArgument
 
 def _same(op: str, name: str, value: Any, other_name: str, other: Any, default: Any) -> Any:
     """Returns the value of an argument with two names."""
@@ -60,17 +60,17 @@ def _matrix(op: str, shape: Tuple[int, ...], square: bool = False) -> None:
 
 @operation
 def vector_norm(
-    A: Any,
+    A: Kind,
     ord: float = 2,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     axis: Dims = None,
     keepdims: Optional[bool] = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: Optional[DType] = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the norm of an array's elements along dimensions (``dim`` or ``axis``); None: all of them.
 
     That is (sum of |x|^ord)^(1/ord); the largest and smallest absolute value for inf and -inf; the number of elements that are
@@ -94,17 +94,17 @@ def vector_norm(
 
 
 def norm(
-    A: Any,
-    ord: Union[None, str, float] = None,
+    A: Kind,
+    ord: Union[None, Literal["fro", "nuc"], float] = None,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     axis: Dims = None,
     keepdims: Optional[bool] = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: Optional[DType] = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes a vector norm along one dimension, or a matrix norm in two.
 
     Without ``dim`` and ``ord``, it is the 2-norm of all elements. With an order alone, a vector (rank 1) has a vector norm and a
@@ -138,7 +138,7 @@ def norm(
 # ---- Products ----
 
 
-def matmul(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def matmul(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
     NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
@@ -166,7 +166,7 @@ _EXPLAINERS[matmul] = _core.explain_matmul_floats
 
 
 # A product as the extension takes it: name, arrays, dimension or power, the caller's `out`, settings.
-_Chain = Tuple[str, Tuple[Any, ...], int, Any, SettingsArgument]
+_Chain = Tuple[str, Tuple[Any, ...], int, Any, "SettingsArgument"]
 
 
 def _vecdot_numpy(given: Tuple[Any, ...], dim: int) -> Any:
@@ -245,7 +245,7 @@ def _number(op: str, name: str, value: Any) -> int:
 
 
 @_chain
-def matrix_power(A: Any, n: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def matrix_power(A: Mixed, n: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power that of the inverse.
 
     >>> backplane.linalg.matrix_power([[1, 1], [0, 1]], 5)
@@ -256,7 +256,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None, settings: SettingsArgument 
 
 
 @_chain
-def multi_dot(tensors: Sequence[Any], *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def multi_dot(tensors: Sequence[Mixed], *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the product of two or more matrices in the order that costs the fewest operations.
 
     The first and the last may be vectors: a row and a column.
@@ -269,8 +269,8 @@ def multi_dot(tensors: Sequence[Any], *, out: Any = None, settings: SettingsArgu
 
 @_chain
 def vecdot(
-    A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    A: Mixed, B: Next, *, dim: int = -1, axis: Optional[int] = None, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the sum of conj(A) B along one dimension (``dim`` or ``axis``); the others broadcast.
 
     A dimension below 0 counts from the back of both, otherwise from the front of the broadcast shape.
@@ -285,7 +285,7 @@ def vecdot(
     return "vecdot", (A, B), number, out, settings
 
 
-def outer(A: Any, B: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def outer(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the products of each element of one vector with each of another.
 
     >>> backplane.linalg.outer([1, 2], [3.0, 4.0])
@@ -321,8 +321,8 @@ def _pairs(axes: Any, ranks: Tuple[int, int]) -> Tuple[Tuple[int, ...], Tuple[in
 
 
 def tensordot(
-    A: Any, B: Any, axes: Any = 2, *, dims: Any = None, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    A: Mixed, B: Next, axes: Axes = 2, *, dims: Optional[Axes] = None, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the sum of products over dimensions of both: the last ``axes`` of A and first of B, or two lists of them.
 
     ``dims`` is another name of ``axes``.
@@ -351,7 +351,7 @@ def tensordot(
         return arrays.deliver(numpy_of("tensordot").tensordot(*given, (first, second)), (a, b), out)
 
 
-def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any = None) -> Any:
+def cross(A: Mixed, B: Next, *, dim: int = -1, axis: Optional[int] = None, out: Optional[Out] = None) -> Kind:
     """Computes the cross product of vectors of 3 elements along one dimension (``dim`` or ``axis``). NumPy is needed.
 
     >>> backplane.linalg.cross([1, 0, 0], [0, 1, 0])
@@ -370,7 +370,7 @@ def cross(A: Any, B: Any, *, dim: int = -1, axis: Optional[int] = None, out: Any
 # ---- Diagonals and transposes ----
 
 
-def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diagonal(A: Mixed, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Kind:
     """Returns the diagonal of matrices, above the main one for a positive offset. It shares the memory of a NumPy array or
     torch tensor; NumPy makes it read-only.
 
@@ -384,7 +384,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     return arrays.like(array.diagonal(offset, dim1, dim2), A)
 
 
-def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any:
+def trace(A: Mixed, *, offset: int = 0, dtype: Optional[DType] = None, out: Optional[Out] = None) -> Kind:
     """Computes the sum of the diagonal of matrices, in the element type ``dtype`` if that is given. NumPy is needed.
 
     >>> int(backplane.linalg.trace([[1, 2], [3, 4]]))
@@ -396,7 +396,7 @@ def trace(A: Any, *, offset: int = 0, dtype: Any = None, out: Any = None) -> Any
     return arrays.deliver(array.trace(offset, -2, -1, dtype), (A,), out)
 
 
-def matrix_transpose(A: Any) -> Any:
+def matrix_transpose(A: Mixed) -> Kind:
     """Returns the matrices with rows and columns exchanged, in the same memory if A is a NumPy array or a torch tensor.
 
     >>> backplane.linalg.matrix_transpose([[1, 2, 3]]).shape
@@ -420,9 +420,9 @@ def _count(shape: Sequence[int]) -> int:
 
 
 def tensorsolve(
-    A: Any, B: Any, dims: Optional[Sequence[int]] = None, *, axes: Optional[Sequence[int]] = None,
+    A: Mixed, B: Next, dims: Optional[Sequence[int]] = None, *, axes: Optional[Sequence[int]] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Solves tensordot(A, X, X.ndim) = B. ``dims`` or ``axes``: dimensions of A that are moved to the end first. NumPy is needed.
 
     >>> backplane.linalg.tensorsolve(np.eye(4).reshape(2, 2, 4), np.ones((2, 2)))
@@ -441,7 +441,7 @@ def tensorsolve(
     return arrays.like(found.reshape(shape), A, B)
 
 
-def tensorinv(A: Any, ind: int = 2, *, settings: SettingsArgument = None) -> Any:
+def tensorinv(A: Mixed, ind: int = 2, *, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of A as a linear map from its last dimensions to its first ``ind``. NumPy is needed.
 
     >>> backplane.linalg.tensorinv(np.eye(6).reshape(6, 2, 3), ind=1).shape

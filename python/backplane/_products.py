@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from . import _core
 from ._errors import bad_type, bad_value
-from ._settings import Value
 from ._tensor import as_numpy
 
-SettingsArgument = Union[None, _core.Options, Mapping[str, Value]]
-
+if TYPE_CHECKING:
+    from ._types import Kind, Mixed, Next, Out, SettingsArgument
 
 def _is_a(array: Any, module: str, name: str) -> bool:
     # Does not import the module: a module that is not imported has no instances. The type may be missing while another thread
@@ -91,7 +90,7 @@ def _ranked(name: str, factors: Tuple[Any, ...], ranks: Tuple[int, int], out: An
     return matmul(*factors, out=out, settings=settings)
 
 
-def mm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def mm(input: Mixed, mat2: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the product of two matrices, as matmul() of arrays of two dimensions.
 
     >>> mm([[1.0, 2.0]], [[3.0], [4.0]])
@@ -100,7 +99,7 @@ def mm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = N
     return _ranked("mm", (input, mat2), (2, 2), out, settings)
 
 
-def bmm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def bmm(input: Mixed, mat2: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the products of two batches of matrices of the same length.
 
     >>> bmm(np.ones((5, 2, 3)), np.ones((5, 3, 4))).shape
@@ -109,7 +108,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None, settings: SettingsArgument = 
     return _ranked("bmm", (input, mat2), (3, 3), out, settings)
 
 
-def mv(input: Any, vec: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def mv(input: Mixed, vec: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the product of a matrix and a vector.
 
     >>> mv([[1.0, 2.0]], [3.0, 4.0])
@@ -118,7 +117,7 @@ def mv(input: Any, vec: Any, *, out: Any = None, settings: SettingsArgument = No
     return _ranked("mv", (input, vec), (2, 1), out, settings)
 
 
-def dot(input: Any, tensor: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def dot(input: Mixed, tensor: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the sum of the products of two vectors, without conjugation.
 
     >>> float(dot([1.0, 2.0], [3.0, 4.0]))

@@ -15,7 +15,9 @@ from . import _core
 from ._errors import bad_type, failure
 
 if TYPE_CHECKING:
-    from ._settings_tree import Root
+    from typing_extensions import Unpack
+
+    from ._settings_tree import Keywords, Named, Root
 
 Value = Union[bool, int, str]
 table: Mapping[str, _core.Setting] = _core.table
@@ -120,15 +122,20 @@ def _tree(prefix: str) -> Settings:
 settings: Root = cast("Root", _tree(""))
 
 
-def collect(names: Optional[Mapping[str, Value]], more: Mapping[str, Value]) -> Dict[str, Value]:
+def collect(names: Optional[Mapping[str, object]], more: Mapping[str, object]) -> Dict[str, Value]:
     """Merges a mapping of dotted names, and keywords with two underscores for each dot, into one dict by dotted name."""
-    chosen = dict(names or {})
-    for key, value in more.items():
+    chosen = cast(Dict[str, Value], dict(names or {}))
+    for key, value in cast(Mapping[str, Value], more).items():
         name = key if key in table else key.replace("__", ".")
         if name in chosen:
             raise bad_type(f"{name} is given twice")
         chosen[name] = value
     return chosen
+
+
+def named(names: Mapping[str, Value]) -> Named:
+    """Returns names that are known at run time only, for a function that checks them then."""
+    return cast("Named", names)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -147,8 +154,8 @@ class flags(contextlib.ContextDecorator):
     1
     """
 
-    def __init__(self, names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:
-        self._options = _core.Options(collect(names, more))
+    def __init__(self, names: Optional[Named] = None, /, **more: Unpack[Keywords]) -> None:
+        self._options = _core.Options(named(collect(names, more)))
         self._scope = _core.Scope(self._options)
 
     def __call__(self, function: Function) -> Function:
@@ -173,10 +180,10 @@ class flags(contextlib.ContextDecorator):
         self._scope.leave()
 
 
-def set_flags(names: Optional[Mapping[str, Value]] = None, /, **more: Value) -> None:
+def set_flags(names: Optional[Named] = None, /, **more: Unpack[Keywords]) -> None:
     """Sets settings for the whole process; names as in flags(). All values are checked before any setting changes."""
     chosen = collect(names, more)
-    _core.Options(chosen)
+    _core.Options(named(chosen))
     for name, value in chosen.items():
         table[name].check(value)
     for name, value in chosen.items():

@@ -1,6 +1,6 @@
 """Types of backplane.settings. Generated from include/backplane/settings_table.h by tools/settings_stub.py (make docs)."""
 
-from typing import Literal
+from typing import Literal, TypedDict, Union
 
 from ._settings import Settings
 
@@ -299,3 +299,260 @@ class MkldnnConv(Settings):
 
 class MkldnnRnn(Settings):
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+
+Named = TypedDict(
+    "Named",
+    {
+        "num_threads": int,
+        "deterministic": Literal["off", "run", "threads"],
+        "blas.preferred": str,
+        "linalg.preferred": str,
+        "fft.preferred": str,
+        "conv.preferred": str,
+        "einsum.preferred": str,
+        "pool.preferred": str,
+        "batch_norm.preferred": str,
+        "layer_norm.preferred": str,
+        "attention.preferred": str,
+        "rnn.preferred": str,
+        "elementwise.preferred": str,
+        "reduce.preferred": str,
+        "random.preferred": str,
+        "blas.enabled": str,
+        "linalg.enabled": str,
+        "fft.enabled": str,
+        "einsum.enabled": str,
+        "pool.enabled": str,
+        "batch_norm.enabled": str,
+        "layer_norm.enabled": str,
+        "attention.enabled": str,
+        "rnn.enabled": str,
+        "elementwise.enabled": str,
+        "reduce.enabled": str,
+        "random.enabled": str,
+        "conv.enabled": str,
+        "conv.deterministic": Literal["off", "run", "threads"],
+        "dispatch.exclude": str,
+        "dispatch.fallback": Literal["strict", "warn", "allow"],
+        "dispatch.transfer": Literal["refuse", "allow"],
+        "calibration": Literal["off", "read", "auto"],
+        "dispatch.packed": Literal["none", "first", "second", "both"],
+        "cpu.capability": Literal["auto", "default", "avx2", "avx512", "vsx", "zvector", "sve256"],
+        "device.exclude": str,
+        "device.memory_limit": int,
+        "plan_cache.max_size": int,
+        "fft.plan_cache.max_size": int,
+        "einsum.path_cache.max_size": int,
+        "registry.library_path": str,
+        "registry.provider_path": str,
+        "registry.system": bool,
+        "registry.cache": Literal["off", "read-only", "read-write"],
+        "registry.cache_dir": str,
+        "registry.probe_timeout": int,
+        "registry.probe_memory": int,
+        "registry.deepbind": Literal["auto", "on", "off"],
+        "verbose": int,
+        "benchmark": bool,
+        "matmul.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "einsum.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "fft.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "linalg.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "conv.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "pool.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "batch_norm.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "layer_norm.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "attention.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "rnn.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "elementwise.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "reduce.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "random.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "benchmark_limit": int,
+        "conv.benchmark_limit": int,
+        "tuning.start": Literal["auto", "now"],
+        "tuning.store": Literal["off", "read", "read-write"],
+        "tuning.store_path": str,
+        "trace": str,
+        "fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "cudnn.fp32_precision": Literal["none", "ieee", "tf32"],
+        "cuda.matmul.fp32_precision": Literal["none", "ieee", "tf32", "bfx9"],
+        "cudnn.conv.fp32_precision": Literal["none", "ieee", "tf32"],
+        "cudnn.rnn.fp32_precision": Literal["none", "ieee", "tf32"],
+        "mkldnn.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "mkldnn.matmul.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "mkldnn.conv.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "conv.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "mkldnn.rnn.fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
+        "float32_matmul_precision": Literal["highest", "high", "medium"],
+        "cuda.matmul.allow_tf32": bool,
+        "cudnn.allow_tf32": bool,
+        "mkldnn.allow_tf32": bool,
+        "simulate.tf32": bool,
+        "simulate.bf16": bool,
+        "deterministic_algorithms": bool,
+        "deterministic_algorithms.warn_only": bool,
+        "deterministic_debug_mode": Literal["default", "warn", "error"],
+        "fill_uninitialized_memory": bool,
+        "cuda.matmul.allow_fp16_reduced_precision_reduction": bool,
+        "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k": bool,
+        "cuda.matmul.allow_bf16_reduced_precision_reduction": bool,
+        "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k": bool,
+        "cuda.matmul.allow_fp16_accumulation": bool,
+        "cuda.matmul.prefer_cublaslt_grouped_gemm": bool,
+        "cuda.preferred_linalg_library": Literal["default", "cusolver", "magma"],
+        "cuda.preferred_blas_library": Literal["default", "cublas", "cublaslt", "ck"],
+        "cuda.preferred_rocm_fa_library": Literal["default", "aotriton", "ck"],
+        "cuda.cublas_workspace_size": int,
+        "cuda.cublaslt_workspace_size": int,
+        "cuda.flash_sdp": bool,
+        "cuda.mem_efficient_sdp": bool,
+        "cuda.math_sdp": bool,
+        "cuda.cudnn_sdp": bool,
+        "cuda.overrideable_sdp": bool,
+        "cuda.fp16_bf16_reduction_math_sdp": bool,
+        "cuda.sdp_priority": str,
+        "cuda.cufft_plan_cache.max_size": int,
+        "cudnn.enabled": bool,
+        "cudnn.deterministic": bool,
+        "cudnn.benchmark": bool,
+        "cudnn.benchmark_limit": int,
+        "cudnn.depthwise_kernel": Literal["auto", "cudnn", "native"],
+        "fftw.planner": Literal["auto", "estimate", "measure", "patient"],
+        "mkl.enabled": bool,
+        "openmp.enabled": bool,
+        "mkldnn.enabled": bool,
+        "mkldnn.deterministic": bool,
+        "opt_einsum.enabled": bool,
+        "opt_einsum.strategy": str,
+        "mha.fastpath": bool,
+        "miopen.immediate": bool,
+        "nnpack.enabled": bool,
+        "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
+    },
+    total=False,
+)
+
+class Keywords(TypedDict, total=False):
+    num_threads: int
+    deterministic: Literal["off", "run", "threads"]
+    blas__preferred: str
+    linalg__preferred: str
+    fft__preferred: str
+    conv__preferred: str
+    einsum__preferred: str
+    pool__preferred: str
+    batch_norm__preferred: str
+    layer_norm__preferred: str
+    attention__preferred: str
+    rnn__preferred: str
+    elementwise__preferred: str
+    reduce__preferred: str
+    random__preferred: str
+    blas__enabled: str
+    linalg__enabled: str
+    fft__enabled: str
+    einsum__enabled: str
+    pool__enabled: str
+    batch_norm__enabled: str
+    layer_norm__enabled: str
+    attention__enabled: str
+    rnn__enabled: str
+    elementwise__enabled: str
+    reduce__enabled: str
+    random__enabled: str
+    conv__enabled: str
+    conv__deterministic: Literal["off", "run", "threads"]
+    dispatch__exclude: str
+    dispatch__fallback: Literal["strict", "warn", "allow"]
+    dispatch__transfer: Literal["refuse", "allow"]
+    calibration: Literal["off", "read", "auto"]
+    dispatch__packed: Literal["none", "first", "second", "both"]
+    cpu__capability: Literal["auto", "default", "avx2", "avx512", "vsx", "zvector", "sve256"]
+    device__exclude: str
+    device__memory_limit: int
+    plan_cache__max_size: int
+    fft__plan_cache__max_size: int
+    einsum__path_cache__max_size: int
+    registry__library_path: str
+    registry__provider_path: str
+    registry__system: bool
+    registry__cache: Literal["off", "read-only", "read-write"]
+    registry__cache_dir: str
+    registry__probe_timeout: int
+    registry__probe_memory: int
+    registry__deepbind: Literal["auto", "on", "off"]
+    verbose: int
+    benchmark: bool
+    matmul__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    einsum__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    fft__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    linalg__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    conv__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    pool__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    batch_norm__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    layer_norm__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    attention__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    rnn__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    elementwise__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    reduce__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    random__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    benchmark_limit: int
+    conv__benchmark_limit: int
+    tuning__start: Literal["auto", "now"]
+    tuning__store: Literal["off", "read", "read-write"]
+    tuning__store_path: str
+    trace: str
+    fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    cudnn__fp32_precision: Literal["none", "ieee", "tf32"]
+    cuda__matmul__fp32_precision: Literal["none", "ieee", "tf32", "bfx9"]
+    cudnn__conv__fp32_precision: Literal["none", "ieee", "tf32"]
+    cudnn__rnn__fp32_precision: Literal["none", "ieee", "tf32"]
+    mkldnn__fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    mkldnn__matmul__fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    mkldnn__conv__fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    conv__fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    mkldnn__rnn__fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
+    float32_matmul_precision: Literal["highest", "high", "medium"]
+    cuda__matmul__allow_tf32: bool
+    cudnn__allow_tf32: bool
+    mkldnn__allow_tf32: bool
+    simulate__tf32: bool
+    simulate__bf16: bool
+    deterministic_algorithms: bool
+    deterministic_algorithms__warn_only: bool
+    deterministic_debug_mode: Literal["default", "warn", "error"]
+    fill_uninitialized_memory: bool
+    cuda__matmul__allow_fp16_reduced_precision_reduction: bool
+    cuda__matmul__allow_fp16_reduced_precision_reduction_split_k: bool
+    cuda__matmul__allow_bf16_reduced_precision_reduction: bool
+    cuda__matmul__allow_bf16_reduced_precision_reduction_split_k: bool
+    cuda__matmul__allow_fp16_accumulation: bool
+    cuda__matmul__prefer_cublaslt_grouped_gemm: bool
+    cuda__preferred_linalg_library: Literal["default", "cusolver", "magma"]
+    cuda__preferred_blas_library: Literal["default", "cublas", "cublaslt", "ck"]
+    cuda__preferred_rocm_fa_library: Literal["default", "aotriton", "ck"]
+    cuda__cublas_workspace_size: int
+    cuda__cublaslt_workspace_size: int
+    cuda__flash_sdp: bool
+    cuda__mem_efficient_sdp: bool
+    cuda__math_sdp: bool
+    cuda__cudnn_sdp: bool
+    cuda__overrideable_sdp: bool
+    cuda__fp16_bf16_reduction_math_sdp: bool
+    cuda__sdp_priority: str
+    cuda__cufft_plan_cache__max_size: int
+    cudnn__enabled: bool
+    cudnn__deterministic: bool
+    cudnn__benchmark: bool
+    cudnn__benchmark_limit: int
+    cudnn__depthwise_kernel: Literal["auto", "cudnn", "native"]
+    fftw__planner: Literal["auto", "estimate", "measure", "patient"]
+    mkl__enabled: bool
+    openmp__enabled: bool
+    mkldnn__enabled: bool
+    mkldnn__deterministic: bool
+    opt_einsum__enabled: bool
+    opt_einsum__strategy: str
+    mha__fastpath: bool
+    miopen__immediate: bool
+    nnpack__enabled: bool
+    quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

@@ -20,13 +20,15 @@ backplane.Tensor. ``out`` is written in place and returned; it may be one of the
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._convert import shape_of, with_numpy
 from ._elements import finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
-from ._products import SettingsArgument
 from .backends._module import close as _close
+
+if TYPE_CHECKING:
+    from ._types import DType, Kind, Operand, Out, Pair, SettingsArgument
 
 __all__ = [
     "abs",
@@ -48,38 +50,26 @@ __all__ = [
 ]
 
 
-class _Unary(Protocol):
-    """The type of exp() and similar functions."""
-
-    def __call__(self, x: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
-
-
-class _Binary(Protocol):
-    """The type of add() and similar functions."""
-
-    def __call__(self, x1: Any, x2: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
-
-
-def _unary(name: str, text: str) -> _Unary:
-    def call(x: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def _unary(name: str, text: str) -> Callable[..., Any]:
+    def call(x: Kind, /, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return one(name, x, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return one(name, of["x"], of["out"], of["settings"], explains)
 
-    made: _Unary = finish(call, __name__, name, f"Computes {text} of each element.", explained)
+    made: Callable[..., Any] = finish(call, __name__, name, f"Computes {text} of each element.", explained)
     return made
 
 
-def _binary(name: str, text: str) -> _Binary:
-    def call(x1: Any, x2: Any, /, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def _binary(name: str, text: str) -> Callable[..., Any]:
+    def call(x1: Pair, x2: Pair, /, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return two(name, x1, x2, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return two(name, of["x1"], of["x2"], of["out"], of["settings"], explains)
 
     text = f"Computes {text} of each pair of elements. Arrays are broadcast."
-    made: _Binary = finish(call, __name__, name, text, explained)
+    made: Callable[..., Any] = finish(call, __name__, name, text, explained)
     return made
 
 
@@ -125,8 +115,8 @@ def _astype(of: Dict[str, Any], explains: bool) -> Any:
 
 
 def take(
-    x: Any, indices: Any, /, axis: Optional[int] = None, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    x: Kind, indices: Operand, /, axis: Optional[int] = None, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Takes the slices of x with these indices along an axis, as numpy.take.
 
     Indices are int32 or int64, of any shape, from 0 to the size less 1; others are an error. x of one dimension needs no axis.
@@ -135,8 +125,8 @@ def take(
 
 
 def take_along_axis(
-    x: Any, indices: Any, /, axis: int = -1, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    x: Kind, indices: Operand, /, axis: int = -1, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Takes one element of x for each index along an axis, as numpy.take_along_axis without broadcasting, or torch.gather.
 
     Indices are int32 or int64, from 0 to the size less 1; others are an error.
@@ -144,14 +134,14 @@ def take_along_axis(
     return _take_along_axis(dict(x=x, indices=indices, axis=axis, out=out, settings=settings), False)
 
 
-def concat(arrays: Sequence[Any], /, axis: int = 0, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def concat(arrays: Sequence[Kind], /, axis: int = 0, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Returns the arrays, which have one element type, one after another along an axis."""
     return _concat(dict(arrays=arrays, axis=axis, out=out, settings=settings), False)
 
 
 def astype(
-    x: Any, dtype: Any, /, *, copy: bool = True, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    x: Kind, dtype: DType, /, *, copy: bool = True, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Returns a copy of x, converted to an element type: of NumPy, of torch, bool, int or float of Python, or a name.
 
     Numbers are rounded to nearest even. Floating numbers are truncated to integers: those out of range become the nearest

@@ -22,16 +22,19 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Tuple
 
 from . import _core, _plan_cache, _scipy
 from ._convert import floating, with_numpy
 from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
-from ._dimensions import Numbers, as_tuple, bound, chosen, finish, length
+from ._dimensions import as_tuple, bound, chosen, finish, length
 from ._errors import bad_value
-from ._products import SettingsArgument, _is_a, _like
+from ._products import _is_a, _like
 from ._tensor import as_numpy
 from .backends._module import close
+
+if TYPE_CHECKING:
+    from ._types import DType, Dims, Kind, Mixed, Norm, Out, SettingsArgument
 
 __all__ = [
     "dct",
@@ -81,38 +84,6 @@ def _run(
     return out if result is None else _like(result, input)
 
 
-class _OneDimension(Protocol):
-    """The type of fft(), ifft(), rfft(), irfft(), hfft() and ihfft()."""
-
-    def __call__(
-        self,
-        input: Any,
-        n: Optional[int] = None,
-        dim: int = -1,
-        norm: Optional[str] = None,
-        *,
-        axis: Optional[int] = None,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
-class _Dimensions(Protocol):
-    """The type of the forms for two (fft2) and for any number of dimensions (fftn). They differ in the default of dim."""
-
-    def __call__(
-        self,
-        input: Any,
-        s: Numbers = None,
-        dim: Numbers = ...,
-        norm: Optional[str] = None,
-        *,
-        axes: Numbers = None,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
-
-
 def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> Dict[str, Any]:
     of = bound(function, arguments, names)
     default = inspect.signature(function).parameters["dim"].default
@@ -128,47 +99,47 @@ def _explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> 
     return page
 
 
-def _one(name: str, text: str) -> _OneDimension:
+def _one(name: str, text: str) -> Callable[..., Any]:
     """Returns the function that transforms one dimension."""
 
     def transform(
-        input: Any,
+        input: Kind,
         n: Optional[int] = None,
         dim: int = -1,
-        norm: Optional[str] = None,
+        norm: Optional[Norm] = None,
         *,
         axis: Optional[int] = None,
-        out: Any = None,
+        out: Optional[Out] = None,
         settings: SettingsArgument = None,
-    ) -> Any:
+    ) -> Kind:
         if axis is not None:
             dim = chosen("axis", axis, dim, -1)
         return _run(name, input, length(n), (dim,), norm, out, settings)
 
-    function: _OneDimension = finish(transform, name, text, _explain)
+    function: Callable[..., Any] = finish(transform, name, text, _explain)
     return function
 
 
-def _many(name: str, form: str, text: str) -> _Dimensions:
+def _many(name: str, form: str, text: str) -> Callable[..., Any]:
     """Returns the function that transforms two dimensions (form "2") or any number (form "n")."""
-    default: Numbers = (-2, -1) if form == "2" else None
+    default: Dims = (-2, -1) if form == "2" else None
 
     def transform(
-        input: Any,
-        s: Numbers = None,
-        dim: Numbers = default,
-        norm: Optional[str] = None,
+        input: Kind,
+        s: Dims = None,
+        dim: Dims = default,
+        norm: Optional[Norm] = None,
         *,
-        axes: Numbers = None,
-        out: Any = None,
+        axes: Dims = None,
+        out: Optional[Out] = None,
         settings: SettingsArgument = None,
-    ) -> Any:
+    ) -> Kind:
         if axes is not None:
             dim = chosen("axes", axes, dim, default)
         return _run(name, input, as_tuple(s), as_tuple(dim), norm, out, settings)
 
     which = "two dimensions; default: the last two." if form == "2" else "the dimensions of dim; default: all, or the last len(s)."
-    function: _Dimensions = finish(transform, name + form, f"{name}() over {which}{text}", _explain)
+    function: Callable[..., Any] = finish(transform, name + form, f"{name}() over {which}{text}", _explain)
     return function
 
 
@@ -230,12 +201,12 @@ hfft2, hfftn = _many("hfft", "2", _HALF_INPUT), _many("hfft", "n", _HALF_INPUT)
 ihfft2, ihfftn = _many("ihfft", "2", _HALF), _many("ihfft", "n", _HALF)
 
 
-def _shift(input: Any, dim: Numbers, axes: Numbers, back: bool) -> Any:
+def _shift(input: Any, dim: Dims, axes: Dims, back: bool) -> Any:
     (input,) = with_numpy("fftshift", (input,))
     return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input)
 
 
-def fftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
+def fftshift(input: Mixed, dim: Dims = None, *, axes: Dims = None) -> Kind:
     """Returns a copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim.
 
     >>> fftshift(array("d", [0, 1, 2, -2, -1])).tolist()
@@ -244,7 +215,7 @@ def fftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
     return _shift(input, dim, axes, False)
 
 
-def ifftshift(input: Any, dim: Numbers = None, *, axes: Numbers = None) -> Any:
+def ifftshift(input: Mixed, dim: Dims = None, *, axes: Dims = None) -> Kind:
     """Returns a copy with the zero frequency moved from the middle back to the start.
 
     >>> ifftshift(array("d", [-2, -1, 0, 1, 2])).tolist()
@@ -266,7 +237,9 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, device: Any, out: Any
     return sys.modules["torch"].from_dlpack(result) if _is_a(dtype, "torch", "dtype") else as_numpy(result)
 
 
-def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(
+    n: int, d: float = 1.0, *, out: Optional[Out] = None, dtype: Optional[DType] = None, device: object = None
+) -> Kind:
     """Returns the frequencies of fft() for n samples at distance d: (0, 1, ..., -2, -1) / (n * d).
 
     The result is a backplane.Tensor of f64, or with a dtype of NumPy or torch an array of that library. ``device`` is None or
@@ -278,7 +251,9 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, devic
     return _frequencies(n, d, False, dtype, device, out)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(
+    n: int, d: float = 1.0, *, out: Optional[Out] = None, dtype: Optional[DType] = None, device: object = None
+) -> Kind:
     """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Arguments and types are as in fftfreq().
 
     >>> rfftfreq(4, d=0.5).tolist()

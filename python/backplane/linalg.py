@@ -17,15 +17,30 @@ docs/reference/linalg.md.
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Literal, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._core import LinAlgError
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import ask, ask_for, number_of, operation
-from ._linalg_factors import ldl_factor, ldl_factor_ex, ldl_solve, lu, lu_factor, lu_factor_ex, lu_solve
-from ._products import SettingsArgument
+from ._linalg_factors import (
+    LU,
+    LDLFactor,
+    LDLFactorEx,
+    LUFactor,
+    LUFactorEx,
+    ldl_factor,
+    ldl_factor_ex,
+    ldl_solve,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    lu_solve,
+)
 from .backends._module import close
+
+if TYPE_CHECKING:
+    from ._types import Kind, Next, Out, SettingsArgument, Tolerance, UpLo
 
 __all__ = [
     "LinAlgError",
@@ -128,7 +143,7 @@ class SignedLogarithm(NamedTuple):
 
 
 @operation
-def inv(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def inv(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of square matrices.
 
     >>> backplane.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -139,7 +154,7 @@ def inv(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
 
 
 @operation
-def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None) -> InvEx:
+def inv_ex(A: Kind, *, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> InvEx:
     """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U.
 
     >>> backplane.linalg.inv_ex(np.zeros((2, 2))).info
@@ -149,7 +164,7 @@ def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None, settings: Set
 
 
 @operation
-def solve(A: Any, B: Any, *, left: bool = True, out: Any = None, settings: SettingsArgument = None) -> Any:
+def solve(A: Kind, B: Next, *, left: bool = True, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast.
 
     >>> backplane.linalg.solve([[2, 0], [0, 4]], [2, 2])
@@ -160,7 +175,7 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None, settings: Setti
 
 @operation
 def solve_ex(
-    A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+    A: Kind, B: Next, *, left: bool = True, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None
 ) -> SolveEx:
     """Computes X as solve() does, and an info for each item as inv_ex() does.
 
@@ -172,15 +187,15 @@ def solve_ex(
 
 @operation
 def solve_triangular(
-    A: Any,
-    B: Any,
+    A: Kind,
+    B: Next,
     *,
     upper: bool,
     left: bool = True,
     unitriangular: bool = False,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only.
 
     >>> backplane.linalg.solve_triangular(np.array([[2.0, 9.0], [1.0, 1.0]]), np.array([[2.0], [3.0]]), upper=False)
@@ -193,12 +208,12 @@ def solve_triangular(
 
 @operation
 def lstsq(
-    A: Any,
-    B: Any,
+    A: Kind,
+    B: Next,
     rcond: Optional[float] = None,
     *,
-    driver: Optional[str] = None,
-    out: Any = None,
+    driver: Optional[Literal["gelsy", "gels", "gelsd", "gelss"]] = None,
+    out: None = None,
     settings: SettingsArgument = None,
 ) -> LeastSquares:
     """Computes X that minimises |A X - B|, the residuals, the rank, and the singular values.
@@ -222,7 +237,7 @@ def lstsq(
 
 
 @operation
-def cholesky(A: Any, *, upper: bool = False, out: Any = None, settings: SettingsArgument = None) -> Any:
+def cholesky(A: Kind, *, upper: bool = False, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only.
 
     >>> backplane.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]]))
@@ -234,7 +249,7 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None, settings: Settings
 
 @operation
 def cholesky_ex(
-    A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None, settings: SettingsArgument = None
+    A: Kind, *, upper: bool = False, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None
 ) -> CholeskyEx:
     """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite.
 
@@ -245,7 +260,7 @@ def cholesky_ex(
 
 
 @operation
-def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def cholesky_solve(B: Kind, L: Next, upper: bool = False, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Solves L L^H X = B.
 
     >>> backplane.linalg.cholesky_solve(np.array([[4.0], [2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
@@ -256,7 +271,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False, *, out: Any = None, sett
 
 
 @operation
-def cholesky_inverse(L: Any, upper: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def cholesky_inverse(L: Kind, upper: bool = False, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of L L^H.
 
     >>> backplane.linalg.cholesky_inverse(np.array([[2.0, 0.0], [0.0, 1.0]]))
@@ -275,7 +290,7 @@ def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
 
 
 @operation
-def qr(A: Any, mode: str = "reduced", *, out: Any = None, settings: SettingsArgument = None) -> QR:
+def qr(A: Kind, mode: Literal["reduced", "complete", "r"] = "reduced", *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> QR:
     """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array).
 
     >>> backplane.linalg.qr(np.ones((3, 2)), "complete").Q.shape
@@ -295,7 +310,7 @@ def _upper(op: str, UPLO: Any) -> bool:
 
 
 @operation
-def eigh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgument = None) -> Eigen:
+def eigh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only.
 
     >>> backplane.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -305,7 +320,7 @@ def eigh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgument
 
 
 @operation
-def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def eigvalsh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only.
 
     >>> backplane.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]])).round(12)
@@ -315,7 +330,7 @@ def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None, settings: SettingsArgu
 
 
 @operation
-def eig(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Eigen:
+def eig(A: Kind, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues and eigenvectors of square matrices; both are complex.
 
     >>> backplane.linalg.eig(np.array([[2.0]])).eigenvalues
@@ -325,7 +340,7 @@ def eig(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Eigen:
 
 
 @operation
-def eigvals(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def eigvals(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the eigenvalues of square matrices; they are complex.
 
     >>> backplane.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag
@@ -341,11 +356,11 @@ def _no_driver(op: str, driver: Optional[str]) -> None:
 
 @operation
 def svd(
-    A: Any,
+    A: Kind,
     full_matrices: bool = True,
     *,
-    driver: Optional[str] = None,
-    out: Any = None,
+    driver: None = None,
+    out: Optional[Sequence[Out]] = None,
     settings: SettingsArgument = None,
 ) -> SVD:
     """Computes U, S, Vh with A = U diag(S) Vh; S is descending.
@@ -358,7 +373,7 @@ def svd(
 
 
 @operation
-def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None, settings: SettingsArgument = None) -> Any:
+def svdvals(A: Kind, *, driver: None = None, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the singular values, descending.
 
     >>> backplane.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))
@@ -372,7 +387,7 @@ def svdvals(A: Any, *, driver: Optional[str] = None, out: Any = None, settings: 
 
 
 @operation
-def det(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def det(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the determinant.
 
     >>> float(backplane.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -382,16 +397,13 @@ def det(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
 
 
 @operation
-def slogdet(A: Any, *, out: Any = None, settings: SettingsArgument = None) -> SignedLogarithm:
+def slogdet(A: Kind, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> SignedLogarithm:
     """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix.
 
     >>> backplane.linalg.slogdet(np.zeros((2, 2))).logabsdet
     array(-inf)
     """
     return ask_for(SignedLogarithm, "slogdet", (A,), (True, True), out)
-
-
-Tolerance = Any  # None, a number, or an array of numbers
 
 
 def _tolerance(op: str, name: str, value: Tolerance, standard: str, other: Tolerance) -> Tolerance:
@@ -404,15 +416,15 @@ def _tolerance(op: str, name: str, value: Tolerance, standard: str, other: Toler
 
 @operation
 def pinv(
-    A: Any,
+    A: Kind,
     rcond: Tolerance = None,
     hermitian: bool = False,
     *,
     atol: Tolerance = None,
     rtol: Tolerance = None,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the Moore-Penrose inverse. Singular values up to max(atol, rtol * largest) are treated as zero.
 
     A tolerance may be an array with a value for each item of the batch. rcond is another name of rtol.
@@ -426,15 +438,15 @@ def pinv(
 
 @operation
 def matrix_rank(
-    A: Any,
+    A: Kind,
     tol: Tolerance = None,
     hermitian: bool = False,
     *,
     atol: Tolerance = None,
     rtol: Tolerance = None,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the number of singular values above max(atol, rtol * largest).
 
     A tolerance may be an array with a value for each item of the batch. tol is another name of atol; with it, the default of
@@ -457,7 +469,7 @@ def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
 
 
 @operation
-def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def cond(A: Kind, p: Union[None, Literal["fro", "nuc"], float] = None, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf.
 
     >>> float(backplane.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))
@@ -468,17 +480,17 @@ def cond(A: Any, p: Union[None, str, float] = None, *, out: Any = None, settings
 
 @operation
 def matrix_norm(
-    A: Any,
-    ord: Union[str, float] = "fro",
+    A: Kind,
+    ord: Union[Literal["fro", "nuc"], float] = "fro",
     dim: Tuple[int, int] = (-2, -1),
     keepdim: bool = False,
     *,
     axis: Optional[Tuple[int, int]] = None,
     keepdims: Optional[bool] = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: None = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf.
 
     axis and keepdims are other names of dim and keepdim.
@@ -511,6 +523,6 @@ from ._linalg_names import (  # noqa: E402
     vecdot,
     vector_norm,
 )
-from ._linalg_composed import householder_product, matrix_exp, matrix_sqrth, polar, vander  # noqa: E402
+from ._linalg_composed import Polar, householder_product, matrix_exp, matrix_sqrth, polar, vander  # noqa: E402
 
 close(__name__)

@@ -14,30 +14,20 @@ and products of integers are i64. Arrays of any strides are read in place; ``axi
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from . import _core
 from ._convert import widen, with_numpy
-from ._dimensions import Numbers, as_tuple
-from ._products import _EXPLAINERS, SettingsArgument, _like
+from ._dimensions import as_tuple
+from ._products import _EXPLAINERS, _like
 from .backends._module import close as _close
+
+if TYPE_CHECKING:
+    from ._types import Dims, Kind, Out, SettingsArgument
 
 __all__ = ["argmax", "argmin", "max", "mean", "min", "prod", "sum"]
 
 _KINDS = ("sum", "prod", "mean", "max", "min", "argmax", "argmin")
-
-
-class _Reduction(Protocol):
-    def __call__(
-        self,
-        x: Any,
-        /,
-        *,
-        axis: Numbers = None,
-        keepdims: bool = False,
-        out: Any = None,
-        settings: SettingsArgument = None,
-    ) -> Any: ...
 
 
 def _as_input(name: str, x: Any) -> Any:
@@ -55,20 +45,20 @@ def _run(name: str, x: Any, axis: Any, keepdims: bool, out: Any, settings: Setti
     return result if explains else out if result is None else _like(result, x)
 
 
-def _reduction(name: str, text: str) -> _Reduction:
+def _reduction(name: str, text: str) -> Callable[..., Any]:
     def call(
-        x: Any,
+        x: Kind,
         /,
         *,
-        axis: Numbers = None,
+        axis: Dims = None,
         keepdims: bool = False,
-        out: Any = None,
+        out: Optional[Out] = None,
         settings: SettingsArgument = None,
-    ) -> Any:
+    ) -> Kind:
         return _run(name, x, axis, keepdims, out, settings, False)
 
     def explain(
-        x: Any, /, *, axis: Numbers = None, keepdims: bool = False, out: Any = None, settings: SettingsArgument = None
+        x: Any, /, *, axis: Dims = None, keepdims: bool = False, out: Any = None, settings: SettingsArgument = None
     ) -> Any:
         return _run(name, x, axis, keepdims, out, settings, True)
 

@@ -1,9 +1,12 @@
 """Types for type checkers, names that `import *` takes, and settings without effect."""
 
+import ast
 import importlib
 import importlib.util
 import json
+import pathlib
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -14,58 +17,81 @@ from conftest import BUILD, PACKAGES, ROOT
 
 import backplane as bp
 
-RIGHT = """
-import backplane
-from backplane.backends import cudnn
-backplane.settings.num_threads = 2
-backplane.settings.cudnn.deterministic = True
-backplane.settings.dispatch.fallback = "strict"
-backplane.settings.deterministic_algorithms__warn_only = True
-backplane.settings["num_threads"] = 2
-del backplane.settings.num_threads
-cudnn.benchmark = True
-cudnn.conv.fp32_precision = "ieee"
-backplane.backends.cuda.matmul.allow_tf32 = False
-count: int = backplane.settings.num_threads
-backplane.linalg.inv([[1.0]], settings={"num_threads": 1})
-backplane.linalg.vecdot([1.0], [1.0], settings={"num_threads": 1})
-backplane.fft.dct([1.0], axis=0, settings=backplane.Options({"num_threads": 1}))
-reason: str = backplane.setting("num_threads").why_not
-effect: bool = backplane.setting("num_threads").has_effect
-"""
-WRONG = [
-    ("backplane.settings.num_thread = 2", "num_thread"),
-    ("backplane.settings.num_threads = 'two'", "int"),
-    ("backplane.settings.dispatch.fallback = 'never'", "Literal"),
-    ("backplane.settings.cudnn.determinist = True", "determinist"),
-    ("backplane.backends.cudnn.conv.fp32 = 'ieee'", "fp32"),
-    ("print(backplane.settings.nothing)", "nothing"),
-    ("count: str = backplane.settings.num_threads", "str"),
-]
+USES = ROOT / "tests/python/types"
+STUBS = ("elementwise", "fft", "linalg", "nn/functional", "nn/grad", "reduce")
+
+
+def expected():
+    """Returns the numbers of the lines of wrong.py that are errors, with a word of each message."""
+    lines = (USES / "wrong.py").read_text().splitlines()
+    return {number: line.partition("# error: ")[2] for number, line in enumerate(lines, start=1) if "# error: " in line}
+
+
+def check(found, text):
+    """Checks (file, line, message) of all errors against what is expected."""
+    assert not [one for one in found if one[0] != "wrong.py"], text
+    assert {line for _, line, _ in found} == set(expected()), text
+    for number, word in expected().items():
+        assert any(line == number and word.lower() in message.lower() for _, line, message in found), (number, word, text)
+
+
+def mypy(folder, *words):
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(BUILD / "mypy-cache-snippets"), *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={"MYPYPATH": str(PACKAGES), "PATH": ""}).stdout
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
-def test_type_checkers_find_wrong_settings(tmp_path):
-    (tmp_path / "right.py").write_text(RIGHT)
-    (tmp_path / "wrong.py").write_text("import backplane\n" + "\n".join(line for line, _ in WRONG) + "\n")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(BUILD / "mypy-cache-snippets"), "right.py", "wrong.py"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env={"MYPYPATH": str(PACKAGES), "PATH": ""})
-    lines = [line for line in done.stdout.splitlines() if ": error: " in line]
-    assert not [line for line in lines if line.startswith("right.py")], done.stdout
-    for number, (_, word) in enumerate(WRONG, start=2):
-        assert any(line.startswith(f"wrong.py:{number}: ") and word in line for line in lines), (number, done.stdout)
+def test_mypy_finds_wrong_uses_alone():
+    text = mypy(USES, "right.py", "wrong.py")
+    errors = [line.split(":", 3) for line in text.splitlines() if ": error: " in line]
+    check([(name, int(line), message) for name, line, _, message in (one if len(one) == 4 else (*one, "") for one in errors)], text)
 
 
 @pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
-def test_pyright_finds_wrong_settings(tmp_path):
-    (tmp_path / "right.py").write_text(RIGHT)
-    (tmp_path / "wrong.py").write_text("import backplane\n" + "\n".join(line for line, _ in WRONG) + "\n")
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"include": ["*.py"], "extraPaths": [str(PACKAGES)]}))
+def test_pyright_finds_wrong_uses_alone(tmp_path):
+    for name in ("right.py", "wrong.py"):
+        shutil.copy(USES / name, tmp_path)
+    shutil.copytree(PACKAGES / "backplane", tmp_path / "backplane", ignore=shutil.ignore_patterns("*.so", "lib", "bin"))
+    places = [path for path in sys.path if path.endswith("site-packages")]
+    options = {"include": ["*.py", "backplane/**/*.pyi"], "exclude": ["backplane/**/*.py"], "extraPaths": places, "typeCheckingMode": "strict"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(options))
     done = subprocess.run(["pyright", "--outputjson"], capture_output=True, text=True, cwd=tmp_path)
     found = [one for one in json.loads(done.stdout)["generalDiagnostics"] if one["severity"] == "error"]
-    assert not [one for one in found if one["file"].endswith("right.py")], found
-    for number, (_, word) in enumerate(WRONG, start=1):
-        assert any(one["range"]["start"]["line"] == number and word in one["message"] for one in found), (number, found)
+    check([(pathlib.Path(one["file"]).name, one["range"]["start"]["line"] + 1, one["message"]) for one in found], done.stdout)
+
+
+def results(text):
+    """Returns (name, result) of each function of a stub."""
+    return [(one.name, ast.unparse(one.returns)) for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef)]
+
+
+@pytest.mark.parametrize("name", [*STUBS, "_typed"])
+def test_no_result_is_unknown(name):
+    """Any is in the types of NumPy's arrays alone, whose element type it is."""
+    found = results((ROOT / f"python/backplane/{name}.pyi").read_text())
+    assert found
+    wrong = [one for one in found if re.search(r"\b(Any|object|Kind|Out)\b", one[1].replace("NDArray[Any]", ""))]
+    assert not wrong
+
+
+def test_the_stubs_of_functions_are_current(tmp_path):
+    """Run `make docs` after a change of a signature."""
+    done = subprocess.run([sys.executable, "-B", str(ROOT / "tools/function_stubs.py"), str(tmp_path)],
+                          capture_output=True, text=True, env={"BACKPLANE_BUILD": str(BUILD), "PATH": ""})
+    assert done.returncode == 0, done.stderr
+    for name in (*STUBS, "_typed"):
+        assert (tmp_path / f"{name}.pyi").read_text() == (ROOT / f"python/backplane/{name}.pyi").read_text(), name
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_modules_below_stubs_are_strict(tmp_path):
+    """A checker that reads the stub of a module does not read the module."""
+    shutil.copytree(ROOT / "python/backplane", tmp_path / "python/backplane", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in STUBS:
+        (tmp_path / f"python/backplane/{name}.pyi").unlink()
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    text = mypy(tmp_path, "--config-file", "pyproject.toml")
+    assert text.startswith("Success"), text
 
 
 def test_the_stub_of_settings_is_current(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Optio
 
 from .. import _core
 from .._errors import failure
-from .._settings import Value, flags, members, refuse_name, set_flags, setting
+from .._settings import Value, flags, members, named, refuse_name, set_flags, setting
 
 
 def _is_pythons_own(module: ModuleType, name: str, value: Any) -> bool:
@@ -111,13 +111,13 @@ class Before(Tuple[Value, ...]):
 
 def scope(prefix: str, **given: Optional[Value]) -> flags:
     """Returns a scope with the settings that are not None, for the calling thread."""
-    return flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
+    return flags(named({f"{prefix}{name}": value for name, value in given.items() if value is not None}))
 
 
 def write(prefix: str, **given: Optional[Value]) -> Before:
     """Sets the settings that are not None for the whole process, and returns all previous values."""
     before = Before.of([setting(f"{prefix}{name}") for name in given])
-    set_flags({f"{prefix}{name}": value for name, value in given.items() if value is not None})
+    set_flags(named({f"{prefix}{name}": value for name, value in given.items() if value is not None}))
     return before
 
 

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Dict, Literal, Optional
 
 from .._convert import exact, with_numpy
 from .._elements import finish, one, run
 from .._errors import bad_value
-from .._products import SettingsArgument
+
+if TYPE_CHECKING:
+    from .._types import Kind, Operand, Out, SettingsArgument
 
 _MODULE = "backplane.nn.functional"
-
-
-class _Plain(Protocol):
-    """The type of tanh() and sigmoid()."""
-
-    def __call__(self, input: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any: ...
-
-
-class _InPlace(Protocol):
-    """The type of relu(), silu() and hardswish()."""
-
-    def __call__(
-        self, input: Any, inplace: bool = False, *, out: Any = None, settings: SettingsArgument = None
-    ) -> Any: ...
 
 
 def _one(name: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
@@ -31,29 +19,29 @@ def _one(name: str, x: Any, out: Any, settings: SettingsArgument, explains: bool
     return one(name, x if name == "relu" else exact(name, x), out, settings, explains)
 
 
-def plain(name: str, text: str) -> _Plain:
-    def call(input: Any, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def plain(name: str, text: str) -> Callable[..., Any]:
+    def call(input: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return _one(name, input, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return _one(name, of["input"], of["out"], of["settings"], explains)
 
-    made: _Plain = finish(call, _MODULE, name, f"Computes {text} of each element, as torch.nn.functional.{name}.", explained)
+    made: Callable[..., Any] = finish(call, _MODULE, name, f"Computes {text} of each element, as torch.nn.functional.{name}.", explained)
     return made
 
 
-def in_place(name: str, text: str) -> _InPlace:
+def in_place(name: str, text: str) -> Callable[..., Any]:
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         if of["inplace"] and of["out"] is not None:
             raise bad_value("out: cannot be given together with inplace")
         out = of["input"] if of["inplace"] else of["out"]
         return _one(name, of["input"], out, of["settings"], explains)
 
-    def call(input: Any, inplace: bool = False, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+    def call(input: Kind, inplace: bool = False, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return explained(dict(input=input, inplace=inplace, out=out, settings=settings), False)
 
     text = f"Computes {text} of each element, as torch.nn.functional.{name}. With ``inplace``, the input is written and returned."
-    made: _InPlace = finish(call, _MODULE, name, text, explained)
+    made: Callable[..., Any] = finish(call, _MODULE, name, text, explained)
     return made
 
 
@@ -64,7 +52,9 @@ def _gelu(of: Dict[str, Any], explains: bool) -> Any:
     return _one(kinds[of["approximate"]], of["input"], of["out"], of["settings"], explains)
 
 
-def gelu(input: Any, approximate: str = "none", *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def gelu(
+    input: Kind, approximate: Literal["none", "tanh"] = "none", *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     return _gelu(dict(input=input, approximate=approximate, out=out, settings=settings), False)
 
 
@@ -76,17 +66,17 @@ def _embed(of: Dict[str, Any], explains: bool) -> Any:
 
 
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Operand,
+    weight: Kind,
     padding_idx: Optional[int] = None,
-    max_norm: Optional[float] = None,
+    max_norm: None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     return _embed(dict(input=input, weight=weight, max_norm=max_norm, out=out, settings=settings), False)
 
 

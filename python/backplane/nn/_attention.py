@@ -5,17 +5,16 @@ from __future__ import annotations
 import secrets
 import sys
 import warnings
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import WHOLE, exact, type_of, with_numpy
 from .._errors import bad_type, bad_value
-from .._products import SettingsArgument, _is_numpy, _is_torch, _like
+from .._products import _is_numpy, _is_torch, _like
 from ._functions import function
 
-# A seed, or a seed and the number of rows that were computed with it before.
-Seed = Union[None, int, Tuple[int, int]]
-
+if TYPE_CHECKING:
+    from .._types import Flag, Kind, Next, Operand, Out, Seed, SettingsArgument
 
 def _words(seed: Seed) -> Tuple[int, int]:
     """Returns seed and offset, of which 64 bits count."""
@@ -117,22 +116,22 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 @function("backplane.nn.functional", _attend)
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Kind,
+    key: Next,
+    value: Next,
+    attn_mask: Optional[Operand] = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
-    pages: Any = None,
-    lengths: Any = None,
+    pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None,
     seed: Seed = None,
-    return_logsumexp: bool = False,
-    out: Any = None,
+    return_logsumexp: Flag = False,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind]]:
     """Computes attention: ``softmax(query key' scale + mask) value``, with ``scale`` 1 / square root of the last size.
 
     As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
@@ -149,22 +148,22 @@ def scaled_dot_product_attention(
 
 @function("backplane.nn.grad", _differentiate)
 def scaled_dot_product_attention_gradients(
-    grad_output: Any,
-    query: Any,
-    key: Any,
-    value: Any,
-    output: Any,
-    logsumexp: Any,
-    attn_mask: Any = None,
+    grad_output: Operand,
+    query: Kind,
+    key: Next,
+    value: Next,
+    output: Operand,
+    logsumexp: Operand,
+    attn_mask: Optional[Operand] = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
     seed: Seed = None,
-    mask_gradient: bool = False,
+    mask_gradient: Flag = False,
     settings: SettingsArgument = None,
-) -> Tuple[Any, ...]:
+) -> Union[Tuple[Kind, Kind, Kind], Tuple[Kind, Kind, Kind, Kind]]:
     """Computes the gradients of scaled_dot_product_attention() by query, key and value, as a tuple.
 
     ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. With

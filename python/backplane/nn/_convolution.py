@@ -4,17 +4,16 @@ three dimensions."""
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple
 
 from .. import _core
 from .._convert import exact
 from .._errors import bad_type, bad_value, whole
-from .._products import SettingsArgument, _like
+from .._products import _like
 from ._functions import for_each_ndim
 
-Numbers = Union[int, Tuple[int, ...]]
-Padding = Union[str, int, Tuple[int, ...]]
-
+if TYPE_CHECKING:
+    from .._types import Kind, Next, Numbers, Operand, Out, Padding, SettingsArgument
 
 def _each(name: str, numbers: Any, ndim: int) -> Tuple[int, ...]:
     """Returns one number for each dimension; a single one is for all."""
@@ -90,17 +89,17 @@ _NUMBERS = """``stride``, ``padding`` and ``dilation`` are numbers, or tuples wi
 
 @for_each_ndim(_FUNCTIONS, "conv{ndim}d", functools.partial(_forward, False), numbers=_NUMBERS)
 def convolution(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Kind,
+    weight: Next,
+    bias: Optional[Operand] = None,
     stride: Numbers = 1,
     padding: Padding = 0,
     dilation: Numbers = 1,
     groups: int = 1,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Convolves ``input`` (N x C x {ndim} sizes; N may be missing) with ``weight`` (K x C/groups x {ndim} sizes).
 
     As torch.nn.functional.conv{ndim}d. ``padding`` may also be "same" or "valid".
@@ -112,18 +111,18 @@ def convolution(
 
 @for_each_ndim(_FUNCTIONS, "conv_transpose{ndim}d", functools.partial(_forward, True), numbers=_NUMBERS)
 def transposed(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Kind,
+    weight: Next,
+    bias: Optional[Operand] = None,
     stride: Numbers = 1,
     padding: Numbers = 0,
     output_padding: Numbers = 0,
     groups: int = 1,
     dilation: Numbers = 1,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Applies the transpose of a convolution to ``input``, with ``weight`` (C x K/groups x {ndim} sizes).
 
     As torch.nn.functional.conv_transpose{ndim}d.
@@ -135,17 +134,17 @@ def transposed(
 
 @for_each_ndim(_GRADIENTS, "conv{ndim}d_input", _input, numbers=_NUMBERS)
 def input_gradient(
-    input_size: Tuple[int, ...],
-    weight: Any,
-    grad_output: Any,
+    input_size: Sequence[int],
+    weight: Next,
+    grad_output: Kind,
     stride: Numbers = 1,
     padding: Padding = 0,
     dilation: Numbers = 1,
     groups: int = 1,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the gradient of conv{ndim}d() by its input, of shape ``input_size``.
 
     As torch.nn.grad.conv{ndim}d_input.
@@ -157,17 +156,17 @@ def input_gradient(
 
 @for_each_ndim(_GRADIENTS, "conv{ndim}d_weight", _weight, numbers=_NUMBERS)
 def weight_gradient(
-    input: Any,
-    weight_size: Tuple[int, ...],
-    grad_output: Any,
+    input: Kind,
+    weight_size: Sequence[int],
+    grad_output: Next,
     stride: Numbers = 1,
     padding: Padding = 0,
     dilation: Numbers = 1,
     groups: int = 1,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the gradient of conv{ndim}d() by its weight, of shape ``weight_size``.
 
     As torch.nn.grad.conv{ndim}d_weight.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of
 from .._einsum import einsum
 from .._elements import one, two
 from .._errors import bad_type, bad_value
-from .._products import _EXPLAINERS, SettingsArgument, _like
+from .._products import _EXPLAINERS, _like
 from ._functions import function
 
+if TYPE_CHECKING:
+    from .._types import Activation, Flag, Kind, Next, Operand, Out, SettingsArgument
 
 def _optional(name: str, array: Any) -> Any:
     return None if array is None else exact(name, array)
@@ -107,14 +109,14 @@ def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 @function("backplane.nn.functional", _forward)
 def linear(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
+    input: Kind,
+    weight: Next,
+    bias: Optional[Operand] = None,
     *,
-    activation: Optional[str] = None,
-    out: Any = None,
+    activation: Optional[Activation] = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Multiplies the rows of ``input`` (... x I) by ``weight`` (O x I), and adds ``bias`` (O). A weight of
     one dimension (I) gives results without the last dimension.
 
@@ -125,13 +127,15 @@ def linear(
 
 
 @function("backplane.nn.grad", _input)
-def linear_input(weight: Any, grad_output: Any, *, settings: SettingsArgument = None) -> Any:
+def linear_input(weight: Next, grad_output: Kind, *, settings: SettingsArgument = None) -> Kind:
     """Computes the gradient of linear() by its input, from the gradient by its output."""
     return locals()
 
 
 @function("backplane.nn.grad", _weight)
-def linear_weight(input: Any, grad_output: Any, bias: bool = False, *, settings: SettingsArgument = None) -> Any:
+def linear_weight(
+    input: Kind, grad_output: Next, bias: Flag = False, *, settings: SettingsArgument = None
+) -> Union[Kind, Tuple[Kind, Kind]]:
     """Computes the gradient of linear() by its weight, from the gradient by its output.
 
     With ``bias``, returns a tuple of the gradients by weight and bias.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_value
-from .._products import SettingsArgument, _like
+from .._products import _like
 from ._functions import function
 
+if TYPE_CHECKING:
+    from .._types import Flag, Kind, Operand, Out, SettingsArgument
 
 def _parameter(name: str, array: Any) -> Any:
     return None if array is None else exact(name, array)
@@ -76,20 +78,20 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 @function("backplane.nn.functional", _normalize)
 def batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Kind,
+    running_mean: Optional[Operand],
+    running_var: Optional[Operand],
+    weight: Optional[Operand] = None,
+    bias: Optional[Operand] = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
     *,
     relu: bool = False,
-    return_statistics: bool = False,
-    out: Any = None,
+    return_statistics: Flag = False,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind, Kind]]:
     """Normalizes each channel of ``input`` (N x C, or with one to three sizes more).
 
     As torch.nn.functional.batch_norm: with ``training`` by the statistics of the batch, which update ``running_mean`` and
@@ -102,16 +104,16 @@ def batch_norm(
 
 @function("backplane.nn.grad", _differentiate)
 def batch_norm_gradients(
-    input: Any,
-    grad_output: Any,
-    weight: Any,
-    mean: Any,
-    spread: Any,
+    input: Kind,
+    grad_output: Operand,
+    weight: Optional[Operand],
+    mean: Operand,
+    spread: Operand,
     training: bool = True,
     eps: float = 1e-5,
     *,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any, Any]:
+) -> Tuple[Kind, Kind, Kind]:
     """Computes the gradients of batch_norm() by its input, weight and bias, as a tuple.
 
     With ``training``, ``mean`` and ``spread`` are the mean and inverse standard deviation that batch_norm() returned.

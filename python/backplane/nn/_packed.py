@@ -7,20 +7,23 @@ items are in descending order of their lengths.
 from __future__ import annotations
 
 import sys
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, Literal, NamedTuple, Optional, Sequence, Tuple
 
 from .._convert import numpy_of
 from .._errors import bad_type, bad_value
 from .._products import _is_torch
 
+if TYPE_CHECKING:
+    from .._types import Array, Operand, Packed
+
 _OP = "packed sequences"
 
 
 class _Fields(NamedTuple):
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+    data: Array
+    batch_sizes: Array
+    sorted_indices: Optional[Array]
+    unsorted_indices: Optional[Array]
 
 
 class PackedSequence(_Fields):
@@ -33,7 +36,11 @@ class PackedSequence(_Fields):
     __slots__ = ()
 
     def __new__(
-        cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
+        cls,
+        data: Array,
+        batch_sizes: Optional[Array] = None,
+        sorted_indices: Optional[Array] = None,
+        unsorted_indices: Optional[Array] = None,
     ) -> PackedSequence:
         if batch_sizes is None:
             raise bad_type("PackedSequence: batch_sizes is missing")
@@ -131,7 +138,7 @@ def ordered(state: Any, index: Any) -> Any:
 # ---- The functions ----
 
 
-def invert_permutation(permutation: Any) -> Any:
+def invert_permutation(permutation: Optional[Operand]) -> Optional[Array]:
     """Returns the inverse of a permutation; None for None."""
     if permutation is None:
         return None
@@ -139,10 +146,13 @@ def invert_permutation(permutation: Any) -> Any:
     numpy = numpy_of(_OP)
     if not numpy.array_equal(numpy.sort(order), numpy.arange(len(order))):
         raise bad_value("permutation: must have each of the numbers from 0 once")
-    return _like(permutation, numpy.argsort(order))
+    inverse: Array = _like(permutation, numpy.argsort(order))
+    return inverse
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+def pack_padded_sequence(
+    input: Operand, lengths: Operand, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Packs an array with padding, as torch.nn.utils.rnn.pack_padded_sequence()."""
     data, ends = _array(input), _whole("lengths", lengths)
     data = data.swapaxes(0, 1) if batch_first and len(data.shape) > 1 else data
@@ -163,13 +173,14 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
 
 
 def pad_packed_sequence(
-    sequence: Any, batch_first: bool = False, padding_value: float = 0.0, total_length: Optional[int] = None
-) -> Tuple[Any, Any]:
+    sequence: Packed, batch_first: bool = False, padding_value: float = 0.0, total_length: Optional[int] = None
+) -> Tuple[Array, Array]:
     """Returns the sequences with padding, and their lengths, as torch.nn.utils.rnn.pad_packed_sequence()."""
     packed = as_packed(sequence)
     if packed is None:
         raise bad_type("pad_packed_sequence: sequence must be a PackedSequence")
-    steps = len(packed.batch_sizes)
+    sizes: Any = packed.batch_sizes
+    steps = len(sizes)
     if total_length is not None and total_length < steps:
         raise bad_value(f"total_length: is {total_length}; it must be at least {steps}, the steps of the longest sequence")
     padded, lengths = spread(packed.data, packed.batch_sizes, padding_value, total_length)
@@ -180,8 +191,11 @@ def pad_packed_sequence(
 
 
 def pad_sequence(
-    sequences: Sequence[Any], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
-) -> Any:
+    sequences: Sequence[Operand],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: Literal["right", "left"] = "right",
+) -> Array:
     """Returns arrays of several lengths as one with padding, as torch.nn.utils.rnn.pad_sequence()."""
     if padding_side not in ("right", "left"):
         raise bad_value(f"padding_side: '{padding_side}' is not accepted; it must be right or left")
@@ -196,16 +210,17 @@ def pad_sequence(
     for item, one in enumerate(arrays):
         first = longest - one.shape[0] if padding_side == "left" else 0
         padded[item, first : first + one.shape[0]] = one
-    return padded if batch_first else padded.swapaxes(0, 1)
+    result: Array = padded if batch_first else padded.swapaxes(0, 1)
+    return result
 
 
-def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: Sequence[Operand], enforce_sorted: bool = True) -> PackedSequence:
     """Packs arrays of several lengths, as torch.nn.utils.rnn.pack_sequence()."""
     arrays = [_array(one) for one in sequences]
     return pack_padded_sequence(pad_sequence(arrays), [one.shape[0] for one in arrays], False, enforce_sorted)
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> List[Any]:
+def unpad_sequence(padded_sequences: Operand, lengths: Operand, batch_first: bool = False) -> List[Array]:
     """Returns the sequences of an array with padding, as torch.nn.utils.rnn.unpad_sequence()."""
     padded, ends = _array(padded_sequences), _whole("lengths", lengths)
     padded = padded if batch_first else padded.swapaxes(0, 1)
@@ -214,7 +229,7 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     return [one[: int(end)] for one, end in zip(padded, ends)]
 
 
-def unpack_sequence(packed_sequences: Any) -> List[Any]:
+def unpack_sequence(packed_sequences: Packed) -> List[Array]:
     """Returns the sequences of a packed one, as torch.nn.utils.rnn.unpack_sequence()."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

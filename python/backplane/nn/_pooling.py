@@ -4,17 +4,17 @@ dimensions."""
 from __future__ import annotations
 
 import functools
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_type, bad_value, whole
-from .._products import SettingsArgument, _like
-from ._convolution import Numbers, _each, _size
+from .._products import _like
+from ._convolution import _each, _size
 from ._functions import for_each_ndim
 
-Sizes = Union[None, int, Tuple[Optional[int], ...]]
-
+if TYPE_CHECKING:
+    from .._types import Flag, Kind, Numbers, Operand, Out, SettingsArgument, Sizes
 
 def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Tuple[int, ...]:
     """Returns the sizes of adaptive pooling; None stands for that of the input."""
@@ -89,17 +89,17 @@ _KERNEL = """``stride`` is ``kernel_size`` by default. ``kernel_size``, ``stride
 
 @_FUNCTIONS("max_pool{ndim}d", _MAX, kernel=_KERNEL)
 def max_pool(
-    input: Any,
+    input: Kind,
     kernel_size: Numbers,
     stride: Optional[Numbers] = None,
     padding: Numbers = 0,
     dilation: Numbers = 1,
     ceil_mode: bool = False,
-    return_indices: bool = False,
+    return_indices: Flag = False,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind]]:
     """Returns the maxima of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.max_pool{ndim}d. With ``return_indices``, returns a tuple of the maxima and the place of each
@@ -112,7 +112,7 @@ def max_pool(
 
 @_FUNCTIONS("avg_pool{ndim}d", _AVERAGE, kernel=_KERNEL)
 def avg_pool(
-    input: Any,
+    input: Kind,
     kernel_size: Numbers,
     stride: Optional[Numbers] = None,
     padding: Numbers = 0,
@@ -120,9 +120,9 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor_override: Optional[int] = None,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Returns the averages of windows of ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.avg_pool{ndim}d. ``divisor_override`` replaces the number of elements.
@@ -134,8 +134,8 @@ def avg_pool(
 
 @_FUNCTIONS("adaptive_max_pool{ndim}d", _MAX)
 def adaptive_max_pool(
-    input: Any, output_size: Sizes, return_indices: bool = False, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    input: Kind, output_size: Sizes, return_indices: Flag = False, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Union[Kind, Tuple[Kind, Kind]]:
     """Returns the maxima of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.adaptive_max_pool{ndim}d. A size of None is that of the input. With ``return_indices``, returns a
@@ -145,7 +145,7 @@ def adaptive_max_pool(
 
 
 @_FUNCTIONS("adaptive_avg_pool{ndim}d", _AVERAGE)
-def adaptive_avg_pool(input: Any, output_size: Sizes, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def adaptive_avg_pool(input: Kind, output_size: Sizes, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Returns the averages of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.adaptive_avg_pool{ndim}d. A size of None is that of the input. ``out`` is written in place and
@@ -156,18 +156,18 @@ def adaptive_avg_pool(input: Any, output_size: Sizes, *, out: Any = None, settin
 
 @_GRADIENTS("max_pool{ndim}d_input", _MAX_GRADIENT, kernel=_KERNEL)
 def max_pool_gradient(
-    input_size: Tuple[int, ...],
-    indices: Any,
-    grad_output: Any,
+    input_size: Sequence[int],
+    indices: Operand,
+    grad_output: Kind,
     kernel_size: Numbers,
     stride: Optional[Numbers] = None,
     padding: Numbers = 0,
     dilation: Numbers = 1,
     ceil_mode: bool = False,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the gradient of max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it returned.
 
     {kernel}
@@ -177,8 +177,8 @@ def max_pool_gradient(
 
 @_GRADIENTS("avg_pool{ndim}d_input", _AVERAGE_GRADIENT, kernel=_KERNEL)
 def avg_pool_gradient(
-    input_size: Tuple[int, ...],
-    grad_output: Any,
+    input_size: Sequence[int],
+    grad_output: Kind,
     kernel_size: Numbers,
     stride: Optional[Numbers] = None,
     padding: Numbers = 0,
@@ -186,9 +186,9 @@ def avg_pool_gradient(
     count_include_pad: bool = True,
     divisor_override: Optional[int] = None,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Computes the gradient of avg_pool{ndim}d() by its input, of shape ``input_size``.
 
     {kernel}
@@ -198,8 +198,8 @@ def avg_pool_gradient(
 
 @_GRADIENTS("adaptive_max_pool{ndim}d_input", _MAX_GRADIENT)
 def adaptive_max_pool_gradient(
-    input_size: Tuple[int, ...], indices: Any, grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    input_size: Sequence[int], indices: Operand, grad_output: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the gradient of adaptive_max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it
     returned.
 
@@ -210,8 +210,8 @@ def adaptive_max_pool_gradient(
 
 @_GRADIENTS("adaptive_avg_pool{ndim}d_input", _AVERAGE_GRADIENT)
 def adaptive_avg_pool_gradient(
-    input_size: Tuple[int, ...], grad_output: Any, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    input_size: Sequence[int], grad_output: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the gradient of adaptive_avg_pool{ndim}d() by its input, of shape ``input_size``. ``out`` is written in place
     and returned.
     """

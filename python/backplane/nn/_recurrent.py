@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from .. import _core
 from .._convert import exact, numpy_of, shape_of
 from .._errors import bad_type, bad_value
-from .._products import SettingsArgument, _is_numpy, _is_torch, _like
+from .._products import _is_numpy, _is_torch, _like
 from ._functions import function
 from ._packed import PackedSequence, as_packed, gather, ordered, spread
+
+if TYPE_CHECKING:
+    from .._types import Flag, Kind, Operand, Parameters, SettingsArgument, State, States, Steps
 
 # Fields of the call.
 INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH, BIAS_HH = "input", "weight_ih", "weight_hh", "weight_hr", "bias_ih", "bias_hh"
@@ -20,8 +23,6 @@ GRAD_OUTPUT, GRAD_HIDDEN, GRAD_CELL = "grad_output", "grad_h_n", "grad_c_n"
 BY_INPUT, BY_HIDDEN, BY_CELL = "input_gradient", "initial_hidden_gradient", "initial_cell_gradient"
 BY_IH, BY_HH, BY_HR = "weight_ih_gradient", "weight_hh_gradient", "weight_hr_gradient"
 BY_BIAS_IH, BY_BIAS_HH = "bias_ih_gradient", "bias_hh_gradient"
-
-State = Any  # an array, for an LSTM a pair of two, or None
 
 # ---- Views ----
 
@@ -76,7 +77,7 @@ def _sets(name: str, of: Dict[str, Any]) -> List[Dict[str, Any]]:
     return sets
 
 
-def _states(name: str, hx: State, unbatched: bool) -> Tuple[Any, Any]:
+def _states(name: str, hx: Any, unbatched: bool) -> Tuple[Any, Any]:
     """Returns hidden state and cell, None where they are absent."""
     if hx is None:
         return None, None
@@ -224,7 +225,7 @@ def _packed_input(name: str, of: Dict[str, Any]) -> Tuple[Dict[str, Any], Option
     return of, packed
 
 
-def _ordered(hx: State, index: Any) -> State:
+def _ordered(hx: Any, index: Any) -> Any:
     return type(hx)(ordered(one, index) for one in hx) if isinstance(hx, (tuple, list)) else ordered(hx, index)
 
 
@@ -292,21 +293,21 @@ _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``
 
 
 def _layers(
-    input: Any,
-    hx: Any,
-    params: Any,
-    has_biases: Union[bool, Sequence[Any]] = True,
+    input: Steps,
+    hx: State,
+    params: Parameters,
+    has_biases: Union[bool, Sequence[Operand]] = True,
     num_layers: int = 1,
     dropout: float = 0.0,
-    train: bool = False,
+    train: float = False,
     bidirectional: bool = False,
     batch_first: bool = False,
     *,
-    lengths: Any = None,
+    lengths: Optional[Operand] = None,
     generator: Any = None,
-    return_reserve: bool = False,
+    return_reserve: Flag = False,
     settings: SettingsArgument = None,
-) -> Tuple[Any, ...]:
+) -> Union[Tuple[Kind, Kind], Tuple[Kind, Kind, Kind]]:
     """{help}"""
     return locals()  # type: ignore[return-value]
 
@@ -339,41 +340,41 @@ rnn_tanh, rnn_relu, gru = (
     ),
 )
 def lstm(
-    input: Any,
-    hx: Any,
-    params: Any,
-    has_biases: Union[bool, Sequence[Any]] = True,
+    input: Steps,
+    hx: States,
+    params: Parameters,
+    has_biases: Union[bool, Sequence[Operand]] = True,
     num_layers: int = 1,
     dropout: float = 0.0,
-    train: bool = False,
+    train: float = False,
     bidirectional: bool = False,
     batch_first: bool = False,
     *,
-    lengths: Any = None,
+    lengths: Optional[Operand] = None,
     proj_size: int = 0,
     generator: Any = None,
-    return_reserve: bool = False,
+    return_reserve: Flag = False,
     settings: SettingsArgument = None,
-) -> Tuple[Any, ...]:
+) -> Union[Tuple[Kind, Kind, Kind], Tuple[Kind, Kind, Kind, Kind]]:
     """{help}"""
     return locals()  # type: ignore[return-value]
 
 
 def _gradients(
-    grad_output: Any,
-    input: Any,
-    hx: Any,
-    params: Sequence[Any],
-    output: Any,
-    reserve: Any,
+    grad_output: Operand,
+    input: Steps,
+    hx: States,
+    params: Sequence[Operand],
+    output: Operand,
+    reserve: Operand,
     has_biases: bool = True,
     bidirectional: bool = False,
     batch_first: bool = False,
     *,
-    grad_h_n: Any = None,
-    lengths: Any = None,
+    grad_h_n: Optional[Operand] = None,
+    lengths: Optional[Operand] = None,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any, List[Any]]:
+) -> Tuple[Kind, Kind, List[Kind]]:
     """{help}"""
     return locals()  # type: ignore[return-value]
 
@@ -401,21 +402,21 @@ rnn_tanh_gradients, rnn_relu_gradients, gru_gradients = (
     ),
 )
 def lstm_gradients(
-    grad_output: Any,
-    input: Any,
-    hx: Any,
-    params: Sequence[Any],
-    output: Any,
-    reserve: Any,
+    grad_output: Operand,
+    input: Steps,
+    hx: States,
+    params: Sequence[Operand],
+    output: Operand,
+    reserve: Operand,
     has_biases: bool = True,
     bidirectional: bool = False,
     batch_first: bool = False,
     *,
-    grad_h_n: Any = None,
-    grad_c_n: Any = None,
-    lengths: Any = None,
+    grad_h_n: Optional[Operand] = None,
+    grad_c_n: Optional[Operand] = None,
+    lengths: Optional[Operand] = None,
     proj_size: int = 0,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Tuple[Any, Any], List[Any]]:
+) -> Tuple[Kind, Tuple[Kind, Kind], List[Kind]]:
     """{help}"""
     return locals()  # type: ignore[return-value]

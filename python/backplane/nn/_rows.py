@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Literal, Optional, Tuple, Union
 
 from .. import _core
 from .._convert import exact, shape_of, type_of
 from .._errors import bad_value, whole
-from .._products import SettingsArgument, _is_numpy, _is_torch, _like
+from .._products import _is_numpy, _is_torch, _like
 from ._convolution import _size
 from ._functions import function
+
+if TYPE_CHECKING:
+    from .._types import Flag, Kind, Operand, Out, SettingsArgument, Shape
 
 SOFTMAX, LOG_SOFTMAX = range(2)
 
 _FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"
 _STATISTICS = """With ``return_statistics``, returns a tuple of output, mean and inverse standard deviation of each row, for the
     gradients. ``out`` is written in place and returned."""
-
-# The sizes of a row, which is one number if it has one dimension.
-Shape = Union[int, Sequence[int]]
 
 # ---- Softmax ----
 
@@ -39,7 +39,7 @@ def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 @function(_FUNCTIONS, _softmax)
-def softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
 
     As torch.nn.functional.softmax. ``out`` is written in place and returned; it may be the input.
@@ -48,7 +48,7 @@ def softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument
 
 
 @function(_FUNCTIONS, _softmax)
-def log_softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None) -> Any:
+def log_softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
 
     As torch.nn.functional.log_softmax. ``out`` is written in place and returned; it may be the input.
@@ -58,16 +58,16 @@ def log_softmax(input: Any, dim: int, *, out: Any = None, settings: SettingsArgu
 
 @function(_GRADIENTS, _softmax_gradient)
 def softmax_input(
-    output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    output: Kind, grad_output: Operand, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the gradient of softmax() by its input, from its output and the gradient by the output."""
     return locals()
 
 
 @function(_GRADIENTS, _softmax_gradient)
 def log_softmax_input(
-    output: Any, grad_output: Any, dim: int, *, out: Any = None, settings: SettingsArgument = None
-) -> Any:
+    output: Kind, grad_output: Operand, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output."""
     return locals()
 
@@ -152,16 +152,16 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 @function(_FUNCTIONS, _normalize, statistics=_STATISTICS)
 def layer_norm(
-    input: Any,
+    input: Kind,
     normalized_shape: Shape,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Optional[Operand] = None,
+    bias: Optional[Operand] = None,
     eps: float = 1e-5,
     *,
-    return_statistics: bool = False,
-    out: Any = None,
+    return_statistics: Flag = False,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind, Kind]]:
     """Normalizes the rows of ``input``, which are its last dimensions with the sizes ``normalized_shape``.
 
     As torch.nn.functional.layer_norm; ``weight`` and ``bias`` have the shape of a row.
@@ -173,15 +173,15 @@ def layer_norm(
 
 @function(_FUNCTIONS, _normalize)
 def rms_norm(
-    input: Any,
+    input: Kind,
     normalized_shape: Shape,
-    weight: Any = None,
+    weight: Optional[Operand] = None,
     eps: Optional[float] = None,
     *,
-    return_statistics: bool = False,
-    out: Any = None,
+    return_statistics: Flag = False,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind]]:
     """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
 
     As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
@@ -193,16 +193,16 @@ def rms_norm(
 
 @function(_FUNCTIONS, _normalize, statistics=_STATISTICS)
 def group_norm(
-    input: Any,
+    input: Kind,
     num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Optional[Operand] = None,
+    bias: Optional[Operand] = None,
     eps: float = 1e-5,
     *,
-    return_statistics: bool = False,
-    out: Any = None,
+    return_statistics: Flag = False,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Union[Kind, Tuple[Kind, Kind, Kind]]:
     """Normalizes ``num_groups`` groups of channels of each item of ``input`` (N x C x ...).
 
     As torch.nn.functional.group_norm; ``weight`` and ``bias`` have C elements.
@@ -227,18 +227,18 @@ def _instance(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 @function(_FUNCTIONS, _instance)
 def instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
+    input: Kind,
+    running_mean: None = None,
+    running_var: None = None,
+    weight: Optional[Operand] = None,
+    bias: Optional[Operand] = None,
+    use_input_stats: Literal[True] = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
     *,
-    out: Any = None,
+    out: Optional[Out] = None,
     settings: SettingsArgument = None,
-) -> Any:
+) -> Kind:
     """Normalizes each channel of each item of ``input`` (N x C x ...).
 
     As torch.nn.functional.instance_norm with the input's statistics; running statistics must be None. ``out`` is written in
@@ -249,16 +249,16 @@ def instance_norm(
 
 @function(_GRADIENTS, _differentiate)
 def layer_norm_gradients(
-    input: Any,
-    grad_output: Any,
+    input: Kind,
+    grad_output: Operand,
     normalized_shape: Shape,
-    weight: Any = None,
+    weight: Optional[Operand] = None,
     eps: float = 1e-5,
     *,
-    mean: Any = None,
-    inverse_std: Any = None,
+    mean: Optional[Operand] = None,
+    inverse_std: Optional[Operand] = None,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any, Any]:
+) -> Tuple[Kind, Kind, Kind]:
     """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
 
     ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again, with ``eps``.
@@ -268,15 +268,15 @@ def layer_norm_gradients(
 
 @function(_GRADIENTS, _differentiate)
 def rms_norm_gradients(
-    input: Any,
-    grad_output: Any,
+    input: Kind,
+    grad_output: Operand,
     normalized_shape: Shape,
-    weight: Any = None,
+    weight: Optional[Operand] = None,
     eps: Optional[float] = None,
     *,
-    inverse_std: Any = None,
+    inverse_std: Optional[Operand] = None,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any]:
+) -> Tuple[Kind, Kind]:
     """Computes the gradients of rms_norm() by its input and weight, as a tuple.
 
     ``inverse_std`` is what rms_norm() returned; without it, it is computed again, with ``eps``.
@@ -286,16 +286,16 @@ def rms_norm_gradients(
 
 @function(_GRADIENTS, _differentiate)
 def group_norm_gradients(
-    input: Any,
-    grad_output: Any,
+    input: Kind,
+    grad_output: Operand,
     num_groups: int,
-    weight: Any = None,
+    weight: Optional[Operand] = None,
     eps: float = 1e-5,
     *,
-    mean: Any = None,
-    inverse_std: Any = None,
+    mean: Optional[Operand] = None,
+    inverse_std: Optional[Operand] = None,
     settings: SettingsArgument = None,
-) -> Tuple[Any, Any, Any]:
+) -> Tuple[Kind, Kind, Kind]:
     """Computes the gradients of group_norm() by its input, weight and bias, as a tuple.
 
     ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again, with ``eps``.

@@ -6,7 +6,7 @@ import collections.abc
 from typing import Dict, Iterable, List, Union
 
 from .._errors import bad_type
-from .._settings import Value, flags, table
+from .._settings import Value, flags, named, table
 from ..backends._module import close
 from ..backends.cuda import SDPBackend
 
@@ -40,7 +40,7 @@ def sdpa_kernel(backends: Union[SDPBackend, Iterable[SDPBackend]], set_priority:
     }
     if set_priority:
         chosen["cuda.sdp_priority"] = ",".join(dict.fromkeys(_SWITCHES[one][1] for one in wanted))
-    return flags(chosen)
+    return flags(named(chosen))
 
 
 close(__name__)
