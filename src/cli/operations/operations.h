@@ -8,7 +8,7 @@
 #define BP_CLI_OPERATIONS_H
 
 #include "operands.h"
-#include "cli/reference/reference.h"
+#include "reference/reference.h"
 #include "search.h"
 
 #include <limits.h>

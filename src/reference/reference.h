@@ -1,8 +1,13 @@
-/* reference.h - reference values of a result, and the error of a result against them. */
-#ifndef BP_CLI_REFERENCE_H
-#define BP_CLI_REFERENCE_H
+/* reference.h - reference values of a result, and the error of a result against them.
+ *
+ * The command and the tests compare results with references of their own, because one from the library would share its
+ * errors: this library calls the public functions of tensors and element types, and no operation. libbackplane does not
+ * contain it. The functions return BP_OK, or the status of those functions.
+ */
+#ifndef BP_REFERENCE_REFERENCE_H
+#define BP_REFERENCE_REFERENCE_H
 
-#include "cli/arrays/npy.h"
+#include "backplane.h"
 
 #include <stdbool.h>
 
@@ -31,9 +36,9 @@ typedef struct reference {
 
 /* A tensor converted to compact row-major float64 or complex float64, without loss. */
 typedef struct wide {
-    npy_array array;
-    bp_view view;
-    const double *data;
+    DLManagedTensorVersioned *owner;
+    const double *data; /* NULL: there is no tensor */
+    int64_t count;
     int parts; /* float64 values per element */
 } wide;
 
@@ -42,8 +47,9 @@ void wide_free(wide *made);
 
 /* A tensor of integers or bool converted to compact row-major i64, modulo 2^64. */
 typedef struct wholes {
-    npy_array array;
-    const int64_t *data;
+    DLManagedTensorVersioned *owner;
+    const int64_t *data; /* NULL: there is no tensor */
+    int64_t count;
 } wholes;
 
 /* Whether the type is one that wholes_make() reads. */
