@@ -294,3 +294,21 @@ double reference_bound(const reference *made, bp_dtype dtype) {
 double reference_unit(bp_dtype dtype) {
     return format_of(dtype).unit;
 }
+
+double reference_sum_unit(bp_dtype dtype) {
+    return format_of(dtype).sum_unit;
+}
+
+reference_number *reference_numbers(int64_t count) {
+    return calloc((size_t)count + 1, sizeof(reference_number));
+}
+
+void reference_take(reference *made, const reference_number *numbers, long double unit) {
+    made->terms = 1; /* the scales count the roundings */
+    for (int64_t i = 0; i < made->count; i++) {
+        const reference_number *number = &numbers[made->values[i].index];
+        made->values[i].re = (double)number->value;
+        made->values[i].im = 0;
+        made->values[i].scale = (double)(number->error / unit);
+    }
+}

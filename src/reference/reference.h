@@ -18,6 +18,11 @@ typedef struct reference_value {
     double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
 } reference_value;
 
+/* A number, and how far rounding may move it. */
+typedef struct reference_number {
+    long double value, error;
+} reference_number;
+
 /* What the error of a result is. */
 typedef enum reference_measure {
     REFERENCE_SUMS, /* the largest |result - reference| / scale, where any number that is not finite equals any other */
@@ -81,6 +86,16 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 /* Returns the bound of that error for a correct sum in any order. */
 double reference_bound(const reference *made, bp_dtype dtype);
+
+/* The largest relative error of one rounding in sums of numbers of the type: F32's for F16 and BF16. */
+double reference_sum_unit(bp_dtype dtype);
+
+/* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
+reference_number *reference_numbers(int64_t count);
+
+/* Sets the values of `made`, whose elements are all, from numbers with errors of that unit: the scale becomes the
+ * errors in units. */
+void reference_take(reference *made, const reference_number *numbers, long double unit);
 
 /* The largest relative error of rounding to the type. */
 double reference_unit(bp_dtype dtype);
