@@ -30,30 +30,35 @@ _backplane_options() {
         get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
         explain) echo "--set --json --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy --minimize
-            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
             --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
             --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
-            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
             --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
             --ord --keepdim --power" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
-            --memory-limit --trials --seconds --work --seed --contraction-path --n --s --dim --norm --stride --size --padding
+            --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
             --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
             --ord --keepdim --power" ;;
-        bench) echo "--sizes --dtype --threads --libraries --seconds --html --set --json" ;;
+        bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --alpha --beta --trans-a --trans-b
+            --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path --n --s --dim
+            --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
+            --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
+            --kind --to --row-dims --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
             --scale --dropout --reverse --projection --kind --to --row-dims --offset --upper --right --adjoint --unitriangular
             --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
-        einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --seconds --work --seed --contraction-path --dtype
+        einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --dtype
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune
             --instances --instance-options" ;;
@@ -71,7 +76,7 @@ _backplane_values() {
         --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish" ;;
         --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish add subtract multiply divide maximum minimum sum prod mean max min argmax argmin" ;;
         --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
-        --dtype) echo "f16 bf16 f32 f64 c64 c128" ;;
+        --dtype) echo "f16 bf16 f32 f64 c64 c128 i32 i64" ;;
         --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;
         --minimize) echo "flops size write combo limit" ;;
         --mode) echo "reduced complete r" ;;
@@ -80,9 +85,6 @@ _backplane_values() {
     esac
 }
 # ---- End of that part ----
-
-_backplane_bench_operations="matmul fft solve cholesky qr eigh svd einsum
-    rfft fft2 inv lu_factor det eigvalsh eig svdvals multi_dot vecdot vector_norm"
 
 _backplane() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} before=${COMP_WORDS[COMP_CWORD - 1]} offers=""
@@ -115,7 +117,7 @@ _backplane() {
     else
         case $command:$COMP_CWORD in
             get:* | set:2 | set:3) offers=$(_backplane_settings) ;;
-            bench:*) offers=$_backplane_bench_operations ;;
+            bench:*) offers=$_backplane_operations ;;
             explain:2 | eval:2 | compare:2 | tune:2) offers=$_backplane_operations ;;
             explain:3 | tune:3) offers="f16 bf16 f32 f64 c64 c128 i8 u8 u8,i8" ;;
             help:2) offers=$_backplane_commands ;;

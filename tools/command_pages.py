@@ -19,14 +19,14 @@ VALUES = {
     "activation": UNARY,
     "kind": UNARY + " add subtract multiply divide maximum minimum sum prod mean max min argmax argmin",
     "to": "f16 bf16 f32 f64 i8 u8 i32 i64 bool",
-    "dtype": "f16 bf16 f32 f64 c64 c128",
+    "dtype": "f16 bf16 f32 f64 c64 c128 i32 i64",
     "strategy": "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right",
     "minimize": "flops size write combo limit",
     "mode": "reduced complete r",
     "driver": "gelsy gels gelsd gelss",
     "ord": "fro nuc 1 -1 2 -2 inf -inf",
 }
-TAKE_OPERATIONS = ("explain", "eval", "compare", "tune")
+TAKE_OPERATIONS = ("explain", "eval", "compare", "tune", "bench")
 
 
 def short(text):

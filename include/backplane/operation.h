@@ -80,6 +80,10 @@ BP_API const char *bp_op_name(bp_op op);
 BP_API const char *bp_op_inputs(bp_op op);
 BP_API const char *bp_op_outputs(bp_op op);
 
+/* Returns the name of the setting that prefers a library for the operation, such as "blas.preferred"; NULL for an
+ * invalid number. Static storage. */
+BP_API const char *bp_op_preference(bp_op op);
+
 /* The list of reasons in a verdict: number, NAME, text. */
 /* clang-format off */
 #define BP_REASON_MAP(X)                                                              \

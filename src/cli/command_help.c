@@ -55,7 +55,7 @@ void cli_command_help(const cli_command *command) {
         line += length + (line[length] == '\n');
     }
     print_options(command);
-    if (command->help) {
+    if (command->help && !command->appendix) {
         print_operations();
     }
     if (command->appendix) {

@@ -46,6 +46,11 @@ const char *bp_op_outputs(bp_op op) {
     return is_known(op) ? ops[op].outputs : "";
 }
 
+const char *bp_op_preference(bp_op op) {
+    const int setting = is_known(op) ? ops[op].family->preference : BP__NO_SETTING;
+    return setting == BP__NO_SETTING ? NULL : bp_setting_at(setting)->name;
+}
+
 static int names_in(const char *list) {
     int count = 1;
     for (; (list = strchr(list, ',')) != NULL; list++) {

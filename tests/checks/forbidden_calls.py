@@ -43,7 +43,7 @@ REAL = r"%[-+ #0'*]*\d*(?:(?!\.0f)\.(?:\d+|\*)?)?[lL]?[aefgAEFG](?![\w])"
 DIRECTIVES = re.compile(r"(?<![\w.>])((?:f|d|sn|as)printf|sscanf|fscanf)\s*\([^;]*?" + REAL)
 ANY_DIRECTIVE = re.compile(r'("[^"\n]*' + REAL + ")")
 # Separate programs, which are not part of the library.
-NOT_LIBRARY = ("src/cli/", "src/probe/")
+NOT_LIBRARY = ("src/cli/", "src/probe/", "src/reference/")
 
 
 def find(path, rules, text):

@@ -34,7 +34,7 @@ SHARED_BY_PROVIDERS = {
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
 PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
-# The command is compiled with the library's files for text, suggestions and JSON.
+# The command is compiled with the library's files for text, suggestions and JSON, and links the references.
 # It reads the file of calls that the hooks library writes.
 SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
 # The folders of the command, and those whose headers each may include in addition to its own. The files outside folders may include all.
@@ -42,8 +42,7 @@ FOLDERS_OF_COMMAND = {
     "command": [],
     "output": ["command"],
     "arrays": ["command"],
-    "reference": ["arrays"],
-    "operations": ["command", "arrays", "reference"],
+    "operations": ["command", "arrays"],
     "list": ["command", "arrays"],
     "settings": ["command"],
     "eval": ["command", "arrays", "operations", "list"],
@@ -102,7 +101,7 @@ def wrong(path, quoted, name):
         return wrong_in_command(path, name)
     if module not in MAY_INCLUDE:
         own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
-        if module == "cli" and name in SHARED_WITH_COMMAND:
+        if module == "cli" and (name in SHARED_WITH_COMMAND or name.startswith("reference/")):
             return None
         if module == "dropin" and name in SHARED_WITH_DROPIN:
             return None

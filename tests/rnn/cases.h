@@ -1,8 +1,9 @@
-/* cases.h - declares random calls of recurrent layers with tensors of random layouts, and a reference that follows
- * rnn.h one element at a time. */
+/* cases.h - declares random calls of recurrent layers with tensors of random layouts, and comparisons
+ * with the reference. */
 #ifndef BP_TESTS_RNN_CASES_H
 #define BP_TESTS_RNN_CASES_H
 
+#include "reference/rnn.h"
 #include "support/strided.h"
 
 typedef struct rnn_shape {
@@ -38,13 +39,8 @@ int rnn_on_native(void **state);
 /* Runs the call with settings; the test fails if it fails. */
 void rnn_run(const rnn_case *c, const char *settings);
 
-/* A number, and how far rounding may move it. */
-typedef struct rnn_number {
-    long double value, error;
-} rnn_number;
-
 /* Writes output, final hidden state and final cell (NULL: not wanted) in compact order. */
-void rnn_reference(const rnn_case *c, rnn_number *output, rnn_number *hidden, rnn_number *cell);
+void rnn_reference(const rnn_case *c, reference_number *output, reference_number *hidden, reference_number *cell);
 
 /* Compares the results of a call with the reference. */
 void rnn_compare(const rnn_case *c);

@@ -38,10 +38,10 @@ static void take_biases(rnn_case *c, strided_tensor kept[2]) {
 }
 
 typedef struct results {
-    rnn_number *output, *hidden, *cell;
+    reference_number *output, *hidden, *cell;
 } results;
 
-static long double weighted(const rnn_case *c, bp_rnn_tensor gradient, const rnn_number *values) {
+static long double weighted(const rnn_case *c, bp_rnn_tensor gradient, const reference_number *values) {
     const strided_tensor *t = &c->tensor[gradient];
     long double sum = 0;
     for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {

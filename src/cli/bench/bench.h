@@ -1,37 +1,30 @@
 /* bench.h - measures operations on all libraries: the report that the table, JSON and HTML are made from.
  *
- * bench_table.c has the operations, bench_job.c makes their arrays, bench_run.c measures a case, bench_machine.c the
- * machine, bench_report.c all of it in a bounded time. bench_text.c, bench_json.c and bench_html.c write the report.
+ * bench_request.c reads what the user asks for, bench_job.c makes the arrays, bench_run.c measures a case,
+ * bench_machine.c the machine, bench_report.c all of it in a bounded time. bench_text.c, bench_json.c and bench_html.c
+ * write the report.
  */
 #ifndef BP_CLI_BENCH_H
 #define BP_CLI_BENCH_H
 
 #include "cli/operations/candidates.h"
+#include "cli/operations/sizing.h"
 
+#define BENCH_MOST_OPERATIONS 256
 #define BENCH_MOST_LIST 64 /* sizes, types, thread counts or libraries in one option */
-#define BENCH_SIZES 4
 #define BENCH_MOST_SIZE (INT64_C(1) << 24)
 
-/* An operation as it is measured: with arrays that one number, the size n, determines. */
-typedef struct bench_operation {
-    const char *name;       /* of the command's table of operations */
-    const char *expression; /* of einsum; else NULL */
-    const char *arrays[3];  /* a letter for each dimension: n is the size, 1 is 1; NULL ends the list */
-    const char *shapes;     /* the same for people */
-    bool definite;          /* the first array is Hermitian and positive definite */
-    bool transform;         /* the types f32 and f64 mean c64 and c128 */
-    bool moves;             /* few operations per byte: the speed is in GB/s */
-    double (*flops)(double n);
-    const char *count; /* the same for people */
-    int64_t sizes[BENCH_SIZES];
-} bench_operation;
-
-const bench_operation *bench_operation_at(int index); /* NULL past the end */
+/* The operations that are measured: those of the table that a library runs. NULL past the end. */
+const cli_operation *bench_operation_at(int index);
+/* Fails with the name of an operation that cannot be measured, and similar ones. Returns CLI_USAGE. */
+int bench_no_operation(const char *name);
 const char *bench_operation_name_at(void *unused, int index);
 
 /* What is measured. */
 typedef struct bench_request {
-    const bench_operation *operations[BENCH_MOST_LIST];
+    const cli_args *args; /* has the options of the operations, among others */
+    const char *shapes;   /* of the arrays, in place of those of the operation; NULL: not given */
+    const cli_operation *operations[BENCH_MOST_OPERATIONS];
     int operation_count;
     int64_t sizes[BENCH_MOST_LIST];
     int size_count; /* 0: those of each operation */
@@ -59,7 +52,7 @@ typedef struct bench_result {
 } bench_result;
 
 typedef struct bench_case {
-    const bench_operation *operation;
+    const cli_operation *operation;
     bp_dtype dtype;
     int threads;
     int64_t size;
@@ -78,7 +71,7 @@ typedef struct bench_case {
 
 /* The time of the smallest call. */
 typedef struct bench_overhead {
-    const bench_operation *operation;
+    const cli_operation *operation;
     bp_dtype dtype;
     int64_t size;
     char *library;
@@ -122,7 +115,7 @@ void bench_report_free(bench_report *report);
 bool bench_interrupted(void);
 
 /* "GFLOP/s" or "GB/s". */
-const char *bench_unit(const bench_operation *operation);
+const char *bench_unit(const cli_operation *operation);
 /* The geometric mean and the largest of all ratios. */
 typedef struct bench_score {
     double mean, worst;
@@ -134,18 +127,37 @@ bench_score bench_score_of(const bench_report *report);
 int bench_library_index(const bench_report *report, const char *library);
 /* Returns the first measured case of the largest size with a check, for an operation and type; NULL if there is none.
  */
-const bench_case *bench_checked_case(const bench_report *report, const bench_operation *operation, bp_dtype dtype);
+const bench_case *bench_checked_case(const bench_report *report, const cli_operation *operation, bp_dtype dtype);
 /* Returns the bandwidth at that number of threads, 0 if it is unknown; and the peak of a type. */
 double bench_bandwidth_of(const bench_report *report, int threads);
 double bench_peak_of(const bench_report *report, bp_dtype dtype, int threads);
 
 /* ---- Parts of the measurement ---- */
 
-/* Makes a job with random arrays of the size. `args` has no options. Returns CLI_OK, or an exit code after a message;
- * call job_free() in both cases. */
-int bench_job_make(cli_job *job, const cli_args *args, const bench_operation *operation, int64_t size, bp_dtype dtype);
-/* The element type of the arrays: that of transforms is complex. */
-bp_dtype bench_dtype(const bench_operation *operation, bp_dtype dtype);
+/* The job of one size, with options of the user and of the operation. */
+typedef struct bench_job {
+    cli_job job;
+    cli_args args; /* of the job */
+    cli_given *usual;
+    int usual_count;
+} bench_job;
+
+/* Makes a job with arrays of the size; with `dry`, views without data. Returns CLI_OK, or an exit code after a message;
+ * call bench_job_free() in both cases. */
+int bench_job_make(bench_job *made, const bench_request *request, const cli_operation *operation, int64_t size,
+                   bp_dtype dtype, bool dry);
+/* Whether the option is one of bench itself, which operations do not have, or with another meaning. */
+bool bench_own_option(const char *option);
+/* Checks that the operation takes the options that are not of bench itself. Returns CLI_OK, or CLI_USAGE after a
+ * message. */
+int bench_check_options(const cli_args *args, const cli_operation *operation);
+void bench_job_free(bench_job *made);
+/* Bytes of the arrays, which need not exist. */
+double bench_array_bytes(const bench_request *request, const cli_operation *operation, int64_t size, bp_dtype dtype);
+/* The element type of the operation: that of transforms is complex. */
+bp_dtype bench_dtype(const cli_operation *operation, bp_dtype dtype);
+/* The shapes of an operation, for people; free() it. */
+char *bench_shapes(const cli_operation *operation);
 /* Bytes of its inputs and results. */
 double bench_job_bytes(const cli_job *job);
 
@@ -153,7 +165,8 @@ double bench_job_bytes(const cli_job *job);
 int bench_case_run(bench_case *c, const bench_request *request, double deadline, bool check);
 
 /* Measures the smallest call of an operation. *measured is false if there is no library for it. */
-int bench_overhead_run(bench_overhead *o, const bench_operation *operation, bp_dtype dtype, bool *measured);
+int bench_overhead_run(bench_overhead *o, const bench_request *request, const cli_operation *operation, bp_dtype dtype,
+                       bool *measured);
 
 /* Returns the time of a chain of dependent multiplications, in ns: it is longer if the processor's clock is lower, or
  * if another machine shares its core. Interruptions are left out. */

@@ -36,7 +36,7 @@ static void add_point(svg_series *series, double x, double y) {
     }
 }
 
-static bool is_of(const bench_case *c, const bench_operation *operation, bp_dtype dtype, int threads) {
+static bool is_of(const bench_case *c, const cli_operation *operation, bp_dtype dtype, int threads) {
     return c->operation == operation && c->dtype == dtype && c->threads == threads;
 }
 
@@ -63,7 +63,7 @@ static void add_tick(svg_chart *chart, double x) {
 }
 
 /* Adds the points of one library; of the choice if `library` is NULL. Leaves out a series without points. */
-static void add_library(svg_chart *chart, const bench_report *report, const bench_operation *operation, bp_dtype dtype,
+static void add_library(svg_chart *chart, const bench_report *report, const cli_operation *operation, bp_dtype dtype,
                         int threads, const char *library, int style) {
     svg_series *series = add_series(chart, library ? library : "the choice", style, true);
     for (int i = 0; series && i < report->case_count; i++) {
@@ -81,8 +81,7 @@ static void add_library(svg_chart *chart, const bench_report *report, const benc
 }
 
 /* "At n = 16 the choice is native with 70.1 GFLOP/s; ..." */
-static char *describe_choices(const bench_report *report, const bench_operation *operation, bp_dtype dtype,
-                              int threads) {
+static char *describe_choices(const bench_report *report, const cli_operation *operation, bp_dtype dtype, int threads) {
     char *text = cli_format("Speed of each library against the size, on logarithmic axes.");
     for (int i = 0; i < report->case_count; i++) {
         const bench_case *c = &report->cases[i];
@@ -97,7 +96,7 @@ static char *describe_choices(const bench_report *report, const bench_operation 
     return text;
 }
 
-void chart_speed(bp__text *out, const bench_report *report, const bench_operation *operation, bp_dtype dtype,
+void chart_speed(bp__text *out, const bench_report *report, const cli_operation *operation, bp_dtype dtype,
                  int threads) {
     svg_chart *chart = cli_allocate(sizeof *chart);
     char *caption = caption_of(bench_dtype(operation, dtype), threads);

@@ -80,9 +80,12 @@ static void add_speed(bp__text *out, const bench_report *report) {
                       "size without preferences. Where it follows the upper envelope, the choice is the fastest "
                       "one.</p>\n");
     for (int o = 0; o < q->operation_count; o++) {
-        const bench_operation *operation = q->operations[o];
+        const cli_operation *operation = q->operations[o];
         bp__text_add(out, "<section><h3>");
-        html_text(out, "%s (%s; %s operations)", operation->name, operation->shapes, operation->count);
+        char *shapes = bench_shapes(operation);
+        html_text(out, "%s (%s; %s operations)", operation->name, q->shapes ? q->shapes : shapes,
+                  operation->sizing->count);
+        free(shapes);
         bp__text_add(out, "</h3><div class=\"charts\">");
         for (int d = 0; d < q->dtype_count; d++) {
             for (int t = 0; t < q->thread_count; t++) {

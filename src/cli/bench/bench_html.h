@@ -7,7 +7,7 @@
 #include "cli/output/html.h"
 
 /* Add a figure each (bench_charts.c); nothing if there is nothing to show. */
-void chart_speed(bp__text *out, const bench_report *report, const bench_operation *operation, bp_dtype dtype,
+void chart_speed(bp__text *out, const bench_report *report, const cli_operation *operation, bp_dtype dtype,
                  int threads);
 void chart_roofline(bp__text *out, const bench_report *report, bp_dtype dtype, int threads);
 void chart_overhead(bp__text *out, const bench_report *report);

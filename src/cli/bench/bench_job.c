@@ -1,99 +1,149 @@
-/* bench_job.c - makes the arrays of a measured call: random numbers, the same in every run. */
+/* bench_job.c - makes the job of a measured call: its arrays and options, from the size and what the user gives. */
 #include "bench.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static uint64_t next(uint64_t *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
+/* ---- Arrays ---- */
+
+static bool has_complex(const cli_operation *operation) {
+    return strstr(operation->sizing->arrays, ":complex") != NULL;
 }
 
-/* Numbers in (-1, 1). */
-static void fill(npy_array *array) {
-    const npy_header *h = &array->header;
-    bool single = h->dtype == BP_F32 || h->dtype == BP_C64;
-    int64_t count = h->count * (h->dtype == BP_C64 || h->dtype == BP_C128 ? 2 : 1);
-    uint64_t seed = 88172645463325252u;
-    for (int64_t i = 0; i < count; i++) {
-        double x = (double)(int64_t)next(&seed) / 9.3e18;
-        if (single) {
-            ((float *)array->data)[i] = (float)x;
-        } else {
-            ((double *)array->data)[i] = x;
+bp_dtype bench_dtype(const cli_operation *operation, bp_dtype dtype) {
+    return !has_complex(operation) ? dtype : dtype == BP_F32 ? BP_C64 : dtype == BP_F64 ? BP_C128 : dtype;
+}
+
+/* Reads the arrays: those that the user gives, with the values and types of the operation's own at the same place. */
+static int read_arrays(sized_array *arrays, const bench_request *request, const cli_operation *operation, int64_t size,
+                       bp_dtype dtype) {
+    sized_array usual[SIZING_ARRAYS];
+    const int own = sizing_read(usual, operation, operation->sizing->arrays, ' ', size, dtype);
+    if (!request->shapes) {
+        memcpy(arrays, usual, sizeof usual);
+        return own;
+    }
+    const int count = sizing_read(arrays, operation, request->shapes, ',', size, dtype);
+    for (int i = 0; i < own && i < count; i++) {
+        if (arrays[i].values == SIZING_RANDOM) {
+            arrays[i].values = usual[i].values;
+            arrays[i].dtype = usual[i].dtype;
+            arrays[i].below = usual[i].below;
+        }
+    }
+    return count;
+}
+
+double bench_array_bytes(const bench_request *request, const cli_operation *operation, int64_t size, bp_dtype dtype) {
+    sized_array arrays[SIZING_ARRAYS];
+    const int count = read_arrays(arrays, request, operation, size, dtype);
+    double bytes = 0;
+    for (int i = 0; i < count; i++) {
+        bytes += arrays[i].elements * (double)bp_dtype_size(arrays[i].dtype);
+    }
+    return count < 0 ? 1e300 : bytes; /* a size that no integer holds */
+}
+
+/* Adds a shape up to ':' or ' ', where each size with '*' is repeated. */
+static char *add_shape(char *text, const char *shape, int dims) {
+    for (const char *separator = text[0] ? ", " : ""; *shape && *shape != ':' && *shape != ' '; separator = "x") {
+        const size_t length = strcspn(shape, "x*: ");
+        char *size = cli_format("%.*s", (int)length, shape);
+        for (int i = 0; i < (shape[length] == '*' ? dims : 1); i++) {
+            text = cli_join(text, i > 0 ? "x" : separator, size);
+        }
+        free(size);
+        shape += length + strspn(shape + length, "*x");
+    }
+    return text;
+}
+
+char *bench_shapes(const cli_operation *operation) {
+    char *text = cli_format("%s", operation->sizing->expression ? operation->sizing->expression : "");
+    for (const char *at = operation->sizing->arrays; *at; at += strcspn(at, " "), at += *at != 0) {
+        text = add_shape(text, at, sizing_dims(operation));
+    }
+    return text;
+}
+
+static int make_array(cli_job *job, int index, const sized_array *as) {
+    if (job->dry) {
+        return operand_view(&job->inputs[index], as->dtype, as->ndim, as->shape, false);
+    }
+    const int code = operand_result(&job->input_arrays[index], &job->inputs[index], as->dtype, as->ndim, as->shape);
+    const bp_status status = code == CLI_OK ? sizing_fill(&job->input_arrays[index], as) : BP_OK;
+    return status == BP_OK ? code : cli_fail_status(status);
+}
+
+/* ---- Options ---- */
+
+/* Whether the option is one of bench itself, which operations have with another meaning or not at all. */
+bool bench_own_option(const char *option) {
+    static const char *const own[] = {"sizes", "dtype", "threads", "libraries", "seconds",
+                                      "html",  "set",   "json",    "shapes"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(own[i], option) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int bench_check_options(const cli_args *args, const cli_operation *operation) {
+    const cli_job job = {.args = args, .operation = operation};
+    int code = CLI_OK;
+    for (int i = 0; i < args->given_count && code == CLI_OK; i++) {
+        const char *option = args->given[i].option->name;
+        code = bench_own_option(option) ? CLI_OK : job_check_option(&job, option);
+    }
+    return code;
+}
+
+/* Fills made->args with the usual options of the operation, then those of the user. */
+static void make_args(bench_job *made, const cli_args *args, const cli_operation *operation, int64_t size) {
+    made->usual = sizing_options(operation, args, size, &made->usual_count);
+    made->args =
+        (cli_args){.command = args->command,
+                   .given = cli_allocate((size_t)(made->usual_count + args->given_count + 1) * sizeof(cli_given))};
+    for (int i = 0; i < made->usual_count; i++) {
+        made->args.given[made->args.given_count++] = made->usual[i];
+    }
+    for (int i = 0; i < args->given_count; i++) {
+        if (!bench_own_option(args->given[i].option->name)) {
+            made->args.given[made->args.given_count++] = args->given[i];
         }
     }
 }
 
-static double part_of(const npy_array *array, int64_t at) {
-    bool single = array->header.dtype == BP_F32 || array->header.dtype == BP_C64;
-    return single ? (double)((const float *)array->data)[at] : ((const double *)array->data)[at];
-}
+/* ---- The job ---- */
 
-static void set_part(const npy_array *array, int64_t at, double x) {
-    if (array->header.dtype == BP_F32 || array->header.dtype == BP_C64) {
-        ((float *)array->data)[at] = (float)x;
-    } else {
-        ((double *)array->data)[at] = x;
-    }
-}
-
-/* Mirrors the lower triangle of a square matrix, and adds its size to the diagonal: positive definite by Gershgorin's
- * theorem, since no element is larger than the square root of 2. */
-static void make_definite(npy_array *array) {
-    int parts = array->header.dtype == BP_C64 || array->header.dtype == BP_C128 ? 2 : 1;
-    int64_t n = array->header.shape[0];
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < i; j++) {
-            set_part(array, (j * n + i) * parts, part_of(array, (i * n + j) * parts));
-            if (parts == 2) {
-                set_part(array, (j * n + i) * 2 + 1, -part_of(array, (i * n + j) * 2 + 1));
-            }
-        }
-        set_part(array, (i * n + i) * parts, 1.5 * (double)n + part_of(array, (i * n + i) * parts));
-        if (parts == 2) {
-            set_part(array, (i * n + i) * 2 + 1, 0);
-        }
-    }
-}
-
-static const cli_operation *find(const char *name) {
-    const cli_operation *operation;
-    for (int i = 0; (operation = cli_operation_at(i)); i++) {
-        if (strcmp(operation->name, name) == 0) {
-            break;
-        }
-    }
-    return operation;
-}
-
-bp_dtype bench_dtype(const bench_operation *operation, bp_dtype dtype) {
-    return !operation->transform ? dtype : dtype == BP_F32 ? BP_C64 : dtype == BP_F64 ? BP_C128 : dtype;
-}
-
-int bench_job_make(cli_job *job, const cli_args *args, const bench_operation *operation, int64_t size, bp_dtype dtype) {
-    *job = (cli_job){.args = args, .operation = find(operation->name), .expression = operation->expression};
-    int count = 0, code = CLI_OK;
-    while (count < 3 && operation->arrays[count]) {
-        count++;
+int bench_job_make(bench_job *made, const bench_request *request, const cli_operation *operation, int64_t size,
+                   bp_dtype dtype, bool dry) {
+    sized_array arrays[SIZING_ARRAYS];
+    memset(made, 0, sizeof *made);
+    make_args(made, request->args, operation, size);
+    cli_job *job = &made->job;
+    *job = (cli_job){.args = &made->args,
+                     .operation = operation,
+                     .expression = operation->sizing->expression,
+                     .wanted = operation->sizing->results,
+                     .dry = dry};
+    const int count = read_arrays(arrays, request, operation, size, dtype);
+    if (count < 0) {
+        return cli_fail(CLI_INPUT, "%s: its arrays of size %lld do not exist", operation->name, (long long)size);
     }
     job_allocate(job, count);
+    int code = CLI_OK;
     for (int i = 0; i < count && code == CLI_OK; i++) {
-        int64_t shape[BP_MAX_NDIM];
-        int ndim = 0;
-        for (const char *letter = operation->arrays[i]; *letter; letter++) {
-            shape[ndim++] = *letter == 'n' ? size : 1;
-        }
-        code = operand_result(&job->input_arrays[i], &job->inputs[i], bench_dtype(operation, dtype), ndim, shape);
-        if (code == CLI_OK) {
-            fill(&job->input_arrays[i]);
-        }
-    }
-    if (code == CLI_OK && operation->definite) {
-        make_definite(&job->input_arrays[0]);
+        code = make_array(job, i, &arrays[i]);
     }
     return code == CLI_OK ? job_prepare(job) : code;
+}
+
+void bench_job_free(bench_job *made) {
+    job_free(&made->job);
+    free(made->args.given);
+    sizing_options_free(made->usual, made->usual_count);
 }
 
 double bench_job_bytes(const cli_job *job) {

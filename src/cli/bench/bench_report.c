@@ -75,7 +75,7 @@ static void show_progress(const bench_report *report, int done) {
 /* ---- The list of cases ---- */
 
 static int size_count(const bench_request *request) {
-    return request->size_count ? request->size_count : BENCH_SIZES;
+    return request->size_count ? request->size_count : SIZING_SIZES;
 }
 
 static void make_cases(bench_report *report) {
@@ -86,12 +86,12 @@ static void make_cases(bench_report *report) {
         for (int o = 0; o < q->operation_count; o++) {
             for (int d = 0; d < q->dtype_count; d++) {
                 for (int t = 0; t < q->thread_count; t++) {
-                    const bench_operation *operation = q->operations[o];
+                    const cli_operation *operation = q->operations[o];
                     report->cases[report->case_count++] =
                         (bench_case){.operation = operation,
                                      .dtype = q->dtypes[d],
                                      .threads = (int)q->threads[t],
-                                     .size = q->size_count ? q->sizes[s] : operation->sizes[s],
+                                     .size = q->size_count ? q->sizes[s] : operation->sizing->sizes[s],
                                      .chosen = -1,
                                      .best = -1};
                 }
@@ -104,9 +104,20 @@ static bool is_complex(const bench_case *c) {
     return c->dtype == BP_C64 || c->dtype == BP_C128;
 }
 
-/* Complex numbers take four times as many operations. Transforms are counted for complex numbers. */
-static double flops_of(const bench_case *c) {
-    return c->operation->flops((double)c->size) * (is_complex(c) && !c->operation->transform ? 4 : 1);
+/* Counts the operations of a case, whose arrays need not fit the memory. Complex numbers take four times as many.
+ * Transforms are counted for complex numbers. */
+static int count_flops(const bench_request *request, bench_case *c) {
+    const cli_sizing *sizing = c->operation->sizing;
+    bench_job made;
+    if (bench_array_bytes(request, c->operation, c->size, c->dtype) > 0x1p60) {
+        return CLI_OK; /* no view of them exists */
+    }
+    const int code = bench_job_make(&made, request, c->operation, c->size, c->dtype, true);
+    if (code == CLI_OK) {
+        c->flops = sizing->work(&made.job) * (is_complex(c) && sizing->work != work_transform ? 4 : 1);
+    }
+    bench_job_free(&made);
+    return code;
 }
 
 static void skip(bench_case *c, const char *why) {
@@ -114,22 +125,18 @@ static void skip(bench_case *c, const char *why) {
 }
 
 /* Returns whether inputs and results, which are at most twice as large, fit half of the memory. */
-static bool fits_memory(const bench_case *c) {
+static bool fits_memory(const bench_request *request, const bench_case *c) {
     bp_machine_info machine = {.struct_size = sizeof machine};
-    double bytes = 0;
-    for (int i = 0; i < 3 && c->operation->arrays[i]; i++) {
-        double elements = 1;
-        for (const char *letter = c->operation->arrays[i]; *letter; letter++) {
-            elements *= *letter == 'n' ? (double)c->size : 1;
-        }
-        bytes += 3 * elements * (double)bp_dtype_size(bench_dtype(c->operation, c->dtype));
-    }
+    const double bytes = 3 * bench_array_bytes(request, c->operation, c->size, c->dtype);
     return bp_machine(&machine) != BP_OK || machine.memory_bytes == 0 || bytes < (double)machine.memory_bytes / 2;
 }
 
 static int run_case(bench_report *report, int index, double deadline) {
     bench_case *c = &report->cases[index];
-    c->flops = flops_of(c);
+    int code = count_flops(report->request, c);
+    if (code != CLI_OK) {
+        return code;
+    }
     if (bench_interrupted()) {
         skip(c, "interrupted");
         return CLI_OK;
@@ -149,13 +156,13 @@ static int run_case(bench_report *report, int index, double deadline) {
         skip(c, "it would take too long");
         return CLI_OK;
     }
-    if (!fits_memory(c)) {
+    if (!fits_memory(report->request, c)) {
         skip(c, "it needs too much memory");
         return CLI_OK;
     }
     bool check = c->flops <= CHECKED_FLOPS && c->threads == report->request->threads[0];
     double chain = bench_chain();
-    int code = bench_case_run(c, report->request, limit, check);
+    code = bench_case_run(c, report->request, limit, check);
     c->chain = fmax(chain, bench_chain());
     if (code == CLI_OK && c->chosen < 0 && c->count == 0) {
         skip(c, "no library runs it");
@@ -174,7 +181,7 @@ static int run_overheads(bench_report *report) {
     for (int i = 0; code == CLI_OK && i < q->operation_count && !bench_interrupted(); i++) {
         bool measured = false;
         bench_overhead *o = &report->overheads[report->overhead_count];
-        code = bench_overhead_run(o, q->operations[i], q->dtypes[q->dtype_count - 1], &measured);
+        code = bench_overhead_run(o, q, q->operations[i], q->dtypes[q->dtype_count - 1], &measured);
         report->overhead_count += measured;
     }
     bp_scope_leave(&scope);
@@ -233,13 +240,20 @@ static void free_case(bench_case *c) {
 /* Measures a product of each type. Those among the cases count, too. */
 static int run_peaks(bench_report *report) {
     const bench_request *q = report->request;
+    const cli_args no_options = {.command = q->args->command};
+    bench_request products = *q;
+    products.args = &no_options;
+    products.shapes = NULL;
     int code = CLI_OK;
     for (int d = 0; d < q->dtype_count; d++) {
         for (int t = 0; t < q->thread_count && code == CLI_OK && !bench_interrupted(); t++) {
-            bench_case c = {.operation = bench_operation_at(0), .dtype = q->dtypes[d], .size = 512};
+            bench_case c = {.operation = cli_operation_named("matmul"), .dtype = q->dtypes[d], .size = 512};
             c.threads = (int)q->threads[t];
-            c.flops = flops_of(&c);
-            code = bench_case_run(&c, q, cli_now_ns() + q->seconds * 5e7 / (q->dtype_count * q->thread_count), false);
+            code = count_flops(&products, &c);
+            code = code == CLI_OK
+                       ? bench_case_run(&c, &products,
+                                        cli_now_ns() + q->seconds * 5e7 / (q->dtype_count * q->thread_count), false)
+                       : code;
             raise_peak(report, &c);
             free_case(&c);
         }
@@ -289,7 +303,7 @@ int bench_library_index(const bench_report *report, const char *library) {
     return -1;
 }
 
-const bench_case *bench_checked_case(const bench_report *report, const bench_operation *operation, bp_dtype dtype) {
+const bench_case *bench_checked_case(const bench_report *report, const cli_operation *operation, bp_dtype dtype) {
     const bench_case *found = NULL;
     for (int i = 0; i < report->case_count; i++) {
         const bench_case *c = &report->cases[i];

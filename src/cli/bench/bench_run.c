@@ -24,12 +24,19 @@ typedef struct runner {
     bp_options *options;
     bp_plan *plan;
     bp_operand operands[JOB_OPERANDS];
+    cli_job *job;    /* which is run if the operation has no plan */
     double estimate; /* of one call, first by the library, then measured */
     int calls;       /* in one sample */
 } runner;
 
 static bp_status run_once(const runner *r) {
-    return bp_execute(r->plan, r->operands, NULL);
+    if (r->plan) {
+        return bp_execute(r->plan, r->operands, NULL);
+    }
+    r->job->options = r->options;
+    const bp_status status = r->job->operation->run(r->job);
+    r->job->options = NULL;
+    return status;
 }
 
 /* Times `calls` calls. Returns the time of one of them. */
@@ -111,8 +118,10 @@ static void add_runners(bench_case *c, runner *runners, const cli_candidates *al
 static bp_status warm_up(runner *r, cli_job *job, const cli_check *check, bench_case *c) {
     double ns;
     int count;
+    const cli_measured *measured = job->operation->measured;
+    r->job = job;
     job->options = r->options;
-    bp_status status = job->operation->measured->plan(job, &r->plan, r->operands, &count);
+    bp_status status = measured->plan ? measured->plan(job, &r->plan, r->operands, &count) : BP_OK;
     job->options = NULL;
     if (status == BP_OK && check) {
         job_fill_nan(job);
@@ -124,7 +133,7 @@ static bp_status warm_up(runner *r, cli_job *job, const cli_check *check, bench_
         c->error_bound = check->bound;
     }
     bp_plan_info info = {.struct_size = sizeof info};
-    if (status == BP_OK && bp_plan_describe(r->plan, &info) == BP_OK) {
+    if (status == BP_OK && r->plan && bp_plan_describe(r->plan, &info) == BP_OK) {
         r->result->threads = info.threads;
         candidate_text(&r->result->algorithm, copy(info.algorithm));
     }
@@ -196,7 +205,7 @@ static void take_turns(bench_case *c, runner *runners, double deadline) {
     for (int turn = 0; turn < MOST_TURNS && !bench_interrupted(); turn++) {
         for (int i = 0; i < c->count && !bench_interrupted(); i++) {
             bool slow = turn > 0 && runners[i].estimate > SLOW * fastest && !runners[i].result->chosen;
-            if (!runners[i].result->failure && runners[i].plan && !slow && (turn < 1 || cli_now_ns() < deadline)) {
+            if (!runners[i].result->failure && runners[i].job && !slow && (turn < 1 || cli_now_ns() < deadline)) {
                 take_turn(&runners[i], threaded, deadline);
             }
         }
@@ -214,7 +223,7 @@ static void summarise(bench_case *c) {
             r->failure = r->failure ? r->failure : copy("interrupted");
             continue;
         }
-        r->speed = (c->operation->moves ? c->bytes : c->flops) / r->times.median;
+        r->speed = (c->operation->sizing->moves ? c->bytes : c->flops) / r->times.median;
         bool counts = !r->wrong; /* a wrong result is no competitor */
         c->best = counts && (c->best < 0 || r->times.median < c->results[c->best].times.median) ? i : c->best;
     }
@@ -251,22 +260,28 @@ static int measure(bench_case *c, cli_job *job, const bench_request *request, do
     return code;
 }
 
-/* A job without the options of the command line, which have other meanings. */
-static const cli_args no_options = {.command = NULL};
-
 int bench_case_run(bench_case *c, const bench_request *request, double deadline, bool check) {
-    cli_job job;
+    bench_job made;
     c->chosen = c->best = -1;
-    int code = bench_job_make(&job, &no_options, c->operation, c->size, c->dtype);
+    int code = bench_job_make(&made, request, c->operation, c->size, c->dtype, false);
     if (code == CLI_OK) {
-        c->bytes = bench_job_bytes(&job);
-        code = measure(c, &job, request, deadline, check);
+        c->bytes = bench_job_bytes(&made.job);
+        code = measure(c, &made.job, request, deadline, check);
     }
-    job_free(&job);
+    bench_job_free(&made);
     return code;
 }
 
 /* ---- The smallest call ---- */
+
+/* Returns its size: 2, or with shapes or options of operations, which may need more, the smallest of all cases. */
+static int64_t smallest_size(const bench_request *request, const cli_operation *operation) {
+    bool own = request->shapes != NULL;
+    for (int i = 0; i < request->args->given_count; i++) {
+        own |= !bench_own_option(request->args->given[i].option->name);
+    }
+    return !own ? 2 : request->size_count ? request->sizes[0] : operation->sizing->sizes[0];
+}
 
 #define OVERHEAD_ROUNDS 21
 
@@ -290,18 +305,19 @@ static bp_status time_overhead(cli_job *job, const runner *r, samples *one_shot,
     return status;
 }
 
-int bench_overhead_run(bench_overhead *o, const bench_operation *operation, bp_dtype dtype, bool *measured) {
-    cli_job job;
+int bench_overhead_run(bench_overhead *o, const bench_request *request, const cli_operation *operation, bp_dtype dtype,
+                       bool *measured) {
+    bench_job made;
     runner r = {.calls = 1};
     samples one_shot = {.count = 0}, plan = {.count = 0};
     int count;
     bp_plan_info info = {.struct_size = sizeof info};
-    *o = (bench_overhead){.operation = operation, .dtype = dtype, .size = 2};
-    int code = bench_job_make(&job, &no_options, operation, o->size, dtype);
-    if (code == CLI_OK) {
-        bp_status status = job.operation->measured->plan(&job, &r.plan, r.operands, &count);
+    *o = (bench_overhead){.operation = operation, .dtype = dtype, .size = smallest_size(request, operation)};
+    int code = operation->measured->plan ? bench_job_make(&made, request, operation, o->size, dtype, false) : CLI_OK;
+    if (code == CLI_OK && operation->measured->plan) {
+        bp_status status = operation->measured->plan(&made.job, &r.plan, r.operands, &count);
         status = status == BP_OK ? bp_plan_describe(r.plan, &info) : status;
-        status = status == BP_OK ? time_overhead(&job, &r, &one_shot, &plan) : status;
+        status = status == BP_OK ? time_overhead(&made.job, &r, &one_shot, &plan) : status;
         *measured = status == BP_OK && plan.count > 0;
         o->library = *measured ? copy(info.library) : NULL;
         o->one_shot_ns = one_shot.median;
@@ -310,6 +326,8 @@ int bench_overhead_run(bench_overhead *o, const bench_operation *operation, bp_d
     bp_plan_release(r.plan);
     free(one_shot.ns);
     free(plan.ns);
-    job_free(&job);
+    if (operation->measured->plan) {
+        bench_job_free(&made);
+    }
     return code;
 }

@@ -78,28 +78,83 @@ static int bench(const cli_args *args) {
 }
 
 static void print_operations(void) {
-    const bench_operation *operation;
+    const cli_operation *operation;
     cli_say(CLI_STRONG, "\nOperations\n");
     cli_table *table = cli_table_new("NAME|ARRAYS OF SIZE N|OPERATIONS COUNTED|SIZES");
     for (int i = 0; (operation = bench_operation_at(i)); i++) {
         cli_cell(table, CLI_PLAIN, "  %s", operation->name);
-        cli_cell(table, CLI_PLAIN, "%s", operation->shapes);
-        cli_cell(table, CLI_PLAIN, "%s", operation->count);
-        cli_cell(table, CLI_PLAIN, "%lld %lld %lld %lld", (long long)operation->sizes[0],
-                 (long long)operation->sizes[1], (long long)operation->sizes[2], (long long)operation->sizes[3]);
+        char *shapes = bench_shapes(operation);
+        const int64_t *sizes = operation->sizing->sizes;
+        cli_cell(table, CLI_PLAIN, "%s", shapes);
+        cli_cell(table, CLI_PLAIN, "%s", operation->sizing->count);
+        cli_cell(table, CLI_PLAIN, "%lld %lld %lld %lld", (long long)sizes[0], (long long)sizes[1], (long long)sizes[2],
+                 (long long)sizes[3]);
+        free(shapes);
     }
     cli_table_end(table);
 }
 
+static void print_options(const cli_args *args, const cli_job *job) {
+    for (const cli_option *option = args->command->options; option->name; option++) {
+        if (job ? !bench_own_option(option->name) && job_takes(job, option->name) : bench_own_option(option->name)) {
+            cli_option_help(option);
+        }
+    }
+}
+
+/* Prints the help of the command, or of the first operation that is named. */
+static int help(const cli_args *args) {
+    const cli_operation *operation;
+    if (args->count == 0) {
+        cli_command_help(args->command);
+        return CLI_OK;
+    }
+    for (int i = 0; (operation = bench_operation_at(i)) && strcmp(operation->name, args->operands[0]) != 0; i++) {
+    }
+    if (!operation) {
+        return bench_no_operation(args->operands[0]);
+    }
+    const cli_job job = {.args = args, .operation = operation};
+    char *shapes = bench_shapes(operation);
+    cli_say(CLI_STRONG, "Usage\n");
+    printf("  backplane bench %s [options]\n\n  ", operation->name);
+    char *text = cli_format("Measures it on arrays of each size n: %s; --shapes takes others.", shapes);
+    cli_paragraph(2, text);
+    free(text);
+    free(shapes);
+    if (operation->options) {
+        cli_say(CLI_STRONG, "\nOptions of %s\n", operation->name);
+        print_options(args, &job);
+    }
+    cli_say(CLI_STRONG, "\nOptions of all operations\n");
+    print_options(args, NULL);
+    cli_option_help(&cli_help_option);
+    return CLI_OK;
+}
+
 static const cli_option options[] = {
     {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: those of each operation."},
-    {"dtype", 0, "LIST", "Element types: f32, f64, c64, c128; default f32,f64. Of fft and fft2 f32 means c64."},
+    {"dtype", 0, "LIST",
+     "Element types: f32, f64, c64, c128, f16, bf16, i32, i64; default f32,f64. Of fft and fft2 f32 means c64."},
     {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: 1 and all cores."},
     {"libraries", 0, "LIST", "Ids of libraries to measure, besides the choice. Default: all."},
     {"seconds", 0, "X", "Time limit; default 60. A call that runs then is finished first."},
+    {"shapes", 0, "LIST",
+     "Shapes of the arrays of one operation, such as 8x64xnxn,64x64x3x3; n is each size. Default: those below."},
     {"html", 0, "FILE", "Also write a page with charts to this file."},
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
+    OPTIONS_PRODUCTS,
+    OPTIONS_PATH,
+    OPTIONS_FFT,
+    OPTIONS_CONV,
+    OPTIONS_POOL,
+    OPTIONS_ATTENTION,
+    OPTIONS_RNN,
+    OPTIONS_ELEMENTWISE,
+    OPTIONS_ROWS,
+    OPTIONS_RANDOM,
+    OPTIONS_LINALG,
     {NULL, 0, NULL, NULL},
 };
 
@@ -108,12 +163,14 @@ const cli_command command_bench = {
     .summary = "Measure operations on all libraries: speed, the choice, errors, overhead.",
     .operands = "[OPERATION ...]",
     .details =
-        "\nWithout an operation, the first eight below are measured. Each library runs kept plans in interleaved "
+        "\nWithout an operation, the first eight below are measured. Options of operations apply to all that are "
+        "named; `backplane bench OPERATION --help` shows those of one. Each library runs kept plans in interleaved "
         "turns, and the choice is compared with the fastest one. Ctrl-C ends the measurement and shows what is "
         "done. Exit code 1: a library gave a wrong result.",
     .least = 0,
-    .most = BENCH_MOST_LIST,
+    .most = BENCH_MOST_OPERATIONS,
     .options = options,
     .run = bench,
+    .help = help,
     .appendix = print_operations,
 };

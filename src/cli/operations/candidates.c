@@ -22,33 +22,19 @@ static cli_candidate *add(cli_candidates *made, const char *library, const char 
     return one;
 }
 
-/* Returns the settings by which only the candidate runs: it is preferred, or the others are excluded if no setting
- * prefers one. */
-static char *pin_of(const cli_candidates *made, const cli_job *job, const char *name) {
-    const char *preferred = job->operation->measured->preferred;
-    bp_candidate_info info = {.struct_size = sizeof info};
-    char *others = copy("");
-    for (int i = 0; !preferred && bp_explanation_at(made->explanation, i, &info); i++) {
-        char *other = cli_format("%s:%s:%s", info.library, info.provider, info.algorithm);
-        if (info.accepted && strcmp(other, name) != 0) {
-            others = cli_join(others, ",", other);
-        }
-        free(other);
-    }
-    char *quoted = cli_quote(preferred ? name : others);
-    char *pin = preferred ? cli_format("%s=%s, dispatch.fallback=strict", preferred, quoted)
-                          : cli_format("dispatch.exclude=%s", quoted);
+/* Returns the settings by which only the candidate runs. */
+static char *pin_of(const cli_job *job, const char *name) {
+    char *quoted = cli_quote(name);
+    char *pin = cli_format("%s=%s, dispatch.fallback=strict", job_preference(job), quoted);
     free(quoted);
-    free(others);
     return pin;
 }
 
 /* Makes the options that pin `name`; NULL pins nothing. */
-static int make_options(const cli_candidates *made, cli_candidate *one, const cli_job *job, const char *name,
-                        const char *settings) {
+static int make_options(cli_candidate *one, const cli_job *job, const char *name, const char *settings) {
     char *text = copy(settings);
     if (name) {
-        char *pin = pin_of(made, job, name);
+        char *pin = pin_of(job, name);
         text = cli_join(text, ", ", pin);
         free(pin);
     }
@@ -75,7 +61,7 @@ static int add_candidate(cli_candidates *made, const cli_job *job, const bp_cand
                                           : cli_format("%s at %s", bp_time_source_name(info->time_source),
                                                        bp__duration(one->cost_ns, text, sizeof text)));
     char *name = cli_format("%s:%s:%s", one->library, one->provider, one->algorithm);
-    int code = make_options(made, one, job, name, settings);
+    int code = make_options(one, job, name, settings);
     free(name);
     return code;
 }
@@ -108,7 +94,7 @@ static int add_part(cli_candidates *made, const cli_job *job, const bp_explanati
             candidate_text(&one->why, copy("preferred for all products"));
             one->accepted = true;
             one->threads = info.threads;
-            code = make_options(made, one, job, name, settings);
+            code = make_options(one, job, name, settings);
             free(name);
         }
     }
@@ -133,7 +119,7 @@ int candidates_make(cli_candidates *made, const cli_job *job, const char *settin
         cli_candidate *mixed = add(made, CANDIDATE_MIXED, "-");
         mixed->accepted = mixed->chosen = true;
         candidate_text(&mixed->why, copy(bp_explanation_decision(made->explanation)));
-        code = make_options(made, mixed, job, NULL, settings);
+        code = make_options(mixed, job, NULL, settings);
     }
     for (int i = 0; code == CLI_OK && (part = bp_explanation_part(made->explanation, i)); i++) {
         code = is_product(part) ? add_part(made, job, part, settings) : CLI_OK;

@@ -1,7 +1,7 @@
 /* check.c - checks the results of products and vector norms, for compare and bench. Other families have files of their
  * own, check_*.c. */
 #include "operations.h"
-#include "cli/reference/walk.h"
+#include "reference/walk.h"
 
 #include <math.h>
 #include <string.h>

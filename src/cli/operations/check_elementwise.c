@@ -2,7 +2,7 @@
  * compare. Functions are computed in long double; the error is relative to the largest one that elementwise.h states.
  * Integers and elements that are taken must be equal. */
 #include "operations.h"
-#include "cli/reference/walk.h"
+#include "reference/walk.h"
 
 #include <float.h>
 #include <math.h>
@@ -353,7 +353,7 @@ static bp_status check_indexed(cli_check *check, const cli_job *job, bool gather
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
         reference_value *value = &check->values.values[i];
         const int64_t from = gathers ? gathered_from(&sizes, &indices, &at, value->index)
-                                     : taken_from(&sizes, &indices, indices.array.header.count, value->index);
+                                     : taken_from(&sizes, &indices, indices.count, value->index);
         if (from >= 0) {
             set_taken(&in, from, value);
         }

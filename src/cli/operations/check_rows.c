@@ -2,7 +2,7 @@
  * for compare. Each checked element is computed from the definition in reduce.h or norm.h, in long double. What
  * rounding may change is counted by the errors that these headers state, and is the scale of an element. */
 #include "operations.h"
-#include "cli/reference/walk.h"
+#include "reference/walk.h"
 
 #include <float.h>
 #include <math.h>

@@ -47,8 +47,8 @@ static number element(const wide *a, int64_t item, int64_t rows, int64_t count, 
 }
 
 static columns read_item(const wide *a, int64_t item, int half) {
-    int ndim = a->view.tensor.ndim;
-    columns c = {.rows = a->view.shape[ndim - 2], .count = a->view.shape[ndim - 1]};
+    int ndim = a->owner->dl_tensor.ndim;
+    columns c = {.rows = a->owner->dl_tensor.shape[ndim - 2], .count = a->owner->dl_tensor.shape[ndim - 1]};
     c.data = malloc(((size_t)(c.rows * c.count) + 1) * sizeof *c.data);
     for (int64_t j = 0; c.data && j < c.count; j++) {
         for (int64_t i = 0; i < c.rows; i++) {
@@ -352,8 +352,9 @@ static bp_status slogdet_error(const cli_check *check, const cli_job *job, doubl
 /* Compares the sum of the values with the trace, and the sum of their squares with the trace of the square, which is
  * |A|^2 for Hermitian matrices. Singular values have the second property only. */
 static long double moments_error(const wide *a, const wide *values, int64_t item, const bp_linalg_call *call) {
-    int ndim = a->view.tensor.ndim;
-    int64_t rows = a->view.shape[ndim - 2], count = a->view.shape[ndim - 1], k = rows < count ? rows : count;
+    int ndim = a->owner->dl_tensor.ndim;
+    int64_t rows = a->owner->dl_tensor.shape[ndim - 2], count = a->owner->dl_tensor.shape[ndim - 1],
+            k = rows < count ? rows : count;
     int half = call->op == BP_OP_EIGH ? (call->upper ? 1 : -1) : 0;
     number trace = {0, 0}, squares = {0, 0};
     long double norm = 0;

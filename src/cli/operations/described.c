@@ -268,6 +268,11 @@ int described_prepare(cli_job *job) {
     return code == CLI_OK ? make_results(job) : code;
 }
 
+bp_op described_op(const cli_job *job) {
+    const bp_call_pass *pass = bp_call_get_pass(job->words.described.call, &job->words.described.of);
+    return pass ? pass->op : (bp_op)0;
+}
+
 bp_status described_run(cli_job *job) {
     return bp_call_run(job->options, job->words.described.call, &job->words.described.of);
 }

@@ -15,6 +15,8 @@ struct cli_described {
 };
 
 int described_prepare(cli_job *job);
+/* Returns the operation that the call of a prepared job is. */
+bp_op described_op(const cli_job *job);
 bp_status described_run(cli_job *job);
 bp_status described_explain(const cli_job *job, bp_explanation **explanation);
 bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count);

@@ -1,6 +1,6 @@
 /* einsum.c - einsum for the commands that take an operation: an expression, and one array for each of its
  * operands. */
-#include "operations.h"
+#include "sizing.h"
 
 static int prepare(cli_job *job) {
     bp_einsum_call *call = &job->words.einsum;
@@ -33,12 +33,16 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
     return *count ? bp_einsum_plan(made, job->options, &job->words.einsum, &job->results[0].tensor) : BP_E_UNSUPPORTED;
 }
 
-static const cli_measured measured = {"blas.preferred", plan, check_contraction};
+static const cli_measured measured = {BP_OP_EINSUM, plan, check_contraction};
 
 static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",
                                           "work",     "seed",     "contraction-path", NULL};
 
+static const cli_sizing sizing = {"nxnxn nxn nxn", NULL,  "abc,cd,be->ade", work_tucker,
+                                  "4 n^4",         false, {8, 16, 32, 64},  0};
+
 const cli_operation operations_einsum[] = {
-    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL},
+    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL,
+     &sizing},
     {.name = NULL},
 };

@@ -1,6 +1,6 @@
 /* elementwise.c - functions of single elements, taking by indices and concatenation, for the commands that take an
  * operation. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <string.h>
 
@@ -164,17 +164,22 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
     }
 }
 
-static const cli_measured unary = {NULL, plan, check_unary}, binary = {NULL, plan, check_binary},
-                          take = {NULL, plan, check_take}, gather = {NULL, plan, check_gather};
+static const cli_measured unary = {BP_OP_UNARY, plan, check_unary}, binary = {BP_OP_BINARY, plan, check_binary},
+                          take = {BP_OP_TAKE, plan, check_take}, gather = {BP_OP_GATHER, plan, check_gather};
+#define SIZING(arrays, options)                                                                                        \
+    { arrays, options, NULL, work_elements, "1 for each element", true, {64, 4096, 262144, 4194304}, 0 }
+static const cli_sizing unary_sizing = SIZING("n", "kind=exp"), binary_sizing = SIZING("n n", "kind=add"),
+                        indices_sizing = SIZING("n n:below:n", NULL);
 static const char *const unary_options[] = {"kind", "to", NULL};
 static const char *const binary_options[] = {"kind", NULL};
 static const char *const axis_options[] = {"dim", NULL};
 
 const cli_operation operations_elementwise[] = {
-    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &unary, NULL},
-    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &binary, NULL},
-    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &take, NULL},
-    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &gather, NULL},
-    {"concat", "A [B ...]", 1, JOB_MANY, 1, CONCAT, axis_options, prepare, run, NULL, false, NULL, NULL},
+    {"unary", "INPUT", 1, 1, 1, UNARY, unary_options, prepare, run, explain, false, &unary, NULL, &unary_sizing},
+    {"binary", "A B", 2, 2, 1, BINARY, binary_options, prepare, run, explain, false, &binary, NULL, &binary_sizing},
+    {"take", "INPUT INDICES", 2, 2, 1, TAKE, axis_options, prepare, run, explain, false, &take, NULL, &indices_sizing},
+    {"gather", "INPUT INDICES", 2, 2, 1, GATHER, axis_options, prepare, run, explain, false, &gather, NULL,
+     &indices_sizing},
+    {"concat", "A [B ...]", 1, JOB_MANY, 1, CONCAT, axis_options, prepare, run, NULL, false, NULL, NULL, NULL},
     {.name = NULL},
 };

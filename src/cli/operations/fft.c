@@ -1,5 +1,5 @@
 /* fft.c - Fourier transforms and shifts of the zero frequency, for the commands that take an operation. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <string.h>
 
@@ -73,7 +73,7 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
     return bp_fft_plan(made, job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
-static const cli_measured measured = {"fft.preferred", plan, check_transform};
+static const cli_measured measured = {BP_OP_FFT, plan, check_transform};
 
 static int prepare_shift(cli_job *job) {
     const bp_view *in = &job->inputs[0];
@@ -94,14 +94,34 @@ static const char *const one_options[] = {"n", "dim", "norm", NULL};
 static const char *const many_options[] = {"s", "dim", "norm", NULL};
 static const char *const shift_options[] = {"dim", NULL};
 
+/* The sizings of one, two and all dimensions, of an input that is complex or real. */
+#define COMPLEX(one, many)                                                                                             \
+    {"n:complex", NULL, NULL, work_transform, one, false, {64, 1024, 16384, 262144}, 0}, {                             \
+        "nxn:complex", NULL, NULL, work_transform, many, false, {16, 64, 256, 1024}, 0                                 \
+    }
+static const cli_sizing between_complex[] = {COMPLEX("5 n log2 n", "10 n^2 log2 n")},
+                        from_complex[] = {COMPLEX("about 5 n log2 n", "about 10 n^2 log2 n")},
+                        from_real[] = {
+                            {"n", NULL, NULL, work_transform, "5/2 n log2 n", false, {64, 1024, 16384, 262144}, 0},
+                            {"nxn", NULL, NULL, work_transform, "5 n^2 log2 n", false, {16, 64, 256, 1024}, 0}};
+
+#define SIZING_FFT between_complex
+#define SIZING_IFFT between_complex
+#define SIZING_RFFT from_real
+#define SIZING_IRFFT from_complex
+#define SIZING_HFFT from_complex
+#define SIZING_IHFFT from_real
+
+#define ENTRY(name, number, options, sizing)                                                                           \
+    { name, "A", 1, 1, 1, number, options, prepare, run, explain, false, &measured, NULL, sizing }
 #define TRANSFORM(number, NAME, text, many)                                                                            \
-    {text, "A", 1, 1, 1, (number)*FORMS + ONE, one_options, prepare, run, explain, false, &measured, NULL},            \
-        {text "2", "A", 1, 1, 1, (number)*FORMS + TWO, many_options, prepare, run, explain, false, &measured, NULL},   \
-        {many, "A", 1, 1, 1, (number)*FORMS + ALL, many_options, prepare, run, explain, false, &measured, NULL},
+    ENTRY(text, (number)*FORMS + ONE, one_options, &SIZING_##NAME[0]),                                                 \
+        ENTRY(text "2", (number)*FORMS + TWO, many_options, &SIZING_##NAME[1]),                                        \
+        ENTRY(many, (number)*FORMS + ALL, many_options, &SIZING_##NAME[1]),
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
     {.name = NULL},
 };

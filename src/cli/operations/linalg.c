@@ -1,6 +1,6 @@
 /* linalg.c - linear algebra by torch.linalg's names, for the commands that take an operation. The library computes
  * shapes and types and checks the arguments. An entry here has the options and the results. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,7 +178,7 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
 
 /* ---- Entries ---- */
 
-static const cli_measured measured = {"linalg.preferred", plan, check_linalg};
+static const cli_measured measured = {BP_OP_INV, plan, check_linalg};
 
 static const char *const takes_upper[] = {"upper", NULL};
 static const char *const takes_right[] = {"right", NULL};
@@ -192,34 +192,38 @@ static const char *const tolerant[] = {"rtol", "atol", "hermitian", "upper", NUL
 static const char *const takes_ord[] = {"ord", NULL};
 
 /* clang-format off */
-#define ROW(name, arrays, count, results, number, options) \
-    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL}
+#define ROW(name, arrays, count, results, number, options, sizing) \
+    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL, sizing}
+/* Sizes of factorizations, of products of orthogonal matrices, and of eigenvalue and singular value problems. */
+#define FACTORED(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 768}, 0}
+#define ORTHOGONAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 512}, 0}
+#define SPECTRAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 128, 256}, 0}
 const cli_operation operations_linalg[] = {
-    ROW("inv", "A", 1, 2, BP_OP_INV, NULL),
-    ROW("solve", "A B", 2, 2, BP_OP_SOLVE, takes_right),
-    ROW("solve_triangular", "A B", 2, 1, BP_OP_SOLVE_TRIANGULAR, triangular),
-    ROW("cholesky", "A", 1, 2, BP_OP_CHOLESKY, takes_upper),
-    ROW("cholesky_solve", "B L", 2, 1, BP_OP_CHOLESKY_SOLVE, takes_upper),
-    ROW("cholesky_inverse", "L", 1, 2, BP_OP_CHOLESKY_INVERSE, takes_upper),
-    ROW("lu_factor", "A", 1, 3, BP_OP_LU_FACTOR, NULL),
-    ROW("lu", "A", 1, 3, BP_OP_LU, NULL),
-    ROW("lu_solve", "LU pivots B", 3, 1, BP_OP_LU_SOLVE, lu_solving),
-    ROW("ldl_factor", "A", 1, 3, BP_OP_LDL_FACTOR, takes_hermitian),
-    ROW("ldl_solve", "LD pivots B", 3, 1, BP_OP_LDL_SOLVE, takes_hermitian),
-    ROW("qr", "A", 1, 2, BP_OP_QR, takes_mode),
-    ROW("eigh", "A", 1, 2, BP_OP_EIGH, takes_upper),
-    ROW("eigvalsh", "A", 1, 1, BP_OP_EIGH + VALUES_ONLY, takes_upper),
-    ROW("eig", "A", 1, 2, BP_OP_EIG, NULL),
-    ROW("eigvals", "A", 1, 1, BP_OP_EIG + VALUES_ONLY, NULL),
-    ROW("svd", "A", 1, 3, BP_OP_SVD, takes_full),
-    ROW("svdvals", "A", 1, 1, BP_OP_SVD + VALUES_ONLY, NULL),
-    ROW("lstsq", "A B", 2, 4, BP_OP_LSTSQ, fitting),
-    ROW("det", "A", 1, 1, BP_OP_DET, NULL),
-    ROW("slogdet", "A", 1, 2, BP_OP_SLOGDET, NULL),
-    ROW("pinv", "A", 1, 1, BP_OP_PINV, tolerant),
-    ROW("matrix_rank", "A", 1, 1, BP_OP_MATRIX_RANK, tolerant),
-    ROW("cond", "A", 1, 1, BP_OP_COND, takes_ord),
-    ROW("matrix_norm", "A", 1, 1, BP_OP_MATRIX_NORM, takes_ord),
+    ROW("inv", "A", 1, 2, BP_OP_INV, NULL, FACTORED("nxn", "2 n^3")),
+    ROW("solve", "A B", 2, 2, BP_OP_SOLVE, takes_right, FACTORED("nxn nx1", "2/3 n^3 + 2 n^2")),
+    ROW("solve_triangular", "A B", 2, 1, BP_OP_SOLVE_TRIANGULAR, triangular, FACTORED("nxn:definite nxn", "n^3")),
+    ROW("cholesky", "A", 1, 2, BP_OP_CHOLESKY, takes_upper, FACTORED("nxn:definite", "1/3 n^3")),
+    ROW("cholesky_solve", "B L", 2, 1, BP_OP_CHOLESKY_SOLVE, takes_upper, FACTORED("nxn nxn:definite", "2 n^3")),
+    ROW("cholesky_inverse", "L", 1, 2, BP_OP_CHOLESKY_INVERSE, takes_upper, FACTORED("nxn:definite", "2/3 n^3")),
+    ROW("lu_factor", "A", 1, 3, BP_OP_LU_FACTOR, NULL, FACTORED("nxn", "2/3 n^3")),
+    ROW("lu", "A", 1, 3, BP_OP_LU, NULL, FACTORED("nxn", "2/3 n^3")),
+    ROW("lu_solve", "LU pivots B", 3, 1, BP_OP_LU_SOLVE, lu_solving, FACTORED("nxn:definite n:pivots nxn", "2 n^3")),
+    ROW("ldl_factor", "A", 1, 3, BP_OP_LDL_FACTOR, takes_hermitian, FACTORED("nxn:definite", "1/3 n^3")),
+    ROW("ldl_solve", "LD pivots B", 3, 1, BP_OP_LDL_SOLVE, takes_hermitian, FACTORED("nxn:lower n:pivots nxn", "2 n^3")),
+    ROW("qr", "A", 1, 2, BP_OP_QR, takes_mode, ORTHOGONAL("nxn", "8/3 n^3")),
+    ROW("eigh", "A", 1, 2, BP_OP_EIGH, takes_upper, SPECTRAL("nxn:definite", "9 n^3, nominal")),
+    ROW("eigvalsh", "A", 1, 1, BP_OP_EIGH + VALUES_ONLY, takes_upper, SPECTRAL("nxn:definite", "4/3 n^3, nominal")),
+    ROW("eig", "A", 1, 2, BP_OP_EIG, NULL, SPECTRAL("nxn", "25 n^3, nominal")),
+    ROW("eigvals", "A", 1, 1, BP_OP_EIG + VALUES_ONLY, NULL, SPECTRAL("nxn", "10 n^3, nominal")),
+    ROW("svd", "A", 1, 3, BP_OP_SVD, takes_full, SPECTRAL("nxn", "22 n^3, nominal")),
+    ROW("svdvals", "A", 1, 1, BP_OP_SVD + VALUES_ONLY, NULL, SPECTRAL("nxn", "8/3 n^3, nominal")),
+    ROW("lstsq", "A B", 2, 4, BP_OP_LSTSQ, fitting, ORTHOGONAL("2nxn 2nx1", "10/3 n^3 + 8 n^2, nominal")),
+    ROW("det", "A", 1, 1, BP_OP_DET, NULL, FACTORED("nxn", "2/3 n^3")),
+    ROW("slogdet", "A", 1, 2, BP_OP_SLOGDET, NULL, FACTORED("nxn", "2/3 n^3")),
+    ROW("pinv", "A", 1, 1, BP_OP_PINV, tolerant, SPECTRAL("nxn", "24 n^3, nominal")),
+    ROW("matrix_rank", "A", 1, 1, BP_OP_MATRIX_RANK, tolerant, SPECTRAL("nxn", "8/3 n^3, nominal")),
+    ROW("cond", "A", 1, 1, BP_OP_COND, takes_ord, SPECTRAL("nxn", "8/3 n^3, nominal")),
+    ROW("matrix_norm", "A", 1, 1, BP_OP_MATRIX_NORM, takes_ord, ORTHOGONAL("nxn", "2 n^2")),
     {.name = NULL},
 };
 /* clang-format on */

@@ -1,6 +1,7 @@
 /* networks.c - convolutions, linear and recurrent layers, pooling, normalization, attention and random numbers,
  * with their gradients, for the commands that take an operation. */
 #include "described.h"
+#include "sizing.h"
 
 #include <string.h>
 
@@ -93,17 +94,17 @@ static int adjust_rnn(cli_job *job) {
 
 /* ---- The operations ---- */
 
-#define ROW(name, arrays, least, most, results, options, measured, described)                                          \
+#define ROW(name, arrays, least, most, results, options, measured, described, sizing)                                  \
     {                                                                                                                  \
         name, arrays, least, most, results, 0, options, described_prepare, described_run, described_explain, false,    \
-            measured, described                                                                                        \
+            measured, described, sizing                                                                                \
     }
 
 /* Three rows: of one, two and three dimensions. `text` and `tail` are the name before and after the number. */
-#define EACH_DIMENSION(text, tail, arrays, least, most, results, options, measured, described)                         \
-    ROW(text "1d" tail, arrays, least, most, results, options, measured, &described[0]),                               \
-        ROW(text "2d" tail, arrays, least, most, results, options, measured, &described[1]),                           \
-        ROW(text "3d" tail, arrays, least, most, results, options, measured, &described[2])
+#define EACH_DIMENSION(text, tail, arrays, least, most, results, options, measured, described, sizing)                 \
+    ROW(text "1d" tail, arrays, least, most, results, options, measured, &described[0], &sizing[0]),                   \
+        ROW(text "2d" tail, arrays, least, most, results, options, measured, &described[1], &sizing[1]),               \
+        ROW(text "3d" tail, arrays, least, most, results, options, measured, &described[2], &sizing[2])
 #define DESCRIBED(call, fixed, inputs, results, adjust, own)                                                           \
     {                                                                                                                  \
         {call, fixed ",ndim=1", inputs, results, adjust, own}, {call, fixed ",ndim=2", inputs, results, adjust, own},  \
@@ -112,21 +113,29 @@ static int adjust_rnn(cli_job *job) {
         }                                                                                                              \
     }
 
+/* The sizings of such rows; the text of the shapes is the same. */
+#define SIZED(arrays, options, work, count, moves, results)                                                            \
+    {                                                                                                                  \
+        {arrays, options, NULL, work, count, moves, {64, 256, 1024, 4096}, results},                                   \
+            {arrays, options, NULL, work, count, moves, {8, 16, 32, 64}, results}, {                                   \
+            arrays, options, NULL, work, count, moves, {4, 8, 16, 24}, results                                         \
+        }                                                                                                              \
+    }
+#define PER_PRODUCT "2 for each product"
+#define PER_ELEMENT "1 for each element"
+
 /* Gradients have no reference here, so their results are not checked. */
 static bp_status check_no_gradient(cli_check *check, const cli_job *job) {
     (void)job;
     return check_nothing(check);
 }
 
-static const cli_measured convolution = {"conv.preferred", described_plan, check_convolution},
-                          linear = {"conv.preferred", described_plan, check_linear},
-                          conv_gradient = {"conv.preferred", described_plan, check_no_gradient},
-                          pooling = {"pool.preferred", described_plan, check_pooling},
-                          normalization = {"batch_norm.preferred", described_plan, check_normalization},
-                          row_normalization = {"layer_norm.preferred", described_plan, check_row_normalization},
-                          attention = {"attention.preferred", described_plan, check_attention},
-                          recurrent = {"rnn.preferred", described_plan, check_rnn},
-                          unchecked = {NULL, described_plan, check_no_gradient};
+static const cli_measured convolution = {0, described_plan, check_convolution},
+                          linear = {0, described_plan, check_linear}, pooling = {0, described_plan, check_pooling},
+                          normalization = {0, described_plan, check_normalization},
+                          row_normalization = {0, described_plan, check_row_normalization},
+                          attention = {0, described_plan, check_attention}, recurrent = {0, described_plan, check_rnn},
+                          unchecked = {0, described_plan, check_no_gradient};
 
 /* ---- Convolutions and linear layers ---- */
 
@@ -150,18 +159,35 @@ static const cli_described linear_forward = {"linear", "pass=forward", "input,we
                            linear_input = {"linear", "pass=input", "output,weight", "input", NULL, NULL},
                            linear_weight = {"linear", "pass=weight", "input,output", "weight,bias", NULL, NULL};
 
+/* All tensors of a convolution and of its gradients have these shapes. */
+#define IMAGES "8x32xn*"
+#define WEIGHTS "32x32x3*"
+static const cli_sizing conv_sizing[] = SIZED(IMAGES " " WEIGHTS, "padding=1", work_convolution, PER_PRODUCT, false, 0),
+                        conv_input_sizing[] = SIZED(IMAGES " " WEIGHTS, "padding=1 size=" IMAGES, work_convolution,
+                                                    PER_PRODUCT, false, 0),
+                        conv_weight_sizing[] = SIZED(IMAGES " " IMAGES, "padding=1 size=" WEIGHTS, work_convolution,
+                                                     PER_PRODUCT, false, 2);
+#define LINEAR_SIZES                                                                                                   \
+    { 64, 256, 512, 1024 }
+static const cli_sizing linear_sizing = {"64xn nxn", NULL, NULL, work_linear, PER_PRODUCT, false, LINEAR_SIZES, 0},
+                        linear_weight_sizing = {"64xn 64xn", NULL,  NULL,         work_linear,
+                                                PER_PRODUCT, false, LINEAR_SIZES, 2};
+
 const cli_operation operations_conv[] = {
-    EACH_DIMENSION("conv", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, conv_options, &convolution, conv),
-    EACH_DIMENSION("conv_transpose", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, transposed_options, &convolution, transposed),
-    ROW("linear", "INPUT WEIGHT [BIAS]", 2, 3, 1, linear_options, &linear, &linear_forward),
-    EACH_DIMENSION("conv", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, conv_size_options, &conv_gradient, conv_input),
-    EACH_DIMENSION("conv", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, conv_size_options, &conv_gradient, conv_weight),
-    EACH_DIMENSION("conv_transpose", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, transposed_size_options,
-                   &conv_gradient, transposed_input),
-    EACH_DIMENSION("conv_transpose", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, transposed_size_options,
-                   &conv_gradient, transposed_weight),
-    ROW("linear_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, NULL, &conv_gradient, &linear_input),
-    ROW("linear_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, NULL, &conv_gradient, &linear_weight),
+    EACH_DIMENSION("conv", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, conv_options, &convolution, conv, conv_sizing),
+    EACH_DIMENSION("conv_transpose", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, transposed_options, &convolution, transposed,
+                   conv_sizing),
+    ROW("linear", "INPUT WEIGHT [BIAS]", 2, 3, 1, linear_options, &linear, &linear_forward, &linear_sizing),
+    EACH_DIMENSION("conv", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, conv_size_options, &unchecked, conv_input,
+                   conv_input_sizing),
+    EACH_DIMENSION("conv", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, conv_size_options, &unchecked, conv_weight,
+                   conv_weight_sizing),
+    EACH_DIMENSION("conv_transpose", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, transposed_size_options, &unchecked,
+                   transposed_input, conv_input_sizing),
+    EACH_DIMENSION("conv_transpose", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, transposed_size_options, &unchecked,
+                   transposed_weight, conv_weight_sizing),
+    ROW("linear_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, NULL, &unchecked, &linear_input, &linear_sizing),
+    ROW("linear_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, NULL, &unchecked, &linear_weight, &linear_weight_sizing),
     {.name = NULL},
 };
 
@@ -181,18 +207,29 @@ static const cli_described max_pool[] = POOL("kind=max,pass=forward", "input", "
                            max_pool_backward[] = POOL("kind=max,pass=backward", "output,indices", "input"),
                            avg_pool_backward[] = POOL("kind=average,pass=backward", "output", "input");
 
+#define WINDOWS "kernel=3 stride=1 padding=1"
+#define POOLED(arrays, options, results) SIZED(arrays, options, work_elements, PER_ELEMENT, true, results)
+static const cli_sizing window_sizing[] = POOLED(IMAGES, WINDOWS, 0),
+                        adaptive_sizing[] = POOLED(IMAGES, "output-size=4", 0),
+                        max_input_sizing[] = POOLED(IMAGES " " IMAGES ":below:n*", WINDOWS " size=" IMAGES, 0),
+                        avg_input_sizing[] = POOLED(IMAGES, WINDOWS " size=" IMAGES, 0),
+                        adaptive_max_input_sizing[] =
+                            POOLED("8x32x4* 8x32x4*:below:n*", "output-size=4 size=" IMAGES, 0),
+                        adaptive_avg_input_sizing[] = POOLED("8x32x4*", "output-size=4 size=" IMAGES, 0);
+
 const cli_operation operations_pool[] = {
-    EACH_DIMENSION("max_pool", "", "INPUT", 1, 1, 2, max_options, &pooling, max_pool),
-    EACH_DIMENSION("avg_pool", "", "INPUT", 1, 1, 1, avg_options, &pooling, avg_pool),
-    EACH_DIMENSION("adaptive_max_pool", "", "INPUT", 1, 1, 2, adaptive_options, &pooling, max_pool),
-    EACH_DIMENSION("adaptive_avg_pool", "", "INPUT", 1, 1, 1, adaptive_options, &pooling, avg_pool),
+    EACH_DIMENSION("max_pool", "", "INPUT", 1, 1, 2, max_options, &pooling, max_pool, window_sizing),
+    EACH_DIMENSION("avg_pool", "", "INPUT", 1, 1, 1, avg_options, &pooling, avg_pool, window_sizing),
+    EACH_DIMENSION("adaptive_max_pool", "", "INPUT", 1, 1, 2, adaptive_options, &pooling, max_pool, adaptive_sizing),
+    EACH_DIMENSION("adaptive_avg_pool", "", "INPUT", 1, 1, 1, adaptive_options, &pooling, avg_pool, adaptive_sizing),
     EACH_DIMENSION("max_pool", "_input", "OUTPUT_GRADIENT INDICES", 2, 2, 1, max_size_options, &unchecked,
-                   max_pool_backward),
-    EACH_DIMENSION("avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, avg_size_options, &unchecked, avg_pool_backward),
+                   max_pool_backward, max_input_sizing),
+    EACH_DIMENSION("avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, avg_size_options, &unchecked, avg_pool_backward,
+                   avg_input_sizing),
     EACH_DIMENSION("adaptive_max_pool", "_input", "OUTPUT_GRADIENT INDICES", 2, 2, 1, adaptive_size_options, &unchecked,
-                   max_pool_backward),
+                   max_pool_backward, adaptive_max_input_sizing),
     EACH_DIMENSION("adaptive_avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, adaptive_size_options, &unchecked,
-                   avg_pool_backward),
+                   avg_pool_backward, adaptive_avg_input_sizing),
     {.name = NULL},
 };
 
@@ -235,18 +272,38 @@ static const cli_described layer_norm = LAYER("kind=layer"), group_norm = LAYER(
                                                  "row-dims"};
 #define GRADIENT_ARRAYS "OUTPUT_GRADIENT INPUT [WEIGHT [MEAN INVERSE_STD]]"
 
+#define NORM_SIZES                                                                                                     \
+    { 8, 16, 32, 64 }
+#define ROW_SIZES                                                                                                      \
+    { 64, 256, 1024, 4096 }
+#define NORM(arrays, options, sizes, results)                                                                          \
+    { arrays, options, NULL, work_elements, PER_ELEMENT, true, sizes, results }
+static const cli_sizing batch_norm_sizing = NORM("8x32xnxn 32 32:positive 32 32", NULL, NORM_SIZES, 0),
+                        batch_training_sizing = NORM("8x32xnxn 32 32", NULL, NORM_SIZES, 3),
+                        batch_gradient_sizing = NORM("8x32xnxn 8x32xnxn 32 32:positive 32", NULL, NORM_SIZES, 3),
+                        rows_sizing = NORM("256xn n n", NULL, ROW_SIZES, 0),
+                        rms_sizing = NORM("256xn n", NULL, ROW_SIZES, 0),
+                        group_sizing = NORM("8x32xnxn 32 32", "groups=8", NORM_SIZES, 0),
+                        row_gradient_sizing = NORM("256xn 256xn n", NULL, ROW_SIZES, 3),
+                        rms_gradient_sizing = NORM("256xn 256xn n", NULL, ROW_SIZES, 2),
+                        group_gradient_sizing = NORM("8x32xnxn 8x32xnxn 32", "groups=8", NORM_SIZES, 3);
+
 const cli_operation operations_norm[] = {
-    ROW("batch_norm", "INPUT MEAN VARIANCE [WEIGHT [BIAS]]", 3, 5, 1, batch_options, &normalization, &batch_norm),
-    ROW("batch_norm_training", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, eps_options, &unchecked, &batch_norm_training),
+    ROW("batch_norm", "INPUT MEAN VARIANCE [WEIGHT [BIAS]]", 3, 5, 1, batch_options, &normalization, &batch_norm,
+        &batch_norm_sizing),
+    ROW("batch_norm_training", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, eps_options, &unchecked, &batch_norm_training,
+        &batch_training_sizing),
     ROW("batch_norm_gradients", "OUTPUT_GRADIENT INPUT MEAN INVERSE_STD [WEIGHT]", 4, 5, 3, NULL, &unchecked,
-        &batch_norm_gradients),
-    ROW("layer_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, norm_options, &row_normalization, &layer_norm),
-    ROW("rms_norm", "INPUT [WEIGHT]", 1, 2, 2, norm_options, &row_normalization, &rms_norm),
-    ROW("group_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, group_options, &row_normalization, &group_norm),
-    ROW("layer_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, norm_options, &unchecked, &layer_norm_gradients),
+        &batch_norm_gradients, &batch_gradient_sizing),
+    ROW("layer_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, norm_options, &row_normalization, &layer_norm, &rows_sizing),
+    ROW("rms_norm", "INPUT [WEIGHT]", 1, 2, 2, norm_options, &row_normalization, &rms_norm, &rms_sizing),
+    ROW("group_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, group_options, &row_normalization, &group_norm, &group_sizing),
+    ROW("layer_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, norm_options, &unchecked, &layer_norm_gradients,
+        &row_gradient_sizing),
     ROW("rms_norm_gradients", "OUTPUT_GRADIENT INPUT [WEIGHT [INVERSE_STD]]", 2, 4, 2, norm_options, &unchecked,
-        &rms_norm_gradients),
-    ROW("group_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, group_options, &unchecked, &group_norm_gradients),
+        &rms_norm_gradients, &rms_gradient_sizing),
+    ROW("group_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, group_options, &unchecked, &group_norm_gradients,
+        &group_gradient_sizing),
     {.name = NULL},
 };
 
@@ -262,10 +319,22 @@ static const cli_described sdpa = {"attention",        "pass=forward",   "query,
                                              adjust_attention,
                                              "seed"};
 
+#define HEADS "1x8xnx64"
+static const cli_sizing attention_sizing = {HEADS " " HEADS " " HEADS, NULL, NULL, work_attention, PER_PRODUCT, false,
+                                            {64, 128, 256, 512},       0},
+                        attention_gradient_sizing = {HEADS " " HEADS " " HEADS " " HEADS " " HEADS " 1x8xn:statistic",
+                                                     NULL,
+                                                     NULL,
+                                                     work_attention,
+                                                     PER_PRODUCT,
+                                                     false,
+                                                     {64, 128, 256, 512},
+                                                     3};
+
 const cli_operation operations_attention[] = {
-    ROW("sdpa", "QUERY KEY VALUE [MASK]", 3, 4, 2, attention_options, &attention, &sdpa),
+    ROW("sdpa", "QUERY KEY VALUE [MASK]", 3, 4, 2, attention_options, &attention, &sdpa, &attention_sizing),
     ROW("sdpa_gradients", "OUTPUT_GRADIENT QUERY KEY VALUE OUTPUT LOGSUMEXP [MASK]", 6, 7, 4, attention_options,
-        &unchecked, &sdpa_gradients),
+        &unchecked, &sdpa_gradients, &attention_gradient_sizing),
     {.name = NULL},
 };
 
@@ -311,15 +380,30 @@ static const cli_described
                      adjust_rnn,
                      NULL};
 
+#define STEPS(arrays, results)                                                                                         \
+    { arrays, NULL, NULL, work_recurrent, PER_PRODUCT, false, {32, 128, 256, 512}, results }
+#define SEQUENCE "16x16xn"
+static const cli_sizing rnn_sizing = STEPS(SEQUENCE " nxn nxn n n", 0),
+                        lstm_sizing = STEPS(SEQUENCE " 4nxn 4nxn 4n 4n", 0),
+                        lstm_training_sizing = STEPS(SEQUENCE " 4nxn 4nxn 4n 4n", 2),
+                        gru_sizing = STEPS(SEQUENCE " 3nxn 3nxn 3n 3n", 0),
+                        gru_training_sizing = STEPS(SEQUENCE " 3nxn 3nxn 3n 3n", 2),
+                        rnn_gradient_sizing = STEPS(SEQUENCE " " SEQUENCE " nxn nxn " SEQUENCE, 5),
+                        lstm_gradient_sizing =
+                            STEPS(SEQUENCE " " SEQUENCE " 4nxn 4nxn " SEQUENCE " 16x16x5n:statistic", 5),
+                        gru_gradient_sizing =
+                            STEPS(SEQUENCE " " SEQUENCE " 3nxn 3nxn " SEQUENCE " 16x16x4n:statistic", 5);
+
 const cli_operation operations_rnn[] = {
-    ROW("rnn", ARRAYS, 3, 6, 2, rnn_options, &recurrent, &rnn),
-    ROW("lstm", LSTM_ARRAYS, 3, 8, 3, lstm_options, &recurrent, &lstm),
-    ROW("gru", ARRAYS, 3, 6, 2, gru_options, &recurrent, &gru),
-    ROW("lstm_training", LSTM_ARRAYS, 3, 8, 4, lstm_options, &unchecked, &lstm_training),
-    ROW("gru_training", ARRAYS, 3, 6, 3, gru_options, &unchecked, &gru_training),
-    ROW("rnn_gradients", RNN_GRADIENT_ARRAYS, 5, 6, 6, rnn_options, &unchecked, &rnn_gradients),
-    ROW("lstm_gradients", LSTM_GRADIENT_ARRAYS, 6, 9, 8, lstm_options, &unchecked, &lstm_gradients),
-    ROW("gru_gradients", GRU_GRADIENT_ARRAYS, 6, 7, 6, gru_options, &unchecked, &gru_gradients),
+    ROW("rnn", ARRAYS, 3, 6, 2, rnn_options, &recurrent, &rnn, &rnn_sizing),
+    ROW("lstm", LSTM_ARRAYS, 3, 8, 3, lstm_options, &recurrent, &lstm, &lstm_sizing),
+    ROW("gru", ARRAYS, 3, 6, 2, gru_options, &recurrent, &gru, &gru_sizing),
+    ROW("lstm_training", LSTM_ARRAYS, 3, 8, 4, lstm_options, &unchecked, &lstm_training, &lstm_training_sizing),
+    ROW("gru_training", ARRAYS, 3, 6, 3, gru_options, &unchecked, &gru_training, &gru_training_sizing),
+    ROW("rnn_gradients", RNN_GRADIENT_ARRAYS, 5, 6, 6, rnn_options, &unchecked, &rnn_gradients, &rnn_gradient_sizing),
+    ROW("lstm_gradients", LSTM_GRADIENT_ARRAYS, 6, 9, 8, lstm_options, &unchecked, &lstm_gradients,
+        &lstm_gradient_sizing),
+    ROW("gru_gradients", GRU_GRADIENT_ARRAYS, 6, 7, 6, gru_options, &unchecked, &gru_gradients, &gru_gradient_sizing),
     {.name = NULL},
 };
 
@@ -330,9 +414,13 @@ static const cli_described uniform = {"random", "kind=uniform", "", "output", NU
                            normal = {"random", "kind=normal", "", "output", NULL, "to"},
                            bits = {"random", "kind=bits", "", "output", NULL, "to"};
 
+#define NUMBERS(options)                                                                                               \
+    { "n", options, NULL, work_elements, PER_ELEMENT, true, {64, 4096, 262144, 4194304}, 0 }
+static const cli_sizing random_sizing = NUMBERS(NULL), bits_sizing = NUMBERS("to=i64");
+
 const cli_operation operations_random[] = {
-    ROW("random_uniform", "[LIKE]", 0, 1, 1, random_options, &unchecked, &uniform),
-    ROW("random_normal", "[LIKE]", 0, 1, 1, random_options, &unchecked, &normal),
-    ROW("random_bits", "[LIKE]", 0, 1, 1, random_options, &unchecked, &bits),
+    ROW("random_uniform", "[LIKE]", 0, 1, 1, random_options, &unchecked, &uniform, &random_sizing),
+    ROW("random_normal", "[LIKE]", 0, 1, 1, random_options, &unchecked, &normal, &random_sizing),
+    ROW("random_bits", "[LIKE]", 0, 1, 1, random_options, &unchecked, &bits, &bits_sizing),
     {.name = NULL},
 };

@@ -1,6 +1,8 @@
 /* operations.c - lists the operations, and checks their arguments. */
 #include "operations.h"
 
+#include "described.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,16 +173,20 @@ void job_allocate(cli_job *job, int arrays) {
     }
 }
 
+int job_check_option(const cli_job *job, const char *option) {
+    const cli_operation *operation = job->operation;
+    char *names = takes(operation, option) || is_layout(job, option) ? NULL : takers(option);
+    const int code =
+        !names ? CLI_OK : cli_fail(CLI_USAGE, "%s takes no option --%s; it is for %s", operation->name, option, names);
+    free(names);
+    return code;
+}
+
 int job_check(cli_job *job) {
     const cli_operation *operation = job->operation;
     int code = CLI_OK, arrays = job->args->count - job->first;
     for (int i = 0; i < job->args->given_count && code == CLI_OK; i++) {
-        const char *option = job->args->given[i].option->name;
-        char *names = takes(operation, option) || is_layout(job, option) ? NULL : takers(option);
-        if (names) {
-            code = cli_fail(CLI_USAGE, "%s takes no option --%s; it is for %s", operation->name, option, names);
-        }
-        free(names);
+        code = job_check_option(job, job->args->given[i].option->name);
     }
     if (code == CLI_OK && (arrays < operation->least || arrays > operation->most)) {
         code = cli_fail(CLI_USAGE, "%s: %d array%s given; it takes %s", operation->name, arrays, arrays == 1 ? "" : "s",
@@ -214,6 +220,11 @@ int job_read(cli_job *job) {
         code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);
     }
     return code;
+}
+
+const char *job_preference(const cli_job *job) {
+    const bp_op op = job->operation->measured->op;
+    return bp_op_preference(op ? op : described_op(job));
 }
 
 bp_operand job_operand(const DLTensor *tensor) {

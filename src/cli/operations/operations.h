@@ -8,7 +8,7 @@
 #define BP_CLI_OPERATIONS_H
 
 #include "operands.h"
-#include "cli/reference/reference.h"
+#include "reference/reference.h"
 #include "search.h"
 
 #include <limits.h>
@@ -18,6 +18,7 @@
 
 typedef struct cli_operation cli_operation;
 typedef struct cli_described cli_described; /* described.h */
+typedef struct cli_sizing cli_sizing;       /* sizing.h */
 
 /* Arguments of a product, besides its arrays. */
 typedef struct product_words {
@@ -118,7 +119,7 @@ struct cli_check {
 
 /* What compare and bench need of an operation that a library runs. */
 typedef struct cli_measured {
-    const char *preferred; /* the setting that prefers a library for it; NULL: the others are excluded */
+    bp_op op; /* whose setting prefers a library for it; 0: that of the call's pass, which calls.h describes */
     /* Makes the plan of the job, with the job's options, and its operands (at most JOB_OPERANDS); *count is how many.
      */
     bp_status (*plan)(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count);
@@ -142,6 +143,7 @@ struct cli_operation {
     bool expression;                                                        /* an expression is before the arrays */
     const cli_measured *measured;                                           /* NULL if no library is used */
     const cli_described *described; /* of a call that calls.h describes; NULL for other operations */
+    const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
 };
 
 /* The families; operations.c has the list of them. */
@@ -254,6 +256,9 @@ int job_shapes(cli_job *job);
  * CLI_USAGE after a message if they do not fit the operation. */
 int job_check(cli_job *job);
 
+/* Checks that the operation takes the option, or that all commands do. Returns CLI_USAGE after a message if not. */
+int job_check_option(const cli_job *job, const char *option);
+
 /* Checks that at most one array is standard input. */
 int job_check_pipe(const cli_job *job);
 
@@ -296,6 +301,9 @@ void job_free(cli_job *job);
 
 /* Fills the operands of a plan with the inputs, then the results. Returns how many they are. */
 int job_operands(const cli_job *job, bp_operand *operands);
+
+/* Returns the setting that prefers a library for the job. */
+const char *job_preference(const cli_job *job);
 
 /* The operand of a plan that a tensor is; NULL gives an absent one. */
 bp_operand job_operand(const DLTensor *tensor);

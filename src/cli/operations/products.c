@@ -1,5 +1,5 @@
 /* products.c - matmul and gemm, for the commands that take an operation. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <string.h>
 
@@ -100,11 +100,13 @@ static bp_status plan_gemm(const cli_job *job, bp_plan **plan, bp_operand *opera
 
 static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b", "conj-a", "conj-b", NULL};
 
-static const cli_measured matmul = {"blas.preferred", plan_matmul, check_product};
-static const cli_measured gemm = {"blas.preferred", plan_gemm, check_product};
+static const cli_measured matmul = {BP_OP_GEMM, plan_matmul, check_product};
+static const cli_measured gemm = {BP_OP_GEMM, plan_gemm, check_product};
+
+static const cli_sizing sizing = {"nxn nxn", NULL, NULL, work_product, "2 n^3", false, {16, 64, 256, 1024}, 0};
 
 const cli_operation operations_products[] = {
-    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul, NULL},
-    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm, NULL},
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul, NULL, &sizing},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm, NULL, &sizing},
     {.name = NULL},
 };

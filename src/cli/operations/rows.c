@@ -1,5 +1,5 @@
 /* rows.c - reductions, and softmax with its gradients, for the commands that take an operation. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,24 +126,29 @@ static bp_status plan_softmax(const cli_job *job, bp_plan **plan, bp_operand *op
                : bp_softmax_plan(plan, job->options, softmax_kind(job), in[0], axis, out);
 }
 
-static const cli_measured reduction = {NULL, plan_reduction, check_reduction},
-                          softmax = {NULL, plan_softmax, check_softmax},
-                          gradient = {NULL, plan_softmax, check_softmax_gradient};
+static const cli_measured reduction = {BP_OP_REDUCE, plan_reduction, check_reduction},
+                          softmax = {BP_OP_SOFTMAX, plan_softmax, check_softmax},
+                          gradient = {BP_OP_SOFTMAX_BACKWARD, plan_softmax, check_softmax_gradient};
 static const char *const reduce_options[] = {"kind", "dim", "keepdim", NULL};
 static const char *const softmax_options[] = {"dim", NULL};
 
-#define SOFTMAX(name, arrays, inputs, number, measured)                                                                \
+static const cli_sizing
+    reduce_sizing = {"256xn", "dim=-1", NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0},
+    softmax_sizing = {"256xn", NULL, NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0},
+    gradient_sizing = {"256xn 256xn", NULL, NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0};
+
+#define SOFTMAX(name, arrays, inputs, number, measured, sizing)                                                        \
     {                                                                                                                  \
         name, arrays, inputs, inputs, 1, number, softmax_options, prepare_softmax, run_softmax, explain_softmax,       \
-            false, &measured, NULL                                                                                     \
+            false, &measured, NULL, &sizing                                                                            \
     }
 
 const cli_operation operations_rows[] = {
     {"reduce", "INPUT", 1, 1, 1, 0, reduce_options, prepare_reduction, run_reduction, explain_reduction, false,
-     &reduction, NULL},
-    SOFTMAX("softmax", "INPUT", 1, BP_SOFTMAX, softmax),
-    SOFTMAX("log_softmax", "INPUT", 1, BP_LOG_SOFTMAX, softmax),
-    SOFTMAX("softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_SOFTMAX + GRADIENT, gradient),
-    SOFTMAX("log_softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_LOG_SOFTMAX + GRADIENT, gradient),
+     &reduction, NULL, &reduce_sizing},
+    SOFTMAX("softmax", "INPUT", 1, BP_SOFTMAX, softmax, softmax_sizing),
+    SOFTMAX("log_softmax", "INPUT", 1, BP_LOG_SOFTMAX, softmax, softmax_sizing),
+    SOFTMAX("softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_SOFTMAX + GRADIENT, gradient, gradient_sizing),
+    SOFTMAX("log_softmax_input", "OUTPUT OUTPUT_GRADIENT", 2, BP_LOG_SOFTMAX + GRADIENT, gradient, gradient_sizing),
     {.name = NULL},
 };

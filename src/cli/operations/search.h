@@ -9,7 +9,8 @@ typedef struct cli_search {
     int32_t *positions, *counts; /* memory that `fields` points to, for a given path */
 } cli_search;
 
-#define OPTIONS_SEARCH                                                                                                 \
+/* Of the commands whose --seconds is another limit. */
+#define OPTIONS_PATH                                                                                                   \
     {"strategy", 0, "NAME",                                                                                            \
      "einsum: search strategy: auto, auto-hq, optimal, dp, branch-all, branch-2, branch-1, greedy, "                   \
      "random-greedy-N, left-to-right."},                                                                               \
@@ -19,11 +20,15 @@ typedef struct cli_search {
         {"memory-limit", 0, "N",                                                                                       \
          "einsum: largest intermediate result in elements; max_input is the largest operand."},                        \
         {"trials", 0, "N", "einsum: trials of random-greedy and of the automatic strategies."},                        \
-        {"seconds", 0, "X", "einsum: time limit. No trial begins after it; exact strategies stop."},                   \
         {"work", 0, "N", "einsum: work limit of auto-hq, optimal, dp and branch-*; default 500 million units."},       \
         {"seed", 0, "N", "Seed of random numbers; default 0."}, {                                                      \
         "contraction-path", 0, "LIST",                                                                                 \
             "einsum: the path itself: 1-2,0-1 are positions in the list of remaining operands."                        \
+    }
+
+#define OPTIONS_SEARCH                                                                                                 \
+    OPTIONS_PATH, {                                                                                                    \
+        "seconds", 0, "X", "einsum: time limit. No trial begins after it; exact strategies stop."                      \
     }
 
 /* Returns CLI_OK, or CLI_USAGE after a message. Call search_free() in both cases. */

@@ -1,6 +1,6 @@
 /* vectors.c - vector norms, and products of vectors and of several matrices, for the commands that take an
  * operation. */
-#include "operations.h"
+#include "sizing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -159,15 +159,24 @@ static const char *const norm_options[] = {"ord", "dim", "keepdim", NULL};
 static const char *const dot_options[] = {"dim", NULL};
 static const char *const power_options[] = {"power", NULL};
 
-static const cli_measured norm = {"linalg.preferred", plan_norm, check_norm};
-static const cli_measured dot = {"blas.preferred", plan_dot, check_vecdot};
-static const cli_measured chain = {"blas.preferred", plan_chain, check_contraction};
-static const cli_measured power = {"blas.preferred", NULL, check_contraction}; /* each step has a plan of its own */
+static const cli_measured norm = {BP_OP_VECTOR_NORM, plan_norm, check_norm};
+static const cli_measured dot = {BP_OP_GEMM, plan_dot, check_vecdot};
+static const cli_measured chain = {BP_OP_GEMM, plan_chain, check_contraction};
+static const cli_measured power = {BP_OP_GEMM, NULL, check_contraction}; /* each step has a plan of its own */
+
+#define VECTORS(arrays)                                                                                                \
+    { arrays, NULL, NULL, work_sum, "2 n", true, {64, 4096, 262144, 4194304}, 0 }
+static const cli_sizing norm_sizing = VECTORS("n"), dot_sizing = VECTORS("n n"),
+                        chain_sizing = {"nxn nxn nx1", NULL, NULL, work_chain, "4 n^2", false, {16, 64, 256, 1024}, 0},
+                        power_sizing = {"nxn", "power=3", NULL, work_power, "4 n^3", false, {16, 64, 256, 768}, 0};
 
 const cli_operation operations_vectors[] = {
-    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL},
-    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL},
-    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain, NULL},
-    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power, NULL},
+    {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL,
+     &norm_sizing},
+    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL, &dot_sizing},
+    {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain, NULL,
+     &chain_sizing},
+    {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power, NULL,
+     &power_sizing},
     {.name = NULL},
 };

@@ -1,118 +1,60 @@
-/* bench_table.c - lists the operations that bench measures, and reads what the user asks for. */
+/* bench_request.c - reads which operations of the table are measured, and how. */
 #include "bench.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations counted for real matrices, as in LAPACK's timing programs; complex ones have four times as many. Those of
- * eigenvalue and singular value problems are nominal, since algorithms differ. */
-static double flops_product(double n) {
-    return 2 * n * n * n;
+/* The operations that are measured if none is named. */
+static const char *const usual[] = {"matmul", "fft", "solve", "cholesky", "qr", "eigh", "svd", "einsum", NULL};
+
+static bool is_usual(const char *name) {
+    for (int i = 0; usual[i]; i++) {
+        if (strcmp(usual[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static double flops_tucker(double n) {
-    return 4 * n * n * n * n;
-}
-
-static double flops_fft(double n) {
-    return 5 * n * log2(n > 1 ? n : 2);
-}
-
-static double flops_rfft(double n) {
-    return flops_fft(n) / 2;
-}
-
-static double flops_fft2(double n) {
-    return 2 * n * flops_fft(n);
-}
-
-static double flops_lu(double n) {
-    return 2 * n * n * n / 3;
-}
-
-static double flops_solve(double n) {
-    return flops_lu(n) + 2 * n * n;
-}
-
-static double flops_cholesky(double n) {
-    return n * n * n / 3;
-}
-
-static double flops_qr(double n) {
-    return 8 * n * n * n / 3;
-}
-
-static double flops_eigh(double n) {
-    return 9 * n * n * n;
-}
-
-static double flops_eig(double n) {
-    return 25 * n * n * n;
-}
-
-static double flops_svd(double n) {
-    return 22 * n * n * n;
-}
-
-static double flops_chain(double n) {
-    return 4 * n * n;
-}
-
-static double flops_tridiagonal(double n) {
-    return 4 * n * n * n / 3;
-}
-
-static double flops_dot(double n) {
-    return 2 * n;
-}
-
-/* clang-format off */
-static const bench_operation operations[] = {
-    {"matmul", NULL, {"nn", "nn"}, "n x n by n x n", false, false, false, flops_product, "2 n^3", {16, 64, 256, 1024}},
-    {"fft", NULL, {"n"}, "n", false, true, false, flops_fft, "5 n log2 n", {64, 1024, 16384, 262144}},
-    {"solve", NULL, {"nn", "n1"}, "n x n, one right-hand side", false, false, false, flops_solve, "2/3 n^3 + 2 n^2", {16, 64, 256, 768}},
-    {"cholesky", NULL, {"nn"}, "n x n", true, false, false, flops_cholesky, "1/3 n^3", {16, 64, 256, 768}},
-    {"qr", NULL, {"nn"}, "n x n", false, false, false, flops_qr, "8/3 n^3", {16, 64, 256, 512}},
-    {"eigh", NULL, {"nn"}, "n x n", true, false, false, flops_eigh, "9 n^3, nominal", {16, 64, 128, 256}},
-    {"svd", NULL, {"nn"}, "n x n", false, false, false, flops_svd, "22 n^3, nominal", {16, 64, 128, 256}},
-    {"einsum", "abc,cd,be->ade", {"nnn", "nn", "nn"}, "abc,cd,be->ade, all n", false, false, false, flops_tucker, "4 n^4", {8, 16, 32, 64}},
-    /* Not measured unless they are named. */
-    {"rfft", NULL, {"n"}, "n, real", false, false, false, flops_rfft, "5/2 n log2 n", {64, 1024, 16384, 262144}},
-    {"fft2", NULL, {"nn"}, "n x n", false, true, false, flops_fft2, "10 n^2 log2 n", {16, 64, 256, 1024}},
-    {"inv", NULL, {"nn"}, "n x n", false, false, false, flops_product, "2 n^3", {16, 64, 256, 768}},
-    {"lu_factor", NULL, {"nn"}, "n x n", false, false, false, flops_lu, "2/3 n^3", {16, 64, 256, 768}},
-    {"det", NULL, {"nn"}, "n x n", false, false, false, flops_lu, "2/3 n^3", {16, 64, 256, 768}},
-    {"eigvalsh", NULL, {"nn"}, "n x n", true, false, false, flops_tridiagonal, "4/3 n^3, nominal", {16, 64, 128, 256}},
-    {"eig", NULL, {"nn"}, "n x n", false, false, false, flops_eig, "25 n^3, nominal", {16, 64, 128, 256}},
-    {"svdvals", NULL, {"nn"}, "n x n", false, false, false, flops_qr, "8/3 n^3, nominal", {16, 64, 128, 256}},
-    {"multi_dot", NULL, {"nn", "nn", "n1"}, "n x n, n x n, n x 1", false, false, false, flops_chain, "4 n^2", {16, 64, 256, 1024}},
-    {"vecdot", NULL, {"n", "n"}, "n", false, false, true, flops_dot, "2 n", {64, 4096, 262144, 4194304}},
-    {"vector_norm", NULL, {"n"}, "n", false, false, true, flops_dot, "2 n", {64, 4096, 262144, 4194304}},
-};
-/* clang-format on */
-
-#define DEFAULT_OPERATIONS 8
-
-const bench_operation *bench_operation_at(int index) {
-    return index >= 0 && index < (int)(sizeof operations / sizeof operations[0]) ? &operations[index] : NULL;
+/* The usual ones are first. */
+const cli_operation *bench_operation_at(int index) {
+    const int first = (int)(sizeof usual / sizeof usual[0]) - 1;
+    if (index < first) {
+        return cli_operation_named(usual[index]);
+    }
+    const cli_operation *operation;
+    for (int i = 0, at = first; (operation = cli_operation_at(i)); i++) {
+        if (operation->sizing && !is_usual(operation->name) && at++ == index) {
+            return operation;
+        }
+    }
+    return NULL;
 }
 
 const char *bench_operation_name_at(void *unused, int index) {
     (void)unused;
-    const bench_operation *operation = bench_operation_at(index);
+    const cli_operation *operation = bench_operation_at(index);
     return operation ? operation->name : NULL;
 }
 
-const char *bench_unit(const bench_operation *operation) {
-    return operation->moves ? "GB/s" : "GFLOP/s";
+const char *bench_unit(const cli_operation *operation) {
+    return operation->sizing->moves ? "GB/s" : "GFLOP/s";
 }
 
 /* ---- What the user asks for ---- */
 
+int bench_no_operation(const char *name) {
+    if (cli_operation_named(name)) {
+        return cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to compare", name);
+    }
+    const char *near = cli_suggest(name, "", bench_operation_name_at, NULL);
+    return cli_fail(CLI_USAGE, "no such operation: '%s'%s", name,
+                    near[0] ? near : "; `backplane bench --help` lists them");
+}
+
 static int add_operation(bench_request *request, const char *name) {
-    const bench_operation *operation;
+    const cli_operation *operation;
     for (int i = 0; (operation = bench_operation_at(i)); i++) {
         if (strcmp(operation->name, name) == 0) {
             for (int j = 0; j < request->operation_count; j++) {
@@ -124,9 +66,7 @@ static int add_operation(bench_request *request, const char *name) {
             return CLI_OK;
         }
     }
-    const char *near = cli_suggest(name, "", bench_operation_name_at, NULL);
-    return cli_fail(CLI_USAGE, "no such operation: '%s'%s", name,
-                    near[0] ? near : "; `backplane bench --help` lists them");
+    return bench_no_operation(name);
 }
 
 /* Calls `take` for each item of a comma-separated list. */
@@ -190,7 +130,7 @@ static int take_threads(bench_request *request, const char *text) {
 }
 
 static const char *dtype_name_at(void *unused, int index) {
-    static const char *const names[] = {"f32", "f64", "c64", "c128"};
+    static const char *const names[] = {"f32", "f64", "c64", "c128", "f16", "bf16", "i32", "i64"};
     (void)unused;
     return index < (int)(sizeof names / sizeof names[0]) ? names[index] : NULL;
 }
@@ -210,7 +150,8 @@ static int take_dtype(bench_request *request, const char *text) {
         }
     }
     const char *near = cli_suggest(text, "", dtype_name_at, NULL);
-    return cli_fail(CLI_USAGE, "--dtype has '%s'%s", text, near[0] ? near : "; it must be f32, f64, c64 or c128");
+    return cli_fail(CLI_USAGE, "--dtype has '%s'%s", text,
+                    near[0] ? near : "; it must be f32, f64, c64, c128, f16, bf16, i32 or i64");
 }
 
 static const char *library_name_at(void *unused, int index) {
@@ -250,8 +191,8 @@ static int read_seconds(bench_request *request, const cli_args *args) {
 static void add_defaults(bench_request *request) {
     bp_machine_info machine = {.struct_size = sizeof machine};
     bool named = request->operation_count > 0;
-    for (int i = 0; !named && i < DEFAULT_OPERATIONS; i++) {
-        request->operations[request->operation_count++] = &operations[i];
+    for (int i = 0; !named && usual[i]; i++) {
+        request->operations[request->operation_count++] = bench_operation_at(i);
     }
     if (request->dtype_count == 0) {
         request->dtypes[request->dtype_count++] = BP_F32;
@@ -265,8 +206,40 @@ static void add_defaults(bench_request *request) {
     }
 }
 
+/* Checks --shapes: for one operation, as many as it takes. */
+static int check_shapes(const bench_request *request) {
+    sized_array arrays[SIZING_ARRAYS];
+    const cli_operation *operation = request->operations[0];
+    if (!request->shapes) {
+        return CLI_OK;
+    }
+    if (request->operation_count != 1) {
+        return cli_fail(CLI_USAGE, "--shapes is for one operation; %d are measured", request->operation_count);
+    }
+    const int count = sizing_read(arrays, operation, request->shapes, ',', 1, BP_F32);
+    if (count < 0) {
+        return cli_fail(CLI_USAGE, "--shapes is '%s'; it must be up to %d shapes such as 8x32xnxn, separated by commas",
+                        request->shapes, SIZING_ARRAYS);
+    }
+    if (operation->measured->check == check_product && operation->most == 3 && count == 3) {
+        return cli_fail(CLI_USAGE, "gemm overwrites C, so that each run had another; give two shapes");
+    }
+    return count >= operation->least && count <= operation->most
+               ? CLI_OK
+               : cli_fail(CLI_USAGE, "--shapes has %d shape%s; %s takes %s", count, count == 1 ? "" : "s",
+                          operation->name, operation->arrays);
+}
+
+static int check_operations(const bench_request *request) {
+    int code = check_shapes(request);
+    for (int i = 0; i < request->operation_count && code == CLI_OK; i++) {
+        code = bench_check_options(request->args, request->operations[i]);
+    }
+    return code;
+}
+
 int bench_request_read(bench_request *request, const cli_args *args) {
-    *request = (bench_request){.operation_count = 0};
+    *request = (bench_request){.args = args, .shapes = cli_value(args, "shapes")};
     int code = CLI_OK;
     for (int i = 0; i < args->count && code == CLI_OK; i++) {
         code = add_operation(request, args->operands[i]);
@@ -277,5 +250,5 @@ int bench_request_read(bench_request *request, const cli_args *args) {
     code = code == CLI_OK ? each_item("libraries", cli_value(args, "libraries"), take_library, request) : code;
     code = code == CLI_OK ? read_seconds(request, args) : code;
     add_defaults(request);
-    return code;
+    return code == CLI_OK ? check_operations(request) : code;
 }

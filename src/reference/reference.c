@@ -4,7 +4,7 @@
  * the errors of products and additions are summed separately (Dot2 of Ogita, Rump and Oishi). The error is therefore
  * below that of any float64 library.
  */
-#include "reference.h"
+#include "reference/reference.h"
 
 #include <float.h>
 #include <math.h>
@@ -34,30 +34,32 @@ static bp_status widen_integers(const DLTensor *from, double *to, int64_t count)
 
 bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     memset(made, 0, sizeof *made);
-    npy_header *header = &made->array.header;
-    header->dtype = is_complex(tensor) ? BP_C128 : BP_F64;
-    header->ndim = tensor->ndim;
-    header->count = 1;
-    for (int i = 0; i < tensor->ndim; i++) {
-        header->shape[i] = tensor->shape[i];
-        header->count *= tensor->shape[i];
-    }
     made->parts = is_complex(tensor) ? 2 : 1;
-    bp_status status = npy_allocate(&made->array);
-    status = status == BP_OK ? npy_view(&made->array, &made->view) : status;
-    made->data = made->array.data;
-    if (status == BP_OK && is_integer(tensor)) {
-        return widen_integers(tensor, made->array.data, header->count);
+    bp_status status = bp_tensor_new(&made->owner, is_complex(tensor) ? BP_C128 : BP_F64, tensor->ndim, tensor->shape);
+    if (status != BP_OK) {
+        return status;
     }
-    status = status == BP_OK ? bp_tensor_copy(&made->view.tensor, tensor) : status;
-    for (int64_t i = 0; status == BP_OK && conjugate && made->parts == 2 && i < header->count; i++) {
-        ((double *)made->array.data)[2 * i + 1] *= -1;
+    double *data = made->owner->dl_tensor.data;
+    made->data = data;
+    made->count = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
+        made->count *= tensor->shape[i];
+    }
+    if (is_integer(tensor)) {
+        return widen_integers(tensor, data, made->count);
+    }
+    status = bp_tensor_copy(&made->owner->dl_tensor, tensor);
+    for (int64_t i = 0; status == BP_OK && conjugate && made->parts == 2 && i < made->count; i++) {
+        data[2 * i + 1] *= -1;
     }
     return status;
 }
 
 void wide_free(wide *made) {
-    npy_free(&made->array);
+    if (made->owner) {
+        made->owner->deleter(made->owner);
+    }
+    memset(made, 0, sizeof *made);
 }
 
 typedef struct sum {
@@ -291,4 +293,22 @@ double reference_bound(const reference *made, bp_dtype dtype) {
 
 double reference_unit(bp_dtype dtype) {
     return format_of(dtype).unit;
+}
+
+double reference_sum_unit(bp_dtype dtype) {
+    return format_of(dtype).sum_unit;
+}
+
+reference_number *reference_numbers(int64_t count) {
+    return calloc((size_t)count + 1, sizeof(reference_number));
+}
+
+void reference_take(reference *made, const reference_number *numbers, long double unit) {
+    made->terms = 1; /* the scales count the roundings */
+    for (int64_t i = 0; i < made->count; i++) {
+        const reference_number *number = &numbers[made->values[i].index];
+        made->values[i].re = (double)number->value;
+        made->values[i].im = 0;
+        made->values[i].scale = (double)(number->error / unit);
+    }
 }

@@ -1,5 +1,5 @@
-/* reference_whole.c - reads tensors of integers and bool without loss, for references of exact results. */
-#include "reference.h"
+/* whole.c - reads tensors of integers and bool without loss, for references of exact results. */
+#include "reference/reference.h"
 
 #include <string.h>
 
@@ -65,23 +65,25 @@ static void read_elements(const DLTensor *from, int dim, const char *at, int64_t
 
 bp_status wholes_make(wholes *made, const DLTensor *tensor) {
     memset(made, 0, sizeof *made);
-    npy_header *header = &made->array.header;
-    header->dtype = BP_I64;
-    header->ndim = tensor->ndim;
-    header->count = 1;
-    for (int i = 0; i < tensor->ndim; i++) {
-        header->shape[i] = tensor->shape[i];
-        header->count *= tensor->shape[i];
+    const bp_status status = bp_tensor_new(&made->owner, BP_I64, tensor->ndim, tensor->shape);
+    if (status != BP_OK) {
+        return status;
     }
-    const bp_status status = npy_allocate(&made->array);
-    made->data = made->array.data;
-    if (status == BP_OK && header->count > 0) {
-        int64_t *to = made->array.data;
+    int64_t *to = made->owner->dl_tensor.data;
+    made->data = to;
+    made->count = 1;
+    for (int i = 0; i < tensor->ndim; i++) {
+        made->count *= tensor->shape[i];
+    }
+    if (made->count > 0) {
         read_elements(tensor, 0, (const char *)tensor->data + tensor->byte_offset, &to);
     }
-    return status;
+    return BP_OK;
 }
 
 void wholes_free(wholes *made) {
-    npy_free(&made->array);
+    if (made->owner) {
+        made->owner->deleter(made->owner);
+    }
+    memset(made, 0, sizeof *made);
 }

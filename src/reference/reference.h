@@ -1,8 +1,13 @@
-/* reference.h - reference values of a result, and the error of a result against them. */
-#ifndef BP_CLI_REFERENCE_H
-#define BP_CLI_REFERENCE_H
+/* reference.h - reference values of a result, and the error of a result against them.
+ *
+ * The command and the tests compare results with references of their own, because one from the library would share its
+ * errors: this library calls the public functions of tensors and element types, and no operation. libbackplane does not
+ * contain it. The functions return BP_OK, or the status of those functions.
+ */
+#ifndef BP_REFERENCE_REFERENCE_H
+#define BP_REFERENCE_REFERENCE_H
 
-#include "cli/arrays/npy.h"
+#include "backplane.h"
 
 #include <stdbool.h>
 
@@ -12,6 +17,11 @@ typedef struct reference_value {
     int64_t whole; /* the element, if the reference is REFERENCE_WHOLE */
     double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
 } reference_value;
+
+/* A number, and how far rounding may move it. */
+typedef struct reference_number {
+    long double value, error;
+} reference_number;
 
 /* What the error of a result is. */
 typedef enum reference_measure {
@@ -31,9 +41,9 @@ typedef struct reference {
 
 /* A tensor converted to compact row-major float64 or complex float64, without loss. */
 typedef struct wide {
-    npy_array array;
-    bp_view view;
-    const double *data;
+    DLManagedTensorVersioned *owner;
+    const double *data; /* NULL: there is no tensor */
+    int64_t count;
     int parts; /* float64 values per element */
 } wide;
 
@@ -42,8 +52,9 @@ void wide_free(wide *made);
 
 /* A tensor of integers or bool converted to compact row-major i64, modulo 2^64. */
 typedef struct wholes {
-    npy_array array;
-    const int64_t *data;
+    DLManagedTensorVersioned *owner;
+    const int64_t *data; /* NULL: there is no tensor */
+    int64_t count;
 } wholes;
 
 /* Whether the type is one that wholes_make() reads. */
@@ -75,6 +86,16 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 /* Returns the bound of that error for a correct sum in any order. */
 double reference_bound(const reference *made, bp_dtype dtype);
+
+/* The largest relative error of one rounding in sums of numbers of the type: F32's for F16 and BF16. */
+double reference_sum_unit(bp_dtype dtype);
+
+/* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
+reference_number *reference_numbers(int64_t count);
+
+/* Sets the values of `made`, whose elements are all, from numbers with errors of that unit: the scale becomes the
+ * errors in units. */
+void reference_take(reference *made, const reference_number *numbers, long double unit);
 
 /* The largest relative error of rounding to the type. */
 double reference_unit(bp_dtype dtype);

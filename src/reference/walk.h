@@ -1,6 +1,6 @@
 /* walk.h - finds elements of some dimensions of a compact tensor by their row-major index. */
-#ifndef BP_CLI_WALK_H
-#define BP_CLI_WALK_H
+#ifndef BP_REFERENCE_WALK_H
+#define BP_REFERENCE_WALK_H
 
 #include "backplane.h"
 
