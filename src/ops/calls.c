@@ -71,7 +71,7 @@ bp_status bp_call_run(const bp_options *options, const bp_call *call, const void
     if (!whole) {
         return BP_E_ARGUMENT;
     }
-    return call->functions ? call->functions->run(options, whole) : bp__call_run_described(call, options, whole);
+    return call->functions ? call->functions->run(call, options, whole) : bp__call_run_described(call, options, whole);
 }
 
 bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments) {
@@ -83,7 +83,7 @@ bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call 
     if (call->info.unplanned) {
         return fail_unplanned(call);
     }
-    return call->functions ? call->functions->plan(plan, options, whole)
+    return call->functions ? call->functions->plan(call, plan, options, whole)
                            : bp__call_plan_described(call, plan, options, whole);
 }
 
@@ -97,7 +97,7 @@ bp_status bp_call_explain(bp_explanation **explanation, const bp_options *option
     if (call->info.unplanned) {
         return fail_unplanned(call);
     }
-    return call->functions ? call->functions->explain(explanation, options, whole)
+    return call->functions ? call->functions->explain(call, explanation, options, whole)
                            : bp__call_explain_described(call, explanation, options, whole);
 }
 

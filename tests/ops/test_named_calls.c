@@ -286,6 +286,67 @@ static void frequencies_and_shifts(void **state) {
     }
 }
 
+/* ---- Linear algebra ---- */
+
+/* A positive definite matrix, which is also a Cholesky factor and an LU decomposition whose pivots exchange nothing. */
+static const double positive[] = {5, 1, 2, 1, 6, 1, 2, 1, 7};
+
+/* Makes the operands of an operation: the inputs, and results of the types and shapes that the call has. */
+static int make_operands(const named_call *named, const DLTensor *tensors[BP_LINALG_OPERANDS]) {
+    static double matrix[9];
+    static int32_t pivots[] = {1, 2, 3};
+    const bp_call_pass *pass = bp_call_pass_at(named->call, 0);
+    named_call call = *named;
+    memcpy(matrix, positive, sizeof matrix);
+    for (int i = 0; i < pass->operand_count; i++) {
+        const bp_call_operand *operand = bp_call_operand_at(pass, i);
+        bp_dtype dtype = BP_F64;
+        int ndim = 2;
+        int64_t shape[BP_MAX_NDIM] = {3, 3};
+        tensors[i] = strcmp(operand->name, "pivots") == 0 ? TENSOR((double *)(void *)pivots, BP_I32, 1, 3)
+                                                          : TENSOR(matrix, BP_F64, 2, 3, 3);
+        if (operand->output) {
+            assert_int_equal(bp_call_shape(call.call, &call.arguments, i, &dtype, &ndim, shape), BP_OK);
+            tensors[i] = &view(out + 16 * (i - pass->input_count), dtype, ndim, shape)->tensor;
+        }
+        memcpy(call.arguments.bytes + operand->offset, &tensors[i], sizeof tensors[i]);
+    }
+    return pass->operand_count;
+}
+
+static void linear_algebra(void **state) {
+    const bp_call *call;
+    (void)state;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
+        const DLTensor *tensors[BP_LINALG_OPERANDS] = {NULL};
+        const bp_op op = bp_call_pass_at(call, 0)->op;
+        if (strcmp(bp_op_name(op), bp_call_get_info(call)->name) != 0 || op < BP_OP_INV ||
+            (op > BP_OP_MATRIX_NORM && op != BP_OP_VECTOR_NORM && op < BP_OP_LDL_FACTOR)) {
+            continue;
+        }
+        named_call n;
+        named_begin(&n, bp_op_name(op));
+        if (op == BP_OP_LSTSQ) {
+            named_int(&n, "mode", BP_LSTSQ_GELSD); /* which computes all results */
+        }
+        const int count = make_operands(&n, tensors);
+        bp_linalg_call direct = {.struct_size = sizeof direct, .op = op};
+        direct.mode = op == BP_OP_LSTSQ ? BP_LSTSQ_GELSD : BP_MODE_DEFAULT;
+        memcpy(direct.operand, tensors, sizeof tensors);
+        named_operands(&n, tensors);
+        clear();
+        assert_int_equal(bp_linalg_run(NULL, &direct), BP_OK);
+        check(&n, tensors, count);
+    }
+}
+
+static void another_operation_is_refused(void **state) {
+    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_DET};
+    (void)state;
+    assert_int_equal(bp_call_run(NULL, bp_call_named("inv"), &call), BP_E_ARGUMENT);
+    assert_non_null(strstr(bp_last_error(), "op is 17 ('det'); it must be 0 or 3 for inv"));
+}
+
 /* ---- All calls ---- */
 
 static void each_call_was_checked(void **state) {
@@ -317,6 +378,8 @@ int main(void) {
         cmocka_unit_test(softmax),
         cmocka_unit_test(transforms),
         cmocka_unit_test(frequencies_and_shifts),
+        cmocka_unit_test(linear_algebra),
+        cmocka_unit_test(another_operation_is_refused),
         cmocka_unit_test(each_call_was_checked),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
