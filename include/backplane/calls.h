@@ -41,7 +41,7 @@ typedef struct bp_call_info {
     size_t size;      /* of the struct */
     int field_count, pass_count;
     int in_place;  /* so many of the first inputs may be the output: equal address, type, shape and strides */
-    int unplanned; /* 1: it has no plan and no explanation (BP_E_UNSUPPORTED) */
+    int unplanned; /* 1: it has no plan (BP_E_UNSUPPORTED), and of these only matrix_power has an explanation */
 } bp_call_info;
 
 typedef enum bp_field_kind {
@@ -54,7 +54,9 @@ typedef enum bp_field_kind {
     BP_FIELD_SIGNED,  /* an int, which may be negative */
     BP_FIELD_AXES,    /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
     BP_FIELD_TENSORS, /* a pointer to as many pointers to a DLTensor as the field `count` says */
-    BP_FIELD_TOLERANCE /* a pointer to a double, or NULL: the call's own choice */
+    BP_FIELD_TOLERANCE, /* a pointer to a double, or NULL: the call's own choice */
+    BP_FIELD_FACTOR,    /* a pointer to a bp_scalar, or NULL: `usual` */
+    BP_FIELD_TEXT       /* a string */
 } bp_field_kind;
 
 typedef struct bp_call_field {

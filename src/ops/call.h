@@ -26,6 +26,8 @@
 #define BP__SIGNED(field, usual, text) BP__FIELD(SIGNED, field, 0, NULL, usual, text)
 #define BP__AXES(field, text) BP__FIELD(AXES, field, 0, NULL, 0, text)
 #define BP__TENSORS(field, text) BP__FIELD(TENSORS, field, 0, NULL, 0, text)
+#define BP__FACTOR(field, usual, text) BP__FIELD(FACTOR, field, 0, NULL, usual, text)
+#define BP__TEXT(field, text) BP__FIELD(TEXT, field, 0, NULL, 0, text)
 #define BP__TOLERANCE(field, text) BP__FIELD(TOLERANCE, field, 0, NULL, 0, text)
 
 /* The words of an enumeration that has a list, such as BP_UNARY_MAP. */
@@ -94,10 +96,11 @@ typedef struct bp__call_functions {
 /* The calls whose functions take arguments. */
 /* clang-format off */
 #define BP__ARGUMENT_CALL_MAP(X) \
-    X(binary) X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(concat) X(cond) X(det) X(eig) X(eigh) X(fft) \
-    X(fftfreq) X(fftshift) X(gather) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) X(lstsq) X(lu) X(lu_factor) \
-    X(lu_solve) X(matrix_norm) X(matrix_rank) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) \
-    X(softmax_backward) X(solve) X(solve_triangular) X(svd) X(take) X(unary) X(vector_norm)
+    X(binary) X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(concat) X(cond) X(det) X(eig) X(eigh) \
+    X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
+    X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
+    X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
+    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm)
 /* clang-format on */
 
 /* The description of each call. */
