@@ -41,19 +41,22 @@ typedef struct bp_call_info {
     size_t size;      /* of the struct */
     int field_count, pass_count;
     int in_place;  /* so many of the first inputs may be the output: equal address, type, shape and strides */
-    int unplanned; /* 1: it has no plan and no explanation (BP_E_UNSUPPORTED) */
+    int unplanned; /* 1: it has no plan (BP_E_UNSUPPORTED), and of these only matrix_power has an explanation */
 } bp_call_info;
 
 typedef enum bp_field_kind {
-    BP_FIELD_INT,    /* an int, or an enumeration: from 0 to `most` */
-    BP_FIELD_FLAG,   /* an int: 0, or not 0 */
-    BP_FIELD_NUMBER, /* an int64_t, or for `seed` and `offset` a uint64_t */
-    BP_FIELD_REAL,   /* a double */
-    BP_FIELD_SIZES,  /* a pointer to as many int64_t as the field `ndim` says, or NULL */
-    BP_FIELD_TENSOR, /* a pointer to a DLTensor, or NULL */
-    BP_FIELD_SIGNED, /* an int, which may be negative */
-    BP_FIELD_AXES,   /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
-    BP_FIELD_TENSORS /* a pointer to as many pointers to a DLTensor as the field `count` says */
+    BP_FIELD_INT,     /* an int, or an enumeration: from 0 to `most` */
+    BP_FIELD_FLAG,    /* an int: 0, or not 0 */
+    BP_FIELD_NUMBER,  /* an int64_t, or for `seed` and `offset` a uint64_t */
+    BP_FIELD_REAL,    /* a double */
+    BP_FIELD_SIZES,   /* a pointer to as many int64_t as the field `ndim` says, or NULL */
+    BP_FIELD_TENSOR,  /* a pointer to a DLTensor, or NULL */
+    BP_FIELD_SIGNED,  /* an int, which may be negative */
+    BP_FIELD_AXES,    /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
+    BP_FIELD_TENSORS, /* a pointer to as many pointers to a DLTensor as the field `count` says */
+    BP_FIELD_TOLERANCE, /* a pointer to a double, or NULL: the call's own choice */
+    BP_FIELD_FACTOR,    /* a pointer to a bp_scalar, or NULL: `usual` */
+    BP_FIELD_TEXT       /* a string */
 } bp_field_kind;
 
 typedef struct bp_call_field {
@@ -61,7 +64,8 @@ typedef struct bp_call_field {
     size_t offset;    /* in the struct */
     bp_field_kind kind;
     int most;          /* INT: the largest value */
-    const char *words; /* INT: the names of the values from 0 on, with commas; NULL: it is a number */
+    const char *words; /* INT: the names of the values from 0 on, with commas, an empty one for a value that the call
+                        * does not take; NULL: it is a number */
     double usual;      /* of a number: the value where a user gives none, as PyTorch has it; mostly 0 */
     const char *text;  /* what it is: a part of a sentence */
 } bp_call_field;

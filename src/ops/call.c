@@ -110,18 +110,18 @@ bp_status bp__call_output_shape(const bp_call *described, const void *call, int 
 
 bp_status bp__call_plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
                                   const void *call) {
-    const bp__call_request request = {call, true, described};
+    const bp__call_request request = {.call = call, .data_optional = true, .described = described};
     return bp__plan_for(plan, options, described->family, &request);
 }
 
 bp_status bp__call_explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
                                      const void *call) {
-    const bp__call_request request = {call, true, described};
+    const bp__call_request request = {.call = call, .data_optional = true, .described = described};
     return bp__explain_for(explanation, options, described->family, &request);
 }
 
 bp_status bp__call_run_unknown(const bp_call *described, bp__operation *operation, const void *call) {
-    const bp__call_request request = {call, false, described};
+    const bp__call_request request = {.call = call, .described = described};
     bool done = false;
     if (described->run_without_plan) {
         BP__TRY(described->run_without_plan(call, &done));

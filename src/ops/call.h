@@ -26,6 +26,9 @@
 #define BP__SIGNED(field, usual, text) BP__FIELD(SIGNED, field, 0, NULL, usual, text)
 #define BP__AXES(field, text) BP__FIELD(AXES, field, 0, NULL, 0, text)
 #define BP__TENSORS(field, text) BP__FIELD(TENSORS, field, 0, NULL, 0, text)
+#define BP__FACTOR(field, usual, text) BP__FIELD(FACTOR, field, 0, NULL, usual, text)
+#define BP__TEXT(field, text) BP__FIELD(TEXT, field, 0, NULL, 0, text)
+#define BP__TOLERANCE(field, text) BP__FIELD(TOLERANCE, field, 0, NULL, 0, text)
 
 /* The words of an enumeration that has a list, such as BP_UNARY_MAP. */
 #define BP__WORD_AFTER(number, name, text) "," text
@@ -66,11 +69,12 @@ struct bp_call {
     bp_op op;          /* in keys */
     int ndim_offset;   /* of the field that counts the elements of sizes and axes; -1: there are none */
     int ndim_least, ndim_most;
-    bool whole_sizes; /* sizes may have any values, so that each is a parameter of the key */
-    int count_offset; /* of the field that counts the tensors of a list; 0: there is none */
+    bool whole_sizes;  /* sizes may have any values, so that each is a parameter of the key */
+    bool sparse_reals; /* most calls have reals of 0, which are no parameters of the key */
+    int count_offset;  /* of the field that counts the tensors of a list; 0: there is none */
     const bp_call_field *fields;
     const bp__family *family; /* its request is a bp__call_request */
-    const bp__pass *passes;
+    const bp__pass *passes;   /* NULL: of several operations, one each; `op` is 0 then */
     /* Returns the pass, one of `passes`; NULL if a field that decides it has no value of its enumeration. The function
      * is NULL if there is one pass. */
     const bp__pass *(*pass)(const void *call);
@@ -83,16 +87,20 @@ struct bp_call {
 };
 
 typedef struct bp__call_functions {
-    bp_status (*run)(const bp_options *options, const void *call);
-    bp_status (*plan)(bp_plan **plan, const bp_options *options, const void *call);
-    bp_status (*explain)(bp_explanation **explanation, const bp_options *options, const void *call);
+    bp_status (*run)(const bp_call *described, const bp_options *options, const void *call);
+    bp_status (*plan)(const bp_call *described, bp_plan **plan, const bp_options *options, const void *call);
+    bp_status (*explain)(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                         const void *call);
 } bp__call_functions;
 
 /* The calls whose functions take arguments. */
 /* clang-format off */
 #define BP__ARGUMENT_CALL_MAP(X) \
-    X(binary) X(concat) X(fft) X(fftfreq) X(fftshift) X(gather) X(ifftshift) X(reduce) X(rfftfreq) X(softmax) \
-    X(softmax_backward) X(take) X(unary)
+    X(binary) X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(concat) X(cond) X(det) X(eig) X(eigh) \
+    X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
+    X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
+    X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
+    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm)
 /* clang-format on */
 
 /* The description of each call. */
@@ -106,6 +114,7 @@ typedef struct bp__call_request {
     const void *call;
     bool data_optional;
     const bp_call *described; /* NULL in a family with one call */
+    bool ignores_item_errors; /* of linear algebra */
 } bp__call_request;
 
 /* Memory for the arguments of any call. */
@@ -214,6 +223,23 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
                 o->parameters[count++] = (uint64_t)(int64_t)(*(const int *)field);
             }
             break;
+        case BP_FIELD_REAL: {
+            uint64_t bits;
+            memcpy(&bits, field, sizeof bits);
+            flags |= s->sparse_reals ? (uint64_t)(bits != 0) << bit++ : 0;
+            if (bits != 0 || !s->sparse_reals) {
+                o->parameters[count++] = bits;
+            }
+            break;
+        }
+        case BP_FIELD_TOLERANCE: {
+            const double *value = *(const double *const *)field;
+            flags |= (uint64_t)(value != NULL) << bit++;
+            if (value) {
+                memcpy(&o->parameters[count++], value, sizeof(uint64_t));
+            }
+            break;
+        }
         case BP_FIELD_SIZES:
         case BP_FIELD_AXES: {
             const void *values = *(const void *const *)field;
@@ -234,7 +260,7 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
             memcpy(&o->parameters[count++], field, sizeof(uint64_t));
         }
     }
-    o->tag |= bp__tag(s->op, flags << BP__PASS_BITS);
+    o->tag |= bp__tag(s->op, flags << (s->passes ? BP__PASS_BITS : 0));
     o->parameter_count = count;
     return surplus == 0;
 }
@@ -261,7 +287,8 @@ BP__INLINE bool bp__call_describe(const bp_call *s, bp__operation *o, const void
     if (!pass) {
         return false;
     }
-    o->tag = bp__tag(0, (uint64_t)(pass - s->passes)); /* passes differ in what a tensor at one position is */
+    /* Passes differ in what a tensor at one position is. */
+    o->tag = s->passes ? bp__tag(0, (uint64_t)(pass - s->passes)) : bp__tag(pass->info.op, 0);
     o->count = pass->info.operand_count;
     o->inputs = pass->info.input_count;
     o->in_place = 0;
@@ -339,13 +366,18 @@ BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_o
 
 /* Defines bp__<name>_functions of a call whose functions are not made here. */
 #define BP__DEFINE_FUNCTIONS(name)                                                                                     \
-    static bp_status name##_run(const bp_options *options, const void *call) {                                         \
+    static bp_status name##_run(const bp_call *described, const bp_options *options, const void *call) {               \
+        (void)described;                                                                                               \
         return bp_##name##_run(options, call);                                                                         \
     }                                                                                                                  \
-    static bp_status name##_plan(bp_plan **plan, const bp_options *options, const void *call) {                        \
+    static bp_status name##_plan(const bp_call *described, bp_plan **plan, const bp_options *options,                  \
+                                 const void *call) {                                                                   \
+        (void)described;                                                                                               \
         return bp_##name##_plan(plan, options, call);                                                                  \
     }                                                                                                                  \
-    static bp_status name##_explain(bp_explanation **explanation, const bp_options *options, const void *call) {       \
+    static bp_status name##_explain(const bp_call *described, bp_explanation **explanation, const bp_options *options, \
+                                    const void *call) {                                                                \
+        (void)described;                                                                                               \
         return bp_##name##_explain(explanation, options, call);                                                        \
     }                                                                                                                  \
     static const bp__call_functions bp__##name##_functions = {name##_run, name##_plan, name##_explain};

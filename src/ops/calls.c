@@ -44,9 +44,8 @@ const bp_call_operand *bp_call_operand_at(const bp_call_pass *pass, int index) {
 
 /* ---- Calls ---- */
 
-static bp_status fail_unplanned(const bp_call *call) {
-    return bp__fail(BP_E_UNSUPPORTED, "%s has no plan and no explanation; what it calls has plans of its own",
-                    call->info.name);
+static bp_status fail_without(const bp_call *call, const char *what) {
+    return bp__fail(BP_E_UNSUPPORTED, "%s has no %s; what it calls has plans of its own", call->info.name, what);
 }
 
 /* Returns the arguments as this version's struct, in `own` if they are of another version; NULL with an error. */
@@ -71,7 +70,7 @@ bp_status bp_call_run(const bp_options *options, const bp_call *call, const void
     if (!whole) {
         return BP_E_ARGUMENT;
     }
-    return call->functions ? call->functions->run(options, whole) : bp__call_run_described(call, options, whole);
+    return call->functions ? call->functions->run(call, options, whole) : bp__call_run_described(call, options, whole);
 }
 
 bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments) {
@@ -80,10 +79,10 @@ bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call 
     if (!whole) {
         return BP_E_ARGUMENT;
     }
-    if (call->info.unplanned) {
-        return fail_unplanned(call);
+    if (call->functions && !call->functions->plan) {
+        return fail_without(call, "plan");
     }
-    return call->functions ? call->functions->plan(plan, options, whole)
+    return call->functions ? call->functions->plan(call, plan, options, whole)
                            : bp__call_plan_described(call, plan, options, whole);
 }
 
@@ -94,10 +93,10 @@ bp_status bp_call_explain(bp_explanation **explanation, const bp_options *option
     if (!whole) {
         return BP_E_ARGUMENT;
     }
-    if (call->info.unplanned) {
-        return fail_unplanned(call);
+    if (call->functions && !call->functions->explain) {
+        return fail_without(call, "explanation");
     }
-    return call->functions ? call->functions->explain(explanation, options, whole)
+    return call->functions ? call->functions->explain(call, explanation, options, whole)
                            : bp__call_explain_described(call, explanation, options, whole);
 }
 

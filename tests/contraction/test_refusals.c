@@ -126,7 +126,7 @@ static void invalid_types_and_memory_are_refused(void **state) {
     call = call_of("ij,jk->ik", same);
     assert_int_equal(bp_view_matrix(&c, result, BP_F64, 3, 2), BP_OK);
     assert_int_equal(bp_view_matrix(&other, result + 1, BP_F64, 2, 2), BP_OK);
-    refused(&call, &other.tensor, BP_E_OVERLAP, "out overlaps operand 1");
+    refused(&call, &other.tensor, BP_E_OVERLAP, "out, which is written, overlaps operands[1]");
     call = call_of("ij,jk->ik", both);
     assert_int_equal(bp_view_init(&other, result, BP_F64, 2, (const int64_t[]){2, 2}, (const int64_t[]){0, 1}), BP_OK);
     refused(&call, &other.tensor, BP_E_OVERLAP, "give two indices the same address");

@@ -3,11 +3,12 @@
  * so that a call could run the plan of another one. */
 #include "backplane/pool.h"
 #include "backplane/random.h"
-#include "ops/call.h"
+#include "ops/linalg/linalg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
@@ -15,13 +16,32 @@ static size_t size_of(const bp_call_field *field) {
     return field->kind == BP_FIELD_INT || field->kind == BP_FIELD_FLAG || field->kind == BP_FIELD_SIGNED ? 4 : 8;
 }
 
+/* Calls of linear algebra share a struct, of which each describes what it takes; the key has all of it. */
+static bool is_linalg(const bp_call *call) {
+    return call->family == &bp__family_linalg;
+}
+
+/* Returns the calls whose struct a key has: that of all linear algebra is the first one. */
+static const bp_call *whole_at(int index) {
+    for (int i = 0, found = 0; index > 0 && bp_call_at(i); i++) {
+        if (!is_linalg(bp_call_at(i)) && ++found == index) {
+            return bp_call_at(i);
+        }
+    }
+    return index == 0 ? &bp__linalg_any : NULL;
+}
+
 /* Bytes of a struct that no field has, because of alignment, or because another call has them. */
 static size_t padding_of(const char *name) {
     if (strcmp(name, "fftfreq") == 0) { /* n of rfftfreq */
         return 8;
     }
-    static const char *const padded[] = {"binary",     "conv", "fft",    "fftshift", "gather", "ifftshift",
-                                         "layer_norm", "pool", "random", "reduce",   "take",   "unary"};
+    if (strcmp(name, "linalg") == 0) { /* with the operation, which is in the key by itself */
+        return 12;
+    }
+    static const char *const padded[] = {"binary", "conv",      "einsum",     "fft",       "fftshift",
+                                         "gather", "ifftshift", "layer_norm", "multi_dot", "pool",
+                                         "random", "reduce",    "take",       "unary",     "vecdot"};
     for (int i = 0; i < BP__COUNT(padded); i++) {
         if (strcmp(padded[i], name) == 0) {
             return 4;
@@ -41,7 +61,7 @@ static size_t sum(const unsigned char *bytes, size_t count) {
 static void every_byte_is_described(void **state) {
     (void)state;
     const bp_call *call;
-    for (int i = 0; (call = bp_call_at(i)); i++) {
+    for (int i = 0; (call = whole_at(i)); i++) {
         const bp_call_info *info = bp_call_get_info(call);
         const bp_call_field *field;
         unsigned char covered[512] = {0};
@@ -53,6 +73,24 @@ static void every_byte_is_described(void **state) {
             }
         }
         assert_int_equal(info->size - sum(covered, info->size), padding_of(info->name));
+    }
+}
+
+/* Each field of an operation of linear algebra is one of the struct. */
+static void fields_of_linear_algebra_are_in_the_key(void **state) {
+    (void)state;
+    const bp_call *call;
+    const bp_call_field *field, *other;
+    for (int i = 0; (call = bp_call_at(i)); i++) {
+        for (int f = 0; is_linalg(call) && (field = bp_call_field_at(call, f)); f++) {
+            int k = 0;
+            while ((other = bp_call_field_at(&bp__linalg_any, k)) && other->offset != field->offset) {
+                k++;
+            }
+            if (!other || other->kind != field->kind || other->most < field->most) {
+                fail_msg("%s: the key has no field '%s' of this kind", call->info.name, field->name);
+            }
+        }
     }
 }
 
@@ -80,7 +118,7 @@ static void words_have_a_value_each(void **state) {
 static void keys_have_enough_bits(void **state) {
     (void)state;
     const bp_call *call;
-    for (int i = 0; (call = bp_call_at(i)); i++) {
+    for (int i = 0; (call = whole_at(i)); i++) {
         int bits = 0, parameters = 0;
         if (call->functions) { /* makes its own key, or none */
             continue;
@@ -90,17 +128,20 @@ static void keys_have_enough_bits(void **state) {
             const bool counts = call->ndim_offset >= 0 && field->offset == (size_t)call->ndim_offset;
             const bool array = field->kind == BP_FIELD_SIZES || field->kind == BP_FIELD_AXES;
             const int most = counts ? call->ndim_most - call->ndim_least : field->most;
-            bits += field->kind == BP_FIELD_INT || counts ? 32 - __builtin_clz((unsigned)most)
-                                                          : field->kind == BP_FIELD_FLAG || array;
+            bits += field->kind == BP_FIELD_INT || counts
+                        ? 32 - __builtin_clz((unsigned)most)
+                        : field->kind == BP_FIELD_FLAG || array || field->kind == BP_FIELD_TOLERANCE ||
+                              (field->kind == BP_FIELD_REAL && call->sparse_reals);
             /* Axes, and sizes of any values, are counted in each call. */
             parameters += field->kind == BP_FIELD_NUMBER || field->kind == BP_FIELD_REAL ||
-                          (field->kind == BP_FIELD_SIZES && !call->whole_sizes) ||
+                          field->kind == BP_FIELD_TOLERANCE || (field->kind == BP_FIELD_SIZES && !call->whole_sizes) ||
                           (field->kind == BP_FIELD_SIGNED && !counts);
-            assert_true(field->kind != BP_FIELD_TENSORS); /* no key */
+            assert_true(field->kind <= BP_FIELD_AXES || field->kind == BP_FIELD_TOLERANCE); /* no others have a key */
         }
         bits += call->info.in_place > 0 ? BP__IN_PLACE_BITS : 0;
         assert_true(call->info.in_place <= BP__IN_PLACE_BITS);
-        assert_true(bits + BP__PASS_BITS <= BP__TAG_BITS);
+        bits += call == &bp__linalg_any ? 1 : BP__PASS_BITS; /* whether items that fail are told */
+        assert_true(bits <= BP__TAG_BITS);
         assert_true(call->info.pass_count <= 1 << BP__PASS_BITS);
         assert_true(parameters <= BP__PARAMETERS);
     }
@@ -130,7 +171,8 @@ static int count_names(const char *names) {
 static bool is_named(const bp_call_operand *operand, const char *name) {
     const char *field = operand->name;
     const size_t length = strlen(field);
-    return strcmp(field, name) == 0 || (strncmp(field, name, length) == 0 && strcmp(name + length, "_gradient") == 0) ||
+    return strcasecmp(field, name) == 0 || (strcmp(field, "out") == 0 && strcmp(name, "C") == 0) ||
+           (strncmp(field, name, length) == 0 && strcmp(name + length, "_gradient") == 0) ||
            (strcmp(field, "running_mean") == 0 && strcmp(name, "mean") == 0) ||
            (strcmp(field, "running_var") == 0 && strcmp(name, "inverse_std") == 0);
 }
@@ -195,8 +237,11 @@ static void what_is_not_there_is_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_is_described),   cmocka_unit_test(words_have_a_value_each),
-        cmocka_unit_test(keys_have_enough_bits),     cmocka_unit_test(operands_are_those_of_the_operation),
+        cmocka_unit_test(every_byte_is_described),
+        cmocka_unit_test(fields_of_linear_algebra_are_in_the_key),
+        cmocka_unit_test(words_have_a_value_each),
+        cmocka_unit_test(keys_have_enough_bits),
+        cmocka_unit_test(operands_are_those_of_the_operation),
         cmocka_unit_test(what_is_not_there_is_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

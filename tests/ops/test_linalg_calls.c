@@ -411,7 +411,7 @@ static void the_fast_path_checks_addresses(void **unused) {
     assert_true(recorder->plans <= plans + 1 && recorder->runs == runs + 3);
     assert_ptr_equal(recorder->operands[1], cells + 32);
     x.tensor.data = cells + 4;
-    test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "inverse overlaps A");
+    test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "inverse, which is written, overlaps A");
     x.tensor.data = NULL;
     test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_ARGUMENT, "data pointer is NULL");
     assert_int_equal(recorder->runs, runs + 3);

@@ -178,13 +178,13 @@ static void outputs_are_checked(void **unused) {
     bp_view_matrix(&x, cells + 16, BP_C64, 3, 3);
     test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_DTYPE, "inverse is c64; it must be f64");
     bp_view_matrix(&x, cells + 8, BP_F64, 3, 3);
-    test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "inverse overlaps A");
-    test_refused(bp_inv(&a.tensor, &a.tensor), BP_E_OVERLAP, "inverse overlaps A");
+    test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "inverse, which is written, overlaps A");
+    test_refused(bp_inv(&a.tensor, &a.tensor), BP_E_OVERLAP, "inverse, which is written, overlaps A");
     bp_view_init(&x, cells + 16, BP_F64, TEST_SHAPE(3, 3), (const int64_t[]){1, 1});
     test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "give two indices the same address");
     bp_view_matrix(&x, cells + 16, BP_F64, 3, 3);
     bp_view_init(&info, cells + 17, BP_I32, 0, NULL, NULL);
-    test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_OVERLAP, "info overlaps inverse");
+    test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_OVERLAP, "info, which is written, overlaps inverse");
     bp_view_init(&info, numbers, BP_I64, 0, NULL, NULL);
     test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_DTYPE, "info is i64; it must be i32");
     bp_view_init(&info, numbers, BP_I32, TEST_SHAPE(1), NULL);

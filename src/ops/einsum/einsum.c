@@ -1,5 +1,6 @@
 /* einsum.c - runs and explains einsum calls: checks, path, plan, run. */
 #include "ops/einsum/einsum.h"
+#include "ops/einsum/call.h"
 
 #include "dispatch/composition.h"
 #include "ops/shape.h"
@@ -105,18 +106,8 @@ static bp_status check_output(const request *r) {
 }
 
 static bp_status check_memory(const request *r) {
-    if (!r->out) {
-        return BP_OK;
-    }
-    if (bp__tensor_self_overlaps(r->out)) {
-        return bp__fail_self_overlap("out", r->out);
-    }
-    for (int i = 0; r->out->data && bp__tensor_elements(r->out) > 0 && i < r->call->count; i++) {
-        if (r->call->operands[i]->data && bp__tensor_overlap(r->out, r->call->operands[i])) {
-            return bp__fail(BP_E_OVERLAP, "out overlaps operand %d; it must have its own memory", i);
-        }
-    }
-    return BP_OK;
+    const bp__einsum_arguments call = {sizeof call, NULL, r->call->count, r->call->operands, r->out};
+    return bp__call_check_overlap(&bp__einsum_call, bp__einsum_passes, &call);
 }
 
 /* ---- Paths ---- */

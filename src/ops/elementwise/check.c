@@ -233,7 +233,7 @@ static bp_status make_frame(const request *r, frame *f, bp_elementwise_problem *
 
 /* A copy has the type of its output, which is that of the input where none is given. */
 bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
-    const bp__call_request given = {call, true, result->described};
+    const bp__call_request given = {.call = call, .data_optional = true, .described = result->described};
     const request r = read_request(&given);
     const DLTensor *output = r.operand[r.count - 1];
     bp_elementwise_problem p;

@@ -125,7 +125,8 @@ static bp_status copy_prepared(const DLTensor *const *tensors, int count, int al
     return status;
 }
 
-static bp_status concat_run(const bp_options *options, const void *given) {
+static bp_status concat_run(const bp_call *described, const bp_options *options, const void *given) {
+    (void)described;
     const bp__concat_arguments *call = given;
     int along = 0;
     bp__devices_noted noted;
@@ -160,7 +161,7 @@ const bp_call bp__concat_call = {
 bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
                         const DLTensor *output) {
     const bp__concat_arguments call = {sizeof call, axis, count, tensors, output};
-    return concat_run(options, &call);
+    return concat_run(&bp__concat_call, options, &call);
 }
 
 bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {

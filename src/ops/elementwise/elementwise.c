@@ -23,7 +23,7 @@ DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, "elements along an axis, by 
 
 bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_plan **plan) {
     const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output};
-    const bp__call_request request = {&call, false, &bp__unary_call};
+    const bp__call_request request = {.call = &call, .described = &bp__unary_call};
     bp__operation operation;
     bp_problem problem;
     bool fresh;

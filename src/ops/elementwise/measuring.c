@@ -48,17 +48,17 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     if (class->op == BP_OP_TAKE) {
         bp__sample_tensor_init(&other, BP_I64, 1, rows, NULL);
         const bp__indexed_arguments call = {sizeof call, 0, &input.tensor, &other.tensor, &output.tensor};
-        const bp__call_request request = {&call, true, &bp__take_call};
+        const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__take_call};
         return bp__elementwise_make(problem, &request);
     }
     if (class->op == BP_OP_BINARY) {
         bp__sample_tensor_init(&other, class->dtype, 2, rows, strides);
         const bp__binary_arguments call = {sizeof call, BP_BINARY_ADD, &input.tensor, &other.tensor, &output.tensor};
-        const bp__call_request request = {&call, true, &bp__binary_call};
+        const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__binary_call};
         return bp__elementwise_make(problem, &request);
     }
     const bp__unary_arguments call = {sizeof call, BP_UNARY_EXP, &input.tensor, &output.tensor};
-    const bp__call_request request = {&call, true, &bp__unary_call};
+    const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__unary_call};
     return bp__elementwise_make(problem, &request);
 }
 

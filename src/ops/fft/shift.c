@@ -45,10 +45,10 @@ static void write_frequencies(const DLTensor *out, int64_t n, double d, int64_t 
 }
 
 /* These functions and the shifts call no library, so that no setting concerns them. */
-static bp_status fftfreq_run(const bp_options *options, const void *given) {
+static bp_status fftfreq_run(const bp_call *described, const bp_options *options, const void *given) {
     const bp__frequencies_arguments *call = given;
     const DLTensor *out = call->output;
-    (void)options;
+    (void)described, (void)options;
     BP__TRY(check_frequencies(call->d, out));
     write_frequencies(out, out->shape[0], call->d, (out->shape[0] + 1) / 2);
     return BP_OK;
@@ -58,11 +58,11 @@ static bp_status check_points(int64_t n) {
     return n < 1 ? bp__fail(BP_E_ARGUMENT, "n is %" PRId64 "; a transform has at least 1 point", n) : BP_OK;
 }
 
-static bp_status rfftfreq_run(const bp_options *options, const void *given) {
+static bp_status rfftfreq_run(const bp_call *described, const bp_options *options, const void *given) {
     const bp__frequencies_arguments *call = given;
     const int64_t n = call->n;
     const DLTensor *out = call->output;
-    (void)options;
+    (void)described, (void)options;
     BP__TRY(check_frequencies(call->d, out));
     BP__TRY(check_points(n));
     if (out->shape[0] != n / 2 + 1) {
@@ -92,12 +92,12 @@ static bp_status rfftfreq_shape(const void *given, bp__call_result *result) {
 
 bp_status bp_fftfreq(double d, DLTensor *out) {
     const bp__frequencies_arguments call = {sizeof call, d, 0, out};
-    return fftfreq_run(NULL, &call);
+    return fftfreq_run(&bp__fftfreq_call, NULL, &call);
 }
 
 bp_status bp_rfftfreq(int64_t n, double d, DLTensor *out) {
     const bp__frequencies_arguments call = {sizeof call, d, n, out};
-    return rfftfreq_run(NULL, &call);
+    return rfftfreq_run(&bp__rfftfreq_call, NULL, &call);
 }
 
 /* ---- Shifts ---- */
@@ -199,13 +199,13 @@ static bp_status move(const bp__shift_arguments *call, bool inverse) {
     return BP_OK;
 }
 
-static bp_status fftshift_run(const bp_options *options, const void *call) {
-    (void)options;
+static bp_status fftshift_run(const bp_call *described, const bp_options *options, const void *call) {
+    (void)described, (void)options;
     return move(call, false);
 }
 
-static bp_status ifftshift_run(const bp_options *options, const void *call) {
-    (void)options;
+static bp_status ifftshift_run(const bp_call *described, const bp_options *options, const void *call) {
+    (void)described, (void)options;
     return move(call, true);
 }
 

@@ -1,5 +1,5 @@
 /* gemm.c - bp_gemm: the BLAS operation with factors and transforms, for any strides and batches. */
-#include "ops/gemm/gemm.h"
+#include "ops/gemm/call.h"
 
 #include "tensor/internal.h"
 
@@ -25,24 +25,31 @@ static uint64_t factor_word(const bp_scalar *factor, double when_null, bool comp
     return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
 }
 
-static bp_status check_request(const bp__product_request *r) {
-    const DLTensor *const *tensors = r->tensors;
-    if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
-        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
-                        (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
-    }
-    for (int i = 0; i < BP__OPERANDS; i++) {
+static bp_status check_ranks(const DLTensor *const *tensors, int count) {
+    for (int i = 0; i < count; i++) {
         if (tensors[i]->ndim < 2) {
             return bp__fail(BP_E_SHAPE, "%c has rank %d; gemm needs matrices, or stacks of them", "abc"[i],
                             tensors[i] -> ndim);
         }
     }
-    bool complex = is_complex(tensors[0]);
+    return BP_OK;
+}
+
+static bp_status check_transforms(const bp__gemm_arguments *r) {
+    if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
+        return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
+                        (unsigned)r->transform_a > BP_CONJUGATE ? "a" : "b");
+    }
+    return BP_OK;
+}
+
+static bp_status check_factors(const bp__gemm_arguments *r) {
+    bool complex = is_complex(r->a);
     if (is_misplaced(r->alpha, complex) || is_misplaced(r->beta, complex)) {
         return bp__fail(BP_E_ARGUMENT, "%s has an imaginary part, and the matrices are real",
                         is_misplaced(r->alpha, complex) ? "alpha" : "beta");
     }
-    const bool integer = bp_dtype_from_dlpack(tensors[2]->dtype) == BP_I32;
+    const bool integer = bp_dtype_from_dlpack(r->c->dtype) == BP_I32;
     if (integer && (is_refused(r->alpha, false) || is_refused(r->beta, true))) {
         const bool alpha = is_refused(r->alpha, false);
         return bp__fail(BP_E_ARGUMENT, "%s is %g; for integers %s", alpha ? "alpha" : "beta",
@@ -62,11 +69,16 @@ static bool conjugates(bp_transform transform, const DLTensor *tensor) {
     return is_complex(tensor) && (transform == BP_CONJUGATE || transform == BP_CONJUGATE_TRANSPOSE);
 }
 
-static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
+static bp_status check_inner(const bp__matrix *a, const bp__matrix *b) {
     if (a->columns != b->rows) {
         return bp__fail(BP_E_SHAPE, "the inner sizes differ: op(a) has %" PRId64 " columns, op(b) has %" PRId64 " rows",
                         a->columns, b->rows);
     }
+    return BP_OK;
+}
+
+static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp__matrix *c) {
+    BP__TRY(check_inner(a, b));
     if (c->rows != a->rows || c->columns != b->columns) {
         return bp__fail(BP_E_SHAPE, "c is %" PRId64 "x%" PRId64 "; this product is %" PRId64 "x%" PRId64, c->rows,
                         c->columns, a->rows, b->columns);
@@ -74,34 +86,23 @@ static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp_
     return BP_OK;
 }
 
-bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *r) {
-    const DLTensor *a = r->tensors[0];
-    const DLTensor *b = r->tensors[1];
-    const DLTensor *c = r->tensors[2];
-    BP__TRY(bp__gemm_check(a, b, c, "c", r->data_optional));
-    BP__TRY(check_request(r));
+bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_arguments *r, bool data_optional) {
+    const DLTensor *a = r->a, *b = r->b, *c = r->c;
+    BP__TRY(bp__gemm_check(a, b, c, "c", data_optional));
+    BP__TRY(check_transforms(r));
+    BP__TRY(check_ranks((const DLTensor *const[]){a, b, c}, 3));
+    BP__TRY(check_factors(r));
     bp__matrix left, right, result;
     transformed(&left, a, r->transform_a);
     transformed(&right, b, r->transform_b);
     bp__matrix_from(&result, c);
     BP__TRY(check_sizes(&left, &right, &result));
-    BP__TRY(bp__gemm_check_memory(a, b, c, "c"));
+    BP__TRY(bp__call_check_overlap(&bp__gemm_call, bp__gemm_passes, r));
     problem->of.gemm.conjugate_a = conjugates(r->transform_a, a);
     problem->of.gemm.conjugate_b = conjugates(r->transform_b, b);
     problem->of.gemm.alpha = (uint8_t)bp__factor(r->alpha, 1.0, is_complex(a));
     problem->of.gemm.beta = (uint8_t)bp__factor(r->beta, 0.0, is_complex(a));
     return bp__gemm_lower(problem, &left, &right, &result);
-}
-
-static bp__product_request product(const DLTensor *a, const DLTensor *b, const DLTensor *c, bp_transform transform_a,
-                                   bp_transform transform_b, const bp_scalar *alpha, const bp_scalar *beta) {
-    return (bp__product_request){.tensors = {a, b, c},
-                                 .data_optional = true,
-                                 .gemm = true,
-                                 .transform_a = transform_a,
-                                 .transform_b = transform_b,
-                                 .alpha = alpha,
-                                 .beta = beta};
 }
 
 bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
@@ -121,8 +122,8 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     if (BP__LIKELY(plan != NULL)) {
         return bp__call_run(&call, plan, scalars);
     }
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
-    request.data_optional = false;
+    const bp__gemm_arguments arguments = {sizeof arguments, transform_a, transform_b, alpha, beta, a, b, c};
+    const bp__call_request request = {.call = &arguments, .described = &bp__gemm_call};
     return bp__product_run(&request, &call, scalars);
 }
 
@@ -139,13 +140,53 @@ bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_tr
 bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
                        const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
                        const DLTensor *c) {
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
-    return bp__plan_for(plan, options, &bp__family_gemm, &request);
+    const bp__gemm_arguments call = {sizeof call, transform_a, transform_b, alpha, beta, a, b, c};
+    return bp__call_plan_described(&bp__gemm_call, plan, options, &call);
 }
 
 bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
                           bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                           const bp_scalar *beta, const DLTensor *c) {
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
-    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
+    const bp__gemm_arguments call = {sizeof call, transform_a, transform_b, alpha, beta, a, b, c};
+    return bp__call_explain_described(&bp__gemm_call, explanation, options, &call);
 }
+
+/* ---- The description ---- */
+
+static bp_status shape_of_call(const void *given, bp__call_result *result) {
+    const bp__gemm_arguments *call = given;
+    bp__matrix left, right;
+    BP__TRY(bp__tensor_check(call->a, "a", true));
+    BP__TRY(bp__tensor_check(call->b, "b", true));
+    BP__TRY(check_transforms(call));
+    BP__TRY(check_ranks((const DLTensor *const[]){call->a, call->b}, 2));
+    transformed(&left, call->a, call->transform_a);
+    transformed(&right, call->b, call->transform_b);
+    BP__TRY(check_inner(&left, &right));
+    BP__TRY(bp__matrix_batch(&left, &right, &result->ndim, result->shape));
+    result->dtype = bp_matmul_dtype(call->a, call->b);
+    result->shape[result->ndim++] = left.rows;
+    result->shape[result->ndim++] = right.columns;
+    return BP_OK;
+}
+
+static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
+    const bp__gemm_arguments *call = given;
+    (void)described;
+    return bp_gemm_run(options, call->transform_a, call->transform_b, call->alpha, call->a, call->b, call->beta,
+                       (DLTensor *)(uintptr_t)call->c);
+}
+
+static const bp__call_functions functions = {run_described, bp__call_plan_described, bp__call_explain_described};
+
+const bp_call bp__gemm_call = {
+    .info = {"gemm", "scaled products, added to a matrix", sizeof(bp__gemm_arguments), BP__COUNT(bp__gemm_fields), 1, 0,
+             false},
+    .op = BP_OP_GEMM,
+    .ndim_offset = -1,
+    .fields = bp__gemm_fields,
+    .family = &bp__family_gemm,
+    .passes = bp__gemm_passes,
+    .shape = shape_of_call,
+    .functions = &functions,
+};

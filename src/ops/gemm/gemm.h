@@ -3,7 +3,7 @@
 #define BP_OPS_GEMM_H
 
 #include "backplane/matmul.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
 /* A matrix operand with its batch; strides in elements. */
 typedef struct bp__matrix {
@@ -28,28 +28,32 @@ bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__mat
 bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name,
                          bool data_optional);
 
-/* Checks after the shapes: the output overlaps neither itself nor, if there are addresses, the inputs. */
-bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name);
-
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 
-/* The arguments of a product call. */
-typedef struct bp__product_request {
-    const DLTensor *tensors[BP__OPERANDS]; /* a, b, and the output */
-    bool data_optional;
-    bool gemm; /* bp_gemm; else bp_matmul, which uses none of the following members */
+/* The arguments of the public functions. */
+typedef struct bp__matmul_arguments {
+    size_t struct_size;
+    const DLTensor *a, *b, *out;
+} bp__matmul_arguments;
+
+typedef struct bp__gemm_arguments {
+    size_t struct_size;
     bp_transform transform_a, transform_b;
     const bp_scalar *alpha, *beta;
-} bp__product_request;
+    const DLTensor *a, *b, *c;
+} bp__gemm_arguments;
 
-/* Makes a problem from a bp__product_request: see bp__family. */
+/* Makes a problem of either: see bp__family. */
 bp_status bp__gemm_make(bp_problem *problem, const void *request);
-/* Check the arguments of bp_matmul or bp_gemm, and fill the problem. */
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request);
-bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request);
+/* Check the arguments, and fill the problem. */
+bp_status bp__matmul_fill(bp_problem *problem, const bp__matmul_arguments *call, bool data_optional);
+bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_arguments *call, bool data_optional);
+
+/* Writes the batch to which those of two matrices are broadcast. */
+bp_status bp__matrix_batch(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape);
 
 /* Runs a product that is not in the thread cache. */
-bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
+bp_status bp__product_run(const bp__call_request *request, bp__call *call, const bp_scalar *scalars);
 
 bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 

@@ -82,20 +82,6 @@ bp_status bp__gemm_check(const DLTensor *a, const DLTensor *b, const DLTensor *c
     return BP_OK;
 }
 
-bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTensor *c, const char *c_name) {
-    if (bp__tensor_self_overlaps(c)) {
-        return bp__fail_self_overlap(c_name, c);
-    }
-    if (!c->data || bp__tensor_elements(c) == 0) {
-        return BP_OK;
-    }
-    bool with_a = a->data && bp__tensor_overlap(c, a);
-    if (with_a || (b->data && bp__tensor_overlap(c, b))) {
-        return bp__fail(BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory", c_name, with_a ? "a" : "b");
-    }
-    return BP_OK;
-}
-
 /* One batch dimension of all three operands. */
 typedef struct dim {
     int64_t size, a, b, c;

@@ -1,5 +1,5 @@
 /* matmul.c - bp_matmul: a matrix product with the shapes of numpy.matmul. */
-#include "ops/gemm/gemm.h"
+#include "ops/gemm/call.h"
 
 #include "ops/shape.h"
 #include "tensor/internal.h"
@@ -40,7 +40,7 @@ static void output_matrix(bp__matrix *matrix, const DLTensor *out, bool a_vector
     }
 }
 
-static bp_status batch_shape(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape) {
+bp_status bp__matrix_batch(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape) {
     int rank = a->batch_ndim > b->batch_ndim ? a->batch_ndim : b->batch_ndim;
     for (int i = 1; i <= rank; i++) {
         int64_t x = i <= a->batch_ndim ? a->batch_shape[a->batch_ndim - i] : 1;
@@ -69,7 +69,7 @@ static bp_status result_shape(const DLTensor *a, const DLTensor *b, int *ndim, i
         return bp__fail(BP_E_SHAPE, "the inner sizes differ: a has %" PRId64 " columns, b has %" PRId64 " rows",
                         left.columns, right.rows);
     }
-    BP__TRY(batch_shape(&left, &right, ndim, shape));
+    BP__TRY(bp__matrix_batch(&left, &right, ndim, shape));
     if (*ndim + 2 > BP_MAX_NDIM) {
         return bp__fail(BP_E_SHAPE, "the result would have more than %d dimensions", BP_MAX_NDIM);
     }
@@ -82,13 +82,17 @@ static bp_status result_shape(const DLTensor *a, const DLTensor *b, int *ndim, i
     return BP_OK;
 }
 
+static bp_status shape_of_call(const void *given, bp__call_result *result) {
+    const bp__matmul_arguments *call = given;
+    BP__TRY(bp__tensor_check(call->a, "a", true));
+    BP__TRY(bp__tensor_check(call->b, "b", true));
+    result->dtype = bp_matmul_dtype(call->a, call->b);
+    return result_shape(call->a, call->b, &result->ndim, result->shape);
+}
+
 bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
-    if (!ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "bp_matmul_shape: ndim and shape must not be NULL");
-    }
-    BP__TRY(bp__tensor_check(a, "a", true));
-    BP__TRY(bp__tensor_check(b, "b", true));
-    return result_shape(a, b, ndim, shape);
+    const bp__matmul_arguments call = {sizeof call, a, b, NULL};
+    return bp__call_output_shape(&bp__matmul_call, &call, ndim, shape);
 }
 
 static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const DLTensor *out) {
@@ -104,13 +108,11 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     return BP_OK;
 }
 
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request) {
-    const DLTensor *a = request->tensors[0];
-    const DLTensor *b = request->tensors[1];
-    const DLTensor *out = request->tensors[2];
-    BP__TRY(bp__gemm_check(a, b, out, "out", request->data_optional));
+bp_status bp__matmul_fill(bp_problem *problem, const bp__matmul_arguments *call, bool data_optional) {
+    const DLTensor *a = call->a, *b = call->b, *out = call->out;
+    BP__TRY(bp__gemm_check(a, b, out, "out", data_optional));
     BP__TRY(check_output_shape(a, b, out));
-    BP__TRY(bp__gemm_check_memory(a, b, out, "out"));
+    BP__TRY(bp__call_check_overlap(&bp__matmul_call, bp__matmul_passes, call));
     bp__matrix left, right, result;
     matrix_of(&left, a, true);
     matrix_of(&right, b, false);
@@ -121,7 +123,8 @@ bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *reques
 }
 
 static bp_status run_long(bp__call *call) {
-    bp__product_request request = {.tensors = {call->tensors[0], call->tensors[1], call->tensors[2]}};
+    const bp__matmul_arguments arguments = {sizeof arguments, call->tensors[0], call->tensors[1], call->tensors[2]};
+    const bp__call_request request = {.call = &arguments, .described = &bp__matmul_call};
     return bp__product_run(&request, call, bp__plain_scalars);
 }
 
@@ -144,12 +147,34 @@ bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTe
 
 bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
                          const DLTensor *out) {
-    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
-    return bp__plan_for(plan, options, &bp__family_gemm, &request);
+    const bp__matmul_arguments call = {sizeof call, a, b, out};
+    return bp__call_plan_described(&bp__matmul_call, plan, options, &call);
 }
 
 bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
                             const DLTensor *b, const DLTensor *out) {
-    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
-    return bp__explain_for(explanation, options, &bp__family_gemm, &request);
+    const bp__matmul_arguments call = {sizeof call, a, b, out};
+    return bp__call_explain_described(&bp__matmul_call, explanation, options, &call);
 }
+
+/* ---- The description ---- */
+
+static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
+    const bp__matmul_arguments *call = given;
+    (void)described;
+    return bp_matmul_run(options, call->a, call->b, (DLTensor *)(uintptr_t)call->out);
+}
+
+static const bp__call_functions functions = {run_described, bp__call_plan_described, bp__call_explain_described};
+
+const bp_call bp__matmul_call = {
+    .info = {"matmul", "products of matrices and vectors", sizeof(bp__matmul_arguments), BP__COUNT(bp__matmul_fields),
+             1, 0, false},
+    .op = BP_OP_GEMM,
+    .ndim_offset = -1,
+    .fields = bp__matmul_fields,
+    .family = &bp__family_gemm,
+    .passes = bp__matmul_passes,
+    .shape = shape_of_call,
+    .functions = &functions,
+};

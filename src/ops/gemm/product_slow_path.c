@@ -3,19 +3,23 @@
 
 #include "tensor/internal.h"
 
-bp_status bp__gemm_make(bp_problem *problem, const void *request) {
-    const bp__product_request *r = request;
+bp_status bp__gemm_make(bp_problem *problem, const void *asked) {
+    const bp__call_request *request = asked;
+    const bp__call_operand *operand = request->described->passes->operand;
     problem->op = BP_OP_GEMM;
-    BP__TRY(r->gemm ? bp__gemm_fill(problem, r) : bp__matmul_fill(problem, r));
-    const bp_dtype dtype = bp_dtype_from_dlpack(r->tensors[0]->dtype),
-                   of_b = bp_dtype_from_dlpack(r->tensors[1]->dtype), of_c = bp_dtype_from_dlpack(r->tensors[2]->dtype);
-    problem->dtype = (uint32_t)dtype;
-    problem->of.gemm.b_type = of_b == dtype ? 0 : (uint8_t)of_b;
-    problem->of.gemm.c_type = of_c == dtype ? 0 : (uint8_t)of_c;
+    BP__TRY(request->described == &bp__gemm_call ? bp__gemm_fill(problem, request->call, request->data_optional)
+                                                 : bp__matmul_fill(problem, request->call, request->data_optional));
+    bp_dtype types[BP__OPERANDS];
+    for (int i = 0; i < BP__OPERANDS; i++) {
+        types[i] = bp_dtype_from_dlpack(bp__call_tensor(request->call, &operand[i])->dtype);
+    }
+    problem->dtype = (uint32_t)types[0];
+    problem->of.gemm.b_type = types[1] == types[0] ? 0 : (uint8_t)types[1];
+    problem->of.gemm.c_type = types[2] == types[0] ? 0 : (uint8_t)types[2];
     return BP_OK;
 }
 
-bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars) {
+bp_status bp__product_run(const bp__call_request *request, bp__call *call, const bp_scalar *scalars) {
     bp_problem problem;
     BP__TRY(bp__problem_make(&problem, &bp__family_gemm, request));
     if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {

@@ -29,30 +29,34 @@ static int rank_of(const bp__linalg_facts *facts, int index) {
     return (int)strlen(bp__linalg_dims(facts, index, letters));
 }
 
-static const char *name_of(const bp__linalg_facts *facts, int index, char buffer[16]) {
-    return bp__linalg_operand_name(facts->entry, index, buffer, 16);
+static const char *name_of(const bp__linalg_facts *facts, int index) {
+    return bp__linalg_operand_name(facts->entry, index);
+}
+
+/* Whether B may be a vector. */
+static bool takes_vector(const bp__linalg_entry *entry) {
+    return entry->op == BP_OP_SOLVE || entry->op == BP_OP_LSTSQ;
 }
 
 static bp_status check_types(bp__linalg_facts *facts, bool data_optional) {
-    char name[16], main_name[16];
     const bp__linalg_entry *entry = facts->entry;
     const DLTensor *const *tensors = facts->call->operand;
     int main = main_input(entry);
     for (int i = 0; i < entry->inputs; i++) {
-        BP__TRY(bp__tensor_check(tensors[i], name_of(facts, i, name), data_optional));
+        BP__TRY(bp__tensor_check(tensors[i], name_of(facts, i), data_optional));
     }
     facts->dtype = bp_dtype_from_dlpack(tensors[main]->dtype);
     if (facts->dtype < BP_F32 || facts->dtype > BP_C128) {
         return bp__linalg_fail(entry, BP_E_DTYPE, "%s is %s; linear algebra takes f32, f64, c64 and c128",
-                               name_of(facts, main, name), bp_dtype_name(facts->dtype));
+                               name_of(facts, main), bp_dtype_name(facts->dtype));
     }
     for (int i = 0; i < entry->inputs; i++) {
         bp_dtype want = entry->operand[i].type == 'i' ? BP_I32 : facts->dtype;
         bp_dtype got = bp_dtype_from_dlpack(tensors[i]->dtype);
         if (got != want) {
-            return bp__linalg_fail(entry, BP_E_DTYPE, "%s is %s; it must be %s, because %s is %s",
-                                   name_of(facts, i, name), bp_dtype_name(got), bp_dtype_name(want),
-                                   name_of(facts, main, main_name), bp_dtype_name(facts->dtype));
+            return bp__linalg_fail(entry, BP_E_DTYPE, "%s is %s; it must be %s, because %s is %s", name_of(facts, i),
+                                   bp_dtype_name(got), bp_dtype_name(want), name_of(facts, main),
+                                   bp_dtype_name(facts->dtype));
         }
     }
     return BP_OK;
@@ -65,15 +69,14 @@ static bool is_vector(const DLTensor *a, const DLTensor *b) {
 }
 
 static bp_status check_ranks(bp__linalg_facts *facts) {
-    char name[16];
     const bp__linalg_entry *entry = facts->entry;
     const DLTensor *const *tensors = facts->call->operand;
     int main = main_input(entry), b = right_sides(entry);
     if (tensors[main]->ndim < 2) {
-        return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d",
-                               name_of(facts, main, name), (int)tensors[main]->ndim);
+        return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d", name_of(facts, main),
+                               (int)tensors[main]->ndim);
     }
-    facts->vector = b >= 0 && (entry->takes & BP__TAKES_VECTOR) && is_vector(tensors[main], tensors[b]);
+    facts->vector = b >= 0 && takes_vector(entry) && is_vector(tensors[main], tensors[b]);
     if (facts->vector && facts->call->right) {
         return bp__linalg_fail(entry, BP_E_SHAPE, "right is set, but B is a vector; it must be a matrix");
     }
@@ -81,7 +84,7 @@ static bp_status check_ranks(bp__linalg_facts *facts) {
         int least = rank_of(facts, i);
         if (tensors[i]->ndim < least) {
             return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least %d dimension%s; it has %d",
-                                   name_of(facts, i, name), least, least == 1 ? "" : "s", (int)tensors[i]->ndim);
+                                   name_of(facts, i), least, least == 1 ? "" : "s", (int)tensors[i]->ndim);
         }
     }
     return BP_OK;
@@ -100,10 +103,9 @@ static bp_status read_sizes(bp__linalg_facts *facts) {
     facts->m = a->shape[a->ndim - 2];
     facts->n = a->shape[a->ndim - 1];
     if (facts->m != facts->n && needs_square(facts, main)) {
-        char name[16];
         return bp__linalg_fail(entry, BP_E_SHAPE,
                                "%s must be square, or a batch of square matrices, but is %" PRId64 " by %" PRId64,
-                               name_of(facts, main, name), facts->m, facts->n);
+                               name_of(facts, main), facts->m, facts->n);
     }
     facts->k = facts->m < facts->n ? facts->m : facts->n;
     bool whole = facts->mode == BP_QR_COMPLETE || facts->mode == BP_SVD_FULL;
@@ -132,7 +134,7 @@ static const char *wanted_text(const bp__linalg_facts *facts, const char *letter
 
 static bp_status check_sizes(const bp__linalg_facts *facts) {
     for (int i = 0; i < facts->entry->inputs; i++) {
-        char letters[3], name[16], want[64], got[256];
+        char letters[3], want[64], got[256];
         bp__linalg_dims(facts, i, letters);
         const DLTensor *t = facts->call->operand[i];
         const int64_t *item = t->shape + t->ndim - (int)strlen(letters);
@@ -140,7 +142,7 @@ static bp_status check_sizes(const bp__linalg_facts *facts) {
             if (item[d] != bp__linalg_size(facts, letters[d])) {
                 return bp__linalg_fail(facts->entry, BP_E_SHAPE,
                                        "%s has shape %s; it must have shape %s for a matrix of %" PRId64 " by %" PRId64,
-                                       name_of(facts, i, name), bp__shape_text(t->ndim, t->shape, got, sizeof got),
+                                       name_of(facts, i), bp__shape_text(t->ndim, t->shape, got, sizeof got),
                                        wanted_text(facts, letters, want, sizeof want), facts->m, facts->n);
             }
         }
@@ -157,9 +159,9 @@ static bp_status add_batch(bp__linalg_facts *facts, int index) {
     for (int i = 1; i <= rank; i++) {
         int64_t x = i <= before ? facts->batch[before - i] : 1, y = i <= ndim ? t->shape[ndim - i] : 1;
         if (x != y && x != 1 && y != 1) {
-            char name[16], mine[256], others[256];
+            char mine[256], others[256];
             return bp__linalg_fail(facts->entry, BP_E_SHAPE, "the batch %s of %s does not broadcast with %s",
-                                   bp__shape_text(ndim, t->shape, mine, sizeof mine), name_of(facts, index, name),
+                                   bp__shape_text(ndim, t->shape, mine, sizeof mine), name_of(facts, index),
                                    bp__shape_text(before, facts->batch, others, sizeof others));
         }
         joined[rank - i] = x == 1 ? y : x;
@@ -201,7 +203,6 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
 
 bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
     const bp__linalg_entry *entry = facts->entry;
-    char name[16];
     if (index < entry->inputs || index >= entry->count) {
         return bp__linalg_fail(entry, BP_E_ARGUMENT, "operand %d is not an output; outputs are %d to %d", index,
                                entry->inputs, entry->count - 1);
@@ -211,7 +212,7 @@ bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
     bool absent = (facts->mode == BP_QR_R && index == 1) || (rank && facts->mode == BP_LSTSQ_GELS) ||
                   (values && (facts->mode == BP_LSTSQ_GELS || facts->mode == BP_LSTSQ_GELSY));
     if (absent) {
-        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index, name),
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index),
                                entry->op == BP_OP_QR ? "mode" : "driver");
     }
     return BP_OK;
@@ -223,40 +224,21 @@ static bool may_be_absent(const bp__linalg_facts *facts, int index) {
 
 static bp_status check_output(const bp__linalg_facts *facts, int index, bool data_optional) {
     const DLTensor *out = facts->call->operand[index];
-    char name[16], want_text[256], got_text[256];
+    char want_text[256], got_text[256];
     BP__TRY(bp__linalg_has_output(facts, index));
-    BP__TRY(bp__tensor_check(out, name_of(facts, index, name), data_optional));
+    BP__TRY(bp__tensor_check(out, name_of(facts, index), data_optional));
     bp_dtype want, got = bp_dtype_from_dlpack(out->dtype);
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     bp__linalg_output(facts, index, &want, &ndim, shape);
     if (got != want) {
-        return bp__linalg_fail(facts->entry, BP_E_DTYPE, "%s is %s; it must be %s", name, bp_dtype_name(got),
-                               bp_dtype_name(want));
+        return bp__linalg_fail(facts->entry, BP_E_DTYPE, "%s is %s; it must be %s", name_of(facts, index),
+                               bp_dtype_name(got), bp_dtype_name(want));
     }
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
-        return bp__linalg_fail(facts->entry, BP_E_SHAPE, "%s has shape %s; it must have shape %s", name,
-                               bp__shape_text(out->ndim, out->shape, got_text, sizeof got_text),
+        return bp__linalg_fail(facts->entry, BP_E_SHAPE, "%s has shape %s; it must have shape %s",
+                               name_of(facts, index), bp__shape_text(out->ndim, out->shape, got_text, sizeof got_text),
                                bp__shape_text(ndim, shape, want_text, sizeof want_text));
-    }
-    if (bp__tensor_self_overlaps(out)) {
-        return bp__linalg_fail(facts->entry, BP_E_OVERLAP,
-                               "%s: strides %s give two indices the same address; an output must not overlap itself",
-                               name, bp__shape_text(out->ndim, out->strides, got_text, sizeof got_text));
-    }
-    return BP_OK;
-}
-
-/* Checks that an output overlaps no input and no output before it. */
-static bp_status check_apart(const bp__linalg_facts *facts, int index) {
-    const DLTensor *out = facts->call->operand[index];
-    for (int i = 0; i < index && out->data; i++) {
-        const DLTensor *other = facts->call->operand[i];
-        if (other && other->data && bp__tensor_overlap(out, other)) {
-            char name[16], other_name[16];
-            return bp__linalg_fail(facts->entry, BP_E_OVERLAP, "%s overlaps %s; an output must have its own memory",
-                                   name_of(facts, index, name), name_of(facts, i, other_name));
-        }
     }
     return BP_OK;
 }
@@ -272,10 +254,5 @@ bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional) 
     if (entry->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
         return bp__linalg_fail(entry, BP_E_ARGUMENT, "U and Vh must both be given, or both be NULL");
     }
-    for (int i = entry->inputs; i < entry->count; i++) {
-        if (tensors[i]) {
-            BP__TRY(check_apart(facts, i));
-        }
-    }
-    return BP_OK;
+    return bp__call_check_overlap(entry->described, entry->described->passes, facts->call);
 }

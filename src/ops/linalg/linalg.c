@@ -1,15 +1,9 @@
 /* linalg.c - runs, plans and explains linear-algebra calls in their general form. */
-#include "ops/linalg/linalg.h"
+#include "ops/linalg/call.h"
 
 #include "tensor/internal.h"
 
 #include <string.h>
-
-/* A call and how to run it, for the functions that make its problem. */
-typedef struct request {
-    const bp_linalg_call *call;
-    bool ignore_item_errors, data_optional;
-} request;
 
 /* Returns whether a failed item fails the call: if the caller requested it, or if no info output would report it. */
 static bool checks(const bp__linalg_entry *entry, const bp_linalg_call *call, bool ignore_item_errors) {
@@ -24,7 +18,7 @@ static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *ca
 }
 
 bp_status bp__linalg_make(bp_problem *problem, const void *context) {
-    const request *r = context;
+    const bp__call_request *r = context;
     bp__linalg_facts facts = {0};
     bp_linalg_call own;
     const bp_linalg_call *call = whole(&own, r->call);
@@ -40,67 +34,63 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
     BP__TRY(bp__linalg_inputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_outputs(&facts, r->data_optional));
     BP__TRY(bp__linalg_lower(problem, &facts));
-    problem->of.linalg.fail_on_item_error = checks(facts.entry, call, r->ignore_item_errors);
+    problem->of.linalg.fail_on_item_error = checks(facts.entry, call, r->ignores_item_errors);
     return BP_OK;
 }
 
-static uint64_t bits_of(const double *value) {
-    uint64_t bits = 0;
-    if (value) {
-        memcpy(&bits, value, sizeof bits);
-    }
-    return bits;
+/* ---- The key of the thread cache: all fields, whichever the operation takes ---- */
+
+#define OPERAND_FIELD(index)                                                                                           \
+    { "", offsetof(bp_linalg_call, operand[index]), BP_FIELD_TENSOR, 0, NULL, 0, "" }
+static const bp_call_field all_fields[] = {BP__MODE_FIELD(BP_NORM_P, NULL),
+                                           BP__FIELD_OF_UPPER,
+                                           BP__FIELD_OF_RIGHT,
+                                           BP__FIELD_OF_ADJOINT,
+                                           BP__FIELD_OF_UNIT,
+                                           BP__FIELD_OF_HERMITIAN,
+                                           BP__FIELD_OF_CHECK,
+                                           BP__FIELD_OF_RTOL,
+                                           BP__FIELD_OF_ATOL,
+                                           BP__FIELD_OF_ORDER,
+                                           BP__FIELD_OF_NDIM,
+                                           BP__FIELD_OF_KEEP,
+                                           BP__FIELD_OF_DIMS,
+                                           OPERAND_FIELD(0),
+                                           OPERAND_FIELD(1),
+                                           OPERAND_FIELD(2),
+                                           OPERAND_FIELD(3),
+                                           OPERAND_FIELD(4),
+                                           OPERAND_FIELD(5)};
+
+static const bp__pass *pass_of(const void *given) {
+    const bp__linalg_entry *entry = bp__linalg_entry_of(((const bp_linalg_call *)given)->op);
+    return entry ? entry->described->passes : NULL;
 }
 
-/* Packs everything that the checks read, except tensors, into the bits of a tag. */
-static uint64_t tag_of(const bp_linalg_call *call, bool check) {
-    uint64_t flags = (uint64_t)(call->upper != 0) | (uint64_t)(call->right != 0) << 1 |
-                     (uint64_t)(call->adjoint != 0) << 2 | (uint64_t)(call->unitriangular != 0) << 3 |
-                     (uint64_t)(call->hermitian != 0) << 4 | (uint64_t)(call->fail_on_item_error != 0) << 5 |
-                     (uint64_t)check << 6 | (uint64_t)(call->rtol != NULL) << 7 | (uint64_t)(call->atol != NULL) << 8 |
-                     (uint64_t)(call->keepdim != 0) << 9;
-    return bp__tag(call->op, (uint64_t)call->mode | flags << 4);
-}
+const bp_call bp__linalg_any = {
+    .info = {"linalg", "", sizeof(bp_linalg_call), BP__COUNT(all_fields), 0, 0, false},
+    .ndim_offset = offsetof(bp_linalg_call, ndim),
+    .ndim_most = BP_MAX_NDIM,
+    .sparse_reals = true,
+    .fields = all_fields,
+    .family = &bp__family_linalg,
+    .pass = pass_of,
+};
 
-/* Returns false for an invalid call that has no key; the slow path reports the error. */
+/* Returns false for an invalid call that has no key; the slow path reports the error. Whether a failed item fails the
+ * call is in the tag, above the bits of all fields. */
 static bool fill(bp__operation *o, const bp_linalg_call *call, bool ignore_item_errors) {
-    const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
-    o->key.count = 0;
-    if (!entry || (unsigned)call->mode > BP_NORM_P) {
+    if (!bp__call_describe(&bp__linalg_any, o, call)) {
         return false;
     }
-    o->tag = tag_of(call, checks(entry, call, ignore_item_errors));
-    o->in_place = false;
-    o->count = entry->count;
-    o->inputs = entry->inputs;
-    for (int i = 0; i < entry->count; i++) {
-        o->tensors[i] = call->operand[i];
-    }
-    for (int i = entry->count; i < BP_LINALG_OPERANDS; i++) {
-        if (call->operand[i]) {
-            return false;
-        }
-    }
-    o->parameter_count = 0;
-    if (call->op == BP_OP_VECTOR_NORM) {
-        uint64_t reduced;
-        if (!call->operand[0] || bp__vector_norm_dims(call, &reduced) != BP_OK) {
-            return false;
-        }
-        o->parameters[o->parameter_count++] = reduced;
-        o->parameters[o->parameter_count++] = bits_of(&call->order);
-    } else if (call->dims || call->ndim != 0 || call->keepdim) {
-        return false;
-    } else if (call->rtol || call->atol || call->order != 0.0) {
-        o->parameters[o->parameter_count++] = bits_of(call->rtol);
-        o->parameters[o->parameter_count++] = bits_of(call->atol);
-        o->parameters[o->parameter_count++] = bits_of(&call->order);
-    }
+    const bool check = checks(bp__linalg_entry_of(call->op), call, ignore_item_errors);
+    o->tag |= bp__tag(0, (uint64_t)check << (BP__TAG_BITS - 1));
     return true;
 }
 
 bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     bp__operation o;
+    o.key.count = 0;
     const bp_plan *plan = fill(&o, call, ignore_item_errors) ? bp__operation_find(&o) : NULL;
     if (BP__LIKELY(plan != NULL)) {
         return bp__operation_run(&o, plan);
@@ -108,8 +98,9 @@ bp_status bp__linalg_run(const bp_linalg_call *call, bool ignore_item_errors) {
     if (call->op == BP_OP_VECTOR_NORM && bp__vector_norm_scattered(call)) {
         return bp__vector_norm_copied(call);
     }
-    const request r = {call, ignore_item_errors, false};
-    return bp__operation_run_request(&o, &bp__family_linalg, &r);
+    const bp__call_request request = {
+        .call = call, .described = &bp__linalg_any, .ignores_item_errors = ignore_item_errors};
+    return bp__operation_run_request(&o, &bp__family_linalg, &request);
 }
 
 bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call) {
@@ -126,24 +117,20 @@ bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call) {
 }
 
 bp_status bp__linalg_sample(bp_problem *problem, const bp_linalg_call *call) {
-    const request r = {call, false, true};
-    return bp__linalg_make(problem, &r);
+    const bp__call_request request = {.call = call, .data_optional = true};
+    return bp__linalg_make(problem, &request);
 }
 
 bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call) {
-    request r = {call, false, true};
-    return bp__plan_for(plan, options, &bp__family_linalg, &r);
+    return bp__call_plan_described(&bp__linalg_any, plan, options, call);
 }
 
 bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call) {
-    request r = {call, false, true};
-    return bp__explain_for(explanation, options, &bp__family_linalg, &r);
+    return bp__call_explain_described(&bp__linalg_any, explanation, options, call);
 }
 
 bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape) {
-    if (!dtype || !ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "bp_linalg_shape: dtype, ndim and shape must not be NULL");
-    }
+    BP__TRY(bp__call_check_shape_arguments("bp_linalg_shape", dtype, ndim, shape));
     bp__linalg_facts facts = {0};
     bp_linalg_call own;
     call = whole(&own, call);

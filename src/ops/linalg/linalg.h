@@ -4,7 +4,7 @@
 #define BP_OPS_LINALG_H
 
 #include "backplane/linalg.h"
-#include "dispatch/internal.h"
+#include "ops/call.h"
 
 /* Flags: what a call of an operation may set, and which kinds of operands it accepts. */
 enum {
@@ -15,9 +15,18 @@ enum {
     BP__TAKES_HERMITIAN = 16,
     BP__TAKES_RTOL = 32,
     BP__TAKES_ATOL = 64,
-    BP__TAKES_VECTOR = 128, /* B may be a vector */
-    BP__TAKES_CHECK = 256,  /* there is an info */
-    BP__TAKES_DIMS = 512    /* dims, ndim and keepdim */
+    BP__TAKES_CHECK = 256, /* there is an info */
+    BP__TAKES_DIMS = 512,
+    BP__TAKES_KEEP = 1024,
+    /* They are told by the modes, or together with another flag. */
+    BP__TAKES_NDIM = 0,
+    BP__TAKES_ORDER = 0,
+    BP__TAKES_QR_MODE = 0,
+    BP__TAKES_SVD_MODE = 0,
+    BP__TAKES_LSTSQ_MODE = 0,
+    BP__TAKES_COND_MODE = 0,
+    BP__TAKES_NORM_MODE = 0,
+    BP__TAKES_ORDER_MODE = 0
 };
 
 /* Outputs of LSTSQ that depend on A alone. */
@@ -39,11 +48,27 @@ typedef struct bp__linalg_entry {
     int inputs, count; /* number of inputs, and of all operands */
     unsigned takes;
     bp_linalg_mode first, last, standard; /* modes: first, last, and the default's meaning */
+    const bp_call *described;
     bp__linalg_rule operand[BP_LINALG_OPERANDS];
 } bp__linalg_entry;
 
+extern const bp__linalg_entry bp__linalg_entries[]; /* table.c */
+
+/* Rows of operations whose numbers follow on, and of the others. */
+enum { BP__VECTOR_NORM_ROW = BP_OP_MATRIX_NORM - BP_OP_INV + 1, BP__LDL_ROW };
+
 /* Returns the table entry; NULL if the number is not an operation of linear algebra. */
-const bp__linalg_entry *bp__linalg_entry_of(bp_op op);
+static inline const bp__linalg_entry *bp__linalg_entry_of(bp_op op) {
+    if (op >= BP_OP_INV && op <= BP_OP_MATRIX_NORM) {
+        return &bp__linalg_entries[op - BP_OP_INV];
+    }
+    return op == BP_OP_VECTOR_NORM                           ? &bp__linalg_entries[BP__VECTOR_NORM_ROW]
+           : op == BP_OP_LDL_FACTOR || op == BP_OP_LDL_SOLVE ? &bp__linalg_entries[BP__LDL_ROW + op - BP_OP_LDL_FACTOR]
+                                                             : NULL;
+}
+
+/* Describes all fields of a bp_linalg_call, for the key of any operation. */
+extern const bp_call bp__linalg_any;
 
 /* Facts about a call, from its parameters and inputs. */
 typedef struct bp__linalg_facts {
@@ -60,7 +85,7 @@ typedef struct bp__linalg_facts {
 
 /* Fails with a message that starts with the operation's name. */
 bp_status bp__linalg_fail(const bp__linalg_entry *entry, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
-const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size);
+const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index);
 
 /* Returns the letters of an operand's dimensions in this call. They are swapped if `right` is set (X A = B), and
  * shorter if B is a vector. */

@@ -3,9 +3,9 @@
  * The bits of the power are read from the highest down: the result so far is squared, and multiplied by A if the bit is
  * set. So two buffers are enough, and few plans: of squares, of products by A, and of the last step, which writes the
  * result. Each step is a call like any other, with its own choice, cache entry and trace line. */
-#include "backplane/linalg.h"
+#include "ops/linalg/product_calls.h"
+
 #include "backplane/matmul.h"
-#include "dispatch/internal.h"
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
@@ -56,13 +56,8 @@ static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool d
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(a->ndim, a->shape, want, sizeof want));
     }
-    if (bp__tensor_self_overlaps(out)) {
-        return bp__fail_self_overlap("linalg.matrix_power: out", out);
-    }
-    if (a->data && out->data && bp__tensor_overlap(a, out)) {
-        return bp__fail(BP_E_OVERLAP, "linalg.matrix_power: out overlaps A; an output must have its own memory");
-    }
-    return BP_OK;
+    const bp__matrix_power_arguments call = {sizeof call, n, a, out};
+    return bp__call_check_overlap(&bp__matrix_power_call, bp__matrix_power_passes, &call);
 }
 
 static void add_step(program *p, const DLTensor *x, const DLTensor *y, DLTensor *to, const char *title) {
@@ -282,3 +277,41 @@ bp_status bp_matrix_power_explain(bp_explanation **explanation, const bp_options
     bp__call_leave(&scope);
     return status;
 }
+
+/* ---- The description ---- */
+
+static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
+    const bp__matrix_power_arguments *call = given;
+    (void)described;
+    return bp_matrix_power_run(options, call->A, call->n, (DLTensor *)(uintptr_t)call->out);
+}
+
+static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                                   const void *given) {
+    const bp__matrix_power_arguments *call = given;
+    (void)described;
+    return bp_matrix_power_explain(explanation, options, call->A, call->n, call->out);
+}
+
+static bp_status shape_of_call(const void *given, bp__call_result *result) {
+    const bp__matrix_power_arguments *call = given;
+    BP__TRY(bp__tensor_check(call->A, "A", true));
+    result->dtype = bp_dtype_from_dlpack(call->A->dtype);
+    result->ndim = call->A->ndim;
+    memcpy(result->shape, call->A->shape, (size_t)call->A->ndim * sizeof *call->A->shape);
+    return BP_OK;
+}
+
+static const bp__call_functions functions = {run_described, NULL, explain_described};
+
+const bp_call bp__matrix_power_call = {
+    .info = {"matrix_power", "an integer power of a matrix", sizeof(bp__matrix_power_arguments),
+             BP__COUNT(bp__matrix_power_fields), 1, 0, true},
+    .op = BP_OP_GEMM,
+    .ndim_offset = -1,
+    .fields = bp__matrix_power_fields,
+    .family = &bp__family_gemm,
+    .passes = bp__matrix_power_passes,
+    .shape = shape_of_call,
+    .functions = &functions,
+};

@@ -1,8 +1,8 @@
 /* multi_dot.c - makes products of several matrices from einsum, whose search finds the order of fewest operations.
  * Operand i has the labels i and i + 1. Sizes are checked here, because einsum would broadcast a size of 1. */
+#include "ops/linalg/product_calls.h"
+
 #include "backplane/einsum.h"
-#include "backplane/linalg.h"
-#include "base/base.h"
 #include "tensor/internal.h"
 
 #include <inttypes.h>
@@ -127,17 +127,60 @@ bp_status bp_multi_dot_explain(bp_explanation **explanation, const bp_options *o
     return status;
 }
 
-bp_status bp_multi_dot_shape(int count, const DLTensor *const *operands, int *ndim, int64_t *shape) {
-    if (!ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "bp_multi_dot_shape: ndim and shape must not be NULL");
-    }
+static bp_status shape_of_call(const void *given, bp__call_result *result) {
+    const bp__multi_dot_arguments *call = given;
+    const DLTensor *const *operands = call->operands;
+    const int count = call->count;
     BP__TRY(check(count, operands));
-    *ndim = 0;
+    result->dtype = bp_dtype_from_dlpack(operands[0]->dtype);
+    result->ndim = 0;
     if (operands[0]->ndim == 2) {
-        shape[(*ndim)++] = operands[0]->shape[0];
+        result->shape[result->ndim++] = operands[0]->shape[0];
     }
     if (operands[count - 1]->ndim == 2) {
-        shape[(*ndim)++] = operands[count - 1]->shape[1];
+        result->shape[result->ndim++] = operands[count - 1]->shape[1];
     }
     return BP_OK;
 }
+
+bp_status bp_multi_dot_shape(int count, const DLTensor *const *operands, int *ndim, int64_t *shape) {
+    const bp__multi_dot_arguments call = {sizeof call, count, operands, NULL};
+    return bp__call_output_shape(&bp__multi_dot_call, &call, ndim, shape);
+}
+
+/* ---- The description ---- */
+
+static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
+    const bp__multi_dot_arguments *call = given;
+    (void)described;
+    return bp_multi_dot_run(options, call->count, call->operands, (DLTensor *)(uintptr_t)call->out);
+}
+
+static bp_status plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
+                                const void *given) {
+    const bp__multi_dot_arguments *call = given;
+    (void)described;
+    return bp_multi_dot_plan(plan, options, call->count, call->operands, call->out);
+}
+
+static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                                   const void *given) {
+    const bp__multi_dot_arguments *call = given;
+    (void)described;
+    return bp_multi_dot_explain(explanation, options, call->count, call->operands, call->out);
+}
+
+static const bp__call_functions functions = {run_described, plan_described, explain_described};
+
+const bp_call bp__multi_dot_call = {
+    .info = {"multi_dot", "the product of several matrices in the best order", sizeof(bp__multi_dot_arguments),
+             BP__COUNT(bp__multi_dot_fields), 1, 0, false},
+    .op = BP_OP_EINSUM,
+    .ndim_offset = -1,
+    .count_offset = offsetof(bp__multi_dot_arguments, count),
+    .fields = bp__multi_dot_fields,
+    .family = &bp__family_einsum,
+    .passes = bp__multi_dot_passes,
+    .shape = shape_of_call,
+    .functions = &functions,
+};

@@ -32,7 +32,7 @@ static bp_status check_flags(const bp__linalg_entry *entry, const bp_linalg_call
         {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
         {"dims", call->dims != NULL || call->ndim != 0, BP__TAKES_DIMS},
-        {"keepdim", call->keepdim != 0, BP__TAKES_DIMS},
+        {"keepdim", call->keepdim != 0, BP__TAKES_KEEP},
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
         if (flags[i].set && !(entry->takes & flags[i].bit)) {

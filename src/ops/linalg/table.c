@@ -1,85 +1,115 @@
-/* table.c - the table of linear algebra: operands, shapes, flags and modes of each operation.
- *
- * linalg.h documents the shapes and types; no other code defines them. */
-#include "ops/linalg/linalg.h"
+/* table.c - makes the table of linear algebra, and the descriptions of its calls, from the lists of call.h. */
+#include "ops/linalg/call.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* clang-format off */
-#define NO_MODE  BP_MODE_DEFAULT, BP_MODE_DEFAULT, BP_MODE_DEFAULT
-#define QR_MODE  BP_QR_REDUCED, BP_QR_R, BP_QR_REDUCED
+/* Modes: first, last, and the default's meaning. */
+#define NO_MODE BP_MODE_DEFAULT, BP_MODE_DEFAULT, BP_MODE_DEFAULT
+#define QR_MODE BP_QR_REDUCED, BP_QR_R, BP_QR_REDUCED
 #define SVD_MODE BP_SVD_REDUCED, BP_SVD_FULL, BP_SVD_REDUCED
 #define LSTSQ_MODE BP_LSTSQ_GELSY, BP_LSTSQ_GELSS, BP_LSTSQ_GELSY
 #define COND_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_P
 #define NORM_MODE BP_NORM_FRO, BP_NORM_P, BP_NORM_FRO
 #define ORDER_MODE BP_NORM_P, BP_NORM_P, BP_NORM_P
-#define INFO {"", 'i', true}
 
-static const bp__linalg_entry entries[] = {
-    {BP_OP_INV, 1, 3, BP__TAKES_CHECK, NO_MODE, {{"nn", 's', false}, {"nn", 's', false}, INFO}},
-    {BP_OP_CHOLESKY, 1, 3, BP__TAKES_CHECK | BP__TAKES_UPPER, NO_MODE,
-     {{"nn", 's', false}, {"nn", 's', false}, INFO}},
-    {BP_OP_CHOLESKY_SOLVE, 2, 3, BP__TAKES_UPPER, NO_MODE,
-     {{"nr", 's', false}, {"nn", 's', false}, {"nr", 's', false}}},
-    {BP_OP_CHOLESKY_INVERSE, 1, 3, BP__TAKES_CHECK | BP__TAKES_UPPER, NO_MODE,
-     {{"nn", 's', false}, {"nn", 's', false}, INFO}},
-    {BP_OP_LU_FACTOR, 1, 4, BP__TAKES_CHECK, NO_MODE,
-     {{"mn", 's', false}, {"mn", 's', false}, {"k", 'i', false}, INFO}},
-    {BP_OP_LU, 1, 4, 0, NO_MODE, {{"mn", 's', false}, {"mm", 's', false}, {"mk", 's', false}, {"kn", 's', false}}},
-    {BP_OP_LU_SOLVE, 3, 4, BP__TAKES_RIGHT | BP__TAKES_ADJOINT, NO_MODE,
-     {{"nn", 's', false}, {"n", 'i', false}, {"nr", 's', false}, {"nr", 's', false}}},
-    {BP_OP_SOLVE, 2, 4, BP__TAKES_CHECK | BP__TAKES_RIGHT | BP__TAKES_VECTOR, NO_MODE,
-     {{"nn", 's', false}, {"nr", 's', false}, {"nr", 's', false}, INFO}},
-    {BP_OP_SOLVE_TRIANGULAR, 2, 3, BP__TAKES_UPPER | BP__TAKES_RIGHT | BP__TAKES_UNIT, NO_MODE,
-     {{"nn", 's', false}, {"nr", 's', false}, {"nr", 's', false}}},
-    {BP_OP_QR, 1, 3, 0, QR_MODE, {{"mn", 's', false}, {"mp", 's', false}, {"pn", 's', false}}},
-    {BP_OP_EIGH, 1, 3, BP__TAKES_UPPER, NO_MODE, {{"nn", 's', false}, {"n", 'r', false}, {"nn", 's', true}}},
-    {BP_OP_EIG, 1, 3, 0, NO_MODE, {{"nn", 's', false}, {"n", 'c', false}, {"nn", 'c', true}}},
-    {BP_OP_SVD, 1, 4, 0, SVD_MODE,
-     {{"mn", 's', false}, {"mp", 's', true}, {"k", 'r', false}, {"qn", 's', true}}},
-    {BP_OP_LSTSQ, 2, 6, BP__TAKES_RTOL | BP__TAKES_VECTOR, LSTSQ_MODE,
-     {{"mn", 's', false}, {"mr", 's', false}, {"nr", 's', false}, {"r", 'r', true}, {"", 'l', true},
-      {"k", 'r', true}}},
-    {BP_OP_DET, 1, 2, 0, NO_MODE, {{"nn", 's', false}, {"", 's', false}}},
-    {BP_OP_SLOGDET, 1, 3, 0, NO_MODE, {{"nn", 's', false}, {"", 's', false}, {"", 'r', false}}},
-    {BP_OP_PINV, 1, 2, BP__TAKES_HERMITIAN | BP__TAKES_UPPER | BP__TAKES_RTOL | BP__TAKES_ATOL, NO_MODE,
-     {{"mn", 's', false}, {"nm", 's', false}}},
-    {BP_OP_MATRIX_RANK, 1, 2, BP__TAKES_HERMITIAN | BP__TAKES_UPPER | BP__TAKES_RTOL | BP__TAKES_ATOL, NO_MODE,
-     {{"mn", 's', false}, {"", 'l', false}}},
-    {BP_OP_COND, 1, 2, 0, COND_MODE, {{"mn", 's', false}, {"", 'r', false}}},
-    {BP_OP_MATRIX_NORM, 1, 2, 0, NORM_MODE, {{"mn", 's', false}, {"", 'r', false}}},
-    {BP_OP_VECTOR_NORM, 1, 2, BP__TAKES_DIMS, ORDER_MODE, {{"mn", 's', false}, {"", 'r', false}}},
-    {BP_OP_LDL_FACTOR, 1, 4, BP__TAKES_CHECK | BP__TAKES_HERMITIAN, NO_MODE,
-     {{"nn", 's', false}, {"nn", 's', false}, {"n", 'i', false}, INFO}},
-    {BP_OP_LDL_SOLVE, 3, 4, BP__TAKES_HERMITIAN, NO_MODE,
-     {{"nn", 's', false}, {"n", 'i', false}, {"nr", 's', false}, {"nr", 's', false}}},
-};
-/* clang-format on */
+/* What the lists of an operation become: nothing, one more, a bit, a rule, a field, an operand of the pass. */
+#define NO_FLAG(flag)
+#define NO_OPERAND(index, name, shape, type)
+#define ONE(index, name, shape, type) +1
+#define BIT(flag) | BP__TAKES_##flag
+#define RULE_OF(dims, text, type, optional) {dims, type, optional},
+#define RULE(index, name, shape, type) RULE_OF(shape, type, false)
+#define OPTIONAL_RULE(index, name, shape, type) RULE_OF(shape, type, true)
+#define FLAG_FIELD(flag) BP__FIELD_OF_##flag,
+#define FIELD_OF(index, name, dims, text)                                                                              \
+    {#name, offsetof(bp_linalg_call, operand[index]), BP_FIELD_TENSOR, 0, NULL, 0, text},
+#define TENSOR_FIELD(index, name, shape, type) FIELD_OF(index, name, shape)
+#define OPERAND(index, name, output, required) {{#name, offsetof(bp_linalg_call, operand[index]), output, required}, 0},
+#define INPUT(index, name, shape, type) OPERAND(index, name, false, true)
+#define OUTPUT(index, name, shape, type) OPERAND(index, name, true, true)
+#define OPTIONAL_OUTPUT(index, name, shape, type) OPERAND(index, name, true, false)
 
-/* Rows of operations whose numbers follow on, and of the others. */
-enum { VECTOR_NORM_ROW = BP_OP_MATRIX_NORM - BP_OP_INV + 1, LDL_ROW };
+#define INPUTS(NAME) (0 BP__OF_##NAME(NO_FLAG, ONE, NO_OPERAND, NO_OPERAND, NO_OPERAND))
+#define COUNT(NAME) (0 BP__OF_##NAME(NO_FLAG, ONE, ONE, ONE, ONE))
 
-_Static_assert(sizeof entries / sizeof entries[0] == LDL_ROW + BP_OP_LDL_SOLVE - BP_OP_LDL_FACTOR + 1,
-               "a row for each operation, in order");
+/* ---- Descriptions ---- */
 
-const bp__linalg_entry *bp__linalg_entry_of(bp_op op) {
-    if (op >= BP_OP_INV && op <= BP_OP_MATRIX_NORM) {
-        return &entries[op - BP_OP_INV];
+/* Returns the call with the description's operation; NULL with an error if it has another one. */
+static const bp_linalg_call *read_call(bp_linalg_call *own, const bp_call *described, const void *given) {
+    *own = *(const bp_linalg_call *)given;
+    if (own->op != 0 && own->op != described->op) {
+        bp__fail(BP_E_ARGUMENT, "op is %d ('%s'); it must be 0 or %d for %s", (int)own->op, bp_op_name(own->op),
+                 (int)described->op, described->info.name);
+        return NULL;
     }
-    return op == BP_OP_VECTOR_NORM                           ? &entries[VECTOR_NORM_ROW]
-           : op == BP_OP_LDL_FACTOR || op == BP_OP_LDL_SOLVE ? &entries[LDL_ROW + op - BP_OP_LDL_FACTOR]
-                                                             : NULL;
+    own->op = described->op;
+    return own;
 }
 
-const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index, char *buffer, size_t size) {
-    bool input = index < entry->inputs;
-    const char *names = input ? bp_op_inputs(entry->op) : bp_op_outputs(entry->op);
-    for (int i = input ? index : index - entry->inputs; i > 0; i--) {
-        names = strchr(names, ',') + 1;
-    }
-    snprintf(buffer, size, "%.*s", (int)strcspn(names, ","), names);
-    return buffer;
+static bp_status run(const bp_call *described, const bp_options *options, const void *given) {
+    bp_linalg_call own;
+    const bp_linalg_call *call = read_call(&own, described, given);
+    return call ? bp_linalg_run(options, call) : BP_E_ARGUMENT;
+}
+
+static bp_status plan_call(const bp_call *described, bp_plan **plan, const bp_options *options, const void *given) {
+    bp_linalg_call own;
+    const bp_linalg_call *call = read_call(&own, described, given);
+    return call ? bp_linalg_plan(plan, options, call) : BP_E_ARGUMENT;
+}
+
+static bp_status explain_call(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                              const void *given) {
+    bp_linalg_call own;
+    const bp_linalg_call *call = read_call(&own, described, given);
+    return call ? bp_linalg_explain(explanation, options, call) : BP_E_ARGUMENT;
+}
+
+static const bp__call_functions functions = {run, plan_call, explain_call};
+
+static bp_status result_shape(const void *given, bp__call_result *result) {
+    bp_linalg_call own;
+    const bp_linalg_call *call = read_call(&own, result->described, given);
+    return call ? bp_linalg_shape(call, result->operand, &result->dtype, &result->ndim, result->shape) : BP_E_ARGUMENT;
+}
+
+#define DESCRIBED(name, NAME, modes, sentence)                                                                         \
+    static const bp_call_field name##_fields[] = {                                                                     \
+        BP__OF_##NAME(FLAG_FIELD, TENSOR_FIELD, TENSOR_FIELD, TENSOR_FIELD, TENSOR_FIELD)};                            \
+    static const bp__pass name##_passes[] = {                                                                          \
+        {{"FORWARD", BP_OP_##NAME, COUNT(NAME), INPUTS(NAME)},                                                         \
+         {BP__OF_##NAME(NO_FLAG, INPUT, OUTPUT, OPTIONAL_OUTPUT, OPTIONAL_OUTPUT)}}};                                  \
+    const bp_call bp__##name##_call = {                                                                                \
+        .info = {#name, sentence, sizeof(bp_linalg_call), BP__COUNT(name##_fields), 1, 0, false},                      \
+        .op = BP_OP_##NAME,                                                                                            \
+        .ndim_offset = -1,                                                                                             \
+        .fields = name##_fields,                                                                                       \
+        .family = &bp__family_linalg,                                                                                  \
+        .passes = name##_passes,                                                                                       \
+        .shape = result_shape,                                                                                         \
+        .functions = &functions,                                                                                       \
+    };
+BP__LINALG_MAP(DESCRIBED)
+
+/* ---- The table ---- */
+
+#define ENTRY(name, NAME, modes, sentence)                                                                             \
+    {BP_OP_##NAME,                                                                                                     \
+     INPUTS(NAME),                                                                                                     \
+     COUNT(NAME),                                                                                                      \
+     0 BP__OF_##NAME(BIT, NO_OPERAND, NO_OPERAND, NO_OPERAND, NO_OPERAND),                                             \
+     modes,                                                                                                            \
+     &bp__##name##_call,                                                                                               \
+     {BP__OF_##NAME(NO_FLAG, RULE, RULE, RULE, OPTIONAL_RULE)}},
+const bp__linalg_entry bp__linalg_entries[] = {BP__LINALG_MAP(ENTRY)};
+
+_Static_assert(sizeof bp__linalg_entries / sizeof bp__linalg_entries[0] ==
+                   BP__LDL_ROW + BP_OP_LDL_SOLVE - BP_OP_LDL_FACTOR + 1,
+               "a row for each operation, in order");
+
+const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index) {
+    return entry->described->passes->operand[index].info.name;
 }
 
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]) {

@@ -1,8 +1,8 @@
 /* vecdot.c - makes sums of products of vectors from gemm: a row, conjugated, times a column, for each item of a batch.
  * Only the tensors are seen in another way, so that plans and explanations are those of gemm. */
-#include "backplane/linalg.h"
+#include "ops/linalg/product_calls.h"
+
 #include "backplane/matmul.h"
-#include "base/base.h"
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
@@ -108,13 +108,17 @@ static bp_status make_product(product *p, const DLTensor *a, const DLTensor *b, 
     return BP_OK;
 }
 
+static bp_status shape_of_call(const void *given, bp__call_result *result) {
+    const bp__vecdot_arguments *call = given;
+    BP__TRY(bp__tensor_check(call->a, "a", true));
+    BP__TRY(bp__tensor_check(call->b, "b", true));
+    result->dtype = bp_dtype_from_dlpack(call->a->dtype);
+    return result_shape(call->a, call->b, call->dim, &result->ndim, result->shape);
+}
+
 bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int dim, int *ndim, int64_t *shape) {
-    if (!ndim || !shape) {
-        return bp__fail(BP_E_ARGUMENT, "bp_vecdot_shape: ndim and shape must not be NULL");
-    }
-    BP__TRY(bp__tensor_check(a, "a", true));
-    BP__TRY(bp__tensor_check(b, "b", true));
-    return result_shape(a, b, dim, ndim, shape);
+    const bp__vecdot_arguments call = {sizeof call, dim, a, b, NULL};
+    return bp__call_output_shape(&bp__vecdot_call, &call, ndim, shape);
 }
 
 bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int dim, DLTensor *out) {
@@ -148,3 +152,39 @@ bp_status bp_vecdot_explain(bp_explanation **explanation, const bp_options *opti
     return bp_gemm_explain(explanation, options, BP_CONJUGATE_TRANSPOSE, BP_AS_IS, NULL, &p.a.tensor, &p.b.tensor, NULL,
                            &p.out.tensor);
 }
+
+/* ---- The description ---- */
+
+static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
+    const bp__vecdot_arguments *call = given;
+    (void)described;
+    return bp_vecdot_run(options, call->a, call->b, call->dim, (DLTensor *)(uintptr_t)call->out);
+}
+
+static bp_status plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
+                                const void *given) {
+    const bp__vecdot_arguments *call = given;
+    (void)described;
+    return bp_vecdot_plan(plan, options, call->a, call->b, call->dim, call->out);
+}
+
+static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
+                                   const void *given) {
+    const bp__vecdot_arguments *call = given;
+    (void)described;
+    return bp_vecdot_explain(explanation, options, call->a, call->b, call->dim, call->out);
+}
+
+static const bp__call_functions functions = {run_described, plan_described, explain_described};
+
+const bp_call bp__vecdot_call = {
+    .info = {"vecdot", "sums of products along a dimension", sizeof(bp__vecdot_arguments), BP__COUNT(bp__vecdot_fields),
+             1, 0, false},
+    .op = BP_OP_GEMM,
+    .ndim_offset = -1,
+    .fields = bp__vecdot_fields,
+    .family = &bp__family_gemm,
+    .passes = bp__vecdot_passes,
+    .shape = shape_of_call,
+    .functions = &functions,
+};

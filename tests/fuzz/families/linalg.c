@@ -143,9 +143,8 @@ static void make(trial *t) {
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     bp_linalg_call c = p.call;
     memcpy(c.operand, t->tensor, (size_t)t->count * sizeof *c.operand);
-    return what == RUN    ? bp_linalg_run(set, &c)
-           : what == PLAN ? bp_linalg_plan(made, set, &c)
-                          : bp_linalg_explain(made, set, &c);
+    /* Plans and explanations are asked for by name (calls.h). */
+    return what == RUN ? bp_linalg_run(set, &c) : request_described(t, what, bp_op_name(c.op), &c, set, made);
 }
 
 const family family_linalg = {"linalg", "linalg.preferred", make, call, NULL};
