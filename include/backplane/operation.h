@@ -73,7 +73,7 @@ typedef enum bp_op {
 #undef BP__ENTRY
 } bp_op;
 
-/* Returns "gemm", "svd", ...; "" for an invalid number. Static storage. */
+/* Returns "gemm", "svd", ...; "?" for an invalid number. Static storage. */
 BP_API const char *bp_op_name(bp_op op);
 
 /* Return the operands' names, with commas: "A,B" and "X,info". "" for an invalid number. Static storage. */

@@ -13,9 +13,9 @@
 #define BP__RECORDED_FIRST 32768
 #define BP__RECORDED_MOST 256
 
-/* The table of host functions that runtimes get. dispatch has it (provider_host.c), because most of its functions are
- * those of upper modules. */
-const bp_host *bp__host(void);
+/* Sets the function that returns the table of host functions, which runtimes get. The module above has the table,
+ * because it contains functions of modules that this one does not know. Called once, before any other function. */
+void bp__device_use_host(const bp_host *(*host)(void));
 
 /* ---- Devices ---- */
 

@@ -274,7 +274,7 @@ static list *get(void) {
     if (BP__LIKELY(all != NULL)) {
         return all;
     }
-    bp__host(); /* takes a mutex that comes before this one */
+    bp__device_host(); /* takes a mutex that comes before this one */
     pthread_mutex_lock(&bp__devices_mutex);
     all = atomic_load_explicit(&current, memory_order_acquire);
     if (!all && make_list() == BP_OK) {

@@ -6,6 +6,15 @@
 #include <string.h>
 
 static _Atomic uint64_t epoch;
+static const bp_host *(*host_of_library)(void);
+
+void bp__device_use_host(const bp_host *(*host)(void)) {
+    host_of_library = host;
+}
+
+const bp_host *bp__device_host(void) {
+    return host_of_library();
+}
 
 uint64_t bp__device_epoch(void) {
     return atomic_load_explicit(&epoch, memory_order_acquire);
@@ -33,7 +42,7 @@ static bp_status open_runtime(bp__runtime *row) {
         return BP_OK;
     }
     bp__foreign_enter(); /* drivers start programs */
-    bp_status status = row->runtime->open(bp__host(), &row->handle);
+    bp_status status = row->runtime->open(bp__device_host(), &row->handle);
     bp__foreign_leave();
     row->open = status == BP_OK;
     return status == BP_OK ? BP_OK
@@ -100,7 +109,7 @@ bp_status bp__device_handle(bp__device *device, void **handle) {
         return BP_OK;
     }
     BP__TRY(status);
-    bp__host(); /* takes a mutex that comes before the list's */
+    bp__device_host(); /* takes a mutex that comes before the list's */
     pthread_mutex_lock(&bp__devices_mutex);
     if (!atomic_load_explicit(&device->handle, memory_order_relaxed)) {
         status = bp__device_usable(device);
@@ -156,7 +165,7 @@ bp_status bp_device_use_context(int32_t place, void *context) {
         return bp__fail(BP_E_DEVICE, "the host has no context; give the place of another device");
     }
     BP__TRY(bp__device_usable(device));
-    bp__host();
+    bp__device_host();
     pthread_mutex_lock(&bp__devices_mutex);
     void *handle = atomic_load_explicit(&device->handle, memory_order_relaxed);
     bp_status status = BP_OK;

@@ -14,6 +14,10 @@
 typedef struct bp__device bp__device;
 typedef struct bp__command bp__command;
 
+/* Returns the table of host functions (bp__device_use_host()). Takes and releases a mutex of an upper module, so it is
+ * called before bp__devices_mutex is taken. (open.c) */
+const bp_host *bp__device_host(void);
+
 /* ---- Facts (facts.c) ---- */
 
 /* The members of bp_device_info that a runtime tells: kind, name. */

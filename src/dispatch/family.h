@@ -4,6 +4,7 @@
 
 #include "backplane/dispatch.h"
 #include "base/base.h"
+#include "base/operation.h"
 #include "calibration/calibration.h"
 #include "dispatch/elements.h"
 #include "settings/internal.h"
@@ -161,8 +162,6 @@ BP__FAMILY_MAP(X)
 
 const bp__family *bp__family_at(int index);
 const bp__family *bp__family_of(const bp_problem *problem);
-int bp__input_count(bp_op op);
-int bp__operand_count(bp_op op); /* inputs and outputs in BP_OP_MAP; of einsum, each plan has its own */
 /* Describes the elements of an operand. Returns false if there are none. (trial.c) */
 bool bp__operand_elements(const bp_problem *problem, int operand, bp__elements *elements);
 bool bp__writes_nothing(const bp_problem *problem);                    /* no output has elements */

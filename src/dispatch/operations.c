@@ -1,4 +1,4 @@
-/* operations.c - table of the operations, and the texts for reasons and properties.
+/* operations.c - finds the family of an operation, and has the texts for reasons and properties.
  *
  * Explanations, verbose lines and the listing of the plan cache use these texts. */
 #include "dispatch/internal.h"
@@ -14,65 +14,31 @@ static const bp__family *const families[] = {
 #undef X
 };
 
-static const struct {
-    const char *name, *inputs, *outputs;
-    const bp__family *family;
-} ops[] = {
-#define X(number, name, text, inputs, outputs, family) [number] = {text, inputs, outputs, &bp__family_##family},
+static const bp__family *const family_of_op[] = {
+#define X(number, name, text, inputs, outputs, family) [number] = &bp__family_##family,
     BP_OP_MAP(X)
 #undef X
 };
 
 /* A tag has one byte for the operation. */
-_Static_assert(sizeof ops / sizeof *ops <= 256, "an operation's number does not fit a tag");
+_Static_assert(sizeof family_of_op / sizeof *family_of_op <= 256, "an operation's number does not fit a tag");
 
 /* Problems are hashed and compared byte by byte, so the structs must not contain padding. */
 _Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
 _Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
-
-static bool is_known(uint32_t op) {
-    return (size_t)op < sizeof ops / sizeof *ops && ops[op].name;
-}
-
-const char *bp_op_name(bp_op op) {
-    return is_known(op) ? ops[op].name : "?";
-}
-
-const char *bp_op_inputs(bp_op op) {
-    return is_known(op) ? ops[op].inputs : "";
-}
-
-const char *bp_op_outputs(bp_op op) {
-    return is_known(op) ? ops[op].outputs : "";
-}
-
-const char *bp_op_preference(bp_op op) {
-    const int setting = is_known(op) ? ops[op].family->preference : BP__NO_SETTING;
-    return setting == BP__NO_SETTING ? NULL : bp_setting_at(setting)->name;
-}
-
-static int names_in(const char *list) {
-    int count = 1;
-    for (; (list = strchr(list, ',')) != NULL; list++) {
-        count++;
-    }
-    return count;
-}
-
-int bp__input_count(bp_op op) {
-    return names_in(ops[op].inputs);
-}
-
-int bp__operand_count(bp_op op) {
-    return names_in(ops[op].inputs) + names_in(ops[op].outputs);
-}
 
 const bp__family *bp__family_at(int index) {
     return families[index];
 }
 
 const bp__family *bp__family_of(const bp_problem *problem) {
-    return ops[problem->op].family;
+    return family_of_op[problem->op];
+}
+
+const char *bp_op_preference(bp_op op) {
+    const bp__family *family = (size_t)op < sizeof family_of_op / sizeof *family_of_op ? family_of_op[op] : NULL;
+    const int setting = family ? family->preference : BP__NO_SETTING;
+    return setting == BP__NO_SETTING ? NULL : bp_setting_at(setting)->name;
 }
 
 size_t bp__problem_size(const bp_problem *problem) {

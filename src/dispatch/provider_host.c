@@ -87,6 +87,11 @@ const bp_host *bp__host(void) {
     return &host;
 }
 
+/* Runs before main(), so that the devices have the table in the first call. */
+__attribute__((constructor)) static void give_to_devices(void) {
+    bp__device_use_host(bp__host);
+}
+
 bp_status bp_set_executor(void (*parallel)(void *user, int threads, int count, bp_task task, void *context),
                           void *user) {
     return bp__pool_set_executor(parallel, user);

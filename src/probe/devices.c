@@ -3,13 +3,18 @@
  * Started by the library only (device/contact.c):
  *     backplane-probe --devices MODULE RUNTIME MILLISECONDS MEBIBYTES
  * MODULE is the path of the module with the runtime, "" for one that is part of the library. The report has these
- * lines: step=...              what is done next failed=STATUS MESSAGE the runtime has no devices facts=LINE a line of
- * the text of all facts more=TEXT             its continuation done=1
+ * lines:
+ *     step=...              what is done next
+ *     failed=STATUS MESSAGE the runtime has no devices
+ *     facts=LINE            a line of the text of all facts
+ *     more=TEXT             its continuation
+ *     done=1
  */
 #include "device/private.h"
 
-#include "registry/modules.h"
+#include "dispatch/internal.h"
 #include "probe/probe.h"
+#include "registry/modules.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -256,7 +256,7 @@ int main(int count, char **words) {
     }
     subject library = {
         .path = words[1],
-        .family = bp__family_with_id(words[2]),
+        .family = bp__library_family_with_id(words[2]),
         .prefix = words[3],
         .suffix = words[4],
         .cblas_suffix = words[5],

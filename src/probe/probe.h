@@ -19,7 +19,7 @@ enum { REPORT_FILE = 3 }; /* a socket to the host program */
 
 typedef struct subject {
     const char *path;
-    const bp__family *family;
+    const bp__library_family *family;
     const char *prefix; /* prefix and suffix of Fortran names */
     const char *suffix;
     const char *cblas_suffix;

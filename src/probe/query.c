@@ -37,7 +37,7 @@ static void report_text_version(const char *symbol, const char *text, bool secon
 }
 
 static void read_version(const subject *library) {
-    const bp__family *family = library->family;
+    const bp__library_family *family = library->family;
     void *address = family->version_symbol ? own_symbol(library, family->version_symbol) : NULL;
     int numbers[64] = {0}; /* large enough for MKL's struct */
     const char *tag = NULL;
@@ -88,7 +88,7 @@ static void read_kernels(const subject *library) {
     static const char *const branches[] = {"",     "",           "",       "compatible", "sse2",
                                            "sse3", "ssse3",      "sse4.1", "sse4.2",     "avx",
                                            "avx2", "avx512-mic", "avx512", "avx512-mic", "avx512"};
-    const bp__family *family = library->family;
+    const bp__library_family *family = library->family;
     void *address = family->kernels_symbol ? own_symbol(library, family->kernels_symbol) : NULL;
     const char *name = NULL;
     if (!address) {
@@ -143,7 +143,7 @@ static void *set_two(void *user) {
 }
 
 void find_thread_scope(const subject *library) {
-    const bp__family *family = library->family;
+    const bp__library_family *family = library->family;
     thread_test question = {NULL, NULL, 0};
     pthread_t thread;
     if (!family->thread_setter) {

@@ -90,8 +90,9 @@ static bp_status make_entries(bp__library_list *list) {
             bp__list_entry *entry = &list->entries[list->count++];
             entry->file = file;
             entry->target = bp__facade_target(search, file, &entry->via);
-            const bp__family *family = bp__family_with_id(entry->target ? entry->target->facts.base : file->facts.base);
-            entry->rank = (int)(family - bp__families);
+            const bp__library_family *family =
+                bp__library_family_with_id(entry->target ? entry->target->facts.base : file->facts.base);
+            entry->rank = (int)(family - bp__library_families);
         }
     }
     return BP_OK;
@@ -101,7 +102,7 @@ static bp_status make_entries(bp__library_list *list) {
  * thread scope that the probe could not determine. */
 static bool refine(bp__file *file) {
     bp__facts *facts = &file->facts;
-    const bp__family *family = bp__family_with_id(facts->base);
+    const bp__library_family *family = bp__library_family_with_id(facts->base);
     bool enough = true;
     if (facts->outcome == BP__OUTCOME_OK && *facts->runtimes && !strchr(facts->runtimes, ' ') &&
         strcmp(facts->threading, facts->runtimes) != 0) {

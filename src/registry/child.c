@@ -70,7 +70,7 @@ int64_t bp__probe_memory(void) {
 const char *bp__probe_helper(char *buffer, size_t size) {
     static const char *const places[] = {"backplane-probe", BP_PROBE_INSTALLED};
     Dl_info own;
-    if (dladdr((const void *)(uintptr_t)&bp__families, &own) == 0 || !own.dli_fname) {
+    if (dladdr((const void *)(uintptr_t)&bp__library_families, &own) == 0 || !own.dli_fname) {
         return NULL;
     }
     BP__PATH_BUFFER(path);

@@ -23,7 +23,7 @@ const char *const bp__affix_c[] = {"", "64_", "_64", "64", "_64_", NULL};
     }
 
 /* Omitted fields are 0 and NULL: none. */
-const bp__family bp__families[] = {
+const bp__library_family bp__library_families[] = {
     /* Forwarders come first, because some also export the marks of libraries whose names they replace. */
     {.name = "backplane",
      .id = "backplane",
@@ -209,13 +209,13 @@ const bp__family bp__families[] = {
      .package = "libopenblas0 (Debian)"},
 };
 
-const int bp__family_count = (int)(sizeof bp__families / sizeof bp__families[0]);
+const int bp__library_family_count = (int)(sizeof bp__library_families / sizeof bp__library_families[0]);
 
-const bp__family *bp__family_with_id(const char *id) {
-    for (int i = 0; i < bp__family_count; i++) {
-        if (strcmp(bp__families[i].id, id) == 0) {
-            return &bp__families[i];
+const bp__library_family *bp__library_family_with_id(const char *id) {
+    for (int i = 0; i < bp__library_family_count; i++) {
+        if (strcmp(bp__library_families[i].id, id) == 0) {
+            return &bp__library_families[i];
         }
     }
-    return &bp__families[bp__family_count - 1];
+    return &bp__library_families[bp__library_family_count - 1];
 }

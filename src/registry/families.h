@@ -32,7 +32,7 @@ typedef enum bp__answer {
 #define BP__FAMILY_PARTS 64u    /* opens other files that do the work */
 #define BP__FAMILY_WRAPS 128u   /* its BLAS and LAPACK names call another library: it is not listed as one */
 
-typedef struct bp__family {
+typedef struct bp__library_family {
     const char *name;
     const char *id; /* the beginning of entry ids */
     /* Alternatives separated by spaces. Each consists of parts joined by '+', which must all match. A part is a defined
@@ -51,15 +51,15 @@ typedef struct bp__family {
     const char *thread_getter;   /* int symbol(void) */
     const char *thread_scope;    /* used if the probe cannot determine it */
     const char *package;         /* package to install, for the message about an absent library */
-} bp__family;
+} bp__library_family;
 
 /* Ordered: a file belongs to the first family whose markers match, and entries are listed in this order. Ends with
  * "unknown". */
-extern const bp__family bp__families[];
-extern const int bp__family_count;
+extern const bp__library_family bp__library_families[];
+extern const int bp__library_family_count;
 
 /* Returns the first entry with that id, or the last one ("unknown"). */
-const bp__family *bp__family_with_id(const char *id);
+const bp__library_family *bp__library_family_with_id(const char *id);
 
 /* Prefixes and suffixes that symbol names of one library may have. */
 extern const char *const bp__affix_prefixes[]; /* "", "scipy_"; ends with NULL */

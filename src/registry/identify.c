@@ -148,7 +148,7 @@ static bool version_from_name(const char *path, char *buffer, size_t size) {
     return bp__copy_text(buffer, size, mark + 4);
 }
 
-static bool set_version(const bp__elf *elf, const bp__family *family, const char *path, bp__facts *facts) {
+static bool set_version(const bp__elf *elf, const bp__library_family *family, const char *path, bp__facts *facts) {
     char text[128];
     if (family->version == BP__ANSWER_DATA_WORD && bp__elf_text_at(elf, family->version_symbol, text, sizeof text)) {
         text[strcspn(text, " ")] = 0; /* "fftw-3.3.10-sse2-avx": the version follows the first dash */
@@ -196,7 +196,7 @@ static bool set_affixes(const spelling *found, bp__facts *facts) {
            (how[0] == 0 || bp__facts_learn(&facts->fact_sources, "suffix", how));
 }
 
-static bool describe(const bp__elf *elf, const char *path, const bp__family *family, const char *marker,
+static bool describe(const bp__elf *elf, const char *path, const bp__library_family *family, const char *marker,
                      const spelling *found, bp__facts *facts) {
     char how[128] = "";
     const char *threading = family->kinds & (BP_LIB_OPENMP | BP_LIB_GPU) ? "unknown" : threading_of(elf, how);
@@ -225,15 +225,16 @@ bp_status bp__identify(const bp__elf *elf, const char *path, bp__facts *facts) {
         return BP_OK;
     }
     spelling found = read_spelling(elf);
-    for (int i = 0; i < bp__family_count; i++) {
+    for (int i = 0; i < bp__library_family_count; i++) {
         size_t length = 0;
-        const char *marker = match(elf, &found, bp__families[i].markers, &length);
+        const char *marker = match(elf, &found, bp__library_families[i].markers, &length);
         if (!marker) {
             continue;
         }
         char how[160];
         snprintf(how, sizeof how, "%.*s", (int)length, marker);
-        return describe(elf, path, &bp__families[i], how, &found, facts) ? BP_OK : bp__fail_memory(sizeof *facts, path);
+        return describe(elf, path, &bp__library_families[i], how, &found, facts) ? BP_OK
+                                                                                 : bp__fail_memory(sizeof *facts, path);
     }
     return BP_OK;
 }

@@ -56,8 +56,8 @@ static const char *id_at(void *user, int index) {
 
 /* Returns the package to install, from the family that the name begins with ("openblas-openmp", "mkl64"). */
 static const char *package_for(const char *name) {
-    for (int i = 0; i < bp__family_count; i++) {
-        const bp__family *family = &bp__families[i];
+    for (int i = 0; i < bp__library_family_count; i++) {
+        const bp__library_family *family = &bp__library_families[i];
         if (family->package && (bp__text_starts(name, family->id) || bp__text_starts(name, family->name) ||
                                 (bp__text_starts(name, "lib") && bp__text_starts(name + 3, family->name)))) {
             return family->package;

@@ -4,24 +4,8 @@ benchmarks include only public headers, and that no file includes a vendor's hea
 import re
 
 import common
+from modules import MAY_INCLUDE
 
-# Each module, and the modules whose internal headers it may include in addition to its own.
-MAY_INCLUDE = {
-    "base": [],
-    "settings": ["base"],
-    "tensor": ["base"],
-    "machine": ["base", "settings"],
-    "store": ["base", "settings"],
-    "registry": ["base", "settings", "store", "machine"],
-    "device": ["base", "settings", "store", "tensor", "machine", "registry"],
-    "einsum": ["base", "settings"],
-    "calibration": ["base", "settings", "store", "machine", "registry"],
-    "tuning": ["base"],
-    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
-    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning", "dispatch"],
-    # The helper program makes plans of the library for the times that it measures.
-    "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
-}
 # The helper program calls the routines that providers call, and shares their lists of these routines.
 LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/onednn/api.h",
                       "providers/xsmm/api.h")

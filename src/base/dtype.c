@@ -1,5 +1,6 @@
 /* dtype.c - returns names, sizes and DLPack codes of the element types, all from BP_DTYPE_MAP. */
-#include "tensor/internal.h"
+#include "backplane/tensor.h"
+#include "base/base.h"
 
 #include <string.h>
 

@@ -1,0 +1,19 @@
+"""The modules of src/, and which of them each may use. ARCHITECTURE.md has the same table."""
+
+# Each module, and the modules whose internal headers it may include in addition to its own.
+MAY_INCLUDE = {
+    "base": [],
+    "settings": ["base"],
+    "tensor": ["base"],
+    "machine": ["base", "settings"],
+    "store": ["base", "settings"],
+    "registry": ["base", "settings", "store", "machine"],
+    "device": ["base", "settings", "store", "tensor", "machine", "registry"],
+    "einsum": ["base", "settings"],
+    "calibration": ["base", "settings", "store", "machine", "registry"],
+    "tuning": ["base"],
+    "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
+    "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning", "dispatch"],
+    # The helper program makes plans of the library for the times that it measures.
+    "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
+}
