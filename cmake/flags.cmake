@@ -60,7 +60,7 @@ if(BACKPLANE_SANITIZE AND CMAKE_C_COMPILER_ID MATCHES "Clang")
     set(no_undefined "")
 endif()
 
-# The instruction sets of x86-64 that kernels are compiled for, beside `default`, which has no flags.
+# The instruction sets of x86-64 that kernels are compiled for; `default` has no flags.
 set(flags_avx2 -mavx2 -mfma -mf16c)
 set(flags_avxvnni ${flags_avx2} -mavxvnni)
 set(flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c ${unoptimized_avx512})

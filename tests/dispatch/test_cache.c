@@ -177,7 +177,7 @@ static void a_setting_changed_during_a_call_is_not_cached(void **state) {
     bp_view_matrix(&a, memory[0], BP_F64, 3, 3);
     bp_view_matrix(&b, memory[1], BP_F64, 3, 3);
     bp_view_matrix(&c, memory[2], BP_F64, 3, 3);
-    bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
+    bp__gemm_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
     bp__call call = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
     assert_int_equal(multiply(4), BP_OK); /* the thread has a cache */
     assert_null(bp__call_find(&call, bp__tag(BP_OP_GEMM, 0)));
@@ -228,7 +228,7 @@ static void a_plan_begun_before_a_clear_is_not_cached(void **state) {
     bp_view_matrix(&a, memory[0], BP_F64, 5, 5);
     bp_view_matrix(&b, memory[1], BP_F64, 5, 5);
     bp_view_matrix(&c, memory[2], BP_F64, 5, 5);
-    bp__product_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
+    bp__gemm_request request = {.tensors = {&a.tensor, &b.tensor, &c.tensor}};
     assert_int_equal(bp__problem_make(&problem, &bp__family_gemm, &request), BP_OK);
     const bp__plan_key key = {"\0test", 5};
     assert_int_equal(bp__cache_get_composed(&plan, 0, &key, make_while_cleared, &problem, &fresh), BP_OK);

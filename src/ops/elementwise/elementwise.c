@@ -57,7 +57,7 @@ bp_status bp__elementwise_run_prepared(const bp__elementwise_request *r, const b
     return bp__operation_run(&operation, plan);
 }
 
-static bp_status run(const bp_options *options, const bp__elementwise_request *r) {
+static bp_status run_elementwise(const bp_options *options, const bp__elementwise_request *r) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
     bp_status status = run_request(r);
@@ -81,7 +81,7 @@ static bp__elementwise_request indexed(bp_op op, const DLTensor *input, const DL
 
 bp_status bp_unary_run(const bp_options *options, bp_unary_kind kind, const DLTensor *input, const DLTensor *output) {
     const bp__elementwise_request r = unary(kind, input, output, false);
-    return run(options, &r);
+    return run_elementwise(options, &r);
 }
 
 bp_status bp_unary_plan(bp_plan **plan, const bp_options *options, bp_unary_kind kind, const DLTensor *input,
@@ -99,7 +99,7 @@ bp_status bp_unary_explain(bp_explanation **explanation, const bp_options *optio
 bp_status bp_binary_run(const bp_options *options, bp_binary_kind kind, const DLTensor *a, const DLTensor *b,
                         const DLTensor *output) {
     const bp__elementwise_request r = binary(kind, a, b, output, false);
-    return run(options, &r);
+    return run_elementwise(options, &r);
 }
 
 bp_status bp_binary_plan(bp_plan **plan, const bp_options *options, bp_binary_kind kind, const DLTensor *a,
@@ -117,7 +117,7 @@ bp_status bp_binary_explain(bp_explanation **explanation, const bp_options *opti
 bp_status bp_take_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
                       const DLTensor *output) {
     const bp__elementwise_request r = indexed(BP_OP_TAKE, input, indices, axis, output, false);
-    return run(options, &r);
+    return run_elementwise(options, &r);
 }
 
 bp_status bp_take_plan(bp_plan **plan, const bp_options *options, const DLTensor *input, const DLTensor *indices,
@@ -135,7 +135,7 @@ bp_status bp_take_explain(bp_explanation **explanation, const bp_options *option
 bp_status bp_gather_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
                         const DLTensor *output) {
     const bp__elementwise_request r = indexed(BP_OP_GATHER, input, indices, axis, output, false);
-    return run(options, &r);
+    return run_elementwise(options, &r);
 }
 
 bp_status bp_gather_plan(bp_plan **plan, const bp_options *options, const DLTensor *input, const DLTensor *indices,

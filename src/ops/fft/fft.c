@@ -107,7 +107,7 @@ static void describe(bp__operation *o, const bp_fft_call *call, const DLTensor *
     o->parameter_count = fits ? o->parameter_count : BP__PARAMETERS_LONG;
 }
 
-static inline bp_status run(const bp_fft_call *call, const DLTensor *in, DLTensor *out) {
+static inline bp_status run_transform(const bp_fft_call *call, const DLTensor *in, DLTensor *out) {
     bp__operation operation;
     describe(&operation, call, in, out);
     const bp_plan *plan = bp__operation_find(&operation);
@@ -126,7 +126,7 @@ bp_status bp_fft_run(const bp_options *options, const bp_fft_call *call, const D
     }
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = run(call, in, out);
+    bp_status status = run_transform(call, in, out);
     bp__call_leave(&scope);
     return status;
 }
@@ -148,7 +148,7 @@ bp_status bp_fft_explain(bp_explanation **explanation, const bp_options *options
 static bp_status run_named(bp_fft_transform transform, bp_fft_norm norm, int ndim, const int *dims, const int64_t *s,
                            const DLTensor *in, DLTensor *out) {
     bp_fft_call call = {sizeof call, transform, norm, ndim, dims, s};
-    return run(&call, in, out);
+    return run_transform(&call, in, out);
 }
 
 #define NAMED(name, NAME)                                                                                              \

@@ -25,7 +25,7 @@ static uint64_t factor_word(const bp_scalar *factor, double when_null, bool comp
     return is_misplaced(factor, complex) ? 15 : (uint64_t)bp__factor(factor, when_null, complex);
 }
 
-static bp_status check_request(const bp__product_request *r) {
+static bp_status check_request(const bp__gemm_request *r) {
     const DLTensor *const *tensors = r->tensors;
     if ((unsigned)r->transform_a > BP_CONJUGATE || (unsigned)r->transform_b > BP_CONJUGATE) {
         return bp__fail(BP_E_ARGUMENT, "transform_%s is not a bp_transform",
@@ -74,7 +74,7 @@ static bp_status check_sizes(const bp__matrix *a, const bp__matrix *b, const bp_
     return BP_OK;
 }
 
-bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *r) {
+bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_request *r) {
     const DLTensor *a = r->tensors[0];
     const DLTensor *b = r->tensors[1];
     const DLTensor *c = r->tensors[2];
@@ -93,15 +93,15 @@ bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *r) {
     return bp__gemm_lower(problem, &left, &right, &result);
 }
 
-static bp__product_request product(const DLTensor *a, const DLTensor *b, const DLTensor *c, bp_transform transform_a,
-                                   bp_transform transform_b, const bp_scalar *alpha, const bp_scalar *beta) {
-    return (bp__product_request){.tensors = {a, b, c},
-                                 .data_optional = true,
-                                 .gemm = true,
-                                 .transform_a = transform_a,
-                                 .transform_b = transform_b,
-                                 .alpha = alpha,
-                                 .beta = beta};
+static bp__gemm_request product(const DLTensor *a, const DLTensor *b, const DLTensor *c, bp_transform transform_a,
+                                bp_transform transform_b, const bp_scalar *alpha, const bp_scalar *beta) {
+    return (bp__gemm_request){.tensors = {a, b, c},
+                              .data_optional = true,
+                              .gemm = true,
+                              .transform_a = transform_a,
+                              .transform_b = transform_b,
+                              .alpha = alpha,
+                              .beta = beta};
 }
 
 bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
@@ -121,9 +121,9 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     if (BP__LIKELY(plan != NULL)) {
         return bp__call_run(&call, plan, scalars);
     }
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    bp__gemm_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
     request.data_optional = false;
-    return bp__product_run(&request, &call, scalars);
+    return bp__gemm_run(&request, &call, scalars);
 }
 
 bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_transform transform_b,
@@ -139,13 +139,13 @@ bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_tr
 bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a, bp_transform transform_b,
                        const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
                        const DLTensor *c) {
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    bp__gemm_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
     return bp__plan_for(plan, options, &bp__family_gemm, &request);
 }
 
 bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
                           bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                           const bp_scalar *beta, const DLTensor *c) {
-    bp__product_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
+    bp__gemm_request request = product(a, b, c, transform_a, transform_b, alpha, beta);
     return bp__explain_for(explanation, options, &bp__family_gemm, &request);
 }

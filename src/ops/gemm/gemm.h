@@ -34,27 +34,27 @@ bp_status bp__gemm_check_memory(const DLTensor *a, const DLTensor *b, const DLTe
 bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 
 /* The arguments of a product call. */
-typedef struct bp__product_request {
+typedef struct bp__gemm_request {
     const DLTensor *tensors[BP__OPERANDS]; /* a, b, and the output */
     bool data_optional;
     bool gemm; /* bp_gemm; else bp_matmul, which uses none of the following members */
     bp_transform transform_a, transform_b;
     const bp_scalar *alpha, *beta;
-} bp__product_request;
+} bp__gemm_request;
 
-/* Makes a problem from a bp__product_request: see bp__family. */
+/* Makes a problem from a bp__gemm_request: see bp__family. */
 bp_status bp__gemm_make(bp_problem *problem, const void *request);
 /* Check the arguments of bp_matmul or bp_gemm, and fill the problem. */
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request);
-bp_status bp__gemm_fill(bp_problem *problem, const bp__product_request *request);
+bp_status bp__matmul_fill(bp_problem *problem, const bp__gemm_request *request);
+bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_request *request);
 
 /* Runs a product that is not in the thread cache. */
-bp_status bp__product_run(const bp__product_request *request, bp__call *call, const bp_scalar *scalars);
+bp_status bp__gemm_run(const bp__gemm_request *request, bp__call *call, const bp_scalar *scalars);
 
 bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 
 /* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
-bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
+bp_problem bp__plain_gemm(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
                         bp__accuracy *accuracy); /* see bp__measuring */
 

@@ -104,7 +104,7 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     return BP_OK;
 }
 
-bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *request) {
+bp_status bp__matmul_fill(bp_problem *problem, const bp__gemm_request *request) {
     const DLTensor *a = request->tensors[0];
     const DLTensor *b = request->tensors[1];
     const DLTensor *out = request->tensors[2];
@@ -121,8 +121,8 @@ bp_status bp__matmul_fill(bp_problem *problem, const bp__product_request *reques
 }
 
 static bp_status run_long(bp__call *call) {
-    bp__product_request request = {.tensors = {call->tensors[0], call->tensors[1], call->tensors[2]}};
-    return bp__product_run(&request, call, bp__plain_scalars);
+    bp__gemm_request request = {.tensors = {call->tensors[0], call->tensors[1], call->tensors[2]}};
+    return bp__gemm_run(&request, call, bp__plain_scalars);
 }
 
 bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {
@@ -144,12 +144,12 @@ bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTe
 
 bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
                          const DLTensor *out) {
-    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    bp__gemm_request request = {.tensors = {a, b, out}, .data_optional = true};
     return bp__plan_for(plan, options, &bp__family_gemm, &request);
 }
 
 bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
                             const DLTensor *b, const DLTensor *out) {
-    bp__product_request request = {.tensors = {a, b, out}, .data_optional = true};
+    bp__gemm_request request = {.tensors = {a, b, out}, .data_optional = true};
     return bp__explain_for(explanation, options, &bp__family_gemm, &request);
 }

@@ -33,7 +33,7 @@ static void describe(bp__operation *o, const bp__reduce_request *r) {
                                 (uint64_t)(r->axes != NULL) << 9 | (uint64_t)(r->axis_count & 15) << 10);
 }
 
-static bp_status run(const bp__reduce_request *r) {
+static bp_status run_reduction(const bp__reduce_request *r) {
     bp__operation operation;
     describe(&operation, r);
     const bp_plan *plan = (unsigned)r->kind <= 0xffu ? bp__operation_find(&operation) : NULL;
@@ -46,7 +46,7 @@ static bp_status run(const bp__reduce_request *r) {
 static bp_status run_with(const bp_options *options, const bp__reduce_request *r) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    const bp_status status = run(r);
+    const bp_status status = run_reduction(r);
     bp__call_leave(&scope);
     return status;
 }
