@@ -18,8 +18,8 @@
 #include "backplane/device.h"
 #include "backplane/library.h"
 #include "backplane/machine.h"
-#include "backplane/network.h"
 #include "backplane/operation.h"
+#include "backplane/problems.h"
 #include "backplane/tensor.h"
 
 #ifdef __cplusplus
@@ -37,10 +37,9 @@ typedef struct bp_scalar {
     double im;
 } bp_scalar;
 
-/* Class of alpha or beta. A problem has only the class, so that one plan serves all values of it. */
+/* Class of alpha or beta. A problem has only the class, so that one plan serves
+ * all values of it. */
 typedef enum bp_factor { BP_FACTOR_ZERO, BP_FACTOR_ONE, BP_FACTOR_ANY } bp_factor;
-
-#define BP_MAX_BATCH_NDIM 16
 
 /* The settings that take part in the choice, resolved for the calling thread. */
 typedef struct bp_policy {
@@ -69,156 +68,6 @@ typedef enum bp_capability {
     BP_CAPABILITY_ZVECTOR,
     BP_CAPABILITY_SVE256
 } bp_capability;
-
-/* C = alpha * op(A) * op(B) + beta * C for every item of the batch. op() may conjugate; transposition is expressed by
- * the strides. A is m x k, B is k x n, C is m x n. Strides are in elements and may be 0 or negative; C never overlaps
- * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
- * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
- * Sizes may be 0.
- * bp_problem.dtype is the type of A. Since 2.5, A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with
- * alpha 1 and beta 0 or 1. A provider that refuses I8 and U8 need not read b_type and c_type. */
-typedef struct bp_gemm_problem {
-    int64_t m, n, k;
-    int64_t a_row, a_column; /* strides of A between rows and between columns */
-    int64_t b_row, b_column;
-    int64_t c_row, c_column;
-    uint8_t conjugate_a, conjugate_b;
-    uint8_t alpha, beta; /* a bp_factor */
-    uint8_t folded; /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT); 2.5 */
-    uint8_t b_type, c_type, reserved[1];    /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
-    int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
-    uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
-    int64_t batch;                          /* number of products; 1 for a single one */
-    int64_t batch_shape[BP_MAX_BATCH_NDIM]; /* the last dimension varies fastest */
-    int64_t batch_a[BP_MAX_BATCH_NDIM];     /* strides of A over the batch; 0 in broadcast dimensions */
-    int64_t batch_b[BP_MAX_BATCH_NDIM];
-    int64_t batch_c[BP_MAX_BATCH_NDIM];
-} bp_gemm_problem;
-
-#define BP_MAX_FFT_NDIM 16
-
-typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
-
-/* Discrete Fourier transforms over `ndim` dimensions of every item of a batch:
- *     out[k] = scale * sum over j of in[j] * exp(-+ 2 pi i (j0 k0 / n0 + j1 k1 / n1 + ...)),
- * with - forward and + if `inverse`. R2C: the input is real, and the last dimension of the output has n/2+1 elements;
- * the others follow from symmetry. C2R: the last dimension of the input has n/2+1 elements, the output is real;
- * imaginary parts of elements that are their own mirror image are ignored. bp_problem.dtype is the complex type, C64 or
- * C128. Strides are in elements of the operand's own type and may be 0 (input only) or negative; dimensions of size 1
- * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
- * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
- * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
- * transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself, around
- * a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
-typedef struct bp_fft_problem {
-    uint8_t kind; /* a bp_fft_kind */
-    uint8_t inverse;
-    uint8_t in_place;
-    uint8_t full_spectrum; /* R2C: the output has all n elements of the last dimension */
-    uint8_t conjugate;     /* conjugates the input (C2R) or the output (R2C) */
-    uint8_t zero_padded;   /* some input_size[d] differs from the size that the transform needs */
-    uint8_t reserved[2];
-    int32_t ndim;
-    int32_t batch_ndim; /* merged as far as strides allow */
-    double scale;
-    int64_t batch;              /* number of items, 1 for a single one */
-    int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R those of the real side */
-    int64_t in[BP_MAX_FFT_NDIM];
-    int64_t out[BP_MAX_FFT_NDIM];
-    int64_t input_size[BP_MAX_FFT_NDIM]; /* size of the input in each dimension, before zero padding */
-    int64_t batch_shape[BP_MAX_BATCH_NDIM];
-    int64_t batch_in[BP_MAX_BATCH_NDIM];
-    int64_t batch_out[BP_MAX_BATCH_NDIM];
-} bp_fft_problem;
-
-#define BP_LINALG_OPERANDS 6
-
-/* One operand of a linear-algebra problem. Each item of the batch is a matrix, a vector (columns is 1), or a value
- * (1x1). */
-typedef struct bp_linalg_operand {
-    uint32_t dtype; /* a bp_dtype; 0: the operand is absent, and its address is NULL */
-    uint32_t reserved;
-    int64_t rows, columns;
-    int64_t row, column;              /* strides in elements of its own type, any sign; 0 if the size is 1 */
-    int64_t batch[BP_MAX_BATCH_NDIM]; /* strides over the batch; 0 in broadcast dimensions */
-} bp_linalg_operand;
-
-/* Values of bp_linalg_problem.mode, by operation. */
-typedef enum bp_linalg_mode {
-    BP_MODE_DEFAULT = 0,
-    BP_QR_REDUCED = 1, /* QR: Q is m x k, R is k x n, with k = min(m, n) */
-    BP_QR_COMPLETE,    /* QR: Q is m x m, R is m x n */
-    BP_QR_R,           /* QR: R is k x n, Q is absent */
-    BP_SVD_REDUCED,    /* SVD: U is m x k, Vh is k x n */
-    BP_SVD_FULL,       /* SVD: U is m x m, Vh is n x n */
-    BP_LSTSQ_GELSY,    /* LSTSQ: complete orthogonal factorization with pivoting; rank by rcond */
-    BP_LSTSQ_GELS,     /* LSTSQ: QR or LQ; assumes that A has full rank */
-    BP_LSTSQ_GELSD,    /* LSTSQ: SVD, divide and conquer; rank by rcond */
-    BP_LSTSQ_GELSS,    /* LSTSQ: SVD; rank by rcond */
-    BP_NORM_FRO,       /* MATRIX_NORM, COND: square root of the sum of squares */
-    BP_NORM_NUC,       /* sum of the singular values */
-    BP_NORM_P /* by `order`: 1, -1, inf, -inf (column and row sums), 2, -2 (singular values); VECTOR_NORM: any */
-} bp_linalg_mode;
-
-/* Linear algebra on every item of a batch. linalg.h describes each operation and its operands. Element types are F32,
- * F64, C64 and C128; bp_problem.dtype is that of A (of L, of LU). Outputs do not overlap inputs or each other. Only
- * operands that linalg.h calls optional may be absent.
- *
- * Non-finite input, for all providers: if an element that the operation reads is NaN or infinite, the item must not be
- * passed to a library, because some never return from gesdd. Every floating output of the item is NaN, its integer
- * outputs are 0, and its info is BP_INFO_NON_FINITE. With `fail_on_item_error` the call fails with BP_E_NON_FINITE and
- * names the first such item. Exception: BP_NORM_FRO and the orders 1, -1, inf and -inf of MATRIX_NORM, and VECTOR_NORM,
- * compute with NaN and infinity as in ordinary arithmetic.
- *
- * VECTOR_NORM treats all elements of A, in any order, as one vector of m * n elements.
- *
- * Failing items: with `fail_on_item_error`, enqueue() returns the status of the first failing item (BP_E_SINGULAR,
- * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE), with a message made by bp_host.fail_numeric; the
- * outputs are then unspecified. Otherwise it computes all items, writes LAPACK's info for each, and returns BP_OK. */
-typedef struct bp_linalg_problem {
-    int64_t m, n;  /* rows and columns of A; of the square factor in solves */
-    int64_t k;     /* columns of B, rows of B if a_on_left is 0; 0 if there is no B */
-    uint8_t mode;  /* a bp_linalg_mode */
-    uint8_t upper; /* CHOLESKY and its solvers, SOLVE_TRIANGULAR, EIGH, PINV and MATRIX_RANK of Hermitian matrices: 1 if
-                    * the upper triangle has the factor or is read */
-    uint8_t a_on_left;          /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: 1: op(A) X = B; 0: X op(A) = B */
-    uint8_t adjoint;            /* LU_SOLVE: op(A) is the conjugate transpose */
-    uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is assumed to be ones and is not read */
-    uint8_t hermitian;          /* PINV, MATRIX_RANK; LDL_FACTOR and LDL_SOLVE: L^H, not L^T, is on the right */
-    uint8_t fail_on_item_error; /* a failing item fails the call */
-    uint8_t empty;     /* nothing to compute, because a size or the batch is 0; only the native provider accepts this.
-                        * LSTSQ with k = 0 is not empty if rank or singular values are requested */
-    double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) are treated as zero; LSTSQ:
-                        * rtol is rcond. Never negative: defaults are already applied */
-    double order;      /* BP_NORM_P */
-    int32_t batch_ndim;
-    uint32_t reserved;
-    int64_t batch; /* number of items, 1 for a single one */
-    int64_t batch_shape[BP_MAX_BATCH_NDIM];
-    bp_linalg_operand operand[BP_LINALG_OPERANDS]; /* inputs, then outputs, as in BP_OP_MAP */
-} bp_linalg_problem;
-
-#define BP_MAX_CONTRACT_NDIM 32
-
-/* C = sum over the summed dimensions of A * B. Every dimension has a stride in each operand, 0 if an input does not
- * have it. So this operation copies and transposes (one operand, nothing summed), sums, takes diagonals, multiplies
- * element by element, and computes outer products and products whose layout no matrix product accepts.
- *
- * The first `output_ndim` dimensions are those of C, by decreasing stride in C. The summed dimensions follow, by
- * decreasing stride in A (in B, if A does not have them). Strides are in elements; those of inputs have any sign and
- * may be 0; C does not overlap itself. Dimensions of size 1 are omitted, and neighbours that can be merged in all
- * operands are merged. Sizes may be 0: if a dimension of C is empty, nothing is computed; if a summed one is, C is
- * zero. C overlaps no input, except with `in_place`: nothing is summed then, and C is A, with the same address and
- * strides. Element types are F16, BF16, F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at
- * the end. */
-typedef struct bp_contract_problem {
-    int32_t ndim, output_ndim;
-    uint8_t has_b; /* 0: there is no B, its strides are 0, its address is NULL, and A is summed or copied */
-    uint8_t in_place;
-    uint8_t reserved[6];
-    int64_t size[BP_MAX_CONTRACT_NDIM];
-    int64_t a[BP_MAX_CONTRACT_NDIM], b[BP_MAX_CONTRACT_NDIM], c[BP_MAX_CONTRACT_NDIM]; /* strides; c: 0 where summed */
-} bp_contract_problem;
 
 #define BP_INFO_NON_FINITE (-1) /* info of an item that was not computed, because its input has NaN or infinity */
 

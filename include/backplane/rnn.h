@@ -38,16 +38,15 @@
  * reserve as TRAINING wrote them. Gradients that are NULL are not computed. RNN_TANH and RNN_RELU have no reserve: it
  * has no columns, and may be NULL. The content of `reserve` is private to the provider that wrote it.
  *
- * Element types: F16, BF16, F32 and F64, the same for all tensors but `lengths`, and `reserve`, which is F32 for F16 and
- * BF16. A call in F16 or BF16 computes in F32, and rounds each element of its results once, to nearest even: the states
- * between its steps are not rounded. So an element has the error of F32 and half a unit in the last place of its type.
- * BACKWARD reads the rounded output. Tensors may have any strides, but `reserve` must
- * be compact. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh
- * and of the logistic function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the
- * distance of the numbers next to 1, unless the result is denormal. On `native`, and on every provider that
- * `deterministic=threads` permits, results do not depend on the number of threads, and those of an item do not depend
- * on other items. The plan of INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3,
- * bp_plan_pack()).
+ * Element types: F16, BF16, F32 and F64, the same for all tensors but `lengths`, and `reserve`, which is F32 for F16
+ * and BF16. A call in F16 or BF16 computes in F32, and rounds each element of its results once, to nearest even: the
+ * states between its steps are not rounded. So an element has the error of F32 and half a unit in the last place of its
+ * type. BACKWARD reads the rounded output. Tensors may have any strides, but `reserve` must be compact. The written
+ * tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh and of the logistic
+ * function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the distance of the numbers
+ * next to 1, unless the result is denormal. On `native`, and on every provider that `deterministic=threads` permits,
+ * results do not depend on the number of threads, and those of an item do not depend on other items. The plan of
+ * INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3, bp_plan_pack()).
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
@@ -82,7 +81,7 @@ typedef enum bp_rnn_pass {
 typedef struct bp_rnn_call {
     size_t struct_size; /* sizeof(bp_rnn_call) */
     bp_rnn_pass pass;
-    bp_rnn_mode mode; /* network.h */
+    bp_rnn_mode mode; /* problems.h */
     int directions;   /* 1 or 2; 0: 1 */
     int reverse;      /* the one direction takes the steps in descending order */
     const DLTensor *input, *weight_ih, *weight_hh, *weight_hr, *bias_ih, *bias_hh;
@@ -101,7 +100,7 @@ BP_API bp_status bp_rnn_plan(bp_plan **plan, const bp_options *options, const bp
 BP_API bp_status bp_rnn_explain(bp_explanation **explanation, const bp_options *options, const bp_rnn_call *call);
 
 /* Returns the element type and shape of a tensor of the call, from pass, mode, directions, input, weight_ih, weight_hh
- * and weight_hr: BP_RNN_OUTPUT, BP_RNN_FINAL_HIDDEN, BP_RNN_FINAL_CELL, BP_RNN_RESERVE or any other (network.h).
+ * and weight_hr: BP_RNN_OUTPUT, BP_RNN_FINAL_HIDDEN, BP_RNN_FINAL_CELL, BP_RNN_RESERVE or any other (problems.h).
  * `shape` is an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_rnn_shape(const bp_rnn_call *call, bp_rnn_tensor which, bp_dtype *dtype, int *ndim, int64_t *shape);
 

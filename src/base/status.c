@@ -11,7 +11,7 @@ static const struct status_row {
 #undef X
 };
 
-static const struct status_row *find(bp_status status) {
+static const struct status_row *find_status(bp_status status) {
     for (int i = 0; i < BP__COUNT(rows); i++) {
         if (rows[i].status == status) {
             return &rows[i];
@@ -21,12 +21,12 @@ static const struct status_row *find(bp_status status) {
 }
 
 const char *bp_status_name(bp_status status) {
-    const struct status_row *row = find(status);
+    const struct status_row *row = find_status(status);
     return row ? row->name : "E_?";
 }
 
 const char *bp_status_text(bp_status status) {
-    const struct status_row *row = find(status);
+    const struct status_row *row = find_status(status);
     return row ? row->text : "unknown status";
 }
 

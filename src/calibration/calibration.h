@@ -51,17 +51,17 @@ bp_status bp__calibration_measure(bp__calibrated *candidates, int count, const b
 void bp__calibration_free(bp__calibration *calibration); /* NULL is allowed */
 
 /* One product, as far as its time depends on it. */
-typedef struct bp__product_shape {
+typedef struct bp__gemm_shape {
     bp_dtype dtype;
     double m, n, k;
     double estimate;   /* of the plain product of these sizes, for candidates that have bp__calibrated.estimate */
     uint32_t variants; /* bit i: the variant i */
     double items, threads;
-} bp__product_shape;
+} bp__gemm_shape;
 
 /* Returns the predicted time in nanoseconds. *factors is set to the variants that the prediction accounts for. Returns
  * 0 if the base class has no times. */
-double bp__calibration_predict(const bp__calibration *calibration, const bp__product_shape *product, uint32_t *factors,
+double bp__calibration_predict(const bp__calibration *calibration, const bp__gemm_shape *product, uint32_t *factors,
                                bp__accuracy *accuracy);
 
 /* Returns the ratio of the measured time to the provider's estimate for a class of ratios, from the first and the

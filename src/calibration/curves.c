@@ -108,7 +108,7 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
         uint32_t factors;
         bp__accuracy accuracy;
         bp__lattice_sizes(class->lattice, i, sizes);
-        const bp__product_shape plain = {
+        const bp__gemm_shape plain = {
             .dtype = class->dtype,
             .m = (double)sizes[0],
             .n = (double)sizes[1],
@@ -129,7 +129,7 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
 /* ---- Prediction ---- */
 
 /* Returns how much of a variant's factor applies: none for one item or thread, all for those that were measured. */
-static double share_of(const bp__product_shape *product, bp__variant variant) {
+static double share_of(const bp__gemm_shape *product, bp__variant variant) {
     const double measured = variant == BP__VARIANT_BATCHED ? BP__BATCH_ITEMS : bp__available_cpus();
     const double wanted = variant == BP__VARIANT_BATCHED ? product->items : product->threads;
     if (variant != BP__VARIANT_BATCHED && variant != BP__VARIANT_THREADED) {
@@ -142,7 +142,7 @@ static bool is_measured(const bp__curve *curve, int point) {
     return point >= 0 && curve->measured[point];
 }
 
-double bp__calibration_predict(const bp__calibration *calibration, const bp__product_shape *product, uint32_t *factors,
+double bp__calibration_predict(const bp__calibration *calibration, const bp__gemm_shape *product, uint32_t *factors,
                                bp__accuracy *accuracy) {
     const double sizes[] = {product->m, product->n, product->k};
     const int base = bp__class_base(product->dtype);

@@ -483,7 +483,7 @@ static bool has_name(const bp__device *device, const char *id, int rank) {
            (rank == 2 || bp__device_is(device, BP_DEVICE_READY));
 }
 
-static const bp__device *find(const list *all, const char *id, int rank) {
+static const bp__device *find_device(const list *all, const char *id, int rank) {
     for (int i = 0; i < all->count + BP__RECORDED_MOST; i++) {
         const bp__device *device = i < all->count ? all->devices[i] : recorded_at(i - all->count);
         if (!device || has_name(device, id, rank)) {
@@ -508,7 +508,7 @@ bp_status bp_device_find(const char *id, int32_t *place) {
     }
     const bp__device *found = NULL;
     for (int rank = 0; !found && rank <= 2; rank++) {
-        found = find(all, id, rank);
+        found = find_device(all, id, rank);
     }
     if (found) {
         *place = found->info.place;

@@ -88,7 +88,7 @@ static bp__block *find_in(bp__pool *pool, int class, uint64_t queue, uint64_t ol
     return NULL;
 }
 
-static bp__block *find(bp__device *device, int class, const bp_queue *queue) {
+static bp__block *find_block(bp__device *device, int class, const bp_queue *queue) {
     bp__pool *pool = &device->pool;
     if (!pool->first[class]) {
         return NULL;
@@ -219,7 +219,7 @@ bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size
     }
     const int class = class_of(size, &bytes);
     pthread_mutex_lock(&device->mutex);
-    *block = find(device, class, queue);
+    *block = find_block(device, class, queue);
     if (*block) {
         note_use(&device->pool, bytes);
         device->pool.reuses++;

@@ -94,7 +94,7 @@ static bp_status grow(void) {
     return BP_OK;
 }
 
-static entry *find(const bp__device *device) {
+static entry *find_entry(const bp__device *device) {
     for (int i = 0; i < mine.count; i++) {
         if (mine.entries[i].device == device) {
             return &mine.entries[i];
@@ -105,7 +105,7 @@ static entry *find(const bp__device *device) {
 
 /* Returns the thread's entry for the device, which it makes; NULL with an error. */
 static entry *entry_for(const bp__device *device) {
-    entry *found = find(device);
+    entry *found = find_entry(device);
     if (BP__LIKELY(found != NULL)) {
         return found;
     }

@@ -147,7 +147,8 @@ enum {
     X(gemm)                                                                                                            \
     X(fft)                                                                                                             \
     X(linalg)                                                                                                          \
-    X(contract) X(einsum) X(conv) X(pool) X(norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
+    X(contract)                                                                                                        \
+    X(einsum) X(conv) X(pool) X(batch_norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)

@@ -1,7 +1,7 @@
 /* internal.h - interface of dispatch for ops/, and declarations shared by the files of dispatch/.
  *
  * A call runs as follows. The operation makes a key of its tensors and looks it up in the calling thread's cache
- * (product_fast_path.c, operation_fast_path.c). If that misses, the operation makes a problem, plan_cache.c looks in
+ * (gemm_fast_path.c, operation_fast_path.c). If that misses, the operation makes a problem, plan_cache.c looks in
  * the process-wide cache, and choose.c evaluates every candidate. Running, planning and explaining use one choice
  * function. */
 #ifndef BP_DISPATCH_INTERNAL_H
@@ -369,7 +369,7 @@ void bp__cache_reset(void);
 uint64_t bp__plan_epoch(void);
 void bp__plan_epoch_next(void);
 
-/* ---- One call (product_fast_path.c: products; operation_fast_path.c: all other operations; slow_path.c) ---- */
+/* ---- One call (gemm_fast_path.c: products; operation_fast_path.c: all other operations; slow_path.c) ---- */
 #define BP__KEY_WORDS 64
 #define BP__OPERANDS 3       /* of a product */
 #define BP__MOST_OPERANDS 20 /* of any other operation: gradients of a recurrent layer */

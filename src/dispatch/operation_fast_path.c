@@ -1,7 +1,7 @@
 /* operation_fast_path.c - fast path of one-shot calls, for all operations except products.
  *
  * The key of the operation's parameters and tensors is looked up in the thread cache. Products have their own fast path
- * (product_fast_path.c), because a small product takes less time than making a key. */
+ * (gemm_fast_path.c), because a small product takes less time than making a key. */
 #include "dispatch/thread_cache.h"
 #include "base/uncancelled.h"
 

@@ -108,7 +108,7 @@ static bool has_key(const bp_plan *plan, const bp__plan_key *key) {
     return plan->key.size == key->size && memcmp(plan->key.bytes, key->bytes, key->size) == 0;
 }
 
-static entry *find(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
+static entry *find_entry(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
     if (cache->bucket_count == 0) {
         return NULL;
     }
@@ -201,8 +201,8 @@ static void trim(plan_cache *cache, int64_t most, entry **dropped) {
     }
 }
 
-static bp_plan *take(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
-    entry *e = find(cache, key, hash);
+static bp_plan *take_plan(plan_cache *cache, const bp__plan_key *key, uint64_t hash) {
+    entry *e = find_entry(cache, key, hash);
     if (!e) {
         return NULL;
     }
@@ -218,7 +218,7 @@ static bp_plan *look_up(plan_cache *cache, const bp__plan_key *key, uint64_t has
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation(cache, &dropped);
     trim(cache, most, &dropped);
-    bp_plan *plan = take(cache, key, hash);
+    bp_plan *plan = take_plan(cache, key, hash);
     *(plan ? &cache->hits : &cache->misses) += 1;
     pthread_mutex_unlock(&bp__cache_mutex);
     destroy_dropped(dropped);
@@ -233,7 +233,7 @@ static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uin
     pthread_mutex_lock(&bp__cache_mutex);
     forget_old_generation(cache, &dropped);
     bool current = cache->generation == begun; /* else it may belong to an older library list */
-    bp_plan *other = current ? take(cache, key, hash) : NULL;
+    bp_plan *other = current ? take_plan(cache, key, hash) : NULL;
     if (current && !other) {
         insert(cache, *plan, hash);
         trim(cache, most, &dropped);
@@ -414,7 +414,7 @@ void bp__cache_forget(const bp_plan *plan) {
     entry *dropped = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
     for (int i = 0; i < BP__CACHES; i++) {
-        entry *e = find(&caches[i], &plan->key, bp__hash(plan->key.bytes, plan->key.size));
+        entry *e = find_entry(&caches[i], &plan->key, bp__hash(plan->key.bytes, plan->key.size));
         if (e && e->plan == plan) {
             drop(&caches[i], e, &dropped);
         }

@@ -62,7 +62,7 @@ static void describe_builtin(const bp_provider *provider, bp_provider_info *info
     info->reason = "";
 }
 
-static bool find(int index, bp_provider_info *info) {
+static bool find_provider(int index, bp_provider_info *info) {
     int builtin = 0;
     for (; bp__builtin_providers[builtin]; builtin++) {
         if (builtin == index) {
@@ -86,7 +86,7 @@ static bool find(int index, bp_provider_info *info) {
 int bp_provider_at(int index, bp_provider_info *info) {
     bp_provider_info own;
     memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
-    if (!bp__struct_usable(info) || !find(index, &own)) {
+    if (!bp__struct_usable(info) || !find_provider(index, &own)) {
         return 0;
     }
     bp__struct_write(info, &own, sizeof own);

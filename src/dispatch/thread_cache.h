@@ -1,6 +1,6 @@
 /* thread_cache.h - per-thread cache of recent calls: slots, key construction, key comparison.
  *
- * product_fast_path.c (products) and operation_fast_path.c (all other operations) use it. A key holds the operation,
+ * gemm_fast_path.c (products) and operation_fast_path.c (all other operations) use it. A key holds the operation,
  * the policy, the plan epoch, and each tensor's type, shape and strides. It contains everything that the checks of the
  * slow path read, except the addresses. Calls with equal keys therefore need no second check; addresses are compared on
  * every call. */

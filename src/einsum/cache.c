@@ -39,7 +39,7 @@ static void link_first(entry *e) {
     first = e;
 }
 
-static entry *find(const void *key, size_t size, uint64_t hash) {
+static entry *find_entry(const void *key, size_t size, uint64_t hash) {
     entry *e = buckets[hash % BUCKETS];
     while (e && (e->hash != hash || e->size != size || memcmp(e->key, key, size) != 0)) {
         e = e->chain;
@@ -71,7 +71,7 @@ bp_contraction_path *bp__path_cache_find(const void *key, size_t size) {
     int64_t most = bp__setting_int(BP_SET_einsum_path_cache_max_size);
     pthread_mutex_lock(&mutex);
     trim(most);
-    entry *e = find(key, size, hash);
+    entry *e = find_entry(key, size, hash);
     bp_contraction_path *path = e ? e->path : NULL;
     if (e) {
         unlink_use(e);
@@ -93,7 +93,7 @@ void bp__path_cache_keep(const void *key, size_t size, bp_contraction_path *path
     *e = (entry){.path = path, .hash = bp__hash(key, size), .size = size};
     memcpy(e->key, key, size);
     pthread_mutex_lock(&mutex);
-    bool there = find(key, size, e->hash) != NULL;
+    bool there = find_entry(key, size, e->hash) != NULL;
     if (!there) {
         atomic_fetch_add_explicit(&path->references, 1, memory_order_relaxed);
         e->chain = buckets[e->hash % BUCKETS];

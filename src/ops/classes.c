@@ -7,7 +7,7 @@
 #include "ops/fft/classes.h"
 #include "ops/gemm/classes.h"
 #include "ops/linalg/classes.h"
-#include "ops/norm/classes.h"
+#include "ops/normalization/classes.h"
 #include "ops/pool/classes.h"
 #include "ops/random/classes.h"
 #include "ops/reduce/classes.h"

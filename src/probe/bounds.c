@@ -200,7 +200,7 @@ static void try_all_gemm(bounded *b) {
 /* ---- The checks ---- */
 
 /* Finds the routine in the interface that the library has, and records its name. */
-static bool find(bounded *b, const char *stem) {
+static bool find_routine(bounded *b, const char *stem) {
     const subject *library = b->t->library;
     char *name = b->t->state->routine;
     b->c_interface = !(library->kinds & BP_LIB_BLAS);
@@ -221,7 +221,7 @@ static const char *describe(const bounded *b) {
 /* Returns NULL, also if the library does not have the routine, which the provider then does not call. */
 static const char *check(trial *t, const char *stem, bool vector, void (*try_all)(bounded *)) {
     bounded b = {.t = t, .vector = vector, .call = &t->state->product};
-    if (!find(&b, stem)) {
+    if (!find_routine(&b, stem)) {
         return NULL;
     }
     const bool enough = open_ones(t->type);

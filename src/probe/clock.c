@@ -15,7 +15,7 @@ enum {
     LONG_TURNS = 1
 };
 
-static bool run(const call *one, int64_t repeats) {
+static bool run_plan(const call *one, int64_t repeats) {
     const bp_exec exec = {.struct_size = sizeof exec,
                           .packed = (const bp_packed *const *)one->packed,
                           .operand_count = (size_t)one->count};
@@ -29,7 +29,7 @@ static bool run(const call *one, int64_t repeats) {
 
 double call_time(const call *one, double turn_ns) {
     const int64_t first = bp__now_ns();
-    if (!run(one, 1)) { /* the first run of a shape may load or compile code */
+    if (!run_plan(one, 1)) { /* the first run of a shape may load or compile code */
         return 0;
     }
     const double cold = (double)(bp__now_ns() - first);
@@ -41,7 +41,7 @@ double call_time(const call *one, double turn_ns) {
                        spent < turn_ns;
          turn++) {
         const int64_t begin = bp__now_ns();
-        if (!run(one, repeats)) {
+        if (!run_plan(one, repeats)) {
             return 0;
         }
         const double took = (double)(bp__now_ns() - begin), each = took / (double)repeats;

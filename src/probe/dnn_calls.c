@@ -131,7 +131,7 @@ static int run_at(const void *primitive, bool at_end, bool keeps) {
 
 /* `ends`: the places of the arguments, START and END. The values of the last run are kept. */
 enum { START = 1, END = 2 };
-static bool run(void *description, int ends) {
+static bool run_described(void *description, int ends) {
     void *primitive = NULL;
     int error = dnnl.primitive_create(&primitive, description);
     error = error || !(ends & START) ? error : run_at(primitive, false, !(ends & END));
@@ -146,11 +146,11 @@ static bool run(void *description, int ends) {
 }
 
 bool run_primitive(void *description) {
-    return run(description, guarded ? START | END : END);
+    return run_described(description, guarded ? START | END : END);
 }
 
 bool run_primitive_at(void *description, bool at_end) {
-    return run(description, at_end ? END : START);
+    return run_described(description, at_end ? END : START);
 }
 
 guard_access dnn_accessed(void) {

@@ -70,7 +70,7 @@ static void add_arguments(layer *l) {
     scale(l->projection);
 }
 
-static const void *of(const argument *a) {
+static const void *memory_of(const argument *a) {
     return a ? a->description : NULL;
 }
 
@@ -90,16 +90,18 @@ static void *describe(const layer *l) {
     }
     if (!error && l->kind == LAYER_LSTM) {
         error = dnnl.lstm_forward_primitive_desc_create(
-            &description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction, of(l->x), of(l->hidden), of(l->cell), any[0],
-            any[1], NULL, any[2], of(l->bias), of(l->y), of(l->last_hidden), of(l->last_cell), 0, NULL);
+            &description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction, memory_of(l->x), memory_of(l->hidden),
+            memory_of(l->cell), any[0], any[1], NULL, any[2], memory_of(l->bias), memory_of(l->y),
+            memory_of(l->last_hidden), memory_of(l->last_cell), 0, NULL);
     } else if (!error && l->kind == LAYER_GRU) {
-        error = dnnl.lbr_gru_forward_primitive_desc_create(&description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction,
-                                                           of(l->x), of(l->hidden), any[0], any[1], of(l->bias),
-                                                           of(l->y), of(l->last_hidden), 0, NULL);
+        error = dnnl.lbr_gru_forward_primitive_desc_create(
+            &description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction, memory_of(l->x), memory_of(l->hidden), any[0],
+            any[1], memory_of(l->bias), memory_of(l->y), memory_of(l->last_hidden), 0, NULL);
     } else if (!error) {
         error = dnnl.vanilla_rnn_forward_primitive_desc_create(
-            &description, dnn_engine, BP__ONEDNN_INFERENCE, BP__ONEDNN_TANH, l->direction, of(l->x), of(l->hidden),
-            any[0], any[1], of(l->bias), of(l->y), of(l->last_hidden), 0, 0, 0, NULL);
+            &description, dnn_engine, BP__ONEDNN_INFERENCE, BP__ONEDNN_TANH, l->direction, memory_of(l->x),
+            memory_of(l->hidden), any[0], any[1], memory_of(l->bias), memory_of(l->y), memory_of(l->last_hidden), 0, 0,
+            0, NULL);
     }
     for (int i = 0; i < 3; i++) {
         if (any[i]) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static bp_status find(const char *name, bp_setting_id *id) {
+static bp_status find_setting(const char *name, bp_setting_id *id) {
     *id = BP_SETTING_COUNT; /* none, until it is found */
     if (!name) {
         return bp__fail(BP_E_ARGUMENT, "name: NULL given; it takes the name of a setting");
@@ -31,7 +31,7 @@ bp_status bp_get(const char *name, const char **value, bp_layer *layer, const ch
     if (!value) {
         return bp__fail(BP_E_ARGUMENT, "value: NULL given; it takes the address of a pointer");
     }
-    BP__TRY(find(name, &id));
+    BP__TRY(find_setting(name, &id));
     BP__TRY(bp__settings_ready());
     bp__stored stored = bp__in_force(id, &source, &node);
     BP__TRY(answer(id, stored.value, stored.where, value, where));
@@ -47,7 +47,7 @@ bp_status bp_get_deciding_setting(const char *name, const char **node) {
     if (!node) {
         return bp__fail(BP_E_ARGUMENT, "node: NULL given; it takes the address of a pointer");
     }
-    BP__TRY(find(name, &id));
+    BP__TRY(find_setting(name, &id));
     BP__TRY(bp__settings_ready());
     bp__in_force(id, &layer, &decides);
     *node = bp__table_at(decides)->info.name;
@@ -62,7 +62,7 @@ bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, con
     if ((unsigned)layer >= BP_LAYER_COUNT) {
         return bp__fail(BP_E_ARGUMENT, "layer: %d is invalid; it must be 0 to %d", (int)layer, BP_LAYER_COUNT - 1);
     }
-    BP__TRY(find(name, &id));
+    BP__TRY(find_setting(name, &id));
     BP__TRY(bp__settings_ready());
     bp__stored stored = bp__in_layer(id, layer);
     if (stored.set) {
@@ -77,7 +77,7 @@ bp_status bp_get_layer(const char *name, bp_layer layer, const char **value, con
 
 bp_status bp_set(const char *name, const char *value) {
     bp_setting_id id;
-    BP__TRY(find(name, &id));
+    BP__TRY(find_setting(name, &id));
     if (!value) {
         return bp__fail(BP_E_ARGUMENT, "value: NULL given; bp_unset() removes the value of %s", name);
     }
@@ -86,6 +86,6 @@ bp_status bp_set(const char *name, const char *value) {
 
 bp_status bp_unset(const char *name) {
     bp_setting_id id;
-    BP__TRY(find(name, &id));
+    BP__TRY(find_setting(name, &id));
     return bp__process_clear(id);
 }

@@ -116,7 +116,7 @@ static bool copy_one(const copy_loop *loop, char *dst, const char *src, bp__pace
 }
 
 /* Steps through the outer dimensions in index order. */
-static bp_status run(const copy_loop *loop) {
+static bp_status run_copy_loop(const copy_loop *loop) {
     bp__pace pace = {0};
     int outer = loop->count > 2 ? loop->count - 2 : 0;
     int64_t dst_size = (int64_t)bp_dtype_size(loop->dst_type);
@@ -193,5 +193,5 @@ bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src) {
     if (loop.count > 2) {
         choose_rows(&loop);
     }
-    return run(&loop);
+    return run_copy_loop(&loop);
 }

@@ -1,7 +1,7 @@
 /* support_operands.c - allocates a task's operands in its layouts and runs the task through the provider. */
 #include "linalg.h"
 
-#include "providers/native/linalg/norm.h"
+#include "providers/native/linalg/matrix_norm.h"
 #include "providers/native/linalg/small.h"
 #include "support/host.h"
 
@@ -12,7 +12,7 @@
 
 extern const bp_provider bp_provider_native;
 extern const bp__interleaved_kernels bp__interleaved_wide[BP__INTERLEAVED_DTYPES];
-extern const bp__norm_kernels bp__norm_wide[BP__NORM_DTYPES];
+extern const bp__matrix_norm_kernels bp__matrix_norm_wide[BP__MATRIX_NORM_DTYPES];
 
 const bp_dtype dtypes[DTYPES] = {BP_F32, BP_F64, BP_C64, BP_C128};
 const bp_op ops[OPS] = {BP_OP_INV,
@@ -362,10 +362,10 @@ bp_status run_task(operands *o) {
     assert_true(o->verdict.cost_ns > 0 && isfinite(o->verdict.cost_ns));
     assert_in_range(o->verdict.threads, 1, o->problem.policy.threads);
     const bool lowered = o->t.set == KERNELS_WIDE && !o->problem.of.linalg.empty;
-    if (lowered && bp__norm_is_sum(&o->problem)) {
-        assert_int_equal(
-            bp__norm_prepare(host, &o->problem, &bp__norm_wide[o->t.dtype - BP_F32], o->verdict.threads, &prepared),
-            BP_OK);
+    if (lowered && bp__matrix_norm_is_sum(&o->problem)) {
+        assert_int_equal(bp__matrix_norm_prepare(host, &o->problem, &bp__matrix_norm_wide[o->t.dtype - BP_F32],
+                                                 o->verdict.threads, &prepared),
+                         BP_OK);
     } else if (lowered && bp__small_step_of(o->t.op)) {
         assert_int_equal(bp__small_prepare(host, &o->problem, &bp__interleaved_wide[o->t.dtype - BP_F32],
                                            o->verdict.threads, &prepared),

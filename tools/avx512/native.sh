@@ -26,7 +26,7 @@ for kernels in avx512vnni avxvnni; do
 done
 for kernels in native_gemm.dir/src/providers/native/gemm/kernel_avx512 native_fft_avx512.dir/src/providers/native/fft/kernel_set \
     native_linalg_avx512.dir/src/providers/native/linalg/interleaved_set \
-    native_linalg_avx512.dir/src/providers/native/linalg/norm_set; do
+    native_linalg_avx512.dir/src/providers/native/linalg/matrix_norm_set; do
     object=$build/CMakeFiles/provider_$kernels.c.o
     count=$(objdump -d "$object" | grep -cE 'vfn?m(add|sub)(132|213|231)p[sd] .*%zmm' || true)
     echo "$object: $count multiply-adds of 64-byte registers"

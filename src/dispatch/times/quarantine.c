@@ -75,7 +75,7 @@ static bool names(const char *line, const bp__offer *offer, bp_op op, char *why,
     return true;
 }
 
-static bool find(const char *text, const bp__offer *offer, bp_op op, char *why, size_t size) {
+static bool find_quarantined(const char *text, const bp__offer *offer, bp_op op, char *why, size_t size) {
     bool found = false;
     for (const char *line = text; line && *line && !found;) {
         found = names(line, offer, op, why, size);
@@ -93,7 +93,8 @@ bool bp__quarantined(const bp__offer *offer, bp_op op, char *why, size_t size) {
         return false;
     }
     pthread_mutex_lock(&bp__tune_mutex);
-    const bool found = find(state.text, offer, op, why, size) || find(bp__text_get(&state.own), offer, op, why, size);
+    const bool found = find_quarantined(state.text, offer, op, why, size) ||
+                       find_quarantined(bp__text_get(&state.own), offer, op, why, size);
     pthread_mutex_unlock(&bp__tune_mutex);
     return found;
 }

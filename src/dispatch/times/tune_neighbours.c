@@ -38,7 +38,7 @@ static struct {
 
 /* ---- Keys: "matmul f64 100 x alpha 5x6^T @ 6x7 -> 5x7 + beta C; 2 threads; ...; layout ...; class ..." ---- */
 
-static bool take(const char **at, const char *word) {
+static bool take_word(const char **at, const char *word) {
     const size_t length = strlen(word);
     const bool found = strncmp(*at, word, length) == 0;
     *at += found ? length : 0;
@@ -63,26 +63,26 @@ static bool read_place(const char *key, place *found) {
         class = next; /* the last one: texts of settings come before */
     }
     double *size = found->size, again;
-    if (!class || !take(&at, PRODUCTS)) {
+    if (!class || !take_word(&at, PRODUCTS)) {
         return false;
     }
     at += strcspn(at, " ;"); /* the element type */
     size[3] = 1;
     const char *batch = at;
-    if (take(&batch, " ") && take_size(&batch, &size[3]) && take(&batch, " x")) {
+    if (take_word(&batch, " ") && take_size(&batch, &size[3]) && take_word(&batch, " x")) {
         at = batch;
     } else {
         size[3] = 1;
     }
-    if (!take(&at, " ")) {
+    if (!take_word(&at, " ")) {
         return false;
     }
-    take(&at, "alpha ");
-    if (!take_size(&at, &size[0]) || !take(&at, "x") || !take_size(&at, &size[2]) || *at == 'x') {
+    take_word(&at, "alpha ");
+    if (!take_size(&at, &size[0]) || !take_word(&at, "x") || !take_size(&at, &size[2]) || *at == 'x') {
         return false;
     }
     at = strstr(at, " @ ");
-    if (!at || at > rest || !take(&at, " @ ") || !take_size(&at, &again) || !take(&at, "x") ||
+    if (!at || at > rest || !take_word(&at, " @ ") || !take_size(&at, &again) || !take_word(&at, "x") ||
         !take_size(&at, &size[1]) || *at == 'x') {
         return false;
     }

@@ -22,7 +22,7 @@ static bool add_bias(bp__elements *elements, const bp_conv_problem *c, bool x) {
 }
 
 bool bp__conv_elements(const bp_problem *problem, int operand, bp__elements *elements) {
-    /* The letters of network.h, in the order of the operands; b and c: a bias of the channels of X and Y. */
+    /* The letters of problems.h, in the order of the operands; b and c: a bias of the channels of X and Y. */
     static const char *const letters[] = {
         [BP_OP_CONV] = "xwcy", [BP_OP_CONV_INPUT] = "ywbx", [BP_OP_CONV_WEIGHT] = "xywc"};
     const bp_conv_problem *c = &problem->of.conv;

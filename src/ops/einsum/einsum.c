@@ -433,7 +433,7 @@ __attribute__((noinline)) static bp_status run_long(bp__operation *o, const bp_e
     return status;
 }
 
-static bp_status run(const bp_einsum_call *call, DLTensor *out) {
+static bp_status run_einsum(const bp_einsum_call *call, DLTensor *out) {
     bp__operation operation;
     if (!out || !describe(&operation, call, out)) {
         return run_long(NULL, call, out);
@@ -447,7 +447,7 @@ bp_status bp_einsum(const char *expression, int count, const DLTensor *const *op
         return bp__fail(BP_E_ARGUMENT, "einsum: expression is NULL; it must be text such as \"ij,jk->ik\"");
     }
     bp_einsum_call call = {.struct_size = sizeof call, .expression = expression, .count = count, .operands = operands};
-    return run(&call, out);
+    return run_einsum(&call, out);
 }
 
 bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *out) {
@@ -456,7 +456,7 @@ bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, D
     BP__TRY(check_call(call));
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = run(call, out);
+    bp_status status = run_einsum(call, out);
     bp__call_leave(&scope);
     return status;
 }

@@ -22,7 +22,7 @@ static bool grow(bp__arena *arena) {
 }
 
 /* Finds the position of a new block in the list; sets its offset. */
-static int find(const bp__arena *arena, int64_t size, int64_t *offset) {
+static int find_gap(const bp__arena *arena, int64_t size, int64_t *offset) {
     int64_t end = 0, best = INT64_MAX;
     int at = arena->count;
     for (int i = 0; i < arena->count; i++) {
@@ -50,7 +50,7 @@ bp_status bp__arena_take(bp__arena *arena, double bytes, int64_t *offset) {
     if (!grow(arena)) {
         return bp__fail_memory((size_t)arena->capacity * sizeof *arena->taken, "a contraction");
     }
-    int at = find(arena, size, offset);
+    int at = find_gap(arena, size, offset);
     if (*offset > (INT64_C(1) << 61) - size) {
         return bp__fail(BP_E_OVERFLOW, "einsum: the intermediate results of the path need %.3g bytes at the same time",
                         (double)*offset + bytes);

@@ -1,5 +1,5 @@
 /* call.h - describes the calls of products, whose functions take arguments. They have a fast path of their own
- * (product_fast_path.c); all else comes from the description. */
+ * (gemm_fast_path.c); all else comes from the description. */
 #ifndef BP_OPS_GEMM_CALL_H
 #define BP_OPS_GEMM_CALL_H
 

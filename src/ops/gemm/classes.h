@@ -5,40 +5,40 @@
 #include "calibration/classes.h"
 
 /* 323 of 343 points are measured. The small sizes are dense because kernels differ most there. */
-static const bp__lattice bp__products_dense = {
+static const bp__lattice bp__gemm_dense = {
     .dimensions = 3,
     .count = {7, 7, 7},
     .knot = {{1, 2, 4, 16, 64, 256, 1024}, {1, 2, 4, 16, 64, 256, 1024}, {1, 2, 4, 16, 64, 256, 1024}},
     .most = 1 << 22,
 };
-static const bp__lattice bp__products_coarse = {
+static const bp__lattice bp__gemm_coarse = {
     .dimensions = 3,
     .count = {4, 4, 4},
     .knot = {{1, 8, 64, 512}, {1, 8, 64, 512}, {1, 8, 64, 512}},
     .most = 1 << 21,
 };
-static const bp__lattice bp__products_small = {
+static const bp__lattice bp__gemm_small = {
     .dimensions = 3,
     .count = {4, 4, 4},
     .knot = {{1, 4, 16, 64}, {1, 4, 16, 64}, {1, 4, 16, 64}},
     .most = 1 << 16,
 };
 /* Threads gain nothing for small products, so the sizes are larger. */
-static const bp__lattice bp__products_large = {
+static const bp__lattice bp__gemm_large = {
     .dimensions = 3,
     .count = {4, 4, 4},
     .knot = {{1, 16, 128, 1024}, {1, 16, 128, 1024}, {1, 16, 128, 1024}},
     .most = 1 << 24,
 };
 
-#define BP__PRODUCTS_OF(type, text)                                                                                      \
-    {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__products_coarse, .times = true},     \
-        {"gemm." text ".transposed-b", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_B, &bp__products_coarse, .times = true}, \
-        {"gemm." text ".strided", BP_OP_GEMM, type, BP__VARIANT_STRIDED, &bp__products_coarse, .times = true},           \
-        {"gemm." text ".batched", BP_OP_GEMM, type, BP__VARIANT_BATCHED, &bp__products_small, .times = true},            \
-        {"gemm." text ".threaded", BP_OP_GEMM, type, BP__VARIANT_THREADED, &bp__products_large, .times = true},
+#define BP__PRODUCTS_OF(type, text)                                                                                    \
+    {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__gemm_coarse, .times = true},       \
+        {"gemm." text ".transposed-b", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_B, &bp__gemm_coarse, .times = true},   \
+        {"gemm." text ".strided", BP_OP_GEMM, type, BP__VARIANT_STRIDED, &bp__gemm_coarse, .times = true},             \
+        {"gemm." text ".batched", BP_OP_GEMM, type, BP__VARIANT_BATCHED, &bp__gemm_small, .times = true},              \
+        {"gemm." text ".threaded", BP_OP_GEMM, type, BP__VARIANT_THREADED, &bp__gemm_large, .times = true},
 #define BP__PLAIN_PRODUCT(type, text, is_first)                                                                        \
-    {"gemm." text, BP_OP_GEMM, type, BP__VARIANT_PLAIN, &bp__products_dense, .times = true, .first = is_first},
+    {"gemm." text, BP_OP_GEMM, type, BP__VARIANT_PLAIN, &bp__gemm_dense, .times = true, .first = is_first},
 /* clang-format off */
 #define BP__CLASSES_OF_GEMM              \
     BP__PLAIN_PRODUCT(BP_F32, "f32", true) \

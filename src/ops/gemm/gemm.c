@@ -124,7 +124,7 @@ bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_s
     }
     const bp__gemm_arguments arguments = {sizeof arguments, transform_a, transform_b, alpha, beta, a, b, c};
     const bp__call_request request = {.call = &arguments, .described = &bp__gemm_call};
-    return bp__product_run(&request, &call, scalars);
+    return bp__gemm_run(&request, &call, scalars);
 }
 
 bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a, bp_transform transform_b,

@@ -53,12 +53,12 @@ bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_arguments *call, boo
 bp_status bp__matrix_batch(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape);
 
 /* Runs a product that is not in the thread cache. */
-bp_status bp__product_run(const bp__call_request *request, bp__call *call, const bp_scalar *scalars);
+bp_status bp__gemm_run(const bp__call_request *request, bp__call *call, const bp_scalar *scalars);
 
 bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *elements); /* see bp__family */
 
 /* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
-bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
+bp_problem bp__plain_gemm(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
                         bp__accuracy *accuracy); /* see bp__measuring */
 

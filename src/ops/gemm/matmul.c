@@ -125,7 +125,7 @@ bp_status bp__matmul_fill(bp_problem *problem, const bp__matmul_arguments *call,
 static bp_status run_long(bp__call *call) {
     const bp__matmul_arguments arguments = {sizeof arguments, call->tensors[0], call->tensors[1], call->tensors[2]};
     const bp__call_request request = {.call = &arguments, .described = &bp__matmul_call};
-    return bp__product_run(&request, call, bp__plain_scalars);
+    return bp__gemm_run(&request, call, bp__plain_scalars);
 }
 
 bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out) {

@@ -40,7 +40,7 @@ static void forget_sizes(bp_problem *problem) {
     }
 }
 
-bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k) {
+bp_problem bp__plain_gemm(bp_dtype dtype, int64_t m, int64_t n, int64_t k) {
     return (bp_problem){
         .struct_size = sizeof(bp_problem),
         .op = BP_OP_GEMM,
@@ -64,7 +64,7 @@ bp_problem bp__plain_product(bp_dtype dtype, int64_t m, int64_t n, int64_t k) {
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     bp_gemm_problem *g = &problem->of.gemm;
-    *problem = bp__plain_product(class->dtype, m, n, k);
+    *problem = bp__plain_gemm(class->dtype, m, n, k);
     switch (class->variant) {
     case BP__VARIANT_TRANSPOSED_A:
         g->a_row = m > 1;

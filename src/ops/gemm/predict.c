@@ -15,10 +15,10 @@ static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t 
 }
 
 /* Describes a product, with C row-major: if C is column-major, its transpose is the product of the transposes. */
-static bp__product_shape product_of(const bp_problem *problem, int threads) {
+static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
     const bp_gemm_problem *g = &problem->of.gemm;
     const bool swap = g->c_column != 1 && g->c_row == 1 && g->m > 1 && g->n > 1;
-    bp__product_shape product = {
+    bp__gemm_shape product = {
         .dtype = (bp_dtype)problem->dtype,
         .m = (double)(swap ? g->n : g->m),
         .n = (double)(swap ? g->m : g->n),
@@ -43,9 +43,8 @@ static bool is_unusual(const bp_problem *problem) {
 }
 
 /* Returns the provider's estimate of the plain product of these sizes, under the policy of the problem. */
-static double plain_estimate(const bp__candidate *candidate, const bp_problem *problem,
-                             const bp__product_shape *product) {
-    bp_problem plain = bp__plain_product(product->dtype, (int64_t)product->m, (int64_t)product->n, (int64_t)product->k);
+static double plain_estimate(const bp__candidate *candidate, const bp_problem *problem, const bp__gemm_shape *product) {
+    bp_problem plain = bp__plain_gemm(product->dtype, (int64_t)product->m, (int64_t)product->n, (int64_t)product->k);
     plain.policy = problem->policy;
     plain.policy.threads = 1;
     plain.policy.packed = 0;
@@ -56,7 +55,7 @@ double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *proble
                         bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
     uint32_t known;
-    bp__product_shape product = product_of(problem, threads);
+    bp__gemm_shape product = product_of(problem, threads);
     if (product.k == 0) {
         return 0;
     }

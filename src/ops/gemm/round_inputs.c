@@ -102,8 +102,8 @@ static void destroy(bp_prepared *self) {
 /* ---- Layout ---- */
 
 /* Sets the layout of a copy: row-major, compact. An operand that is broadcast over the batch is copied once. */
-static void take(source *from, const bp_problem *problem, int64_t rows, int64_t columns, int64_t *row, int64_t *column,
-                 int64_t *batch) {
+static void take_source(source *from, const bp_problem *problem, int64_t rows, int64_t columns, int64_t *row,
+                        int64_t *column, int64_t *batch) {
     const bp_gemm_problem *gemm = &problem->of.gemm;
     memset(from, 0, sizeof *from);
     from->parts = problem->dtype == BP_C64 ? 2 : 1;
@@ -127,8 +127,8 @@ static void take(source *from, const bp_problem *problem, int64_t rows, int64_t 
 
 static void take_both(bp_problem *problem, source *a, source *b) {
     bp_gemm_problem *gemm = &problem->of.gemm;
-    take(a, problem, gemm->m, gemm->k, &gemm->a_row, &gemm->a_column, gemm->batch_a);
-    take(b, problem, gemm->k, gemm->n, &gemm->b_row, &gemm->b_column, gemm->batch_b);
+    take_source(a, problem, gemm->m, gemm->k, &gemm->a_row, &gemm->a_column, gemm->batch_a);
+    take_source(b, problem, gemm->k, gemm->n, &gemm->b_row, &gemm->b_column, gemm->batch_b);
 }
 
 static const char *simulated(const bp_problem *problem) {

@@ -156,7 +156,7 @@ static bp_status run_program(program *p, const DLTensor *a, int64_t n, DLTensor 
     return status;
 }
 
-static bp_status run(const DLTensor *a, int64_t n, DLTensor *out) {
+static bp_status run_matrix_power(const DLTensor *a, int64_t n, DLTensor *out) {
     BP__TRY(check(a, n, out, false));
     program *p = bp__alloc(sizeof *p); /* large: not on the stack */
     if (!p) {
@@ -170,13 +170,13 @@ static bp_status run(const DLTensor *a, int64_t n, DLTensor *out) {
 bp_status bp_matrix_power_run(const bp_options *options, const DLTensor *a, int64_t n, DLTensor *out) {
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = run(a, n, out);
+    bp_status status = run_matrix_power(a, n, out);
     bp__call_leave(&scope);
     return status;
 }
 
 bp_status bp_matrix_power(const DLTensor *a, int64_t n, DLTensor *out) {
-    return run(a, n, out);
+    return run_matrix_power(a, n, out);
 }
 
 /* ---- Explaining ---- */

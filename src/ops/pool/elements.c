@@ -11,7 +11,7 @@ static bool add(bp__elements *elements, const bp_pool_problem *p, const int64_t 
 }
 
 bool bp__pool_elements(const bp_problem *problem, int operand, bp__elements *elements) {
-    /* The letters of network.h, in the order of the operands. */
+    /* The letters of problems.h, in the order of the operands. */
     static const char *const letters[] = {[BP_OP_MAX_POOL] = "xyi",
                                           [BP_OP_AVG_POOL] = "xy",
                                           [BP_OP_MAX_POOL_BACKWARD] = "yix",

@@ -58,7 +58,7 @@ static bp_status bp__random_problem(bp_problem *problem, const bp_random_call *c
 
 /* ---- Calls ---- */
 
-static bp_status run(const bp_random_call *call) {
+static bp_status run_random(const bp_random_call *call) {
     uint64_t numbers[2] = {call->seed, call->offset};
     int64_t shape[] = {2};
     const DLTensor seed = {
@@ -84,7 +84,7 @@ bp_status bp_random_run(const bp_options *options, const bp_random_call *call) {
         return BP_E_ARGUMENT;
     }
     bp__call_enter(&scope, options);
-    bp_status status = run(call);
+    bp_status status = run_random(call);
     bp__call_leave(&scope);
     return status;
 }

@@ -26,7 +26,7 @@ static pthread_mutex_t *lock_of(const bp__cl_device *device) {
     return &locks[((uintptr_t)device->context >> 6) % (sizeof locks / sizeof locks[0])];
 }
 
-static int run(const plan *p, const bp__clblast_call *call, cl_event *event) {
+static int run_call(const plan *p, const bp__clblast_call *call, cl_event *event) {
     pthread_mutex_t *lock = lock_of(p->device);
     pthread_mutex_lock(lock);
     int status = bp__clblast_run(&p->instance->api, call, event);
@@ -85,7 +85,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     cl_event event = NULL;
     for (size_t i = 0; i < p->route.outer && status == BP__CLBLAST_Success; i++) {
         seek(p, i, start, &call);
-        status = run(p, &call, i == p->route.outer - 1 ? &event : NULL);
+        status = run_call(p, &call, i == p->route.outer - 1 ? &event : NULL);
     }
     p->device->cl->Flush(queue->native);
     return status == BP__CLBLAST_Success ? host->enqueued(exec->queue, event) : fail(p, status);
@@ -121,7 +121,7 @@ static bp_status try_call(const plan *p, cl_command_queue queue) {
     }
     const bp__clblast_call call = {
         .route = &one, .a = block, .b = block, .c = block, .at_b = 2, .at_c = 4, .alpha = {0, 0}, .queue = queue};
-    int status = run(p, &call, NULL);
+    int status = run_call(p, &call, NULL);
     cl->Finish(queue);
     cl->ReleaseMemObject(block);
     return status == BP__CLBLAST_Success ? BP_OK : fail(p, status);

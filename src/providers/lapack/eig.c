@@ -88,7 +88,7 @@ static void write_pairs(const bp__lapack_plan *plan, const bp__lapack_item *item
 
 /* ---- Operations ---- */
 
-static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+static bp_status run_eig(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
     bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE)) {
@@ -127,7 +127,7 @@ static const bp__lapack_operation with_vectors = {
     .efficiency = 0.20,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_eig,
     .work = work_vectors,
 };
 
@@ -138,7 +138,7 @@ static const bp__lapack_operation values_alone = {
     .efficiency = 0.20,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_eig,
     .work = work_values,
 };
 

@@ -95,7 +95,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+static bp_status run_eigh(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
     *info = bp__lapack_eigh_of(plan, item, a, false);
     if (*info > 0) {
@@ -116,7 +116,7 @@ static const bp__lapack_operation with_vectors = {
     .efficiency = 0.30,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_eigh,
     .work = work_vectors,
     .largest = bp__lapack_largest_eigh,
 };
@@ -128,7 +128,7 @@ static const bp__lapack_operation values_alone = {
     .efficiency = 0.20,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_eigh,
     .work = bp__lapack_work_eigenvalues,
 };
 

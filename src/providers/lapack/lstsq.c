@@ -261,7 +261,7 @@ static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *it
     }
 }
 
-static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+static bp_status run_lstsq(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     int64_t rank = 0;
     if (!load(plan, item)) {
@@ -302,7 +302,7 @@ static double work_values(const bp_linalg_problem *problem) {
                                               .efficiency = EFFICIENCY,                                                \
                                               .barriers = BP__LAPACK_COLUMN_BARRIERS,                                  \
                                               .prepare = prepare,                                                      \
-                                              .run = run,                                                              \
+                                              .run = run_lstsq,                                                        \
                                               .work = WORK,                                                            \
                                               .largest = largest}
 OPERATION(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);

@@ -63,7 +63,7 @@ static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const 
     return info;
 }
 
-static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+static bp_status run_qr(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
     bp__lapack_workspace workspace = bp__lapack_workspace_of(plan, item);
     if (!bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE)) {
@@ -102,7 +102,7 @@ static const bp__lapack_operation only_r = {
     .efficiency = 0.45,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_qr,
     .work = work_r,
 };
 
@@ -113,7 +113,7 @@ static const bp__lapack_operation both = {
     .efficiency = 0.45,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare,
-    .run = run,
+    .run = run_qr,
     .work = work_q,
 };
 

@@ -123,7 +123,7 @@ static bp_status prepare_values(bp__lapack_plan *plan) {
     return BP_OK;
 }
 
-static bp_status run(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
+static bp_status run_svd(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[A_VIEW];
     const bp__lapack_view *u = item->operand[1] ? &plan->view[U_VIEW] : NULL, *vh = u ? &plan->view[VH_VIEW] : NULL;
     if (!bp__lapack_load(plan, item, a, 0, plan->letter[BY_ROWS], BP__LAPACK_WHOLE)) {
@@ -151,7 +151,7 @@ static const bp__lapack_operation with_vectors = {
     .efficiency = 0.25,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_svd,
-    .run = run,
+    .run = run_svd,
     .work = bp__lapack_work_vectors,
     .largest = bp__lapack_largest_vectors,
 };
@@ -163,7 +163,7 @@ static const bp__lapack_operation values_alone = {
     .efficiency = 0.15,
     .barriers = BP__LAPACK_COLUMN_BARRIERS,
     .prepare = prepare_values,
-    .run = run,
+    .run = run_svd,
     .work = bp__lapack_work_values,
     .largest = bp__lapack_largest_values,
 };

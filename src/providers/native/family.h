@@ -25,7 +25,7 @@ extern const bp__native_family bp__native_linalg;
 extern const bp__native_family bp__native_contract;
 extern const bp__native_family bp__native_conv;
 extern const bp__native_family bp__native_pool;
-extern const bp__native_family bp__native_norm;
+extern const bp__native_family bp__native_batch_norm;
 extern const bp__native_family bp__native_attention;
 extern const bp__native_family bp__native_rnn;
 extern const bp__native_family bp__native_elementwise;

@@ -30,12 +30,12 @@ static const family families[] = {
     {BP_OP_AVG_POOL_BACKWARD, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
     {BP_OP_RNN, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
     {BP_OP_RNN_BACKWARD, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
-    {BP_OP_BATCH_NORM, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
-     bp__onednn_norm_ns},
-    {BP_OP_BATCH_NORM_TRAINING, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
-     bp__onednn_norm_ns},
-    {BP_OP_BATCH_NORM_BACKWARD, "normalization", "normalization (reference loops)", bp__onednn_describe_norm,
-     bp__onednn_norm_ns},
+    {BP_OP_BATCH_NORM, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
+     bp__onednn_normalization_ns},
+    {BP_OP_BATCH_NORM_TRAINING, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
+     bp__onednn_normalization_ns},
+    {BP_OP_BATCH_NORM_BACKWARD, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
+     bp__onednn_normalization_ns},
 };
 
 static const family *family_of(const bp_problem *problem) {

@@ -1,10 +1,10 @@
 /* onednn.h - declarations that the files of the onednn provider share: convolutions, matrix products, averages of
  * windows, batch normalization and recurrent layers on oneDNN 3.
  *
- * A file for each family (conv.c, product.c, pool.c, norm.c, recurrent.c) describes the operands as oneDNN sees them,
- * and refuses what it computes with reference loops, or not as our headers say. accept.c chooses threads and makes the
- * offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of the
- * library's choice. run.c runs them; a packed operand skips the conversion. stage.c prepares what a recurrent layer
+ * A file for each family (conv.c, product.c, pool.c, normalization.c, recurrent.c) describes the operands as oneDNN
+ * sees them, and refuses what it computes with reference loops, or not as our headers say. accept.c chooses threads and
+ * makes the offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of
+ * the library's choice. run.c runs them; a packed operand skips the conversion. stage.c prepares what a recurrent layer
  * reads and no tensor of the caller has. The provider's instance is the library's driver.
  */
 #ifndef BP_ONEDNN_ONEDNN_H
@@ -86,7 +86,7 @@ void bp__onednn_accept(void *driver, const bp_problem *problem, bp_offers *offer
 const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *problem);
 const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem *problem);
 const char *bp__onednn_describe_pool(bp__onednn_call *call, const bp_problem *problem);
-const char *bp__onednn_describe_norm(bp__onednn_call *call, const bp_problem *problem);
+const char *bp__onednn_describe_normalization(bp__onednn_call *call, const bp_problem *problem);
 const char *bp__onednn_describe_recurrent(bp__onednn_call *call, const bp_problem *problem);
 
 /* Return the estimated nanoseconds. */
@@ -96,8 +96,8 @@ double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem
                              int threads);
 double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                           int threads);
-double bp__onednn_norm_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
-                          int threads);
+double bp__onednn_normalization_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
+                                   int threads);
 double bp__onednn_recurrent_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                                int threads);
 

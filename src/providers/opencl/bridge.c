@@ -73,7 +73,7 @@ static void wait_for_change(bp__cl_bridge *bridge) {
     pthread_cond_timedwait(&bridge->changed, &bridge->mutex, &time);
 }
 
-static void *run(void *opaque) {
+static void *run_bridge(void *opaque) {
     bp__cl_bridge *bridge = opaque;
     pthread_mutex_lock(&bridge->mutex);
     while (!bridge->stops) {
@@ -96,7 +96,7 @@ static bp_status start(bp__cl_bridge *bridge) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    int error = bridge->runs ? 0 : pthread_create(&bridge->thread, NULL, run, bridge);
+    int error = bridge->runs ? 0 : pthread_create(&bridge->thread, NULL, run_bridge, bridge);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     bridge->runs = error == 0;
     return error == 0

@@ -167,7 +167,7 @@ static bp_status build(const bp__cl_device *device, const char *source, const ch
 
 /* ---- The programs of a device ---- */
 
-static bp__cl_program *find(bp__cl_device *device, const char *source, const char *options) {
+static bp__cl_program *find_program(bp__cl_device *device, const char *source, const char *options) {
     pthread_mutex_lock(&device->mutex);
     bp__cl_program *one = device->programs;
     while (one && (strcmp(one->options, options) != 0 || strcmp(one->source, source) != 0)) {
@@ -201,12 +201,12 @@ static bp_status add(bp__cl_device *device, const char *source, const char *opti
 }
 
 bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program) {
-    *program = find(device, source, options);
+    *program = find_program(device, source, options);
     if (*program) {
         return BP_OK;
     }
     pthread_mutex_lock(&device->building);
-    *program = find(device, source, options); /* another thread may have built it meanwhile */
+    *program = find_program(device, source, options); /* another thread may have built it meanwhile */
     bp_status status = *program ? BP_OK : add(device, source, options, program);
     pthread_mutex_unlock(&device->building);
     return status;

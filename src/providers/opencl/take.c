@@ -121,7 +121,7 @@ static bp_status read_flag(const bp__cl_device *device, cl_command_queue queue, 
     return status;
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_take(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const reporting *plan = (const reporting *)self;
     const bp_host *host = plan->device->host;
     const bp__cl_queue *queue = host->queue(exec->queue);
@@ -154,7 +154,7 @@ bp_status bp__cl_report_flag(bp__cl_device *device, bp_prepared *inner, bp_prepa
     }
     memset(plan, 0, sizeof *plan);
     plan->base = (bp_prepared){
-        .struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .workspace = inner->workspace};
+        .struct_size = sizeof plan->base, .enqueue = run_take, .destroy = destroy, .workspace = inner->workspace};
     plan->device = device;
     plan->inner = inner;
     *prepared = &plan->base;

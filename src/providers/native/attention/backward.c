@@ -487,7 +487,7 @@ static int64_t lines_of_ones(const bp__attention_work *work) {
     return work->problem.of.attention.tensor[BP_ATTENTION_MASK_GRADIENT].dtype ? work->set.numbers->lanes : 1;
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_attention_backward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bp__attention_work *work = &plan->work;
     const bp__attention_numbers *numbers = work->set.numbers;
@@ -546,7 +546,7 @@ bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *pro
     }
     memset(plan, 0, sizeof *plan);
     bp__attention_begin(&plan->work, host, problem, set, threads);
-    plan->work.base.enqueue = run;
+    plan->work.base.enqueue = run_attention_backward;
     plan->weighs = bp__attention_weighs(problem);
     const int64_t panels = plan->work.rows / set->numbers->lanes;
     plan->panels = kernel == BP__ATTENTION_EFFICIENT ? 1 : greater(1, bp__attention_least(PANELS, panels));

@@ -340,7 +340,7 @@ static void merge(bp__attention_call *call, int64_t index, char *memory) {
     write_results(&first);
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_attention_forward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     bp__attention_call call = bp__attention_call_of(&plan->work, operands, exec);
     const int64_t blocks = plan->work.items * plan->blocks;
@@ -405,7 +405,7 @@ bp_status bp__attention_plan_forward(const bp_host *host, const bp_problem *prob
     }
     memset(plan, 0, sizeof *plan);
     bp__attention_begin(&plan->work, host, problem, set, threads);
-    plan->work.base.enqueue = run;
+    plan->work.base.enqueue = run_attention_forward;
     plan->whole = kernel == BP__ATTENTION_EFFICIENT;
     cut(plan);
     lay_out(plan);

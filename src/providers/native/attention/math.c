@@ -270,7 +270,7 @@ static void mask_gradient(bp__attention_call *base, int64_t target, char *memory
 
 /* ---- Calls ---- */
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_attention_math(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call c = {.base = bp__attention_call_of(&plan->work, operands, exec)};
     const bp_status checked = bp__attention_check_pages(&c.base);
@@ -397,7 +397,7 @@ bp_status bp__attention_plan_math(const bp_host *host, const bp_problem *problem
     const double scale = problem->of.attention.scale;
     const bool together = plan->work.items < threads;
     plan->work.threads = together ? 1 : threads;
-    plan->work.base.enqueue = run;
+    plan->work.base.enqueue = run_attention_math;
     plan->work.base.destroy = destroy;
     plan->root = sqrt(fabs(scale));
     plan->sign = scale < 0 ? -1 : 1;

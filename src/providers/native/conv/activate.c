@@ -42,7 +42,7 @@ double bp__conv_activation_cost(const bp_host *host, const bp_problem *problem) 
     return bp__element_cost(host, &function);
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_activated(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     bp_status status = plan->results->enqueue(plan->results, operands, exec);
     if (status == BP_OK) {
@@ -83,7 +83,7 @@ bp_status bp__conv_plan_activation(const bp_host *host, const bp_problem *proble
     plan->host = host;
     plan->results = results;
     plan->base = (bp_prepared){.struct_size = sizeof plan->base,
-                               .enqueue = run,
+                               .enqueue = run_activated,
                                .destroy = destroy,
                                .pack = results->pack ? pack : NULL,
                                .workspace = results->workspace > plan->function->workspace ? results->workspace

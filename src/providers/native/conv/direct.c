@@ -281,7 +281,7 @@ static void compute_job(call *w) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_direct(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { IMAGE, WEIGHT, BIAS, RESULT };
     const prepared *plan = (const prepared *)self;
     const bp__conv_packed *given = exec->packed ? (const bp__conv_packed *)exec->packed[WEIGHT] : NULL;
@@ -327,7 +327,7 @@ bp_status bp__conv_plan_direct(const bp_host *host, const bp_problem *problem, c
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_direct, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

@@ -64,8 +64,8 @@ bool bp__conv_weight_in_place(const bp_problem *problem, const bp__native_kernel
 /* ---- Rows of X and Y ---- */
 
 /* Describes `height` rows of `width` positions of an image in place, or packs them. `from` is the first element. */
-static rows take(const prepared *plan, const unit *u, const char *from, int64_t channel, const int64_t stride[2],
-                 int64_t height, int64_t width, char *panel) {
+static rows take_rows(const prepared *plan, const unit *u, const char *from, int64_t channel, const int64_t stride[2],
+                      int64_t height, int64_t width, char *panel) {
     const bp__native_kernels *kernels = plan->set.products;
     if (!panel) {
         return (rows){.from = from, .row = stride[0], .step = stride[1]};
@@ -90,8 +90,8 @@ static rows take_x(const prepared *plan, const unit *u, const char *from, const 
         low[d] = first < 0 ? 0 : bp__conv_least(first, axis->size);
         size[d] = end < low[d] ? 0 : bp__conv_least(end, axis->size) - low[d];
     }
-    rows x = take(plan, u, element_of(plan, from, low[0] * c->x[1] + low[1] * c->x[2]), c->in_channels * c->x_channel,
-                  c->x + 1, size[0], size[1], u->x_panel);
+    rows x = take_rows(plan, u, element_of(plan, from, low[0] * c->x[1] + low[1] * c->x[2]),
+                       c->in_channels * c->x_channel, c->x + 1, size[0], size[1], u->x_panel);
     memcpy(x.low, low, sizeof low);
     return x;
 }
@@ -159,8 +159,8 @@ static void add_plane(const prepared *plan, const unit *u, const char *x, const 
         count[0] = bp__conv_least(job->axis[1].grid - start[0], plan->band);
         for (start[1] = 0; start[1] < job->axis[LAST].grid; start[1] += count[1]) {
             count[1] = bp__conv_least(job->axis[LAST].grid - start[1], plan->run);
-            const rows own = take(plan, u, element_of(plan, y, start[0] * c->y[1] + start[1] * c->y[2]),
-                                  c->out_channels * c->y_channel, c->y + 1, count[0], count[1], u->y_panel);
+            const rows own = take_rows(plan, u, element_of(plan, y, start[0] * c->y[1] + start[1] * c->y[2]),
+                                       c->out_channels * c->y_channel, c->y + 1, count[0], count[1], u->y_panel);
             const rows image = take_x(plan, u, x, start, count);
             correlate(plan, u, &own, &image, plane_rows, start, count);
         }
@@ -246,7 +246,7 @@ static void compute_units(void *context, int task) {
 
 /* ---- Calls ---- */
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_direct_weight(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { FIRST, SECOND, WEIGHT, BIAS };
     const prepared *plan = (const prepared *)self;
     const bp_conv_problem *c = &plan->problem.of.conv;
@@ -326,7 +326,7 @@ bp_status bp__conv_plan_direct_weight(const bp_host *host, const bp_problem *pro
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_direct_weight, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

@@ -47,7 +47,7 @@ static void share(call *w, bp_task task, int64_t units) {
 }
 
 /* Takes a unit. Returns false if none is left, or the call is stopped. */
-static bool take(call *w, int64_t *unit) {
+static bool take_unit(call *w, int64_t *unit) {
     *unit = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
     return *unit < w->units && !bp__stops(&w->stop);
 }
@@ -161,7 +161,7 @@ static void pack_units(void *context, int task) {
     const prepared *plan = w->plan;
     const bp__fourier_box all = whole(plan);
     int64_t unit;
-    while (take(w, &unit)) {
+    while (take_unit(w, &unit)) {
         const bool in_place = plan->cut.way == BP__FOURIER_GROUPS;
         char *tile = in_place ? w->packed + (size_t)unit * plan->tile_bytes : tile_of(w, task, 0);
         read_kernels(w, unit, tile);
@@ -274,7 +274,7 @@ static void compute_unit(const call *w, int64_t unit, int task) {
 static void compute_units(void *context, int task) {
     call *w = context;
     int64_t unit;
-    while (take(w, &unit)) {
+    while (take_unit(w, &unit)) {
         compute_unit(w, unit, task);
     }
 }
@@ -304,7 +304,7 @@ static void transform_units(void *context, int task) {
     const int64_t channels = plan->cut.job.channels, blocks = parts(w->tiles * channels, lanes(plan));
     char *tile = tile_of(w, task, 0);
     int64_t unit;
-    while (take(w, &unit)) {
+    while (take_unit(w, &unit)) {
         const int64_t group = unit / blocks, first = unit % blocks * lanes(plan);
         int64_t offset[BP__FFT_LANES_MOST];
         bp__fourier_planes planes = {.count = 0};
@@ -347,7 +347,7 @@ static void multiply_units(void *context, int task) {
     const int64_t all = w->plan->cut.frequencies, blocks = parts(all, FREQUENCIES);
     int64_t unit;
     (void)task;
-    while (take(w, &unit)) {
+    while (take_unit(w, &unit)) {
         const int64_t first = unit % blocks * FREQUENCIES;
         for (int64_t f = first; f < bp__conv_least(all, first + FREQUENCIES); f++) {
             multiply_frequency(w, unit / blocks, f);
@@ -363,7 +363,7 @@ static void result_units(void *context, int task) {
     char *tile = tile_of(w, task, 0);
     const bp__fft_view to = {.at = tile, .step = 2 * lanes(plan), .part = lanes(plan), .layout = BP__FFT_LANES};
     int64_t unit;
-    while (take(w, &unit)) {
+    while (take_unit(w, &unit)) {
         const int64_t row = unit % blocks * lanes(plan), column = unit / blocks % w->tiles;
         const int64_t group = unit / blocks / w->tiles;
         const int64_t at = group * plan->sums_group + 2 * (column * bp__conv_round_up(rows, lanes(plan)) + row);
@@ -396,7 +396,7 @@ static void compute_blocks(call *w) {
 
 /* ---- Calls ---- */
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_fourier(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { IMAGE, WEIGHT, BIAS, RESULT };
     const prepared *plan = (const prepared *)self;
     const bp__conv_packed *given = exec->packed ? (const bp__conv_packed *)exec->packed[WEIGHT] : NULL;
@@ -466,7 +466,8 @@ bp_status bp__fourier_plan(const bp_host *host, const bp_problem *problem, const
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .pack = pack};
+    plan->base =
+        (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_fourier, .destroy = destroy, .pack = pack};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

@@ -10,7 +10,7 @@
 /* ---- Planes ---- */
 
 /* Converts a tile of all items to its item and its indexes. */
-static int64_t find(const bp__fourier_cut *cut, int64_t tile, int64_t index[BP__FOURIER_AXES]) {
+static int64_t find_row(const bp__fourier_cut *cut, int64_t tile, int64_t index[BP__FOURIER_AXES]) {
     for (int d = BP__FOURIER_LAST; d >= 0; d--) {
         index[d] = tile % cut->axis[d].tiles;
         tile /= cut->axis[d].tiles;
@@ -25,7 +25,7 @@ static int64_t within(int64_t x, int64_t most) {
 void bp__fourier_add_image(const bp__fourier_cut *cut, bp__fourier_planes *planes, int64_t tile, int64_t channel) {
     const int i = planes->count++;
     int64_t index[BP__FOURIER_AXES];
-    planes->at[i] = channel + find(cut, tile, index) * cut->job.image_batch;
+    planes->at[i] = channel + find_row(cut, tile, index) * cut->job.image_batch;
     for (int d = 0; d < BP__FOURIER_AXES; d++) {
         const bp__fourier_axis *axis = &cut->axis[d];
         const int64_t from = index[d] * axis->results * axis->of.step + axis->first;
@@ -40,7 +40,7 @@ void bp__fourier_add_result(const bp__fourier_cut *cut, bp__fourier_planes *plan
     const int i = planes->count++;
     int64_t index[BP__FOURIER_AXES];
     planes->channel[i] = channel;
-    planes->at[i] = offset + cut->job.origin + find(cut, tile, index) * cut->job.result_batch;
+    planes->at[i] = offset + cut->job.origin + find_row(cut, tile, index) * cut->job.result_batch;
     for (int d = 0; d < BP__FOURIER_AXES; d++) {
         const bp__fourier_axis *axis = &cut->axis[d];
         const int64_t from = index[d] * axis->results;

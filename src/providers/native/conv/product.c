@@ -377,7 +377,7 @@ static bp_status pack(const bp_prepared *self, int operand, const bp_operand *so
 
 /* ---- Calls ---- */
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_conv_product(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { IMAGE, WEIGHT, BIAS, RESULT };
     const prepared *plan = (const prepared *)self;
     const bp__conv_packed *given = exec->packed ? (const bp__conv_packed *)exec->packed[WEIGHT] : NULL;
@@ -463,7 +463,8 @@ bp_status bp__conv_plan_product(const bp_host *host, const bp_problem *problem, 
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy, .pack = pack};
+    plan->base =
+        (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_conv_product, .destroy = destroy, .pack = pack};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

@@ -354,7 +354,7 @@ static void share(call *w, bp_task task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_conv_weight(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { FIRST, SECOND, WEIGHT, BIAS };
     const prepared *plan = (const prepared *)self;
     const bp_conv_problem *c = &plan->problem.of.conv;
@@ -413,7 +413,7 @@ bp_status bp__conv_plan_weight(const bp_host *host, const bp_problem *problem, c
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_conv_weight, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

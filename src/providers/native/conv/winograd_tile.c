@@ -21,7 +21,7 @@ static int64_t lane_floats(const bp__winograd_cut *cut, const bp__native_kernels
 }
 
 /* Cuts `bytes` from the memory, whose address may be NULL if only the size is asked for. */
-static void *take(char *memory, size_t *used, int64_t bytes) {
+static void *take_memory(char *memory, size_t *used, int64_t bytes) {
     void *part = memory ? memory + *used : NULL;
     *used += (size_t)bp__conv_round_up(bytes, 64);
     return part;
@@ -33,17 +33,17 @@ static size_t divide(const bp__winograd_cut *cut, const bp__native_kernels *prod
     const int64_t tiles = bp__conv_round_up(cut->block, width), rows = bp__conv_round_up(cut->rows, width);
     const int64_t depth = bp__conv_least(channels, products->k_block), pointer = (int64_t)sizeof(float *);
     size_t used = 0;
-    parts->panels = take(memory, &used, all * bp__winograd_apart(tiles * depth) * f32);
+    parts->panels = take_memory(memory, &used, all * bp__winograd_apart(tiles * depth) * f32);
     const int64_t sums = cut->tiles_are_v ? tiles * cut->rows : rows * cut->block;
-    parts->sums = take(memory, &used, all * bp__winograd_apart(sums) * f32);
-    parts->lanes = take(memory, &used, lane_floats(cut, products) * f32);
-    parts->patches = take(memory, &used, (tiles + 1) * all * f32);
-    parts->zeros = take(memory, &used, CHANNELS * f32);
-    parts->bias = take(memory, &used, rows * f32);
-    parts->from = take(memory, &used, (cut->by_channel ? width * all : tiles) * pointer);
-    parts->to = take(memory, &used, tiles * pointer);
-    parts->row = take(memory, &used, tiles * (int64_t)sizeof(int64_t));
-    parts->tiles = take(memory, &used, tiles * (int64_t)sizeof(bp__winograd_tile));
+    parts->sums = take_memory(memory, &used, all * bp__winograd_apart(sums) * f32);
+    parts->lanes = take_memory(memory, &used, lane_floats(cut, products) * f32);
+    parts->patches = take_memory(memory, &used, (tiles + 1) * all * f32);
+    parts->zeros = take_memory(memory, &used, CHANNELS * f32);
+    parts->bias = take_memory(memory, &used, rows * f32);
+    parts->from = take_memory(memory, &used, (cut->by_channel ? width * all : tiles) * pointer);
+    parts->to = take_memory(memory, &used, tiles * pointer);
+    parts->row = take_memory(memory, &used, tiles * (int64_t)sizeof(int64_t));
+    parts->tiles = take_memory(memory, &used, tiles * (int64_t)sizeof(bp__winograd_tile));
     if (memory) {
         memset(parts->zeros, 0, CHANNELS * sizeof(float));
     }

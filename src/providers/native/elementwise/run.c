@@ -150,7 +150,7 @@ static void run_tiles(void *context, int task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_elementwise(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call w = {.plan = plan, .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
     (void)exec;
@@ -250,7 +250,7 @@ bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_elementwise, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->set = *set;

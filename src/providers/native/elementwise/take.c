@@ -181,7 +181,7 @@ static void run_stage(call *w, bp_task stage, int threads) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_take(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bp_elementwise_problem *p = &plan->problem.of.elementwise;
     call w = {.plan = plan,
@@ -240,7 +240,7 @@ bp_status bp__element_take_plan(const bp_host *host, const bp_problem *problem, 
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_take, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->threads = threads;

@@ -1,18 +1,18 @@
 /* linalg.c - offers and plans linear algebra of the native provider. Empty problems are filled in (empty.c), batches of
- * small matrices run interleaved (interleaved.h), and norms are sums (norm.h). Factorizations of large matrices are
- * left to libraries.
+ * small matrices run interleaved (interleaved.h), and norms are sums (matrix_norm.h). Factorizations of large matrices
+ * are left to libraries.
  */
 #include "providers/native/gemm/choose.h"
 #include "providers/native/isa.h"
 #include "providers/native/family.h"
 
-#include "norm.h"
+#include "matrix_norm.h"
 #include "small.h"
 
 /* Everything that follows from the problem. */
 typedef struct choice {
     const bp__interleaved_kernels *interleaved; /* one of these is set, or neither if there is nothing to compute */
-    const bp__norm_kernels *norm;
+    const bp__matrix_norm_kernels *norm;
     int isa;
     const char *algorithm;
     int threads;
@@ -21,7 +21,8 @@ typedef struct choice {
 
 static const bp__interleaved_kernels *const interleaved_sets[] =
     BP__NATIVE_PER_ISA(bp__interleaved_default, bp__interleaved_avx2, bp__interleaved_avx512);
-static const bp__norm_kernels *const norm_sets[] = BP__NATIVE_PER_ISA(bp__norm_default, bp__norm_avx2, bp__norm_avx512);
+static const bp__matrix_norm_kernels *const norm_sets[] =
+    BP__NATIVE_PER_ISA(bp__matrix_norm_default, bp__matrix_norm_avx2, bp__matrix_norm_avx512);
 
 /* Sets the threads, at most one for each unit of work, and the cost on that many threads. */
 static void share(choice *to, double alone, int most, int64_t units) {
@@ -42,7 +43,7 @@ static void choose_norm(const bp_host *host, const bp_problem *problem, choice *
     static const char *const names[] = {"sums default", "sums avx2", "sums avx512"};
     to->norm = &norm_sets[to->isa][problem->dtype - BP_F32];
     to->algorithm = names[to->isa];
-    share(to, bp__norm_cost(host, problem), problem->policy.threads, bp__norm_shares(problem));
+    share(to, bp__matrix_norm_cost(host, problem), problem->policy.threads, bp__matrix_norm_shares(problem));
 }
 
 static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *to) {
@@ -55,7 +56,7 @@ static bp_reason choose(const bp_host *host, const bp_problem *problem, choice *
         return BP_REASON_ACCEPTED;
     }
     *to = (choice){.isa = bp__native_isa(host, problem)};
-    if (bp__norm_is_sum(problem)) {
+    if (bp__matrix_norm_is_sum(problem)) {
         choose_norm(host, problem, to);
         return BP_REASON_ACCEPTED;
     }
@@ -101,7 +102,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *found, bp_prepared **prepared) {
     const choice *chosen = found;
     if (chosen->norm) {
-        return bp__norm_prepare(host, problem, chosen->norm, chosen->threads, prepared);
+        return bp__matrix_norm_prepare(host, problem, chosen->norm, chosen->threads, prepared);
     }
     return chosen->interleaved ? bp__small_prepare(host, problem, chosen->interleaved, chosen->threads, prepared)
                                : bp__empty_prepare(host, problem, prepared);

@@ -190,7 +190,7 @@ static void compute_units(void *context, int task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_pool_backward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call w = {.plan = plan,
               .y = bp_operand_address(&operands[0]),
@@ -261,7 +261,7 @@ bp_status bp__pool_plan_backward(const bp_host *host, const bp_problem *problem,
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_pool_backward, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->kernels = kernels;

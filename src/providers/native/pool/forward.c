@@ -43,7 +43,7 @@ static void compute_units(void *context, int task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_pool_forward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     enum { X, Y, INDICES };
     const bp__pool_forward *plan = (const bp__pool_forward *)self;
     bp__pool_forward_call w = {.plan = plan,
@@ -109,7 +109,7 @@ bp_status bp__pool_plan_forward(const bp_host *host, const bp_problem *problem, 
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", bytes);
     }
     *plan = head;
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_pool_forward, .destroy = destroy};
     plan->average = problem->op == BP_OP_AVG_POOL;
     plan->units = p->batch * (plan->by_channels ? 1 : p->channels) * p->out[0] * p->out[1];
     set_taps(plan);

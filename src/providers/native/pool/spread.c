@@ -200,7 +200,7 @@ static void compute_units(void *context, int task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_pool_spread(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call w = {.plan = plan,
               .y = bp_operand_address(&operands[0]),
@@ -238,7 +238,7 @@ bp_status bp__pool_plan_spread(const bp_host *host, const bp_problem *problem, c
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", bytes);
     }
     memset(plan, 0, bytes);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_pool_spread, .destroy = destroy};
     plan->host = host;
     plan->problem = *problem;
     plan->kernels = kernels;

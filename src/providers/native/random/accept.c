@@ -14,7 +14,7 @@ static bool is_double(const bp_problem *problem) {
     return bp_dtype_size((bp_dtype)problem->dtype) == 8;
 }
 
-static void find(const bp_host *host, const bp_problem *problem, found *f) {
+static void find_kernel(const bp_host *host, const bp_problem *problem, found *f) {
     static const bp__random_kernels *const sets[] =
         BP__NATIVE_PER_ISA(&bp__random_kernels_default, &bp__random_kernels_avx2, &bp__random_kernels_avx512);
     static const bp__element_kernels *const elements[] =
@@ -46,7 +46,7 @@ static double cost_of(const bp_host *host, const bp_problem *problem) {
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {
     bp_verdict verdict = BP_VERDICT_INIT;
     found f = {0};
-    find(host, problem, &f);
+    find_kernel(host, problem, &f);
     const double alone = cost_of(host, problem);
     f.threads = bp__native_worth(alone, problem->policy.threads);
     verdict.algorithm = "philox";

@@ -81,7 +81,7 @@ static void fill_ranges(void *context, int task) {
     }
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_random(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call c = {
         .plan = plan, .output = bp_operand_address(&operands[1]), .stop = {.host = plan->host, .op = BP_OP_RANDOM}};
@@ -109,7 +109,7 @@ bp_status bp__random_plan(const bp_host *host, const bp_problem *problem, bp__ra
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy};
+    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_random, .destroy = destroy};
     plan->host = host;
     plan->problem = problem->of.random;
     plan->kernel = kernel;

@@ -262,7 +262,7 @@ static void run_parts(call *w) {
 
 /* ---- Plans ---- */
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_softmax(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     char *workspace = bp_operand_address(&exec->workspace);
     call w = {.centers = workspace, .copies = workspace};
@@ -280,7 +280,7 @@ static bp_status run(const bp_prepared *self, const bp_operand *operands, const 
 
 bp_status bp__softmax_plan(const bp_host *host, const bp_problem *problem, const bp__reduce_set *set, int threads,
                            bp_prepared **result) {
-    prepared *plan = bp__reduce_work_new(host, problem, sizeof *plan, threads, run);
+    prepared *plan = bp__reduce_work_new(host, problem, sizeof *plan, threads, run_softmax);
     if (!plan) {
         return BP_E_NO_MEMORY;
     }

@@ -355,7 +355,7 @@ static bp_status run_direction(call *c) {
     return run_products(c);
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_rnn_backward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bool single = bp__rnn_number(&plan->work) == sizeof(float);
     call c;
@@ -467,7 +467,7 @@ bp_status bp__rnn_plan_backward(const bp_host *host, const bp_problem *problem, 
     }
     memset(plan, 0, sizeof *plan);
     bp__rnn_begin(&plan->work, host, problem, kernels, threads);
-    plan->work.base.enqueue = run;
+    plan->work.base.enqueue = run_rnn_backward;
     plan->work.base.destroy = destroy;
     plan->units = bp__rnn_panels_of(&plan->work, 1, p->hidden_size, 0);
     plan->columns = bp__rnn_panels_of(&plan->work, 1, p->output_size, plan->work.rows);

@@ -431,7 +431,7 @@ static bp_status run_step(call *c) {
     return status;
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_rnn_forward(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
     call c;
@@ -555,7 +555,7 @@ bp_status bp__rnn_plan_forward(const bp_host *host, const bp_problem *problem, c
     }
     memset(plan, 0, sizeof *plan);
     bp__rnn_begin(&plan->work, host, problem, kernels, threads);
-    plan->work.base.enqueue = run;
+    plan->work.base.enqueue = run_rnn_forward;
     plan->work.base.destroy = destroy;
     plan->work.base.pack = pack;
     plan->input = bp__rnn_panels_of(&plan->work, bp__rnn_gates(p), p->hidden_size, p->input_size);

@@ -144,7 +144,7 @@ static bool is_packed(const bp_exec *exec, int operand) {
     return exec->packed && exec->packed[operand];
 }
 
-static bp_status run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+static bp_status run_rnn_half(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     const bp_rnn_problem *p = &plan->problem.of.rnn;
     int inputs, count = 0;
@@ -208,7 +208,7 @@ bp_status bp__rnn_plan_half(const bp_host *host, const bp_problem *problem, cons
     if (!plan) {
         return bp__rnn_no_memory(host, sizeof *plan);
     }
-    *plan = (prepared){.base = {.struct_size = sizeof plan->base, .enqueue = run, .destroy = destroy},
+    *plan = (prepared){.base = {.struct_size = sizeof plan->base, .enqueue = run_rnn_half, .destroy = destroy},
                        .host = host,
                        .problem = *problem,
                        .kernels = kernels,

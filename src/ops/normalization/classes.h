@@ -1,0 +1,31 @@
+/* classes.h - lists what calibration measures of normalization. */
+#ifndef BP_OPS_NORMALIZATION_CLASSES_H
+#define BP_OPS_NORMALIZATION_CLASSES_H
+
+#include "calibration/classes.h"
+
+/* The sizes are the channels and the side of a square image. */
+static const bp__lattice bp__batch_norm_images = {
+    .dimensions = 2,
+    .count = {4, 4},
+    .knot = {{4, 16, 64, 256}, {4, 16, 32, 64}},
+    .most = 1 << 13,
+};
+
+/* The sizes are the elements of a row and the rows. */
+static const bp__lattice bp__batch_norm_rows = {
+    .dimensions = 2,
+    .count = {4, 4},
+    .knot = {{16, 64, 512, 4096}, {1, 8, 64, 512}},
+    .most = 1 << 19,
+};
+
+#define BP__CLASSES_OF_NORM                                                                                            \
+    {.name = "batch_norm.f32", .op = BP_OP_BATCH_NORM, .dtype = BP_F32, .lattice = &bp__batch_norm_images},            \
+        {.name = "batch_norm_training.f32",                                                                            \
+         .op = BP_OP_BATCH_NORM_TRAINING,                                                                              \
+         .dtype = BP_F32,                                                                                              \
+         .lattice = &bp__batch_norm_images},                                                                           \
+        {.name = "layer_norm.f32", .op = BP_OP_LAYER_NORM, .dtype = BP_F32, .lattice = &bp__batch_norm_rows},
+
+#endif

@@ -1,0 +1,86 @@
+/* batch_norm.h - declares the parts of batch normalization: grids of elements, kernels and plans.
+ *
+ * The lanes of a grid are contiguous channels (channels-last), or positions of one channel. Statistics are computed in
+ * f64 from the differences to the first value of the channel: of each block of values mean and squared deviations in
+ * two passes over the cache, and those of blocks are merged (Chan, Golub and LeVeque, 1979). Blocks, and the order in
+ * which they are merged, depend on the problem only. */
+#ifndef BP_NATIVE_BATCH_NORM_H
+#define BP_NATIVE_BATCH_NORM_H
+
+#include "providers/native/gemm/choose.h"
+
+/* count x lanes elements of a tensor: element (i, l) is i * next + l * lane elements behind the first. */
+typedef struct bp__batch_norm_grid {
+    const char *at;
+    int64_t lane, next;
+} bp__batch_norm_grid;
+
+/* What is applied to the elements of a channel, in the type of the computation: REAL arrays with one number for each
+ * channel. */
+typedef enum bp__batch_norm_number {
+    BP__BATCH_NORM_CENTER,
+    BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; 0 for BACKWARD, whose means are operands */
+    BP__BATCH_NORM_SCALE,
+    BP__BATCH_NORM_SHIFT,
+    BP__BATCH_NORM_SLOPE,
+    BP__BATCH_NORM_NUMBERS
+} bp__batch_norm_number;
+
+/* Kernels of one instruction set for one type. Lanes follow channels if `step` is 1, otherwise (0) all have the same
+ * channel. */
+typedef struct bp__batch_norm_kernels {
+    /* Writes the mean of x - center, and the sum of squared deviations, of the `count` elements of each lane; count is
+     * above 0. */
+    void (*moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center, int64_t step,
+                    double *mean, double *squares);
+    /* Adds y, and y * (x - center), to the sums of each lane. */
+    void (*sums)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
+                 const double *center, int64_t step, double *sum, double *product);
+    /* Writes y = (x - center - rest) * scale + shift, or 0 where this is negative if `relu`. */
+    void (*apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
+                  const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu);
+    /* Writes g = (y - shift - (x - center) * slope) * scale. */
+    void (*gradient)(int64_t lanes, int64_t count, const bp__batch_norm_grid *g, const bp__batch_norm_grid *y,
+                     const bp__batch_norm_grid *x, const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step);
+    double (*load)(const char *from);
+    void (*store)(char *to, double value);
+    void (*set)(void *numbers, int64_t index, double value); /* rounds to the type of the computation */
+    size_t element, number;                                  /* bytes */
+} bp__batch_norm_kernels;
+
+/* Types from BP_F16 on, in the order of bp_dtype. */
+#define BP__BATCH_NORM_DTYPES 4
+extern const bp__batch_norm_kernels bp__batch_norm_default[BP__BATCH_NORM_DTYPES];
+extern const bp__batch_norm_kernels bp__batch_norm_avx2[BP__BATCH_NORM_DTYPES];
+extern const bp__batch_norm_kernels bp__batch_norm_avx512[BP__BATCH_NORM_DTYPES];
+
+/* Kernels of the tensors, and of those with one element for each channel. */
+typedef struct bp__batch_norm_set {
+    const bp__batch_norm_kernels *images, *parameters;
+} bp__batch_norm_set;
+
+static inline int64_t bp__batch_norm_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Mean and sum of squared deviations of `count` values. */
+typedef struct bp__batch_norm_moments {
+    double count, mean, squares;
+} bp__batch_norm_moments;
+
+static inline void bp__batch_norm_merge(bp__batch_norm_moments *all, bp__batch_norm_moments more) {
+    const double count = all->count + more.count, distance = more.mean - all->mean;
+    if (more.count > 0) {
+        all->mean += distance * (more.count / count);
+        all->squares += more.squares + distance * distance * (all->count / count) * more.count;
+        all->count = count;
+    }
+}
+
+/* Whether lanes follow the channels, which are contiguous in all tensors. */
+bool bp__batch_norm_by_channels(const bp_problem *problem);
+
+bp_status bp__batch_norm_plan(const bp_host *host, const bp_problem *problem, const bp__batch_norm_set *set,
+                              int threads, bp_prepared **prepared);
+
+#endif
