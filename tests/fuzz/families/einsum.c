@@ -1,4 +1,5 @@
 /* einsum.c - random contractions of small integers, so that all sums are exact. */
+#include "../../support/named.h"
 #include "trial.h"
 
 #include <stdio.h>
@@ -66,9 +67,17 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     const bp_einsum_call c = {
         .struct_size = sizeof c, .expression = p.expression, .count = p.inputs, .operands = t->tensor};
     DLTensor *out = (DLTensor *)(uintptr_t)t->tensor[p.inputs];
-    return what == RUN    ? bp_einsum_run(set, &c, out)
-           : what == PLAN ? bp_einsum_plan(made, set, &c, out)
-                          : bp_einsum_explain(made, set, &c, out);
+    if (what == RUN) {
+        return bp_einsum_run(set, &c, out);
+    }
+    /* Plans and explanations are asked for by name (calls.h). */
+    named_call n;
+    named_begin(&n, "einsum");
+    named_pointer(&n, "expression", p.expression);
+    named_int(&n, "count", p.inputs);
+    named_pointer(&n, "operands", t->tensor);
+    named_pointer(&n, "out", out);
+    return request_described(t, what, "einsum", &n.arguments, set, made);
 }
 
 const family family_einsum = {"einsum", "blas.preferred", make, call, NULL};

@@ -1,4 +1,5 @@
 /* gemm.c - random matrix products. Numbers are small integers, so that all sums are exact. */
+#include "../../support/named.h"
 #include "trial.h"
 
 enum { MATMUL, GEMM };
@@ -93,17 +94,24 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     DLTensor *c = (DLTensor *)(uintptr_t)t->tensor[2];
     const bp_transform ta = (bp_transform)p.transform[0], tb = (bp_transform)p.transform[1];
     const bp_scalar *alpha = p.has_alpha ? &p.alpha : NULL, *beta = p.has_beta ? &p.beta : NULL;
-    if (p.kind == MATMUL) {
-        return what == RUN    ? bp_matmul_run(set, a, b, c)
-               : what == PLAN ? bp_matmul_plan(made, set, a, b, c)
-                              : bp_matmul_explain(made, set, a, b, c);
+    if (what == RUN) {
+        return p.kind == MATMUL ? bp_matmul_run(set, a, b, c) : bp_gemm_run(set, ta, tb, alpha, a, b, beta, c);
     }
-    if (what == PLAN && (alpha || beta)) {
+    if (what == PLAN && p.kind != MATMUL && (alpha || beta)) {
         return BP_E_UNSUPPORTED; /* the plan needs the scalars again */
     }
-    return what == RUN    ? bp_gemm_run(set, ta, tb, alpha, a, b, beta, c)
-           : what == PLAN ? bp_gemm_plan(made, set, ta, tb, alpha, a, b, beta, c)
-                          : bp_gemm_explain(made, set, ta, tb, alpha, a, b, beta, c);
+    /* Plans and explanations are asked for by name (calls.h). */
+    const char *name = p.kind == MATMUL ? "matmul" : "gemm";
+    named_call n;
+    named_begin(&n, name);
+    if (p.kind != MATMUL) {
+        named_int(&n, "transform_a", (int)ta);
+        named_int(&n, "transform_b", (int)tb);
+        named_pointer(&n, "alpha", alpha);
+        named_pointer(&n, "beta", beta);
+    }
+    named_operands(&n, t->tensor);
+    return request_described(t, what, name, &n.arguments, set, made);
 }
 
 const family family_gemm = {"gemm", "blas.preferred", make, call, NULL};
