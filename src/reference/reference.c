@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TERMS ((int64_t)1 << 25) /* multiplications of one reference: well under a second */
-
 static bool is_complex(const DLTensor *tensor) {
     return tensor->dtype.code == kDLComplex;
 }
@@ -143,7 +141,7 @@ int64_t reference_pick(int64_t i, int64_t count, int64_t total) {
 }
 
 static void choose_count(reference *made, int64_t least) {
-    int64_t most = made->terms > 0 ? MOST_TERMS / made->terms : MOST_TERMS;
+    int64_t most = made->terms > 0 ? REFERENCE_MOST_WORK / made->terms : REFERENCE_MOST_WORK;
     most = most > least ? most : least;
     made->count = made->total < most ? made->total : most;
 }
@@ -288,6 +286,9 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 double reference_bound(const reference *made, bp_dtype dtype) {
     format limits = format_of(dtype);
+    if (made->bounded) {
+        return 1.01 * limits.sum_unit + 2 * limits.unit;
+    }
     return 4 * ((double)made->terms + 4) * limits.sum_unit + 2 * limits.unit;
 }
 
@@ -303,12 +304,16 @@ reference_number *reference_numbers(int64_t count) {
     return calloc((size_t)count + 1, sizeof(reference_number));
 }
 
+void reference_set(reference_value *value, const reference_number *number, long double unit) {
+    const long double units = number->error / unit, size = fabsl(number->value);
+    value->re = (double)number->value;
+    value->im = 0;
+    value->scale = (double)(units > size || !isfinite(size) ? units : size);
+}
+
 void reference_take(reference *made, const reference_number *numbers, long double unit) {
-    made->terms = 1; /* the scales count the roundings */
+    made->bounded = true;
     for (int64_t i = 0; i < made->count; i++) {
-        const reference_number *number = &numbers[made->values[i].index];
-        made->values[i].re = (double)number->value;
-        made->values[i].im = 0;
-        made->values[i].scale = (double)(number->error / unit);
+        reference_set(&made->values[i], &numbers[made->values[i].index], unit);
     }
 }

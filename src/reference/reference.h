@@ -36,6 +36,7 @@ typedef struct reference {
     int64_t count;
     int64_t total;
     int64_t terms; /* per element */
+    bool bounded;  /* the scales are the largest errors of correct results, in roundings */
     double tiny;   /* an absolute error that is no error; that of subnormal results comes from `terms` */
 } reference;
 
@@ -68,6 +69,8 @@ int64_t wholes_convert(int64_t whole, bp_dtype dtype);
 /* Returns the `i`-th of `count` indices that are evenly distributed over 0 ... total-1; `i` itself if they are all. */
 int64_t reference_pick(int64_t i, int64_t count, int64_t total);
 
+#define REFERENCE_MOST_WORK ((int64_t)1 << 25) /* multiplications of one reference: well under a second */
+
 /* Chooses the elements of a result that are checked: all, or as many as can be computed in about a second, but not
  * fewer than `least`. Each takes `terms` multiplications. The caller fills in the values. */
 bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, int64_t least);
@@ -93,8 +96,11 @@ double reference_sum_unit(bp_dtype dtype);
 /* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
 reference_number *reference_numbers(int64_t count);
 
-/* Sets the values of `made`, whose elements are all, from numbers with errors of that unit: the scale becomes the
- * errors in units. */
+/* Sets a value from a number whose error is of that unit. The scale becomes the error in units, and at least the value,
+ * which is rounded to its type at the end. */
+void reference_set(reference_value *value, const reference_number *number, long double unit);
+
+/* Sets all values of `made` from the numbers of all elements. */
 void reference_take(reference *made, const reference_number *numbers, long double unit);
 
 /* The largest relative error of rounding to the type. */

@@ -1,5 +1,4 @@
-/* cases.h - declares random calls of attention with tensors of random layouts, and comparisons with a reference that
- * follows attention.h one element at a time, in f64. */
+/* cases.h - declares random calls of attention with tensors of random layouts, and comparisons with a reference. */
 #ifndef BP_TESTS_ATTENTION_CASES_H
 #define BP_TESTS_ATTENTION_CASES_H
 

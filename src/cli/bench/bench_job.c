@@ -137,7 +137,10 @@ int bench_job_make(bench_job *made, const bench_request *request, const cli_oper
     for (int i = 0; i < count && code == CLI_OK; i++) {
         code = make_array(job, i, &arrays[i]);
     }
-    return code == CLI_OK ? job_prepare(job) : code;
+    code = code == CLI_OK ? job_prepare(job) : code;
+    const bp_status status =
+        code == CLI_OK && !dry && operation->sizing->complete ? operation->sizing->complete(job) : BP_OK;
+    return status == BP_OK ? code : cli_fail_status(status);
 }
 
 void bench_job_free(bench_job *made) {

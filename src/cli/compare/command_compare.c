@@ -2,6 +2,8 @@
  */
 #include "compare_run.h"
 
+#include "cli/operations/sizing.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -126,6 +128,7 @@ static int run(comparison *c, const cli_args *args) {
     code = code == CLI_OK ? job_check_pipe(&c->job) : code;
     code = code == CLI_OK ? enter_settings(c, args) : code;
     code = code == CLI_OK ? job_read(&c->job) : code;
+    c->job.wanted = c->job.operation->sizing->results;
     code = code == CLI_OK ? job_prepare(&c->job) : code;
     code = code == CLI_OK ? comparison_run(c, (int)repeat) : code;
     if (code != CLI_OK) {

@@ -6,8 +6,24 @@
 #include <math.h>
 #include <string.h>
 
+reference *check_result(cli_check *check, int result) {
+    return result == 0 ? &check->values : &check->more[result - 1];
+}
+
+/* Errors of further results count in proportion to their bounds. */
 static bp_status reference_error_of(const cli_check *check, const cli_job *job, double *error) {
-    return reference_error(&check->values, &job->results[0].tensor, error);
+    bp_status status = reference_error(&check->values, &job->results[0].tensor, error);
+    for (int i = 1; i < job->result_count && status == BP_OK; i++) {
+        const reference *values = &check->more[i - 1];
+        const DLTensor *result = &job->results[i].tensor;
+        double own;
+        if (values->values) {
+            status = reference_error(values, result, &own);
+            own *= check->bound / reference_bound(values, bp_dtype_from_dlpack(result->dtype));
+            *error = own > *error ? own : *error;
+        }
+    }
+    return status;
 }
 
 static bp_status no_error(const cli_check *check, const cli_job *job, double *error) {
@@ -29,7 +45,9 @@ bp_status check_with_reference(cli_check *check, const cli_job *job, const char 
 }
 
 void check_free(cli_check *check) {
-    reference_free(&check->values);
+    for (int i = 0; i < JOB_RESULTS; i++) {
+        reference_free(check_result(check, i));
+    }
 }
 
 static const char product_text[] =

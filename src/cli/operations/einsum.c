@@ -38,8 +38,8 @@ static const cli_measured measured = {BP_OP_EINSUM, plan, check_contraction};
 static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",
                                           "work",     "seed",     "contraction-path", NULL};
 
-static const cli_sizing sizing = {"nxnxn nxn nxn", NULL,  "abc,cd,be->ade", work_tucker,
-                                  "4 n^4",         false, {8, 16, 32, 64},  0};
+static const cli_sizing sizing = {
+    "nxnxn nxn nxn", NULL, "abc,cd,be->ade", work_tucker, "4 n^4", false, {8, 16, 32, 64}, 0, NULL};
 
 const cli_operation operations_einsum[] = {
     {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL,

@@ -167,7 +167,7 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
 static const cli_measured unary = {BP_OP_UNARY, plan, check_unary}, binary = {BP_OP_BINARY, plan, check_binary},
                           take = {BP_OP_TAKE, plan, check_take}, gather = {BP_OP_GATHER, plan, check_gather};
 #define SIZING(arrays, options)                                                                                        \
-    { arrays, options, NULL, work_elements, "1 for each element", true, {64, 4096, 262144, 4194304}, 0 }
+    { arrays, options, NULL, work_elements, "1 for each element", true, {64, 4096, 262144, 4194304}, 0, NULL }
 static const cli_sizing unary_sizing = SIZING("n", "kind=exp"), binary_sizing = SIZING("n n", "kind=add"),
                         indices_sizing = SIZING("n n:below:n", NULL);
 static const char *const unary_options[] = {"kind", "to", NULL};

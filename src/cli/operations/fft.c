@@ -96,14 +96,14 @@ static const char *const shift_options[] = {"dim", NULL};
 
 /* The sizings of one, two and all dimensions, of an input that is complex or real. */
 #define COMPLEX(one, many)                                                                                             \
-    {"n:complex", NULL, NULL, work_transform, one, false, {64, 1024, 16384, 262144}, 0}, {                             \
-        "nxn:complex", NULL, NULL, work_transform, many, false, {16, 64, 256, 1024}, 0                                 \
+    {"n:complex", NULL, NULL, work_transform, one, false, {64, 1024, 16384, 262144}, 0, NULL}, {                       \
+        "nxn:complex", NULL, NULL, work_transform, many, false, {16, 64, 256, 1024}, 0, NULL                           \
     }
-static const cli_sizing between_complex[] = {COMPLEX("5 n log2 n", "10 n^2 log2 n")},
-                        from_complex[] = {COMPLEX("about 5 n log2 n", "about 10 n^2 log2 n")},
-                        from_real[] = {
-                            {"n", NULL, NULL, work_transform, "5/2 n log2 n", false, {64, 1024, 16384, 262144}, 0},
-                            {"nxn", NULL, NULL, work_transform, "5 n^2 log2 n", false, {16, 64, 256, 1024}, 0}};
+static const cli_sizing
+    between_complex[] = {COMPLEX("5 n log2 n", "10 n^2 log2 n")},
+    from_complex[] = {COMPLEX("about 5 n log2 n", "about 10 n^2 log2 n")},
+    from_real[] = {{"n", NULL, NULL, work_transform, "5/2 n log2 n", false, {64, 1024, 16384, 262144}, 0, NULL},
+                   {"nxn", NULL, NULL, work_transform, "5 n^2 log2 n", false, {16, 64, 256, 1024}, 0, NULL}};
 
 #define SIZING_FFT between_complex
 #define SIZING_IFFT between_complex

@@ -195,9 +195,9 @@ static const char *const takes_ord[] = {"ord", NULL};
 #define ROW(name, arrays, count, results, number, options, sizing) \
     {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL, sizing}
 /* Sizes of factorizations, of products of orthogonal matrices, and of eigenvalue and singular value problems. */
-#define FACTORED(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 768}, 0}
-#define ORTHOGONAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 512}, 0}
-#define SPECTRAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 128, 256}, 0}
+#define FACTORED(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 768}, 0, NULL}
+#define ORTHOGONAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 512}, 0, NULL}
+#define SPECTRAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 128, 256}, 0, NULL}
 const cli_operation operations_linalg[] = {
     ROW("inv", "A", 1, 2, BP_OP_INV, NULL, FACTORED("nxn", "2 n^3")),
     ROW("solve", "A B", 2, 2, BP_OP_SOLVE, takes_right, FACTORED("nxn nx1", "2/3 n^3 + 2 n^2")),

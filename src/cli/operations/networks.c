@@ -116,15 +116,15 @@ static int adjust_rnn(cli_job *job) {
 /* The sizings of such rows; the text of the shapes is the same. */
 #define SIZED(arrays, options, work, count, moves, results)                                                            \
     {                                                                                                                  \
-        {arrays, options, NULL, work, count, moves, {64, 256, 1024, 4096}, results},                                   \
-            {arrays, options, NULL, work, count, moves, {8, 16, 32, 64}, results}, {                                   \
-            arrays, options, NULL, work, count, moves, {4, 8, 16, 24}, results                                         \
+        {arrays, options, NULL, work, count, moves, {64, 256, 1024, 4096}, results, NULL},                             \
+            {arrays, options, NULL, work, count, moves, {8, 16, 32, 64}, results, NULL}, {                             \
+            arrays, options, NULL, work, count, moves, {4, 8, 16, 24}, results, NULL                                   \
         }                                                                                                              \
     }
 #define PER_PRODUCT "2 for each product"
 #define PER_ELEMENT "1 for each element"
 
-/* Gradients have no reference here, so their results are not checked. */
+/* Gradients that have no reference yet are not checked. */
 static bp_status check_no_gradient(cli_check *check, const cli_job *job) {
     (void)job;
     return check_nothing(check);
@@ -135,6 +135,7 @@ static const cli_measured convolution = {0, described_plan, check_convolution},
                           normalization = {0, described_plan, check_normalization},
                           row_normalization = {0, described_plan, check_row_normalization},
                           attention = {0, described_plan, check_attention}, recurrent = {0, described_plan, check_rnn},
+                          attention_gradients = {0, described_plan, check_attention_gradients},
                           unchecked = {0, described_plan, check_no_gradient};
 
 /* ---- Convolutions and linear layers ---- */
@@ -169,9 +170,10 @@ static const cli_sizing conv_sizing[] = SIZED(IMAGES " " WEIGHTS, "padding=1", w
                                                      PER_PRODUCT, false, 2);
 #define LINEAR_SIZES                                                                                                   \
     { 64, 256, 512, 1024 }
-static const cli_sizing linear_sizing = {"64xn nxn", NULL, NULL, work_linear, PER_PRODUCT, false, LINEAR_SIZES, 0},
-                        linear_weight_sizing = {"64xn 64xn", NULL,  NULL,         work_linear,
-                                                PER_PRODUCT, false, LINEAR_SIZES, 2};
+static const cli_sizing linear_sizing = {"64xn nxn", NULL,         NULL, work_linear, PER_PRODUCT,
+                                         false,      LINEAR_SIZES, 0,    NULL},
+                        linear_weight_sizing = {"64xn 64xn", NULL,         NULL, work_linear, PER_PRODUCT,
+                                                false,       LINEAR_SIZES, 2,    NULL};
 
 const cli_operation operations_conv[] = {
     EACH_DIMENSION("conv", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, conv_options, &convolution, conv, conv_sizing),
@@ -277,7 +279,7 @@ static const cli_described layer_norm = LAYER("kind=layer"), group_norm = LAYER(
 #define ROW_SIZES                                                                                                      \
     { 64, 256, 1024, 4096 }
 #define NORM(arrays, options, sizes, results)                                                                          \
-    { arrays, options, NULL, work_elements, PER_ELEMENT, true, sizes, results }
+    { arrays, options, NULL, work_elements, PER_ELEMENT, true, sizes, results, NULL }
 static const cli_sizing batch_norm_sizing = NORM("8x32xnxn 32 32:positive 32 32", NULL, NORM_SIZES, 0),
                         batch_training_sizing = NORM("8x32xnxn 32 32", NULL, NORM_SIZES, 3),
                         batch_gradient_sizing = NORM("8x32xnxn 8x32xnxn 32 32:positive 32", NULL, NORM_SIZES, 3),
@@ -320,8 +322,16 @@ static const cli_described sdpa = {"attention",        "pass=forward",   "query,
                                              "seed"};
 
 #define HEADS "1x8xnx64"
+/* The gradients read the output and the logarithms of the forward pass. */
+static bp_status complete_attention(cli_job *job) {
+    bp_attention_call call = job->words.described.of.attention;
+    call.pass = BP_ATTENTION_FORWARD;
+    call.output_gradient = call.query_gradient = call.key_gradient = call.value_gradient = call.mask_gradient = NULL;
+    return bp_attention_run(NULL, &call);
+}
+
 static const cli_sizing attention_sizing = {HEADS " " HEADS " " HEADS, NULL, NULL, work_attention, PER_PRODUCT, false,
-                                            {64, 128, 256, 512},       0},
+                                            {64, 128, 256, 512},       0,    NULL},
                         attention_gradient_sizing = {HEADS " " HEADS " " HEADS " " HEADS " " HEADS " 1x8xn:statistic",
                                                      NULL,
                                                      NULL,
@@ -329,12 +339,13 @@ static const cli_sizing attention_sizing = {HEADS " " HEADS " " HEADS, NULL, NUL
                                                      PER_PRODUCT,
                                                      false,
                                                      {64, 128, 256, 512},
-                                                     3};
+                                                     3,
+                                                     complete_attention};
 
 const cli_operation operations_attention[] = {
     ROW("sdpa", "QUERY KEY VALUE [MASK]", 3, 4, 2, attention_options, &attention, &sdpa, &attention_sizing),
     ROW("sdpa_gradients", "OUTPUT_GRADIENT QUERY KEY VALUE OUTPUT LOGSUMEXP [MASK]", 6, 7, 4, attention_options,
-        &unchecked, &sdpa_gradients, &attention_gradient_sizing),
+        &attention_gradients, &sdpa_gradients, &attention_gradient_sizing),
     {.name = NULL},
 };
 
@@ -381,7 +392,7 @@ static const cli_described
                      NULL};
 
 #define STEPS(arrays, results)                                                                                         \
-    { arrays, NULL, NULL, work_recurrent, PER_PRODUCT, false, {32, 128, 256, 512}, results }
+    { arrays, NULL, NULL, work_recurrent, PER_PRODUCT, false, {32, 128, 256, 512}, results, NULL }
 #define SEQUENCE "16x16xn"
 static const cli_sizing rnn_sizing = STEPS(SEQUENCE " nxn nxn n n", 0),
                         lstm_sizing = STEPS(SEQUENCE " 4nxn 4nxn 4n 4n", 0),
@@ -415,7 +426,7 @@ static const cli_described uniform = {"random", "kind=uniform", "", "output", NU
                            bits = {"random", "kind=bits", "", "output", NULL, "to"};
 
 #define NUMBERS(options)                                                                                               \
-    { "n", options, NULL, work_elements, PER_ELEMENT, true, {64, 4096, 262144, 4194304}, 0 }
+    { "n", options, NULL, work_elements, PER_ELEMENT, true, {64, 4096, 262144, 4194304}, 0, NULL }
 static const cli_sizing random_sizing = NUMBERS(NULL), bits_sizing = NUMBERS("to=i64");
 
 const cli_operation operations_random[] = {

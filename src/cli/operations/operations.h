@@ -111,6 +111,7 @@ typedef struct cli_job {
 typedef struct cli_check cli_check;
 struct cli_check {
     reference values; /* reference values of the first result; empty if the results are checked without any */
+    reference more[JOB_RESULTS - 1]; /* those of further results that are checked */
     /* Computes the error of the job's results. */
     bp_status (*error)(const cli_check *check, const cli_job *job, double *error);
     double bound;   /* a larger error is a wrong result; infinity: the results are not checked */
@@ -317,6 +318,7 @@ bp_status check_convolution(cli_check *check, const cli_job *job);
 bp_status check_pooling(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
+bp_status check_attention_gradients(cli_check *check, const cli_job *job);
 bp_status check_rnn(cli_check *check, const cli_job *job);
 bp_status check_linear(cli_check *check, const cli_job *job);
 bp_status check_unary(cli_check *check, const cli_job *job);
@@ -332,6 +334,7 @@ bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra 
 bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */
 bp_status check_nothing(cli_check *check);                    /* for jobs without a check */
 bp_status check_with_reference(cli_check *check, const cli_job *job, const char *text); /* check->values is made */
+reference *check_result(cli_check *check, int result); /* the place of the reference values of a result */
 void check_free(cli_check *check);
 
 /* Applies a function of single elements to a reference value of `made`, whose scale becomes that of the function's

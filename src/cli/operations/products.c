@@ -103,7 +103,7 @@ static const char *const gemm_options[] = {"alpha", "beta", "trans-a", "trans-b"
 static const cli_measured matmul = {BP_OP_GEMM, plan_matmul, check_product};
 static const cli_measured gemm = {BP_OP_GEMM, plan_gemm, check_product};
 
-static const cli_sizing sizing = {"nxn nxn", NULL, NULL, work_product, "2 n^3", false, {16, 64, 256, 1024}, 0};
+static const cli_sizing sizing = {"nxn nxn", NULL, NULL, work_product, "2 n^3", false, {16, 64, 256, 1024}, 0, NULL};
 
 const cli_operation operations_products[] = {
     {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul, NULL, &sizing},

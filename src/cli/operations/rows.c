@@ -133,9 +133,11 @@ static const char *const reduce_options[] = {"kind", "dim", "keepdim", NULL};
 static const char *const softmax_options[] = {"dim", NULL};
 
 static const cli_sizing
-    reduce_sizing = {"256xn", "dim=-1", NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0},
-    softmax_sizing = {"256xn", NULL, NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0},
-    gradient_sizing = {"256xn 256xn", NULL, NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0};
+    reduce_sizing = {"256xn", "dim=-1", NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096},
+                     0,       NULL},
+    softmax_sizing = {"256xn", NULL, NULL, work_elements, "1 for each element", true, {64, 256, 1024, 4096}, 0, NULL},
+    gradient_sizing = {"256xn 256xn",         NULL, NULL, work_elements, "1 for each element", true,
+                       {64, 256, 1024, 4096}, 0,    NULL};
 
 #define SOFTMAX(name, arrays, inputs, number, measured, sizing)                                                        \
     {                                                                                                                  \

@@ -20,7 +20,9 @@ struct cli_sizing {
     const char *count;                  /* the same for people */
     bool moves;                         /* few operations per byte: the speed is in GB/s */
     int64_t sizes[SIZING_SIZES];
-    int results; /* how many are made; 0: the first one, or as many as the call has */
+    int results; /* how many bench and compare make; 0: the first one, or as many as the call has */
+    /* Makes the arrays that another pass would have written, of a prepared job with data; NULL: there are none. */
+    bp_status (*complete)(cli_job *job);
 };
 
 /* What an array has in it. */

@@ -165,10 +165,12 @@ static const cli_measured chain = {BP_OP_GEMM, plan_chain, check_contraction};
 static const cli_measured power = {BP_OP_GEMM, NULL, check_contraction}; /* each step has a plan of its own */
 
 #define VECTORS(arrays)                                                                                                \
-    { arrays, NULL, NULL, work_sum, "2 n", true, {64, 4096, 262144, 4194304}, 0 }
+    { arrays, NULL, NULL, work_sum, "2 n", true, {64, 4096, 262144, 4194304}, 0, NULL }
 static const cli_sizing norm_sizing = VECTORS("n"), dot_sizing = VECTORS("n n"),
-                        chain_sizing = {"nxn nxn nx1", NULL, NULL, work_chain, "4 n^2", false, {16, 64, 256, 1024}, 0},
-                        power_sizing = {"nxn", "power=3", NULL, work_power, "4 n^3", false, {16, 64, 256, 768}, 0};
+                        chain_sizing = {"nxn nxn nx1",       NULL, NULL, work_chain, "4 n^2", false,
+                                        {16, 64, 256, 1024}, 0,    NULL},
+                        power_sizing = {"nxn", "power=3",          NULL, work_power, "4 n^3",
+                                        false, {16, 64, 256, 768}, 0,    NULL};
 
 const cli_operation operations_vectors[] = {
     {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL,
