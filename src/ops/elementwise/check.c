@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The dimensions of a problem before they are merged: those of the output, and the strides of all operands. */
+/* The dimensions of a problem before they are merged: the sizes of the output, and the strides of all operands. */
 typedef struct frame {
     int ndim;
     int64_t size[BP_MAX_NDIM];
