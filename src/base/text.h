@@ -1,7 +1,7 @@
 /* text.h - text, names, durations and JSON: the utilities that the library and the command share.
  *
  * text.c, suggest.c and json.c are compiled into both. They need nothing else of the library but bp__realloc() and
- * bp__free(): base/memory.c has them for the library, src/cli/memory.c for the command.
+ * bp__free(): base/memory.c has them for the library, src/cli/command/memory.c for the command.
  */
 #ifndef BP_BASE_TEXT_H
 #define BP_BASE_TEXT_H

@@ -1,5 +1,5 @@
 /* command_help.c - `backplane help` and --help, from the command table. */
-#include "operations.h"
+#include "cli/operations/operations.h"
 
 #include <stdlib.h>
 #include <string.h>

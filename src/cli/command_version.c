@@ -1,5 +1,5 @@
 /* command_version.c - `backplane version`: shows version, build and processor, for bug reports. */
-#include "cli.h"
+#include "cli/command/cli.h"
 
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__

@@ -1,5 +1,5 @@
 /* commands.c - lists the commands in the order of the help. */
-#include "cli.h"
+#include "cli/command/cli.h"
 
 #include <string.h>
 

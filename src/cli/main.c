@@ -1,5 +1,5 @@
 /* main.c - runs the command `backplane`: selects the subcommand, reads its arguments, and returns its exit code. */
-#include "cli.h"
+#include "cli/command/cli.h"
 
 #include <string.h>
 

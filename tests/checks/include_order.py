@@ -21,6 +21,24 @@ PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/on
 # The command is compiled with the library's files for text, suggestions and JSON.
 # It reads the file of calls that the hooks library writes.
 SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
+# The folders of the command, and those whose headers each may include in addition to its own. The files outside folders may include all.
+FOLDERS_OF_COMMAND = {
+    "command": [],
+    "output": ["command"],
+    "arrays": ["command"],
+    "reference": ["arrays"],
+    "operations": ["command", "arrays", "reference"],
+    "list": ["command", "arrays"],
+    "settings": ["command"],
+    "eval": ["command", "arrays", "operations", "list"],
+    "compare": ["command", "arrays", "operations"],
+    "tune": ["command", "arrays", "operations"],
+    "bench": ["command", "output", "arrays", "operations"],
+    "launch": ["command", "arrays"],
+    "doctor": ["command"],
+    "inspect": ["command", "doctor", "launch"],
+    "report": ["command", "output", "arrays", "operations", "doctor", "settings"],
+}
 # The drop-in objects open libraries themselves, and must not use RTLD_DEEPBIND in a process with a sanitizer either.
 SHARED_WITH_DROPIN = ("base/sanitizer.h",)
 SYSTEM = re.compile(
@@ -45,6 +63,14 @@ def module_of(path):
     return parts[1], parts[1]
 
 
+def wrong_in_command(path, name):
+    """Returns why a file of the command may not include `name`, which is a header of the command in another folder, or None."""
+    folder, target = path.parts[2], name.split("/")[1]
+    if len(path.parts) == 3 or folder == target or target in FOLDERS_OF_COMMAND.get(folder, []):
+        return None
+    return f"cli/{folder} may include {', '.join(FOLDERS_OF_COMMAND.get(folder, [])) or 'nothing'} of the command"
+
+
 def wrong(path, quoted, name):
     """Returns why the file may not include `name`, or None."""
     module, folder = module_of(path)
@@ -56,6 +82,8 @@ def wrong(path, quoted, name):
     if name == "backplane.h" or name.startswith("backplane/"):
         return None
     adjacent = (common.ROOT / path.parent / name).is_file()
+    if module == "cli" and name.startswith("cli/"):
+        return wrong_in_command(path, name)
     if module not in MAY_INCLUDE:
         own = adjacent or name.startswith(folder + "/") or (module == "provider" and f"/{name}".startswith(f"/{folder}"))
         if module == "cli" and name in SHARED_WITH_COMMAND:

@@ -1,6 +1,6 @@
 /* test_checks.c - tests the checks of compare and bench: for each operation the right result passes, and a result with
  * one wrong element does not. */
-#include "operations.h"
+#include "cli/operations/operations.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_doctor.c - tests the checks of doctor on simulated machines: links of Debian's alternatives in a folder, and
  * library entries without files. */
-#include "doctor.h"
+#include "cli/doctor/doctor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

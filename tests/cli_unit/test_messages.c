@@ -1,6 +1,6 @@
 /* test_messages.c - tests suggestions, exit codes, shapes, quoting, line breaks and arguments of the command. */
-#include "cli.h"
-#include "doctor.h"
+#include "cli/command/cli.h"
+#include "cli/doctor/doctor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* test_npy.c - tests the parser of .npy headers. */
-#include "npy.h"
+#include "cli/arrays/npy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* test_reference.c - tests the reference values of compare: more precise than float64, and every wrong element is
  * found. */
-#include "reference.h"
+#include "cli/reference/reference.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

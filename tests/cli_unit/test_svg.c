@@ -1,5 +1,5 @@
 /* test_svg.c - tests the charts of bench's page: escaped texts, and finite coordinates on any data. */
-#include "bench_svg.h"
+#include "cli/output/svg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* fuzz_calls.c - reads any bytes as the rows in which the processes of `backplane launch` count their calls, and writes
  * the reports that need no library. */
-#include "launch.h"
+#include "cli/launch/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_inspect.c - reads any bytes as the files that `backplane inspect` reads of another process: a mapped ELF file,
  * and the lines of /proc/PID/maps. */
 #define _GNU_SOURCE
-#include "inspect.h"
+#include "cli/inspect/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

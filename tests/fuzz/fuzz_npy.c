@@ -1,6 +1,6 @@
 /* fuzz_npy.c - reads any bytes as a .npy file and as a pipe; an accepted array is written and read again, and must be
  * equal. */
-#include "npy.h"
+#include "cli/arrays/npy.h"
 
 #include <fcntl.h>
 #include <stdint.h>

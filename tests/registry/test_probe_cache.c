@@ -355,11 +355,20 @@ static void test_a_sleeping_library_is_not_stored(void **state) {
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }
 
+/* Probes the library until its result is stored: on a very busy machine, a result may be one of the moment. */
+static void probe_until_stored(void) {
+    int probes = 0;
+    do {
+        restart(library, cache);
+    } while (only_row().probe_ms > 0 && ++probes < 20);
+    assert_int_equal(only_row().probe_ms > 0, 0);
+}
+
 static void test_a_spinning_library_is_stored(void **state) {
     (void)state;
     use_fake("spin");
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "200", 1);
-    assert_int_equal(state_after_probe("hung in probe, while it was loaded", true), BP_LIBRARY_BROKEN);
+    probe_until_stored();
     assert_int_equal(state_after_probe("hung in probe, while it was loaded", false), BP_LIBRARY_BROKEN);
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }
@@ -369,7 +378,7 @@ static void test_a_library_on_a_busy_machine_is_good(void **state) {
     (void)state;
     use_fake("work_with_pauses");
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "1000", 1);
-    assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
+    probe_until_stored();
     assert_int_equal(state_after_probe("", false), BP_LIBRARY_OK);
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }

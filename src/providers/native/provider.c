@@ -1,5 +1,5 @@
 /* provider.c - defines the built-in provider. It computes every operation except factorizations of large matrices,
- * without any library and without OpenMP. Each family of operations has a folder; the other files here are shared
+ * without any library and without OpenMP. Each family of operations has a folder; the files next to this one are shared
  * by several of them. */
 #include "family.h"
 #include "gemm/choose.h"

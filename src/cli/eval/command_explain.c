@@ -1,0 +1,82 @@
+/* command_explain.c - `backplane explain`: shows which library would run an operation on arrays of given shapes, and
+ * why.
+ */
+#include "cli/list/list_devices.h"
+#include "cli/operations/operations.h"
+
+/* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
+static bool is_decided(const bp_explanation *explanation) {
+    const bp_explanation *part = bp_explanation_part(explanation, 0);
+    bp_candidate_info candidate = {.struct_size = sizeof candidate};
+    /* A copy, as of a matrix to the power 1, has neither parts nor candidates. */
+    bool chosen = part != NULL || !bp_explanation_at(explanation, 0, &candidate);
+    for (int i = 0; (part = bp_explanation_part(explanation, i)); i++) {
+        chosen &= is_decided(part);
+    }
+    for (int i = 0; bp_explanation_at(explanation, i, &candidate); i++) {
+        chosen |= candidate.chosen != 0;
+    }
+    return chosen;
+}
+
+static int print_explanation(const cli_job *job) {
+    bp_explanation *explanation = NULL;
+    bp_status status = job->operation->explain(job, &explanation);
+    if (status != BP_OK) {
+        return cli_fail_status(status);
+    }
+    if (cli_has(job->args, "json")) {
+        json_raw(NULL, bp_explanation_json(explanation));
+    } else {
+        cli_page(bp_explanation_text(explanation));
+    }
+    bool chosen = is_decided(explanation);
+    bp_explanation_release(explanation);
+    return chosen ? CLI_OK : CLI_LIBRARY;
+}
+
+static int explain(const cli_args *args) {
+    cli_job job = {.args = args};
+    int code = device_option(args, &job.device);
+    code = code == CLI_OK ? job_shapes(&job) : code;
+    code = code == CLI_OK ? operand_options(args, &job.options) : code;
+    code = code == CLI_OK ? job_prepare(&job) : code;
+    code = code == CLI_OK ? print_explanation(&job) : code;
+    job_free(&job);
+    return code;
+}
+
+static const cli_option options[] = {
+    CLI_OPTION_SET,
+    CLI_OPTION_JSON,
+    {"device", 0, "ID", "Device of the arrays (see list --devices), or a file with the description of one."},
+    OPTIONS_PRODUCTS,
+    OPTIONS_LEADING,
+    OPTIONS_SEARCH,
+    OPTIONS_FFT,
+    OPTIONS_CONV,
+    OPTIONS_POOL,
+    OPTIONS_ATTENTION,
+    OPTIONS_RNN,
+    OPTIONS_ELEMENTWISE,
+    OPTIONS_ROWS,
+    OPTIONS_RANDOM,
+    OPTIONS_LINALG,
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_command command_explain = {
+    .name = "explain",
+    .summary = "Show which library would run an operation on arrays of these shapes, and why.",
+    .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
+    .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
+               "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; u8,i8 is one for "
+               "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the "
+               "options of one operation. Exit "
+               "code 4: no library can run it.",
+    .least = 1,
+    .most = JOB_MANY,
+    .options = options,
+    .run = explain,
+    .help = job_help,
+};

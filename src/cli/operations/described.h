@@ -1,0 +1,22 @@
+/* described.h - the functions of the operations whose call is a struct that calls.h describes. */
+#ifndef BP_CLI_EVAL_CALLS_H
+#define BP_CLI_EVAL_CALLS_H
+
+#include "operations.h"
+
+struct cli_described {
+    const char *call;    /* its name in calls.h */
+    const char *fixed;   /* fields that all calls of the operation have: "pass=backward,ndim=2" */
+    const char *inputs;  /* the fields of the arrays, in their order; with '?' those of --projection */
+    const char *results; /* the fields of the results, in the order of the -o options */
+    /* Reads what is special, when fields and arrays are set. NULL: nothing is. */
+    int (*adjust)(cli_job *job);
+    const char *own; /* the options that adjust() reads, with commas; NULL: there are none */
+};
+
+int described_prepare(cli_job *job);
+bp_status described_run(cli_job *job);
+bp_status described_explain(const cli_job *job, bp_explanation **explanation);
+bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count);
+
+#endif

@@ -1,0 +1,82 @@
+/* reference.h - reference values of a result, and the error of a result against them. */
+#ifndef BP_CLI_REFERENCE_H
+#define BP_CLI_REFERENCE_H
+
+#include "cli/arrays/npy.h"
+
+#include <stdbool.h>
+
+typedef struct reference_value {
+    int64_t index; /* of the element in the result, row-major */
+    double re, im;
+    int64_t whole; /* the element, if the reference is REFERENCE_WHOLE */
+    double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
+} reference_value;
+
+/* What the error of a result is. */
+typedef enum reference_measure {
+    REFERENCE_SUMS, /* the largest |result - reference| / scale, where any number that is not finite equals any other */
+    REFERENCE_NUMBERS, /* the same, where NaN equals NaN only, and infinity the same infinity */
+    REFERENCE_WHOLE    /* of results that are integers or bool: the number of elements that differ */
+} reference_measure;
+
+typedef struct reference {
+    reference_measure measure;
+    reference_value *values; /* all elements of the result, or evenly distributed ones of a large result */
+    int64_t count;
+    int64_t total;
+    int64_t terms; /* per element */
+    double tiny;   /* an absolute error that is no error; that of subnormal results comes from `terms` */
+} reference;
+
+/* A tensor converted to compact row-major float64 or complex float64, without loss. */
+typedef struct wide {
+    npy_array array;
+    bp_view view;
+    const double *data;
+    int parts; /* float64 values per element */
+} wide;
+
+bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate);
+void wide_free(wide *made);
+
+/* A tensor of integers or bool converted to compact row-major i64, modulo 2^64. */
+typedef struct wholes {
+    npy_array array;
+    const int64_t *data;
+} wholes;
+
+/* Whether the type is one that wholes_make() reads. */
+bool wholes_can(const DLTensor *tensor);
+bp_status wholes_make(wholes *made, const DLTensor *tensor);
+void wholes_free(wholes *made);
+
+/* Converts to the type modulo 2^n, or for bool to whether it is not 0. */
+int64_t wholes_convert(int64_t whole, bp_dtype dtype);
+
+/* Returns the `i`-th of `count` indices that are evenly distributed over 0 ... total-1; `i` itself if they are all. */
+int64_t reference_pick(int64_t i, int64_t count, int64_t total);
+
+/* Chooses the elements of a result that are checked: all, or as many as can be computed in about a second, but not
+ * fewer than `least`. Each takes `terms` multiplications. The caller fills in the values. */
+bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, int64_t least);
+
+/* Computes the reference of op(a) @ op(b), where op() may conjugate, in twice float64's precision. `out` has the shape
+ * and dtype of the result. On failure *reference is empty; the status is the library's, or BP_E_NO_MEMORY. */
+bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
+                            const DLTensor *out);
+
+/* Replaces each value v by alpha v + beta c, where c is the element of the old result; beta 0 does not read it. */
+bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c);
+void reference_free(reference *made);
+
+/* Computes the error of the checked elements; infinity if only one of the two values is finite. */
+bp_status reference_error(const reference *made, const DLTensor *result, double *error);
+
+/* Returns the bound of that error for a correct sum in any order. */
+double reference_bound(const reference *made, bp_dtype dtype);
+
+/* The largest relative error of rounding to the type. */
+double reference_unit(bp_dtype dtype);
+
+#endif
