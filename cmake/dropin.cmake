@@ -30,7 +30,7 @@ endfunction()
 
 add_dropin(backplane_hooks HOOKS hooks.c entry.c factor.c reference.c)
 set_target_properties(backplane_hooks PROPERTIES OUTPUT_NAME backplane-hooks LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
-install(TARGETS backplane_hooks LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+install_stripped(backplane_hooks ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 
 # Adds a drop-in library: libbackplane_<name>.so for linking, and the same with another library's SONAME, in a folder of its
 # own, to take that one's place.
@@ -38,12 +38,12 @@ set(replaced_folder backplane-dropin)
 function(add_replacement name part soname)
     add_dropin(backplane_${name} ${part} ${ARGN})
     set_target_properties(backplane_${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
-    install(TARGETS backplane_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install_stripped(backplane_${name} ${CMAKE_INSTALL_LIBDIR})
     add_dropin(backplane_${name}_replacement ${part} ${ARGN})
     set_target_properties(backplane_${name}_replacement PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${soname} NO_SONAME ON
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${replaced_folder})
     target_link_options(backplane_${name}_replacement PRIVATE -Wl,-soname,${soname})
-    install(TARGETS backplane_${name}_replacement LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
+    install_stripped(backplane_${name}_replacement ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
     set(dropin_targets ${dropin_targets} PARENT_SCOPE)
 endfunction()
 
@@ -60,7 +60,7 @@ endforeach()
 
 add_dropin(backplane_preload PRELOAD exports_preload.c preload.c factor.c reference.c)
 set_target_properties(backplane_preload PROPERTIES OUTPUT_NAME backplane-preload LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
-install(TARGETS backplane_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+install_stripped(backplane_preload ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 
 # The audit object needs glibc's interface, and no library. So it is never instrumented: a sanitizer's run-time library, and the
 # C library that this needs, would be loaded a second time, into the namespace of the audit object.
@@ -76,7 +76,7 @@ if(has_audit_interface)
     target_link_options(backplane_audit PRIVATE -nostdlib ${no_undefined} -Wl,-z,noexecstack)
     set_target_properties(backplane_audit PROPERTIES PREFIX "" OUTPUT_NAME backplane-audit
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
-    install(TARGETS backplane_audit LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
+    install_stripped(backplane_audit ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
     list(APPEND dropin_targets backplane_audit)
 else()
     message(STATUS "The audit object is not built: the C library has no LD_AUDIT; 'backplane launch' preloads names")

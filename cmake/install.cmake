@@ -1,17 +1,17 @@
 # Defines the files and locations of `make install`.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS backplane EXPORT BackplaneTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install_stripped(backplane ${CMAKE_INSTALL_LIBDIR} EXPORT BackplaneTargets)
 install(FILES include/backplane.h include/backplane.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/backplane DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(provider_modules)
-    install(TARGETS ${provider_modules} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/backplane-providers)
-endif()
+foreach(module ${provider_modules})
+    install_stripped(${module} ${CMAKE_INSTALL_LIBDIR}/backplane-providers)
+endforeach()
 if(TARGET backplane-probe)
-    install(TARGETS backplane-probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/backplane)
+    install_stripped(backplane-probe ${CMAKE_INSTALL_LIBEXECDIR}/backplane)
 endif()
 if(TARGET backplane_cli)
-    install(TARGETS backplane_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install_stripped(backplane_cli ${CMAKE_INSTALL_BINDIR})
 endif()
 
 # Optional here: the test of the installed tree reports a missing file.

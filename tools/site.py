@@ -82,10 +82,12 @@ def contents(title, pages):
 
 
 def navigation():
-    """The tables of contents: the groups of docs/index.md, the headers, and the pages about the project."""
+    """The tables of contents: the groups of docs/index.md, the decisions, the headers, and the pages about the project."""
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for group, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", index, re.S | re.M):
         yield contents(group, [f"{title} <{os.path.normpath('docs/' + target)}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
+    decisions = (ROOT / "docs/explanation/decisions.md").read_text(encoding="utf-8")
+    yield contents("Decisions", [f"docs/explanation/{target}" for target in re.findall(r"^- \[[^]]*\]\(([^)]*)\)", decisions, re.M)])
     yield contents("C headers", [f"{path.name} <{page_of_header(path)}>" for _, known in c_api.headers() for path, _ in known])
     yield contents("Project", ["All pages <docs/index.md>", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
                                "Example data <examples/data/README.md>", "Example provider <examples/provider/README.md>"])

@@ -11,9 +11,10 @@ if ! DESTDIR=$work/tree cmake --install "$build" --prefix "$prefix" >"$work/log"
     cat "$work/log" >&2
     exit 1
 fi
+DESTDIR=$work/tree cmake --install "$build" --prefix "$prefix" --component debug >"$work/log" 2>&1 # empty if nothing is stripped
 cd "$work/tree"
 find . ! -type d >"$work/files"
-find . -depth -type d -path '*[bB]ackplane*' >"$work/folders"
+find . -depth -type d \( -path '*[bB]ackplane*' -o -name .debug \) >"$work/folders"
 removed=0
 while read -r file; do
     path=$destination/${file#./}

@@ -1,10 +1,10 @@
 /* struct.c - reads and writes public structs of programs that were compiled with another version.
  *
  * Such a struct begins with its size, as the program knows it, and grows at its end only. The size is a multiple of
- * that of its first member, as sizeof() of each such struct is: another one would end inside a pointer, of which a part
- * would be read. Nor may it end inside a member of several words: a list, a text, a struct. Members that a smaller one
- * lacks have their defaults. A larger one belongs to a later version: its unknown members must be zero, which is their
- * default there.
+ * the size of its first member, as sizeof() of each such struct is: a struct of another size would end inside a
+ * pointer, and a part of that pointer would be read. Nor may it end inside a member of several words: a list, a text, a
+ * struct. Members that a smaller one lacks have their defaults. A larger one belongs to a later version: its unknown
+ * members must be zero, which is their default there.
  */
 #include "base/base.h"
 

@@ -41,7 +41,7 @@ static uint64_t file_hash(const char *path) {
 void bp__record_keys_of(bp__record_keys *keys, const bp__calibrated *candidate) {
     const bp_library_info *library = candidate->library;
     Dl_info provider = {0};
-    /* A provider's code is in its module; that of a built-in one is in this library. */
+    /* A provider's code is in its module; the code of a built-in provider is in this library. */
     dladdr((const void *)candidate->provider, &provider);
     const int length = snprintf(keys->identity, sizeof keys->identity,
                                 "%s %s file:%" PRIx64 " build:%s kernels:%s provider:%" PRIx64 " context:%" PRIx64,

@@ -259,7 +259,7 @@ bp_status bp__device_tensor_check(const DLTensor *tensor, const char *name, bp__
 /* ---- Layouts (layout.c) ---- */
 
 typedef struct bp__copy_dim {
-    int64_t size, dst, src; /* strides in bytes; that of dst is not negative */
+    int64_t size, dst, src; /* strides in bytes; dst is not negative */
 } bp__copy_dim;
 
 typedef struct bp__copy_layout {

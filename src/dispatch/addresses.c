@@ -173,7 +173,7 @@ bp_status bp__addresses_of(bp__addresses **addresses, const bp_problem *problem)
 
 /* ---- One run ---- */
 
-/* Returns operand `index` of the lists of names: "a,b,c". Those of a composed plan have numbers. */
+/* Returns operand `index` of the lists of names: "a,b,c". Operands of a composed plan have numbers. */
 static const char *name_of(const bp_plan *plan, int index, char *buffer, size_t size) {
     const bp_op op = (bp_op)plan->problem.op;
     const int inputs = bp__input_count(op);

@@ -1,4 +1,4 @@
-/* kernels.c - applies the settings that enable and order the kernels of a family: those of attention.
+/* kernels.c - applies the settings that enable and order the kernels of a family; only attention has some.
  *
  * bp_policy.preferred of such a family begins with a list of the enabled kernels, by their names in the setting of the
  * order. It is empty if all are enabled in the default order, which leaves the choice to the cost. If the order was

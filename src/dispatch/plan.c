@@ -350,7 +350,8 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
     return status;
 }
 
-/* Returns the largest alignment that the rules for operands require; that of the type if there are no elements. */
+/* Returns the largest alignment that the rules for operands require; the alignment of the type if there are no
+ * elements. */
 static int alignment_of(const bp_plan *plan) {
     const bool complex = plan->problem.dtype == BP_C64 || plan->problem.dtype == BP_C128;
     const bp__addresses *a = plan->addresses;

@@ -30,7 +30,7 @@ typedef struct plan_cache {
     uint64_t hits, misses, evictions;
     uint64_t generation; /* plan epoch of the entries */
     int32_t place;
-    atomic_llong own_limit;  /* of a device; -1: that of the setting */
+    atomic_llong own_limit;  /* of a device; -1: the limit in the setting */
     struct plan_cache *next; /* of another device */
 } plan_cache;
 

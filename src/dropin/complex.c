@@ -1,7 +1,8 @@
 /* complex.c - calls complex functions of libraries that return their result in another way than the program expects.
  *
- * gfortran's functions return a complex number in registers. Those of Intel's Fortran and of f2c get an address for it
- * as an additional first argument. The names are equal. All of them have at most five arguments, all of them addresses.
+ * gfortran's functions return a complex number in registers. Functions of Intel's Fortran and of f2c get an address for
+ * it as an additional first argument. The names are equal. All of them have at most five arguments, all of them
+ * addresses.
  */
 #include "dropin/entry.h"
 

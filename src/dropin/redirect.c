@@ -26,7 +26,7 @@ typedef struct object {
     bool wide;
 } object;
 
-/* Returns whether an object is a drop-in library: this one, or that of BLAS or that of LAPACK. */
+/* Returns whether an object is a drop-in library: this one, or the one for BLAS or for LAPACK. */
 static bool is_dropin(const Dl_info *found) {
     Dl_info there;
     void *handle = dlopen(found->dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -42,8 +42,8 @@ static bool is_handler(const char *name) {
     return strstr(name, "xerbla") != NULL;
 }
 
-/* Returns whether a definition is the program's own one. Those of other math libraries do not count: that of netlib
- * ends the program, and their integers may have another width. */
+/* Returns whether a definition is the program's own one. Definitions of other math libraries do not count: netlib's
+ * definition ends the program, and their integers may have another width. */
 static bool is_of_program(void *definition, const void *user) {
     const object *library = user;
     Dl_info there;

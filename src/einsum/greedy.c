@@ -27,7 +27,7 @@ struct bp__greedy {
     const bp__network *net;
     const bp__goal *goal;
     double limit_log;
-    /* Entries: those of the operands, then those of the results. */
+    /* One entry for each label of the operands, then of the results. */
     int32_t *label, *place, *owner; /* place: index in the label's list of holders */
     int32_t entries, entry_capacity;
     int32_t *holder_start, *holder; /* per label: list of entries; `holders` has the lengths */

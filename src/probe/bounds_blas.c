@@ -14,12 +14,16 @@ enum { REGIONS = 3, REGION = 5 << 16 };
 
 typedef enum shape_kind { VECTORS, PLANE, SQUARE, BAND, BLOCKS } shape_kind;
 
-/* In names, ? stands for the letter of the type, and . for that of its precision. The arguments, besides those of
- * bounds_call.h: f e r z   factors: alpha and beta; alpha and beta that are real x y       vectors: n elements; m
- * elements. With an option T or C of a plane's first one, the other way round i         increment of the vector before
- * it a t s c   matrices: m x n; n x n; of the order that a side has; m x n q         n x k, or k x n if the second
- * option is a transposition g h p     band of m x n; triangular band; packed triangle l u       the widths of a band o
- * the five parameters of rotm
+/* In names, ? stands for the letter of the type, and . for the letter of its precision. Letters of arguments, besides
+ * the letters of bounds_call.h:
+ *     f e r z   factors: alpha and beta; alpha and beta that are real
+ *     x y       vectors: n elements; m elements. With an option T or C of a plane's first one, the other way round
+ *     i         increment of the vector before it
+ *     a t s c   matrices: m x n; n x n; of the order that a side has; m x n
+ *     q         n x k, or k x n if the second option is a transposition
+ *     g h p     band of m x n; triangular band; packed triangle
+ *     l u       the widths of a band
+ *     o         the five parameters of rotm
  *     *         the address for a complex result, in libraries that take one */
 typedef struct routine {
     const char *of_real, *of_complex, *arguments;

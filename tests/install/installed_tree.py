@@ -1,4 +1,4 @@
-"""Checks that the tree of `make install` is complete, works after it was moved, and is removed by `make uninstall`. The README's
+"""Checks that the tree of `make install` is complete, works after it was moved, has its debug information apart, and is removed by `make uninstall`. The README's
 program is compiled against it with pkg-config and with find_package, and run; the installed command is run too."""
 
 import os
@@ -140,7 +140,8 @@ def uninstalled(folder):
     """What is wrong after `make uninstall`: only files of others, and the directories that hold them or are common, stay."""
     stage, failures = folder / "uninstall", []
     for prefix in ("/usr/local", "/opt/backplane"):
-        common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, env={**os.environ, "DESTDIR": str(stage)})
+        for component in ([], ["--component", "debug"]):
+            common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, *component, env={**os.environ, "DESTDIR": str(stage)})
     kept = stage / "opt/backplane/include/backplane/mine.h"
     kept.write_text("mine")
     build = os.path.relpath(common.build_folder(), common.ROOT)
@@ -157,6 +158,26 @@ def uninstalled(folder):
     return failures
 
 
+def sections(path):
+    return set(re.findall(r"\] (\.\S+)", common.run("readelf", "-S", "-W", path)))
+
+
+def with_debug_files(prefix):
+    """What is wrong with debug information: it is in no installed file, and the component `debug` has it."""
+    cache = (common.build_folder() / "CMakeCache.txt").read_text()
+    if "BACKPLANE_STRIP:BOOL=ON" not in cache or not re.search(r"^BACKPLANE_SANITIZE:STRING=$", cache, re.M):
+        return []
+    files = [path for path in prefix.rglob("*") if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"]
+    failures = [f"{path.relative_to(prefix)} has debug information, or no link to it" for path in files
+                if ".debug_info" in sections(path) or ".gnu_debuglink" not in sections(path)]
+    common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, "--component", "debug")
+    for path in files:
+        separate = path.parent / ".debug" / f"{path.name}.debug"
+        if not separate.exists() or ".debug_info" not in sections(separate):
+            failures.append(f"the component debug installs no debug information of {path.relative_to(prefix)}")
+    return failures or ([] if files else ["no installed file is compiled"])
+
+
 def check(folder):
     stage = folder / "stage"
     common.run("cmake", "--install", common.build_folder(), "--prefix", "/opt/first", env={**os.environ, "DESTDIR": str(stage)})
@@ -171,7 +192,7 @@ def check(folder):
     headers = [path.relative_to("include") for path in common.sources("include")]
     failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
 
-    failures += uninstalled(folder)
+    failures += uninstalled(folder) + with_debug_files(prefix)
     if list(prefix.rglob("backplane-environment")):
         failures.append("installed: backplane-environment, which is for the build folder alone")
     listed = common.run(prefix / "bin/backplane", "list")
@@ -192,7 +213,7 @@ def check(folder):
 
 
 def main():
-    for tool in ("pkg-config", "cmake", "cc"):
+    for tool in ("pkg-config", "cmake", "cc", "readelf"):
         if not shutil.which(tool):
             common.skip(f"{tool} is not installed")
     with tempfile.TemporaryDirectory() as folder:

@@ -89,7 +89,8 @@ int inspect_maps(inspect_process *p) {
 }
 
 /* Opens the name as the process sees it; else the link of the mapping, which works for deleted files too but may need
- * rights; else the name as this process sees it, for one that was given another root after it had mapped the file. */
+ * rights; else the name as this process sees it, because a process may get another root after it has mapped the file.
+ */
 int inspect_open(const inspect_process *p, const inspect_file *f) {
     enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
     char *name = cli_format("/proc/%d/root%s", (int)p->pid, f->path);

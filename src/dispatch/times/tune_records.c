@@ -1,4 +1,4 @@
-/* tune_records.c - keeps the measured times of problem classes: those of this process, and those of a file.
+/* tune_records.c - keeps the measured times of problem classes: what this process has measured, and what a file has.
  *
  * The file is read once, before the first choice. Every new record is written at once, so that no process that is
  * killed loses one. */

@@ -73,7 +73,8 @@ static bp_status bias_shape(const bp_conv_call *call, bp__call_result *result) {
     return BP_OK;
 }
 
-/* Gradients by the input and the weight need the caller's shapes: those of several inputs have one shape of output. */
+/* Gradients by the input and the weight need the caller's shapes, because several shapes of the input give one shape of
+ * output. */
 static bp_status result_shape(const void *given, bp__call_result *result) {
     const bp_conv_call *call = given;
     if (call->pass == BP_CONV_FORWARD) {

@@ -17,7 +17,7 @@ typedef struct request {
     const DLTensor *operand[BP_ELEMENTWISE_OPERANDS];
 } request;
 
-/* The dimensions of a problem before they are merged: those of the output, and the strides of all operands. */
+/* The dimensions of a problem before they are merged: the sizes of the output, and the strides of all operands. */
 typedef struct frame {
     int ndim;
     int64_t size[BP_MAX_NDIM];

@@ -67,7 +67,7 @@ static void finish_trial(bp__trial *trial) {
     trial->roundings = 8.0 * (double)(l->m + l->n + 8);
 }
 
-/* Returns the operation whose ratios apply: those of the routines that take most of the time. */
+/* Returns the operation whose ratios apply: the one with the routines that take most of the time. */
 static bp_op measured_op(bp_op op) {
     switch (op) {
     case BP_OP_LU:

@@ -43,7 +43,7 @@ static inline void bp__batch_seek(bp__batch_position *at, int ndim, const int64_
     }
 }
 
-/* Returns the first of n pivots that is not one, or n. Those of LDL_SOLVE are also pairs of equal negative numbers. */
+/* Returns the first of n pivots that is not one, or n. In LDL_SOLVE, pairs of equal negative numbers are pivots too. */
 static inline int64_t bp__batch_wrong_pivot(const int32_t *pivots, int64_t stride, int64_t n, bool pairs) {
     for (int64_t i = 0; i < n; i++) {
         const int32_t pivot = pivots[i * stride];

@@ -42,7 +42,7 @@ extern atomic_uint bp__driver_forks_begun __attribute__((visibility("hidden")));
 static inline unsigned bp__driver_forks(void) {
     return atomic_load_explicit(&bp__driver_forks_begun, memory_order_relaxed);
 }
-int bp__fork_state_number(const bp__fork_state *state); /* -1: that of libraries which keep nothing */
+int bp__fork_state_number(const bp__fork_state *state); /* -1: for libraries that keep nothing */
 
 /* Sleeps that long. The thread is not cancelled meanwhile: its call holds memory and locks. */
 void bp__driver_sleep(long nanoseconds);

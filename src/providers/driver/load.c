@@ -67,8 +67,8 @@ static bool find_mkl(bp__driver *driver) {
 
 /* ---- Other libraries ---- */
 
-/* Finds a function of OpenBLAS's own interface. Its suffix is that of the C names: without the underscore that ends a
- * Fortran name. */
+/* Finds a function of OpenBLAS's own interface. Its name has the suffix of the C functions, which is the suffix of the
+ * Fortran routines without the first underscore. */
 static void (*openblas_symbol(const bp__driver *driver, const char *name))(void) {
     const bp_library_info *library = driver->library;
     const char *suffix = library->suffix[0] == '_' ? library->suffix + 1 : library->suffix;

@@ -26,8 +26,8 @@ typedef struct bp__cl_rectangle {
     uint64_t pieces; /* number of rectangles */
 } bp__cl_rectangle;
 
-/* Returns the choice with the fewest rectangles. Pitches of OpenCL are positive, at least as long as what they
- * separate, and that of slices is a multiple of that of rows. */
+/* Returns the choice with the fewest rectangles. Pitches of OpenCL are positive, and at least as long as
+ * what they separate. The pitch of slices is a multiple of the pitch of rows. */
 bp__cl_rectangle bp__cl_rectangle_of(const bp__cl_layout *layout);
 
 /* Returns the number of bytes that are copied. */

@@ -107,8 +107,8 @@ static double logsumexp_of(const unit *u, int64_t row) {
     return numbers_of(u)->load(bp__attention_row(&u->item, BP_ATTENTION_LOGSUMEXP, row));
 }
 
-/* Whether LOGSUMEXP has too few digits for the sum of a row: that of equal scores of -1e30 is -1e30, and their number
- * is lost. The limit leaves an error of 2^-15 in f32. */
+/* Whether LOGSUMEXP has too few digits for the sum of a row: for equal scores of -1e30 it is -1e30, and the number of
+ * scores is lost. The limit leaves an error of 2^-15 in f32. */
 static bool lacks_digits(double logsumexp) {
     return fabs(logsumexp) > 1024 && isfinite(logsumexp);
 }
@@ -419,7 +419,7 @@ static void add_slopes(const unit *u, int64_t rows, int64_t keys) {
     }
 }
 
-/* Writes the sums of a unit: those of each row, or of all of them. */
+/* Writes the sums of a unit: one for each row, or one for all rows. */
 static void write_mask_gradient(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_layout *to = &u->item.problem->tensor[BP_ATTENTION_MASK_GRADIENT];

@@ -21,7 +21,7 @@ typedef struct prepared {
     int64_t part, parts;   /* keys of a part; parts */
     /* Offsets of the arrays in a thread's memory. */
     size_t queries, sums, scores, bias, keys, values, state;
-    size_t partial, partial_size; /* of the workspace: the sums of parts; those of one unit */
+    size_t partial, partial_size; /* bytes of the workspace: the sums of all parts; the sums of one unit */
 } prepared;
 
 /* One unit: its item, rows and keys, and the memory of its thread. */
@@ -193,7 +193,7 @@ static void run_rows(const unit *u) {
 
 /* ---- Results ---- */
 
-/* Addresses of the sums of a row: those of panels have a lane for each row. */
+/* Addresses of the sums of a row. The sums of panels have a lane for each row. */
 typedef struct row_sums {
     char *sums, *greatest, *sum;
 } row_sums;

@@ -1,5 +1,5 @@
-/* work.c - addresses of rows and blocks, masks and dropout of attention. Queries of one item form its rows; those of
- * heads that share a key and a value are rows of one item. */
+/* work.c - addresses of rows and blocks, masks and dropout of attention. The rows of an item are
+ * its queries. Heads that share a key and a value form one item, so that their queries are rows of it. */
 #include "work.h"
 
 #include <string.h>

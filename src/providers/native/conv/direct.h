@@ -25,7 +25,7 @@ typedef struct bp__direct_plan {
     int threads;
     bool by_groups;
     int64_t jobs;
-    size_t weight_bytes; /* by groups: of all weights; otherwise of one thread's, those of one channel */
+    size_t weight_bytes; /* all weights if by groups; otherwise the weights of one channel, for each thread */
     size_t term_bytes;   /* of the terms of a job */
     size_t row_bytes;    /* by positions: of one thread's rows and sums */
 } bp__direct_plan;

@@ -175,7 +175,8 @@ static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX
     return at;
 }
 
-/* Writes sums to the result: those of a tile's rows or positions from `first` on, which the vectors follow. */
+/* Writes sums to the result: the sums of a tile's rows, or of its positions, whichever the vectors follow, from `first`
+ * on. */
 static void write_sums(const call *w, const tile *t, const bp__native_view *view, int64_t first) {
     const prepared *plan = w->plan;
     const bp__conv_job *job = &w->job;

@@ -7,8 +7,8 @@
  *
  * where * multiplies the 36 elements of both. Summed over the channels, each of these elements is a product of
  * matrices: 36 multiply-adds replace 144. The points are 0, +-5/8, +-3/2 and infinity. Their errors are a sixth of
- * those of 0,
- * +-1, +-2 and infinity, and a product with them costs the same. */
+ * the errors of the points 0, +-1, +-2 and infinity, and a product with them costs the same.
+ */
 #ifndef BP_NATIVE_CONV_WINOGRAD_H
 #define BP_NATIVE_CONV_WINOGRAD_H
 

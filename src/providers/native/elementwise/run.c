@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    TILE = 1024,       /* elements of a tile; those of three operands fit into the first cache */
+    TILE = 1024,       /* elements of a tile; the tiles of three operands fit into the first cache */
     BUFFERED = 512,    /* if some are copied to the stack */
     SQUARE = 32,       /* columns of a tile in which an input has no contiguous columns */
     COPY_SIDE = 256,   /* rows and columns of a tile of a copy */

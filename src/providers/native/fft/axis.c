@@ -75,8 +75,8 @@ static void cursor_next(cursor *c) {
     }
 }
 
-/* Returns the lines after which a group of lanes ends early: those of the fastest dimension if they fill the lanes,
- * otherwise all. */
+/* Returns the lines after which a group of lanes ends early: the lines of the fastest dimension if there are enough
+ * to fill the lanes, otherwise all lines. */
 static int64_t run_of(const bp__fft_grid *grid, int lanes) {
     return grid->ndim > 0 && grid->size[grid->ndim - 1] >= lanes ? grid->size[grid->ndim - 1] : grid->count;
 }

@@ -1,6 +1,6 @@
 /* cost.c - estimates the time of a transform, so that dispatch can compare this provider with libraries.
  *
- * Rates were measured on a Zen 3 core near 3 GHz; those of AVX-512 are estimated. Work is counted in radix-2 passes
+ * Rates were measured on a Zen 3 core near 3 GHz; rates of AVX-512 are estimated. Work is counted in radix-2 passes
  * over the data.
  */
 #include "choose.h"

@@ -1,7 +1,7 @@
 /* cost.c - estimates the time of a matrix product, so that dispatch can compare this provider with libraries.
  *
- * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz. Rates of AVX-512 are assumed to be 1.8 times
- * those of AVX2, that of AVX512_BF16 twice that of AVX-512. Other processors differ, but they differ for all libraries
+ * Rates were measured with bench/native_gemm on a Zen 3 core near 3 GHz. AVX-512 is assumed to be 1.8 times as
+ * fast as AVX2, and AVX512_BF16 twice as fast as AVX-512. Other processors differ, but they differ for all libraries
  * alike.
  */
 #include "choose.h"

@@ -45,7 +45,7 @@ typedef void (*bp__native_run)(const bp__native_view *view, void *scratch);
 /* Kernels of one instruction set for one data type. Packed V consists of panels of `p_panel` rows, each stored as
  * [k][p_panel]; the last ones may have fewer vectors. Packed S consists of panels of `q_panel` columns, each stored as
  * [k][q_panel] and padded with zeros. Complex panels store real and imaginary parts apart. Panels of bf16 pairs store
- * two k of a row side by side, [k / 2][rows][2], padded with zeros if k is odd. Those of integers do so, too.
+ * two k of a row side by side, [k / 2][rows][2], padded with zeros if k is odd. Panels of integers do so, too.
  */
 typedef struct bp__native_kernels {
     bool complex;

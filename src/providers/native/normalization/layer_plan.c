@@ -1,7 +1,7 @@
 /* layer_plan.c - plans layer, RMS and group normalization, and runs their parts.
  *
- * Threads take parts, each of which is several rows. Sums for the gradients by weight and bias are those of each part,
- * joined in their order. The parts depend on the problem only. */
+ * Threads take parts, each of which is several rows. Sums for the gradients by weight and bias are computed for
+ * each part, and joined in the order of the parts. The parts depend on the problem only. */
 #include "layer_work.h"
 
 #include <string.h>
@@ -195,9 +195,9 @@ static bool weights_follow_rows(const bp__layer_work *plan) {
     return follow;
 }
 
-/* Decides which tensors are copied, and how many rows at once: those of cache lines, if rows are nearer to each other
- * than elements. If that is so for all tensors, rows are neighbours, and they have the same weights, a copy is not
- * necessary. */
+/* Decides which tensors are copied, and how many rows at once: the rows of whole cache lines, if rows are nearer to
+ * each other than elements. No copy is necessary if that is so for all tensors, rows are neighbours, and all rows have
+ * the same weights. */
 static void choose_copies(bp__layer_work *plan) {
     const bp_layer_norm_problem *p = &plan->problem.of.layer_norm;
     plan->block = 1;

@@ -142,7 +142,7 @@ static void write_gradient(row *r) {
     }
 }
 
-/* Adds to the sums of the part, of which those of the products are first. */
+/* Adds to the sums of the part. The sums of products come first. */
 static void weigh_elements(row *r, double *products) {
     static const double one = 1;
     static const float one_f32 = 1;

@@ -6,7 +6,7 @@
 
 enum { RUN = 256 }; /* results that are computed at once */
 
-/* n results that are computed at once: those of n channels, or of n positions. */
+/* n results that are computed at once: of n channels, or of n positions. */
 typedef struct results {
     int64_t n, out[BP_MAX_CONV_NDIM];
     int64_t x, y, i;                /* elements before the first: of the image, and of both results */

@@ -50,7 +50,7 @@ static double vectors(const sizes *s, double lanes) {
     return (double)((count + width - 1) / width);
 }
 
-/* A tap of a vector of maxima takes two operations, that of an index four, that of a sum one. */
+/* A tap of a vector takes two operations for maxima, four for indices, one for sums. */
 static double tap_ns(const sizes *s, bool average) {
     return (average ? 0.27 : s->p->has_indices ? 0.85 : 0.36) * s->conversion;
 }

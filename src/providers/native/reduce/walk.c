@@ -117,7 +117,7 @@ bp__reduce_item bp__reduce_item_at(const bp_reduce_problem *p, const bp__reduce_
     return item;
 }
 
-/* Calls `add` for the positions of a block: those of all columns, or those of a row, as lanes and the rest. */
+/* Calls `add` for the positions of a block: of all columns, or of a row, as lanes and the rest. */
 static void visit_block(const bp_reduce_problem *p, const bp__reduce_cut *cut, const bp__reduce_item *item,
                         bp__reduce_piece *piece, int64_t positions, bp__reduce_visit add, void *context) {
     const int kept = p->kept_ndim - 1, last = p->ndim - 1;

@@ -1,8 +1,8 @@
 /* attention.cl - computes attention with sums that are rescaled when a greater score is found (Milakov and Gimelshein,
  * "Online normalizer calculation for softmax", 2018; Dao and others, "FlashAttention", 2022).
  *
- * X is the type of queries, keys, values and results, REAL (math.cl) that of the computation. Rows are the queries of an
- * item; those of heads that share a key and a value are rows of one item. The order of a row's sums depends on the
+ * X is the type of queries, keys, values and results, REAL (math.cl) the type of the computation. Rows are the queries of an
+ * item. Heads that share a key and a value form one item. The order of a row's sums depends on the
  * number of keys, and on the device, alone. */
 #include "common.cl"
 #include "math.cl"

@@ -1,6 +1,6 @@
 /* contract.cl - sums products of elements: C = alpha * sum of A B + beta C, over any dimensions.
  *
- * X is the type of A and B, Y that of C, NUMBER that of the computation. If there are several parts, each writes its sum
+ * X is the type of A and B, Y the type of C, NUMBER the type of the computation. If there are several parts, each writes its sum
  * to the workspace, for each part and result, and a second kernel joins them in their order. */
 #include "common.cl"
 #include "walk.cl"

@@ -1,7 +1,7 @@
 /* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions.
  *
- * X is the type of the elements, Y that of the results, SUM that of sums and products (wide, or ulong for integers),
- * VALUE that of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
+ * X is the type of the elements, Y the type of the results, SUM the type of sums and products (wide, or ulong
+ * for integers), VALUE the type of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
  * and a second kernel joins them in their order. */
 #include "common.cl"
 #include "walk.cl"

@@ -76,7 +76,7 @@ static inline void add_exps(__global const STORAGE *x, const walk *w, const tile
     sum_of_lanes(w, values, sum);
 }
 
-/* With f64 that of OpenCL, whose error is far below that of REAL; it is that of REAL for f64. */
+/* With f64 the logarithm of OpenCL, whose error is far below the rounding of f32; for f64 it is of the same size. */
 #ifdef HAS_F64
 #define LOG log
 #else
