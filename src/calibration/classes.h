@@ -6,7 +6,8 @@
  *
  * Transforms, linear algebra and convolutions: the values are ratios of measured times to the provider's estimates, on
  * one thread. The sizes are the length of a transform, or the side of a square one or of a matrix, and the number of
- * items; of a convolution with a packed weight, the channels and the side of the image.
+ * items; of a convolution with a packed weight, the channels and the side of the image. The other families have ratios
+ * too. Element types other than f32, and gradients, are measured at four points, in a quarter of the time.
  */
 #ifndef BP_CALIBRATION_CLASSES_H
 #define BP_CALIBRATION_CLASSES_H
@@ -43,7 +44,16 @@ typedef struct bp__class {
     const char *settings;  /* under which it is measured; NULL: none */
 } bp__class;
 
-enum { BP__CLASSES = 83 };
+/* Rows for the other floating types, each over a coarse lattice: measuring these takes less time. The name of a class
+ * is that of the operation, the type, and what else it varies. */
+#define BP__CLASS_OF_TYPE(text, operation, type, of_lattice, ...)                                                      \
+    {.name = text, .op = operation, .dtype = type, .lattice = of_lattice, __VA_ARGS__},
+#define BP__CLASSES_OF_TYPES(text, more, operation, of_lattice, ...)                                                   \
+    BP__CLASS_OF_TYPE(text ".f64" more, operation, BP_F64, of_lattice, __VA_ARGS__)                                    \
+    BP__CLASS_OF_TYPE(text ".f16" more, operation, BP_F16, of_lattice, __VA_ARGS__)                                    \
+    BP__CLASS_OF_TYPE(text ".bf16" more, operation, BP_BF16, of_lattice, __VA_ARGS__)
+
+enum { BP__CLASSES = 161 };
 extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
 
 /* Whether the class has the times of plain calls, to which those of the variants are compared. */

@@ -8,8 +8,8 @@
 
 /* ---- Checks ---- */
 
-static bool has(const bp__pass *pass, size_t offset) {
-    for (int i = 0; i < pass->info.operand_count; i++) {
+bool bp__pass_has(const bp__pass *pass, size_t offset, int count) {
+    for (int i = 0; i < count; i++) {
         if (pass->operand[i].info.offset == offset) {
             return true;
         }
@@ -20,7 +20,8 @@ static bool has(const bp__pass *pass, size_t offset) {
 bp_status bp__call_check_surplus(const bp_call *described, const bp__pass *pass, const void *call) {
     for (int i = 0; i < described->info.field_count; i++) {
         const bp_call_field *field = &described->fields[i];
-        if (field->kind == BP_FIELD_TENSOR && bp__call_field_tensor(call, field) && !has(pass, field->offset)) {
+        if (field->kind == BP_FIELD_TENSOR && bp__call_field_tensor(call, field) &&
+            !bp__pass_has(pass, field->offset, pass->info.operand_count)) {
             return bp__fail(BP_E_ARGUMENT, "%s: %s has no %s, which must be NULL", described->info.name,
                             pass->info.name, field->name);
         }

@@ -136,6 +136,9 @@ static inline const bp__pass *bp__call_pass(const bp_call *described, const void
     return described->pass ? described->pass(call) : described->passes;
 }
 
+/* Returns whether one of the first operands of a pass is the field at an offset. */
+bool bp__pass_has(const bp__pass *pass, size_t offset, int count);
+
 /* Refuses tensors that the pass does not have. */
 bp_status bp__call_check_surplus(const bp_call *described, const bp__pass *pass, const void *call);
 
@@ -154,6 +157,9 @@ bp_status bp__call_plan_described(const bp_call *described, bp_plan **plan, cons
                                   const void *call);
 bp_status bp__call_explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
                                      const void *call);
+
+/* Returns the tensor that an operand is the gradient by, if it is in the arguments: `input` for input_gradient. */
+const DLTensor *bp__call_tensor_of_gradient(const bp_call *described, const void *call, const bp_call_operand *operand);
 
 /* Fails because the shape of a result does not follow from other tensors. */
 bp_status bp__call_fail_unknown_shape(const bp__call_result *result);

@@ -102,8 +102,8 @@ bp_status bp_call_explain(bp_explanation **explanation, const bp_options *option
 
 /* ---- Shapes of results ---- */
 
-/* Returns the tensor that an operand is the gradient by, if it is in the arguments: `input` for input_gradient. */
-static const DLTensor *tensor_of_gradient(const bp_call *call, const void *arguments, const bp_call_operand *operand) {
+const DLTensor *bp__call_tensor_of_gradient(const bp_call *call, const void *arguments,
+                                            const bp_call_operand *operand) {
     static const char suffix[] = "_gradient";
     const size_t length = strlen(operand->name), own = length - (sizeof suffix - 1);
     if (length < sizeof suffix || strcmp(operand->name + own, suffix) != 0) {
@@ -120,7 +120,7 @@ static const DLTensor *tensor_of_gradient(const bp_call *call, const void *argum
 
 static bp_status find_shape(const bp_call *call, const void *arguments, bp__call_result *result) {
     const bp_call_operand *operand = &result->pass->operand[result->operand].info;
-    const DLTensor *like = tensor_of_gradient(call, arguments, operand);
+    const DLTensor *like = bp__call_tensor_of_gradient(call, arguments, operand);
     if (!like) {
         return call->shape(arguments, result);
     }

@@ -22,12 +22,13 @@
 
 enum {
     FIXED_WORDS = 9,
-    LINE = 48,       /* times in one line of the report */
-    SLOW = 3,        /* a library is measured no further if it is this much slower than native at the first points */
-    DOUBTFUL = 4,    /* a time is measured again if it is this much longer than that of a larger size */
-    AGAIN_TURNS = 4, /* times as long as before */
-    REFUSED = 3,     /* a class is given up if the candidate refuses the points before this one */
-    ROUNDS = 2       /* in which points are measured again that were measured at a low speed */
+    LINE = 48,         /* times in one line of the report */
+    SLOW = 3,          /* a library is measured no further if it is this much slower than native at the first points */
+    WHOLE_POINTS = 16, /* points of a class that gets all of its time */
+    DOUBTFUL = 4,      /* a time is measured again if it is this much longer than that of a larger size */
+    AGAIN_TURNS = 4,   /* times as long as before */
+    REFUSED = 3,       /* a class is given up if the candidate refuses the points before this one */
+    ROUNDS = 2         /* in which points are measured again that were measured at a low speed */
 };
 #define LOW_SPEED 0.9 /* share of the greatest speed so far */
 
@@ -200,6 +201,13 @@ static bp_options *options_for(const bp__class *class, const char *candidate, in
     return options;
 }
 
+/* Returns the share of the time of a class that one with few points gets, so that the classes of other types and of
+ * gradients do not double the time of all. */
+static double share_of_time(const bp__class *class) {
+    const int points = bp__lattice_points(class->lattice);
+    return points < WHOLE_POINTS ? (double)points / WHOLE_POINTS : 1;
+}
+
 /* Measures the points with the number of threads of the class. A library whose threads cannot be limited refuses one
  * thread: its other operations are measured with all, because a ratio to an estimate holds for both. */
 static void measure_with_threads(task *t, int own, int threads) {
@@ -306,7 +314,7 @@ _Noreturn void measure_main(int count, char **words) {
         t.candidate = options_for(t.class, candidate, own);
         t.native = options_for(t.class, "native", own);
         t.turn_ns = turn_ns;
-        t.budget_ms = strtod(words[6], NULL);
+        t.budget_ms = strtod(words[6], NULL) * share_of_time(t.class);
         measure_class(&t, own, threads);
         bp_options_release(t.candidate);
         bp_options_release(t.native);

@@ -12,6 +12,13 @@ static const bp__lattice bp__attention_sizes = {
     .most = 1 << 11,
 };
 
+static const bp__lattice bp__attention_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{64, 512}, {1, 8}},
+    .most = 1 << 11,
+};
+
 /* Kernels of native are measured by themselves; their order is that of their variants. */
 #define BP__ATTENTION_CLASS(text, number)                                                                              \
     {.name = "attention.f32." text,                                                                                    \
@@ -20,7 +27,15 @@ static const bp__lattice bp__attention_sizes = {
      .variant = number,                                                                                                \
      .lattice = &bp__attention_sizes,                                                                                  \
      .algorithm = text},
+#define BP__ATTENTION_CLASSES(text, number)                                                                            \
+    BP__CLASSES_OF_TYPES("attention", "." text, BP_OP_ATTENTION, &bp__attention_few, .variant = number,                \
+                         .algorithm = text)                                                                            \
+    BP__CLASS_OF_TYPE("attention_backward.f32." text, BP_OP_ATTENTION_BACKWARD, BP_F32, &bp__attention_few,            \
+                      .variant = number, .algorithm = text)
 #define BP__CLASSES_OF_ATTENTION                                                                                       \
-    BP__ATTENTION_CLASS("flash", 0) BP__ATTENTION_CLASS("mem_efficient", 1) BP__ATTENTION_CLASS("math", 2)
+    BP__ATTENTION_CLASS("flash", 0)                                                                                    \
+    BP__ATTENTION_CLASS("mem_efficient", 1)                                                                            \
+    BP__ATTENTION_CLASS("math", 2) BP__ATTENTION_CLASSES("flash", 0) BP__ATTENTION_CLASSES("mem_efficient", 1)         \
+        BP__ATTENTION_CLASSES("math", 2)
 
 #endif

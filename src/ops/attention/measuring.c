@@ -1,7 +1,7 @@
 /* measuring.c - what measuring attention needs. */
 #include "ops/attention/classes.h"
 #include "ops/attention/attention.h"
-#include "tuning/trial.h"
+#include "ops/sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,11 +70,14 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     for (int i = 0; i < VIEWS; i++) {
         bp__sample_tensor_init(&views[i], class->dtype, 3, shape, NULL);
     }
-    const bp_attention_call call = {.struct_size = sizeof call,
-                                    .query = &views[0].tensor,
-                                    .key = &views[1].tensor,
-                                    .value = &views[2].tensor,
-                                    .output = &views[3].tensor};
+    bp_attention_call call = {.struct_size = sizeof call,
+                              .query = &views[0].tensor,
+                              .key = &views[1].tensor,
+                              .value = &views[2].tensor,
+                              .output = &views[3].tensor};
+    if (class->op == BP_OP_ATTENTION_BACKWARD) {
+        return bp__sample_gradient(problem, &bp__attention_call, &call, BP_ATTENTION_BACKWARD, bp__attention_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__attention_make(problem, &request);
 }

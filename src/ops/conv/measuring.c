@@ -1,7 +1,7 @@
 /* measuring.c - what measuring convolutions needs. */
 #include "ops/conv/classes.h"
 #include "ops/conv/conv.h"
-#include "tuning/trial.h"
+#include "ops/sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,12 +33,10 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
                         : is_depthwise(c)            ? BP__CONV_DEPTHWISE
                         : product_of(c->kernel) == 1 ? BP__CONV_POINTS
                                                      : BP__CONV_DENSE;
-    if (problem->op == BP_OP_CONV) {
-        place->class = bp__class_find(BP_OP_CONV, (bp_dtype)problem->dtype, variant);
-        place->sizes[0] = is_depthwise(c) ? (double)c->groups : sqrt((double)c->in_channels * (double)c->out_channels);
-        place->sizes[1] = sqrt((double)c->batch * product_of(c->out));
-        place->differs = true;
-    }
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, variant);
+    place->sizes[0] = is_depthwise(c) ? (double)c->groups : sqrt((double)c->in_channels * (double)c->out_channels);
+    place->sizes[1] = sqrt((double)c->batch * product_of(c->out));
+    place->differs = true;
 }
 
 /* Images are channels-last, as most libraries prefer. */
@@ -52,13 +50,17 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor_init(&in, class->dtype, 4, image, strides);
     bp__sample_tensor_init(&weight, class->dtype, 4, taps, NULL);
     bp__sample_tensor_init(&out, class->dtype, 4, image, strides);
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .ndim = 2,
-                               .mode = BP_CONV_SAME,
-                               .groups = depthwise ? channels : 1,
-                               .input = &in.tensor,
-                               .weight = &weight.tensor,
-                               .output = &out.tensor};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .mode = BP_CONV_SAME,
+                         .groups = depthwise ? channels : 1,
+                         .input = &in.tensor,
+                         .weight = &weight.tensor,
+                         .output = &out.tensor};
+    if (class->op != BP_OP_CONV) {
+        const bp_conv_pass pass = class->op == BP_OP_CONV_INPUT ? BP_CONV_INPUT : BP_CONV_WEIGHT;
+        return bp__sample_gradient(problem, &bp__conv_call, &call, (int)pass, bp__conv_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__conv_make(problem, &request);
 }

@@ -12,6 +12,13 @@ static const bp__lattice bp__contract_sizes = {
     .most = 1 << 16,
 };
 
+static const bp__lattice bp__contract_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{32, 512}, {8, 128}},
+    .most = 1 << 16,
+};
+
 enum { BP__CONTRACT_COPIES, BP__CONTRACT_SUMS };
 
 #define BP__CLASSES_OF_CONTRACT                                                                                        \
@@ -24,6 +31,8 @@ enum { BP__CONTRACT_COPIES, BP__CONTRACT_SUMS };
          .op = BP_OP_CONTRACT,                                                                                         \
          .dtype = BP_F32,                                                                                              \
          .variant = BP__CONTRACT_SUMS,                                                                                 \
-         .lattice = &bp__contract_sizes},
+         .lattice = &bp__contract_sizes},                                                                              \
+        BP__CLASSES_OF_TYPES("contract", ".copies", BP_OP_CONTRACT, &bp__contract_few, .variant = BP__CONTRACT_COPIES) \
+            BP__CLASSES_OF_TYPES("contract", ".sums", BP_OP_CONTRACT, &bp__contract_few, .variant = BP__CONTRACT_SUMS)
 
 #endif

@@ -12,9 +12,19 @@ static const bp__lattice bp__elementwise_sizes = {
     .most = 1 << 19,
 };
 
+static const bp__lattice bp__elementwise_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{64, 4096}, {1, 16}},
+    .most = 1 << 18,
+};
+
 #define BP__CLASSES_OF_ELEMENTWISE                                                                                     \
     {.name = "unary.f32", .op = BP_OP_UNARY, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                      \
         {.name = "binary.f32", .op = BP_OP_BINARY, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                \
-        {.name = "take.f32", .op = BP_OP_TAKE, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},
+        {.name = "take.f32", .op = BP_OP_TAKE, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                    \
+        BP__CLASSES_OF_TYPES("unary", "", BP_OP_UNARY, &bp__elementwise_few)                                           \
+            BP__CLASSES_OF_TYPES("binary", "", BP_OP_BINARY, &bp__elementwise_few)                                     \
+                BP__CLASSES_OF_TYPES("take", "", BP_OP_TAKE, &bp__elementwise_few)
 
 #endif

@@ -2,7 +2,7 @@
 #include "ops/normalization/classes.h"
 #include "ops/normalization/batch_norm.h"
 #include "ops/normalization/layer.h"
-#include "tuning/trial.h"
+#include "ops/sample.h"
 
 #include <math.h>
 
@@ -36,24 +36,27 @@ static void place_batch_norm(const bp_problem *problem, const bp_verdict *verdic
 static bp_status sample_batch_norm(bp_problem *problem, const bp__class *class,
                                    const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     enum { IMAGE, OUTPUT, WEIGHT, BIAS, MEAN, OTHER, VIEWS };
-    const bool training = class->op == BP_OP_BATCH_NORM_TRAINING;
+    const bool training = class->op != BP_OP_BATCH_NORM, gradient = class->op == BP_OP_BATCH_NORM_BACKWARD;
     const int64_t image[] = {1, sizes[0], sizes[1], sizes[1]};
     bp__sample_tensor views[VIEWS];
     for (int i = 0; i < VIEWS; i++) {
         bp__sample_tensor_init(&views[i], class->dtype, i < WEIGHT ? 4 : 1, i < WEIGHT ? image : sizes, NULL);
     }
     const DLTensor *mean = &views[MEAN].tensor, *other = &views[OTHER].tensor;
-    const bp_batch_norm_call call = {.struct_size = sizeof call,
-                                     .pass = training ? BP_BATCH_NORM_TRAINING : BP_BATCH_NORM_INFERENCE,
-                                     .eps = 1e-5,
-                                     .input = &views[IMAGE].tensor,
-                                     .weight = &views[WEIGHT].tensor,
-                                     .bias = &views[BIAS].tensor,
-                                     .output = &views[OUTPUT].tensor,
-                                     .running_mean = training ? NULL : mean,
-                                     .running_var = training ? NULL : other,
-                                     .mean = training ? mean : NULL,
-                                     .inverse_std = training ? other : NULL};
+    bp_batch_norm_call call = {.struct_size = sizeof call,
+                               .pass = training ? BP_BATCH_NORM_TRAINING : BP_BATCH_NORM_INFERENCE,
+                               .eps = gradient ? 0 : 1e-5, /* inverse_std has it */
+                               .input = &views[IMAGE].tensor,
+                               .weight = &views[WEIGHT].tensor,
+                               .bias = &views[BIAS].tensor,
+                               .output = &views[OUTPUT].tensor,
+                               .running_mean = training ? NULL : mean,
+                               .running_var = training ? NULL : other,
+                               .mean = training ? mean : NULL,
+                               .inverse_std = training ? other : NULL};
+    if (gradient) {
+        return bp__sample_gradient(problem, &bp__batch_norm_call, &call, BP_BATCH_NORM_BACKWARD, bp__batch_norm_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__batch_norm_make(problem, &request);
 }
@@ -99,13 +102,17 @@ static bp_status sample_layer_norm(bp_problem *problem, const bp__class *class,
     for (int i = 0; i < VIEWS; i++) {
         bp__sample_tensor_init(&views[i], class->dtype, i < WEIGHT ? 2 : 1, i < WEIGHT ? rows : sizes, NULL);
     }
-    const bp_layer_norm_call call = {.struct_size = sizeof call,
-                                     .dims = 1,
-                                     .eps = 1e-5,
-                                     .input = &views[INPUT].tensor,
-                                     .weight = &views[WEIGHT].tensor,
-                                     .bias = &views[BIAS].tensor,
-                                     .output = &views[OUTPUT].tensor};
+    const bool gradient = class->op == BP_OP_LAYER_NORM_BACKWARD;
+    bp_layer_norm_call call = {.struct_size = sizeof call,
+                               .dims = 1,
+                               .eps = gradient ? 0 : 1e-5, /* inverse_std has it */
+                               .input = &views[INPUT].tensor,
+                               .weight = &views[WEIGHT].tensor,
+                               .bias = &views[BIAS].tensor,
+                               .output = &views[OUTPUT].tensor};
+    if (gradient) {
+        return bp__sample_gradient(problem, &bp__layer_norm_call, &call, BP_LAYER_NORM_BACKWARD, bp__layer_norm_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__layer_norm_make(problem, &request);
 }

@@ -1,7 +1,7 @@
 /* measuring.c - what measuring pooling needs. */
 #include "ops/pool/classes.h"
 #include "ops/pool/pool.h"
-#include "tuning/trial.h"
+#include "ops/sample.h"
 
 #include <math.h>
 
@@ -36,14 +36,18 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor input, output;
     bp__sample_tensor_init(&input, class->dtype, 4, in, NULL);
     bp__sample_tensor_init(&output, class->dtype, 4, out, NULL);
-    const bp_pool_call call = {.struct_size = sizeof call,
-                               .kind = class->op == BP_OP_MAX_POOL ? BP_POOL_MAX : BP_POOL_AVERAGE,
-                               .ndim = 2,
-                               .kernel = kernel,
-                               .stride = stride,
-                               .padding = padding,
-                               .input = &input.tensor,
-                               .output = &output.tensor};
+    const bool max = class->op == BP_OP_MAX_POOL || class->op == BP_OP_MAX_POOL_BACKWARD;
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = max ? BP_POOL_MAX : BP_POOL_AVERAGE,
+                         .ndim = 2,
+                         .kernel = kernel,
+                         .stride = stride,
+                         .padding = padding,
+                         .input = &input.tensor,
+                         .output = &output.tensor};
+    if (class->op == BP_OP_MAX_POOL_BACKWARD || class->op == BP_OP_AVG_POOL_BACKWARD) {
+        return bp__sample_gradient(problem, &bp__pool_call, &call, BP_POOL_BACKWARD, bp__pool_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__pool_make(problem, &request);
 }

@@ -12,6 +12,15 @@ static const bp__lattice bp__random_sizes = {
     .most = 1 << 18,
 };
 
-#define BP__CLASSES_OF_RANDOM {.name = "random.f32", .op = BP_OP_RANDOM, .dtype = BP_F32, .lattice = &bp__random_sizes},
+static const bp__lattice bp__random_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{256, 65536}, {1, 4}},
+    .most = 1 << 18,
+};
+
+#define BP__CLASSES_OF_RANDOM                                                                                          \
+    {.name = "random.f32", .op = BP_OP_RANDOM, .dtype = BP_F32, .lattice = &bp__random_sizes},                         \
+        BP__CLASSES_OF_TYPES("random", "", BP_OP_RANDOM, &bp__random_few)
 
 #endif

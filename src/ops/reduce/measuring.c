@@ -44,9 +44,15 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor_init(&output, class->dtype, sums ? 1 : 2, shape, NULL);
     const bp__reduce_arguments reduce = {sizeof reduce, BP_REDUCE_SUM, 1, 0, axes, &input.tensor, &output.tensor};
     const bp__softmax_arguments softmax = {sizeof softmax, BP_SOFTMAX, 1, &input.tensor, &output.tensor};
-    const bp__call_request request = {.call = sums ? (const void *)&reduce : &softmax,
+    const bp__softmax_backward_arguments backward = {sizeof backward, BP_SOFTMAX,    1,
+                                                     &input.tensor,   &input.tensor, &output.tensor};
+    const bp__call_request request = {.call = sums                         ? (const void *)&reduce
+                                              : class->op == BP_OP_SOFTMAX ? (const void *)&softmax
+                                                                           : &backward,
                                       .data_optional = true,
-                                      .described = sums ? &bp__reduce_call : &bp__softmax_call};
+                                      .described = sums                         ? &bp__reduce_call
+                                                   : class->op == BP_OP_SOFTMAX ? &bp__softmax_call
+                                                                                : &bp__softmax_backward_call};
     return bp__reduce_make(problem, &request);
 }
 

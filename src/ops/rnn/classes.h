@@ -12,9 +12,25 @@ static const bp__lattice bp__rnn_sizes = {
     .most = 1 << 12,
 };
 
+static const bp__lattice bp__rnn_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{32, 256}, {1, 32}},
+    .most = 1 << 12,
+};
+
 #define BP__RNN_CLASS(text, mode)                                                                                      \
     {.name = "rnn.f32." text, .op = BP_OP_RNN, .dtype = BP_F32, .variant = mode, .lattice = &bp__rnn_sizes},
 #define BP__CLASSES_OF_RNN                                                                                             \
-    BP__RNN_CLASS("tanh", BP_RNN_TANH) BP__RNN_CLASS("lstm", BP_RNN_LSTM) BP__RNN_CLASS("gru", BP_RNN_GRU)
+    BP__RNN_CLASS("tanh", BP_RNN_TANH)                                                                                 \
+    BP__RNN_CLASS("lstm", BP_RNN_LSTM) BP__RNN_CLASS("gru", BP_RNN_GRU)                                                \
+        BP__CLASSES_OF_TYPES("rnn", ".tanh", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_TANH)                          \
+            BP__CLASSES_OF_TYPES("rnn", ".lstm", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_LSTM)                      \
+                BP__CLASSES_OF_TYPES("rnn", ".gru", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_GRU) BP__CLASS_OF_TYPE( \
+                    "rnn_backward.f32.tanh", BP_OP_RNN_BACKWARD, BP_F32, &bp__rnn_few, .variant = BP_RNN_TANH)         \
+                    BP__CLASS_OF_TYPE("rnn_backward.f32.lstm", BP_OP_RNN_BACKWARD, BP_F32, &bp__rnn_few,               \
+                                      .variant = BP_RNN_LSTM)                                                          \
+                        BP__CLASS_OF_TYPE("rnn_backward.f32.gru", BP_OP_RNN_BACKWARD, BP_F32, &bp__rnn_few,            \
+                                          .variant = BP_RNN_GRU)
 
 #endif

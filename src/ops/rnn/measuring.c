@@ -1,7 +1,7 @@
 /* measuring.c - what measuring recurrent layers needs. */
 #include "ops/rnn/classes.h"
 #include "ops/rnn/rnn.h"
-#include "tuning/trial.h"
+#include "ops/sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,12 +79,17 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor_init(&output, class->dtype, 3, steps, NULL);
     bp__sample_tensor_init(&ih, class->dtype, 2, weight, NULL);
     bp__sample_tensor_init(&hh, class->dtype, 2, weight, NULL);
-    const bp_rnn_call call = {.struct_size = sizeof call,
-                              .mode = (bp_rnn_mode) class->variant,
-                              .input = &input.tensor,
-                              .weight_ih = &ih.tensor,
-                              .weight_hh = &hh.tensor,
-                              .output = &output.tensor};
+    const bool gradient = class->op == BP_OP_RNN_BACKWARD;
+    bp_rnn_call call = {.struct_size = sizeof call,
+                        .pass = gradient ? BP_RNN_TRAINING : BP_RNN_INFERENCE,
+                        .mode = (bp_rnn_mode) class->variant,
+                        .input = &input.tensor,
+                        .weight_ih = &ih.tensor,
+                        .weight_hh = &hh.tensor,
+                        .output = &output.tensor};
+    if (gradient) {
+        return bp__sample_gradient(problem, &bp__rnn_call, &call, BP_RNN_BACKWARD, bp__rnn_make);
+    }
     const bp__call_request request = {.call = &call, .data_optional = true};
     return bp__rnn_make(problem, &request);
 }
