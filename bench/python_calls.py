@@ -1,10 +1,11 @@
-"""python_calls.py - times products of small arrays from Python against numpy.matmul and, if torch is installed, torch.mm.
+"""python_calls.py - times calls of small arrays from Python against NumPy and, if it is installed, torch.
 
     python bench/python_calls.py build/python [rounds]
 
-The argument is the folder that has the built package. One thread, f32 and f64, 4x4 and 32x32, with and without `out`. The
-last lines split the 4x4 call into an empty call of a builtin function, the new result (the difference between the calls without
-and with `out`), and the rest: operands, the interpreter's lock, and the product.
+The argument is the folder that has the built package. One thread. First products, f32 and f64, 4x4 and 32x32, with and without `out`. The
+next lines split the 4x4 call into an empty call of a builtin function, the new result (the difference between the calls without
+and with `out`), and the rest: operands, the interpreter's lock, and the product. Then functions of elements, reductions, norms and layers, whose new
+results need no frame of Python.
 """
 import statistics
 import sys
@@ -37,6 +38,38 @@ def show_steps(name, arrays, empty, rounds):
     print(f"{name}, 4x4 float64: empty call {call:.0f} ns, operands and product {out - call:.0f} ns, new result {new - out:.0f} ns")
 
 
+def pair(ours, peer, *given):
+    """Returns the candidates of one call. The functions are found before, because the search is no part of the call."""
+    return {"backplane": lambda: ours(*given), "peer": lambda: peer(*given)}
+
+
+def small_cases(arrays, peer, layers):
+    """Yields (title, candidates) of other functions: those of a library of arrays, and of its layers if it has some."""
+    x, y = arrays((16,)), arrays((16,))
+    yield "sum of 16 elements", pair(backplane.reduce.sum, peer.sum, x)
+    yield "sum of 16 elements, method of the peer", pair(backplane.reduce.sum, type(x).sum, x)
+    yield "add of 16 elements", pair(backplane.elementwise.add, peer.add, x, y)
+    yield "exp of 16 elements", pair(backplane.elementwise.exp, peer.exp, x)
+    for size in (16, 64):
+        yield f"norm of {size}x{size}", pair(backplane.linalg.norm, peer.linalg.norm, arrays((size, size)))
+    if layers:
+        q, rows, weight, functional = arrays((1, 1, 4, 8)), arrays((2, 4)), arrays((3, 4)), backplane.nn.functional
+        yield "attention of 4x8", pair(functional.scaled_dot_product_attention, layers.scaled_dot_product_attention, q, q, q)
+        yield "linear layer of 2x4 and 3x4", pair(functional.linear, layers.linear, rows, weight)
+
+
+def show_small(rounds):
+    groups = [("NumPy arrays", lambda shape: numpy.random.rand(*shape).astype("float32"), numpy, None)]
+    if torch:
+        torch.set_grad_enabled(False)
+        groups.append(("torch tensors", lambda shape: torch.rand(shape), torch, torch.nn.functional))
+    for name, arrays, peer, layers in groups:
+        sums = {}
+        for title, candidates in small_cases(arrays, peer, layers):
+            timing.show(f"{name}, f32, {title}", timing.interleave(candidates, 1, rounds), "backplane", sums)
+        timing.show_means(name, sums, "backplane")
+
+
 def main():
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 11
     backplane.settings.num_threads = 1
@@ -52,6 +85,7 @@ def main():
             timing.show(f"{name}, {title}", timing.interleave(candidates, 1, rounds), "backplane", sums)
         timing.show_means(name, sums, "backplane")
         show_steps(name, arrays, empty, rounds)
+    show_small(rounds)
 
 
 main()

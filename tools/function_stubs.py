@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", ROOT / "build")).resolve()
 sys.path.insert(0, str(BUILD / "python"))
 
+from backplane._quick import SLOW  # noqa: E402
+
 MODULES = ("elementwise", "fft", "linalg", "nn.functional", "nn.grad", "reduce")
 # Functions of the package itself, whose modules have no stubs of this kind. Those of the extension have their signatures in its stub.
 TOP = ("bmm", "dot", "einsum", "gemm", "matmul", "mm", "mv")
@@ -195,7 +197,8 @@ def einsum(name, signature):
 
 
 def signature_of(name, value):
-    """Returns the signature of a function; that of a builtin one from the stub of the extension."""
+    """Returns the signature of a function; that of one of the extension from the stub of the extension."""
+    value = SLOW.get(value, value)
     if not inspect.isbuiltin(value):
         return inspect.signature(value)
     stub = (ROOT / "python/backplane/_core.pyi").read_text()
@@ -225,6 +228,7 @@ def records(functions):
     """Returns the classes of results by name, in the order of their use."""
     found = {}
     for value in functions:
+        value = SLOW.get(value, value)
         name = "" if inspect.isbuiltin(value) else str(inspect.signature(value).return_annotation)
         kind = vars(sys.modules[inspect.unwrap(value).__module__]).get(name) if name.isidentifier() else None
         if isinstance(kind, type) and issubclass(kind, tuple):

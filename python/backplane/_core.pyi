@@ -261,6 +261,7 @@ def last_plan() -> Optional[Dict[str, Any]]: ...
 _Lists = Optional[Tuple[Tuple[int, ...], ...]]
 _Words = Tuple[_Lists, Optional[Tuple[int, ...]], Optional[str], str, int, int, float, int, int, _Lists]
 
+def quick(function: Callable[..., Any], module: str, name: str, text: str, parts: Tuple[Any, ...], /) -> Callable[..., Any]: ...
 def einsum(
     expression: Optional[str],
     operands: Tuple[Any, ...],

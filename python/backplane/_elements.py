@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 from . import _core
 from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
 from ._errors import bad_type, bad_value, failure
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
+from ._quick import quick
 
 if TYPE_CHECKING:
     from ._types import SettingsArgument
@@ -135,8 +136,10 @@ def type_name(dtype: Any) -> str:
     return name.rpartition(".")[2]
 
 
-def finish(function: Any, module: str, name: str, text: str, call: Callable[[Dict[str, Any], bool], Any]) -> Any:
-    """Gives a function its name, help, and the function that explains its calls."""
+def finish(
+    function: Any, module: str, name: str, text: str, call: Callable[[Dict[str, Any], bool], Any], form: Optional[Tuple[str, str]] = None
+) -> Any:
+    """Gives a function its name, help, the function that explains its calls, and its frequent form, if it has one (_quick.py)."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     function.__doc__ = text
@@ -145,5 +148,6 @@ def finish(function: Any, module: str, name: str, text: str, call: Callable[[Dic
         page: Dict[str, Any] = call(dict(bound(function, arguments, names)), True)
         return page
 
-    _EXPLAINERS[function] = explain
-    return function
+    made = function if form is None else quick(function, form)
+    _EXPLAINERS[made] = explain
+    return made

@@ -17,6 +17,7 @@ from ._einsum import einsum
 from .elementwise import astype
 from ._errors import bad_type, bad_value, failure, whole
 from ._linalg_calls import Function, ask, ask_for, number_of, operation
+from ._quick import quick
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ def norm(
     else:
         run = linalg.matrix_norm
     return run(A, ord, places, keepdim, out=out, settings=settings)
+
+
+norm = quick(norm, ("norm", "norm"))
 
 
 # ---- Products ----

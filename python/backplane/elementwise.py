@@ -57,7 +57,7 @@ def _unary(name: str, text: str) -> Callable[..., Any]:
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return one(name, of["x"], of["out"], of["settings"], explains)
 
-    made: Callable[..., Any] = finish(call, __name__, name, f"Computes {text} of each element.", explained)
+    made: Callable[..., Any] = finish(call, __name__, name, f"Computes {text} of each element.", explained, ("unary", name))
     return made
 
 
@@ -69,7 +69,7 @@ def _binary(name: str, text: str) -> Callable[..., Any]:
         return two(name, of["x1"], of["x2"], of["out"], of["settings"], explains)
 
     text = f"Computes {text} of each pair of elements. Arrays are broadcast."
-    made: Callable[..., Any] = finish(call, __name__, name, text, explained)
+    made: Callable[..., Any] = finish(call, __name__, name, text, explained, ("binary", name))
     return made
 
 

@@ -20,6 +20,7 @@ from . import _core
 from ._convert import widen, with_numpy
 from ._dimensions import as_tuple
 from ._products import _EXPLAINERS, _like
+from ._quick import quick
 from .backends._module import close as _close
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def _reduction(name: str, text: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = text + " ``out`` is written in place and returned."
-    _EXPLAINERS[call] = functools.wraps(call)(explain)
-    return call
+    made: Callable[..., Any] = quick(call, ("reduce", name))
+    _EXPLAINERS[made] = functools.wraps(call)(explain)
+    return made
 
 
 sum = _reduction("sum", "Adds elements. The sum of none is 0.")

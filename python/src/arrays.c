@@ -435,6 +435,20 @@ bool core_operand(core_state *state, operand *to, PyObject *array, const char *n
     return true;
 }
 
+bool core_operand_direct(core_state *state, operand *to, PyObject *array) {
+    core_operand_clear(to);
+    if (!bring_directly(state, to, array, CORE_READS)) {
+        return false;
+    }
+    to->tensor.shape = to->shape;
+    to->tensor.strides = to->strides;
+    if (to->is_numpy || to->exchange) {
+        return true;
+    }
+    core_operand_release(to); /* a Tensor on a device */
+    return false;
+}
+
 bool core_operand_export(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     core_operand_clear(to);
     if (!by_export(state, to, array, name, access)) {

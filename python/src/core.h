@@ -128,7 +128,7 @@ typedef struct core_state {
         *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
     PyObject
         *convert_factors; /* function of the package that runs matmul with converted factors; NULL before it is set */
-    PyObject *word_out, *word_settings; /* names of arguments, interned */
+    PyObject *word_out, *word_settings, *word_axis, *word_keepdims; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
     core_tables tables;
@@ -227,6 +227,10 @@ typedef enum core_access {
 
 /* `name` is the argument's, for messages. On failure the exception is set and nothing is held. */
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access);
+
+/* Reads an array of NumPy or of a library with the exchange interface, without a call of Python. Returns false, without
+ * an exception and with nothing held, for all others. */
+bool core_operand_direct(core_state *state, operand *to, PyObject *array);
 bool core_operand_export(core_state *state, operand *to, PyObject *array, const char *name,
                          unsigned access);                      /* by __dlpack__() alone */
 void core_operand_describe(operand *to, const DLTensor *given); /* copies shape and strides of host memory */
@@ -387,6 +391,11 @@ PyObject *core_set_convert_factors(PyObject *module, PyObject *function);
 PyObject *core_set_convert(PyObject *module, PyObject *function);
 PyObject *core_gemm(PyObject *module, PyObject *arguments, PyObject *names);
 
+/* ---- quick.c ---- */
+
+/* Makes a function whose frequent form runs without a frame of Python. */
+PyObject *core_quick(PyObject *module, PyObject *arguments);
+
 /* ---- fft.c ---- */
 
 /* Reads None (*count is -1) or a tuple of at most BP_MAX_NDIM whole numbers. Returns false with an exception set. */
@@ -431,11 +440,15 @@ PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssiz
 
 /* ---- reduce.c ---- */
 
+DLDataType core_reduce_type(bp_reduce_kind kind, DLDataType type); /* of a reduction of elements of a type */
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* ---- elementwise.c ---- */
 
+/* The number of a function of one or two elements by its name; -1: there is none. */
+int core_unary_kind(const char *kind);
+int core_binary_kind(const char *kind);
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
 
 /* ---- devices.c ---- */

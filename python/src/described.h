@@ -38,4 +38,9 @@ const described_field *core_described_field(const core_described *of, PyObject *
 /* Returns the number of a word of a field that has words; -1 with an exception set. */
 int core_described_word(core_state *state, const described_field *field, PyObject *word);
 
+/* Writes the struct of a call with these parameters, a dict by their names: whole numbers, words, flags and real
+ * numbers. Returns false with an exception set. */
+bool core_described_arguments(core_state *state, const core_described *description, PyObject *parameters,
+                              void *arguments);
+
 #endif

@@ -403,3 +403,20 @@ PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssiz
     release(&of);
     return core_finish(of.state, result);
 }
+
+bool core_described_arguments(core_state *state, const core_described *description, PyObject *parameters,
+                              void *arguments) {
+    described_call of = {.state = state, .of = description};
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    int place = 0;
+    of.arguments.struct_size = description->info->size;
+    while (PyDict_Next(parameters, &at, &name, &value)) {
+        const described_field *field = core_described_field(description, name, &place);
+        if (!field || !read_parameter(&of, field, value)) {
+            return false;
+        }
+    }
+    memcpy(arguments, of.arguments.bytes, description->info->size);
+    return true;
+}

@@ -31,6 +31,34 @@ static bool find_op(elements *of, const char *name, PyObject *arrays) {
     return false;
 }
 
+static const char *const unary_names[] = {
+#define X(number, name, text) text,
+    BP_UNARY_MAP(X)
+#undef X
+};
+static const char *const binary_names[] = {
+#define X(number, name, text) text,
+    BP_BINARY_MAP(X)
+#undef X
+};
+
+static int number_among(const char *kind, const char *const *names, int count) {
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], kind) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int core_unary_kind(const char *kind) {
+    return number_among(kind, unary_names, BP_UNARY_KINDS);
+}
+
+int core_binary_kind(const char *kind) {
+    return number_among(kind, binary_names, BP_BINARY_KINDS);
+}
+
 /* Sets the exception for a name that is none of these. Returns false. */
 static bool refuse_kind(const elements *of, const char *kind, const char *const *names, int count) {
     char known[512] = "";
@@ -45,26 +73,13 @@ static bool refuse_kind(const elements *of, const char *kind, const char *const 
 
 /* The kinds by their names; the other operations have a number. */
 static bool find_number(elements *of, const char *kind, int axis) {
-    static const char *const unary[] = {
-#define X(number, name, text) text,
-        BP_UNARY_MAP(X)
-#undef X
-    };
-    static const char *const binary[] = {
-#define X(number, name, text) text,
-        BP_BINARY_MAP(X)
-#undef X
-    };
-    const char *const *names = of->op == UNARY ? unary : binary;
-    const int count = of->op == UNARY ? BP_UNARY_KINDS : BP_BINARY_KINDS;
-    of->number = axis;
-    for (int i = 0; i < count && of->op <= BINARY; i++) {
-        if (strcmp(names[i], kind) == 0) {
-            of->number = i;
-            return true;
-        }
+    if (of->op > BINARY) {
+        of->number = axis;
+        return true;
     }
-    return of->op > BINARY || refuse_kind(of, kind, names, count);
+    of->number = of->op == UNARY ? core_unary_kind(kind) : core_binary_kind(kind);
+    return of->number >= 0 || refuse_kind(of, kind, of->op == UNARY ? unary_names : binary_names,
+                                          of->op == UNARY ? BP_UNARY_KINDS : BP_BINARY_KINDS);
 }
 
 static bp_status shape_of(const elements *of, int *ndim, int64_t *shape) {

@@ -126,6 +126,7 @@ static PyMethodDef functions[] = {
     {"last_plan", core_last_plan, METH_NOARGS, "Returns the calling thread's last plan as a dict, or None."},
     {"product_chain", core_product_chain, METH_VARARGS,
      "Runs vecdot, multi_dot or matrix_power: the result, None if `out` was given, or the explanation."},
+    {"quick", core_quick, METH_VARARGS, "Makes a function whose frequent form runs without a frame of Python."},
     {"einsum", core_einsum, METH_VARARGS, "Runs an einsum: a Tensor, None if `out` was given, or the explanation."},
     {"einsum_plain", core_einsum_plain, METH_VARARGS,
      "Runs an einsum of an expression and arrays of one type, or returns None."},
@@ -149,7 +150,9 @@ static int start(PyObject *module) {
     core_state *state = core_state_of(module);
     state->word_out = PyUnicode_InternFromString("out");
     state->word_settings = PyUnicode_InternFromString("settings");
-    if (!state->word_out || !state->word_settings) {
+    state->word_axis = PyUnicode_InternFromString("axis");
+    state->word_keepdims = PyUnicode_InternFromString("keepdims");
+    if (!state->word_out || !state->word_settings || !state->word_axis || !state->word_keepdims) {
         return -1;
     }
     if (core_add_errors(module, state) != 0 || core_add_settings(module, state) != 0 ||
@@ -202,6 +205,8 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->convert_factors);
     Py_CLEAR(state->word_out);
     Py_CLEAR(state->word_settings);
+    Py_CLEAR(state->word_axis);
+    Py_CLEAR(state->word_keepdims);
     Py_CLEAR(state->numpy.type);
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_CLEAR(state->exchanges.of[i].type);

@@ -56,14 +56,23 @@ static const DLDataType types[NUMPY_TYPES] = {
     [23] = {kDLFloat, 16, 1},
 };
 
-/* The first number of that type, or -1: bfloat16 has none. */
+/* The first number of that type, or -1: bfloat16 has none. The columns are 8 to 128 bits. */
 static int number_of(DLDataType type) {
-    for (int i = 0; i < NUMPY_TYPES; i++) {
-        if (types[i].bits == type.bits && types[i].code == type.code && type.lanes == 1 && type.bits > 0) {
-            return i;
-        }
+    static const signed char numbers[][5] = {
+        [kDLInt] = {1, 3, 5, sizeof(long) == 8 ? 7 : 9, -1},
+        [kDLUInt] = {2, 4, 6, sizeof(long) == 8 ? 8 : 10, -1},
+        [kDLFloat] = {-1, 23, NUMPY_FLOAT, 12, -1},
+        [kDLOpaqueHandle] = {-1, -1, -1, -1, -1},
+        [kDLBfloat] = {-1, -1, -1, -1, -1},
+        [kDLComplex] = {-1, -1, -1, 14, 15},
+        [kDLBool] = {0, -1, -1, -1, -1},
+    };
+    const unsigned bytes = type.bits / 8;
+    if (type.code > kDLBool || type.lanes != 1 || type.bits % 8 != 0 || bytes == 0 || bytes > 16 ||
+        (bytes & (bytes - 1)) != 0) {
+        return -1;
     }
-    return -1;
+    return numbers[type.code][__builtin_ctz(bytes)];
 }
 
 /* ---- Finding NumPy ---- */

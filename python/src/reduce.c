@@ -30,11 +30,14 @@ static bool read_array(reduction *of, PyObject *array, const char *name, bool ru
 }
 
 /* Sums and products of i32 are i64, as NumPy's. */
+DLDataType core_reduce_type(bp_reduce_kind kind, DLDataType type) {
+    const bool wide = kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && bp_dtype_from_dlpack(type) == BP_I32);
+    return wide ? bp_dtype_to_dlpack(BP_I64) : type;
+}
+
 static DLDataType result_type(const reduction *of) {
     const DLDataType type = of->arrays[0].tensor.dtype;
-    const bool wide =
-        of->kind >= BP_REDUCE_ARGMAX || (of->kind <= BP_REDUCE_PROD && bp_dtype_from_dlpack(type) == BP_I32);
-    return !of->is_softmax && wide ? bp_dtype_to_dlpack(BP_I64) : type;
+    return of->is_softmax ? type : core_reduce_type((bp_reduce_kind)of->kind, type);
 }
 
 static bool place_result(reduction *of, PyObject *out, bool runs) {

@@ -57,7 +57,15 @@ def unconsumed_capsule():
     bp.matmul(*PLAIN).__dlpack__(max_version=(1, 0))
 
 
+def quick_forms():
+    """Calls without a frame of Python, one that fails, and one of another form."""
+    bp.elementwise.add(A, A), bp.reduce.sum(A, axis=0), bp.linalg.norm(A), bp.nn.functional.linear(A, A)
+    expect(ValueError, bp.elementwise.add, A, B)
+    bp.elementwise.add(A, 1)
+
+
 JOBS = {
+    "quick forms": quick_forms,
     "matmul": lambda: bp.matmul(A, B),
     "out": lambda: bp.matmul(A, B, out=OUT, settings=OPTIONS),
     "gemm": lambda: bp.gemm(A, B, OUT, alpha=2.0, settings={"num_threads": 1}),

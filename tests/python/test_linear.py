@@ -60,6 +60,12 @@ def test_settings_and_explanation():
 def test_refusals():
     with pytest.raises(ValueError, match="activation 'gelo' is unknown"):
         F.linear(whole(9, 6), whole(5, 6), activation="gelo")
+    for weight in (whole(1, 6)[0], whole(1, 6)[:0]):  # these are products, and nothing is written before all is known to be right
+        out, bias = np.full((9, *weight.shape[:-1]), 7, "f4"), np.ones((2, 2, 2), "f4")
+        for wrong in ({"activation": "gelo"}, {"bias": bias}, {"bias": bias, "activation": "relu"}):
+            with pytest.raises(ValueError):
+                F.linear(whole(9, 6), weight, out=out, **wrong)
+            assert (out == 7).all()
     x, w = whole(9, 6), whole(5, 6, seed=1)
     for again in range(2):
         with pytest.raises(ValueError, match="a row of input has 6 elements, a row of weight 7"):

@@ -21,6 +21,9 @@ def _is_pythons_own(module: ModuleType, name: str, value: Any) -> bool:
 class ClosedModule(ModuleType):
     """A module without settings. Unknown names are an error, also on assignment; existing names can be replaced."""
 
+    # ModuleType's own lookup also searches the module for a function __getattr__, which takes longer than the read.
+    __getattribute__ = object.__getattribute__
+
     def __getattr__(self, name: str) -> NoReturn:
         refuse_name(self.__name__, name, [known for known in self.__dict__ if not known.startswith("_")])
 
@@ -38,8 +41,7 @@ def close(module_name: str) -> None:
 class SettingsModule(ModuleType):
     """A module with settings as attributes. Unknown names are an error, also on assignment."""
 
-    # ModuleType's own lookup also searches the module for a function __getattr__, which takes longer than the read.
-    __getattribute__ = object.__getattribute__
+    __getattribute__ = object.__getattribute__  # as ClosedModule
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse_name(self.__name__, name, dir(self))

@@ -26,7 +26,8 @@ def plain(name: str, text: str) -> Callable[..., Any]:
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return _one(name, of["input"], of["out"], of["settings"], explains)
 
-    made: Callable[..., Any] = finish(call, _MODULE, name, f"Computes {text} of each element, as torch.nn.functional.{name}.", explained)
+    text = f"Computes {text} of each element, as torch.nn.functional.{name}."
+    made: Callable[..., Any] = finish(call, _MODULE, name, text, explained, ("unary", name))
     return made
 
 
@@ -41,7 +42,7 @@ def in_place(name: str, text: str) -> Callable[..., Any]:
         return explained(dict(input=input, inplace=inplace, out=out, settings=settings), False)
 
     text = f"Computes {text} of each element, as torch.nn.functional.{name}. With ``inplace``, the input is written and returned."
-    made: Callable[..., Any] = finish(call, _MODULE, name, text, explained)
+    made: Callable[..., Any] = finish(call, _MODULE, name, text, explained, ("unary", name))
     return made
 
 
@@ -80,7 +81,7 @@ def embedding(
     return _embed(dict(input=input, weight=weight, max_norm=max_norm, out=out, settings=settings), False)
 
 
-finish(
+gelu = finish(
     gelu,
     _MODULE,
     "gelu",
@@ -89,6 +90,7 @@ finish(
     With ``approximate`` "tanh", computes ``x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))``.
     """,
     _gelu,
+    ("unary", "gelu"),
 )
 finish(
     embedding,

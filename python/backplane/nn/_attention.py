@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple, Union
 
@@ -11,6 +10,8 @@ from .. import _core
 from .._convert import WHOLE, exact, type_of, with_numpy
 from .._errors import bad_type, bad_value
 from .._products import _is_numpy, _is_torch, _like
+from .._quick import described
+from . import attention as switches
 from ._functions import function
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def _run(name: str, pass_: str, wanted: Tuple[str, ...], of: Dict[str, Any], exp
 
 def _warn_if_unfused(name: str, of: Dict[str, Any]) -> None:
     """Warns if the program asks for it, and all kernels but math were refused."""
-    switches = sys.modules.get("backplane.nn.attention")
-    if not getattr(switches, "WARN_FOR_UNFUSED_KERNELS", False):
+    if not switches.WARN_FOR_UNFUSED_KERNELS:
         return
     plan = _core.last_plan()
     if plan is None or plan["algorithm"] != "math":
@@ -114,7 +114,17 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return found if explains else tuple(_like(one, *found[0]) for one in found[1])
 
 
-@function("backplane.nn.functional", _attend)
+_QUICK = described(
+    "attention",
+    ("query", "key", "value"),
+    3,
+    {"pass_": "forward"},
+    ("is_causal", "enable_gqa"),
+    unless=(vars(switches), "WARN_FOR_UNFUSED_KERNELS"),
+)
+
+
+@function("backplane.nn.functional", _attend, form=_QUICK)
 def scaled_dot_product_attention(
     query: Kind,
     key: Next,

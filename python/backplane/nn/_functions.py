@@ -8,9 +8,11 @@ from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from .._dimensions import bound
 from .._products import _EXPLAINERS
+from .._quick import quick
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Run = Callable[[str, Dict[str, Any], bool], Any]
+Form = Tuple[Any, ...]
 
 
 def _explainer(function: Any, name: str, run: Run) -> Callable[..., Dict[str, Any]]:
@@ -21,7 +23,7 @@ def _explainer(function: Any, name: str, run: Run) -> Callable[..., Dict[str, An
     return explain
 
 
-def _make(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
+def _make(signature: Any, module: str, name: str, text: str, run: Run, form: Optional[Form]) -> Any:
     """Makes a function of one that returns its arguments as a dict."""
     arguments = types.FunctionType(signature.__code__, signature.__globals__, name, signature.__defaults__)
     arguments.__kwdefaults__ = signature.__kwdefaults__
@@ -35,12 +37,15 @@ def _make(signature: Any, module: str, name: str, text: str, run: Run) -> Any:
     call.__module__ = module
     call.__doc__ = text
     call.__wrapped__ = arguments  # type: ignore[attr-defined]  # what inspect.signature() shows
-    _EXPLAINERS[call] = _explainer(call, name, run)
-    return call
+    made = call if form is None else quick(call, form)
+    _EXPLAINERS[made] = _explainer(call, name, run)
+    return made
 
 
-def function(module: str, run: Run, name: Optional[str] = None, **texts: object) -> Callable[[Function], Function]:
-    """Makes a function of one whose body is `return locals()`: its own, or one with a name.
+def function(
+    module: str, run: Run, name: Optional[str] = None, form: Optional[Form] = None, **texts: object
+) -> Callable[[Function], Function]:
+    """Makes a function of one whose body is `return locals()`: its own, or one with a name. ``form`` is its frequent form (_quick.py).
 
     A call returns run(name, arguments, False), and an explanation run(name, arguments, True). The help has the names of
     ``texts`` in braces.
@@ -48,7 +53,7 @@ def function(module: str, run: Run, name: Optional[str] = None, **texts: object)
 
     def make(signature: Function) -> Function:
         text = (signature.__doc__ or "").format(**texts)  # there is none with -OO
-        return cast(Function, _make(signature, module, name or signature.__name__, text, run))
+        return cast(Function, _make(signature, module, name or signature.__name__, text, run, form))
 
     return make
 
@@ -61,7 +66,7 @@ def for_each_ndim(
 
     def make(signature: Function) -> Tuple[Function, Function, Function]:
         one, two, three = (
-            function(module, functools.partial(run, ndim), name.format(ndim=ndim), ndim=ndim, **texts)(signature)
+            function(module, functools.partial(run, ndim), name.format(ndim=ndim), None, ndim=ndim, **texts)(signature)
             for ndim in (1, 2, 3)
         )
         return one, two, three

@@ -10,6 +10,7 @@ from .._einsum import einsum
 from .._elements import one, two
 from .._errors import bad_type, bad_value
 from .._products import _EXPLAINERS, _like
+from .._quick import described
 from ._functions import function
 
 if TYPE_CHECKING:
@@ -26,16 +27,17 @@ def _is_product(weight: Any) -> bool:
 
 
 def _multiply(input: Any, weight: Any, of: Dict[str, Any], explains: bool) -> Any:
-    """Computes a layer as a product, a sum and an activation, one after another."""
+    """Computes a layer as a product, a sum and an activation. Only the last of them writes ``out``, so that a wrong bias or activation is refused
+    before anything is written."""
     factor = weight if len(shape_of(weight)) == 1 else _core.from_dlpack(weight).T if not hasattr(weight, "T") else weight.T
-    out, settings, activation = of["out"], of["settings"], of["activation"]
+    out, settings, activation, bias = of["out"], of["settings"], of["activation"], of["bias"]
     if not isinstance(activation, (str, type(None))):
         raise bad_type(f"activation: expects a name or None, but got {activation!r}")
     if explains:
         return _core.explain_matmul_floats(input, factor, out=out, settings=settings)
-    result = _core.matmul_floats(input, factor, out=out, settings=settings)
-    if of["bias"] is not None:
-        result = two("add", result, exact("linear", of["bias"]), out, settings, False)
+    result = _core.matmul_floats(input, factor, out=out if bias is None and activation is None else None, settings=settings)
+    if bias is not None:
+        result = two("add", result, exact("linear", bias), out if activation is None else None, settings, False)
     return result if activation is None else one(activation, result, out, settings, False)
 
 
@@ -107,7 +109,11 @@ def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return tuple(_like(r, input, gradient) for r in results) if bias else _like(results[0], input, gradient)
 
 
-@function("backplane.nn.functional", _forward)
+# The library refuses a weight of one dimension or without elements, so that the function of Python computes the layer (_is_product).
+_QUICK = described("linear", ("input", "weight", "bias"), 2, {"pass_": "forward"})
+
+
+@function("backplane.nn.functional", _forward, form=_QUICK)
 def linear(
     input: Kind,
     weight: Next,
