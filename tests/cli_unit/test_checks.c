@@ -85,6 +85,20 @@ static const char *const cases[][WORDS] = {
     {"avg_pool3d", "2x5x4x6", "--kernel", "2", "--stride", "1", "--divisor", "3"},
     {"adaptive_max_pool1d", "2x3x11", "--output-size", "4"},
     {"adaptive_avg_pool2d", "3x7x5", "--output-size", "3,4"},
+    {"conv2d", "2x4x7x6", "6x2x3x2", "6", "--groups", "2", "--stride", "1,2", "--padding", "1", "--relu"},
+    {"conv_transpose1d", "2x4x5", "4x3x3"},
+    {"conv2d_input", "2x6x7x4", "6x2x3x2", "--groups", "2", "--stride", "1,2", "--padding", "1", "--size", "2,4,7,6"},
+    {"conv1d_weight", "2x3x9", "2x4x7", "--size", "4,3,3"},
+    {"conv3d_weight", "1x2x3x4x5", "1x2x2x2x4", "--size", "2,2,2,3,2"},
+    {"conv_transpose2d_input", "1x3x9x4", "2x3x3x2", "--stride", "2", "--size", "1,2,4,2"},
+    {"conv_transpose1d_weight", "2x4x5", "2x3x7", "--size", "4,3,3"},
+    {"max_pool2d_input", "2x3x5x4", "2x3x5x4 I", "--kernel", "3", "--stride", "2", "--padding", "1", "--size",
+     "2,3,9,8"},
+    {"avg_pool2d_input", "2x3x5x4", "--kernel", "3,2", "--stride", "2", "--padding", "1,0", "--size", "2,3,9,8"},
+    {"avg_pool1d_input", "3x3", "--kernel", "4", "--padding", "2", "--exclude-padding", "--size", "3,9"},
+    {"avg_pool3d_input", "2x4x3x5", "--kernel", "2", "--stride", "1", "--divisor", "3", "--size", "2,5,4,6"},
+    {"adaptive_max_pool1d_input", "2x3x4", "2x3x4 I", "--output-size", "4", "--size", "2,3,11"},
+    {"adaptive_avg_pool2d_input", "3x3x4", "--output-size", "3,4", "--size", "3,7,5"},
     {"batch_norm", "4x5x2x3", "5", "5", "--eps", "2", "--relu"},
     {"batch_norm", "4x5", "5", "5", "5", "5", "--eps", "1.5"},
     {"sdpa", "2x3x4x5", "3x7x5", "3x7x2"},
@@ -355,8 +369,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    static const char *const real[] = {"_pool", "_norm",  "sdpa",   "rnn",    "lstm",   "gru",
-                                       "unary", "binary", "reduce", "linear", "softmax"};
+    static const char *const real[] = {"_pool", "conv",  "_norm",  "sdpa",   "rnn",    "lstm",
+                                       "gru",   "unary", "binary", "reduce", "linear", "softmax"};
     const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
     for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
         if (strstr(operation, real[i])) {

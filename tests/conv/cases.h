@@ -1,5 +1,5 @@
-/* cases.h - declares random convolutions with tensors of random layouts, and a reference that follows the definition in
- * conv.h one multiplication at a time. */
+/* cases.h - declares random convolutions with tensors of random layouts, and their results by
+ * the reference. */
 #ifndef BP_TESTS_CONV_CASES_H
 #define BP_TESTS_CONV_CASES_H
 

@@ -1,5 +1,6 @@
 /* support_cases.c - implements cases.h. */
 #include "conv/cases.h"
+#include "reference/conv.h"
 
 #include "support/guarded.h"
 #include "tensor/internal.h"
@@ -293,150 +294,46 @@ void conv_make(conv_case *c, uint64_t *state, const conv_limits *limits, bool in
 
 /* ---- Reference ---- */
 
-/* The convolution of X with W that gives Y. */
-typedef struct plain {
-    int64_t items, groups, in_channels, out_channels, in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
-} plain;
-
-static void sizes_of(const conv_case *c, plain *p) {
-    const bp_conv_call *call = &c->call;
-    const DLTensor *x = &(call->transposed ? &c->output : &c->input)->view.tensor;
-    const DLTensor *y = &(call->transposed ? &c->input : &c->output)->view.tensor;
-    const DLTensor *w = &c->weight.view.tensor;
-    const int single = x->ndim == call->ndim + 1;
-    *p = (plain){.items = single ? 1 : x->shape[0], .groups = call->groups ? call->groups : 1};
-    p->in_channels = x->shape[1 - single] / p->groups;
-    p->out_channels = y->shape[1 - single] / p->groups;
-    for (int d = 0; d < 3; d++) {
-        const int from = d - (3 - call->ndim);
-        const bool there = from >= 0;
-        p->in[d] = there ? x->shape[2 - single + from] : 1;
-        p->out[d] = there ? y->shape[2 - single + from] : 1;
-        p->kernel[d] = there ? w->shape[2 + from] : 1;
-        p->stride[d] = there && call->stride ? call->stride[from] : 1;
-        p->dilation[d] = there && call->dilation ? call->dilation[from] : 1;
-        p->padding[d] = !there                       ? 0
-                        : call->mode == BP_CONV_SAME ? p->dilation[d] * (p->kernel[d] - 1) / 2
-                        : call->padding              ? call->padding[from]
-                                                     : 0;
-    }
-}
-
-typedef void (*visit)(void *context, int64_t x, int64_t w, int64_t y);
-
-/* Calls `each` for all products of an element of X and one of W that belong to an element of Y: their compact indexes.
- */
-static void visit_products(const plain *p, visit each, void *context) {
-    const int64_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2], places = p->out[0] * p->out[1] * p->out[2];
-    for (int64_t n = 0; n < p->items; n++) {
-        for (int64_t k = 0; k < p->groups * p->out_channels; k++) {
-            for (int64_t c = 0; c < p->in_channels; c++) {
-                for (int64_t t = 0; t < taps; t++) {
-                    for (int64_t o = 0; o < places; o++) {
-                        const int64_t tap[] = {t / (p->kernel[1] * p->kernel[2]), t / p->kernel[2] % p->kernel[1],
-                                               t % p->kernel[2]};
-                        const int64_t out[] = {o / (p->out[1] * p->out[2]), o / p->out[2] % p->out[1], o % p->out[2]};
-                        int64_t x = n * p->groups * p->in_channels + k / p->out_channels * p->in_channels + c;
-                        bool inside = true;
-                        for (int d = 0; d < 3; d++) {
-                            const int64_t i = out[d] * p->stride[d] + tap[d] * p->dilation[d] - p->padding[d];
-                            inside = inside && i >= 0 && i < p->in[d];
-                            x = x * p->in[d] + i;
-                        }
-                        if (inside) {
-                            each(context, x, (k * p->in_channels + c) * taps + t,
-                                 (n * p->groups * p->out_channels + k) * places + o);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-typedef struct sums {
-    const conv_case *c;
-    double *value, *size;
-    double *x, *w, *y;
-    int result; /* 0: X, 1: W, 2: Y */
-} sums;
-
-static void add_product(void *context, int64_t x, int64_t w, int64_t y) {
-    sums *s = context;
-    const int64_t at = s->result == 0 ? x : s->result == 1 ? w : y;
-    const double product = s->result == 0 ? s->w[w] * s->y[y] : s->result == 1 ? s->x[x] * s->y[y] : s->x[x] * s->w[w];
-    s->value[at] += product;
-    s->size[at] += fabs(product);
-}
-
-static double *values_of(const conv_tensor *t) {
-    double *values = calloc((size_t)conv_elements(t) + 1, sizeof *values);
+double *conv_reference(const conv_case *c, double **sizes) {
+    conv_tensor *written[2];
+    conv_written((conv_case *)(uintptr_t)c, written);
+    const int64_t first = conv_elements(written[0]), all = first + (written[1] ? conv_elements(written[1]) : 0);
+    reference_conv *made;
+    reference_sum *sums = calloc((size_t)all + 1, sizeof *sums);
+    double *values = calloc((size_t)all + 1, sizeof *values), *of = calloc((size_t)all + 1, sizeof *of);
+    assert_non_null(sums);
     assert_non_null(values);
-    for (int64_t i = 0; i < conv_elements(t); i++) {
-        values[i] = conv_get(t, i);
+    assert_non_null(of);
+    assert_int_equal(reference_conv_open(&made, &c->call), BP_OK);
+    reference_conv_all(made, sums, written[1] ? sums + first : NULL);
+    for (int64_t i = 0; i < all; i++) {
+        const bool relu = c->call.pass == BP_CONV_FORWARD && c->call.activation == BP_UNARY_RELU;
+        values[i] = relu && sums[i].value < 0 ? 0 : (double)sums[i].value;
+        of[i] = (double)sums[i].size;
+    }
+    reference_conv_close(made);
+    free(sums);
+    if (sizes) {
+        *sizes = of;
+    } else {
+        free(of);
     }
     return values;
 }
 
-static int64_t channel_of(const conv_tensor *image, const bp_conv_call *call, int64_t index) {
-    const DLTensor *t = &image->view.tensor;
-    int64_t positions = 1;
-    for (int d = t->ndim - call->ndim; d < t->ndim; d++) {
-        positions *= t->shape[d];
+double *conv_bounds(conv_case *c) {
+    conv_tensor *written[2];
+    conv_written(c, written);
+    const int64_t all = conv_elements(written[0]);
+    double *sizes = calloc((size_t)all + 1, sizeof *sizes);
+    reference_conv *made;
+    assert_non_null(sizes);
+    assert_int_equal(reference_conv_open(&made, &c->call), BP_OK);
+    for (int64_t i = 0; i < all; i++) {
+        sizes[i] = (double)reference_conv_reach(made, i);
     }
-    return index / positions % t->shape[t->ndim - call->ndim - 1];
-}
-
-static void add_bias(const conv_case *c, sums *s) {
-    for (int64_t i = 0; i < conv_elements(&c->output); i++) {
-        const double bias = c->call.bias ? conv_get(&c->bias, channel_of(&c->output, &c->call, i)) : 0;
-        s->value[i] += bias;
-        s->size[i] += fabs(bias);
-        s->value[i] = c->call.activation == BP_UNARY_RELU && s->value[i] < 0 ? 0 : s->value[i];
-    }
-}
-
-static void sum_bias(const conv_case *c, sums *s, int64_t from) {
-    for (int64_t i = 0; c->call.bias && i < conv_elements(&c->output); i++) {
-        const int64_t at = from + channel_of(&c->output, &c->call, i);
-        s->value[at] += conv_get(&c->output, i);
-        s->size[at] += fabs(conv_get(&c->output, i));
-    }
-}
-
-double *conv_reference(const conv_case *c, double **sizes) {
-    const bool t = c->call.transposed != 0;
-    const conv_tensor *x = t ? &c->output : &c->input, *y = t ? &c->input : &c->output;
-    const int64_t most =
-        conv_elements(&c->input) + conv_elements(&c->output) + conv_elements(&c->weight) + conv_elements(&c->bias) + 1;
-    plain p;
-    sums s = {.c = c,
-              .value = calloc((size_t)most, sizeof(double)),
-              .size = calloc((size_t)most, sizeof(double)),
-              .x = values_of(x),
-              .w = values_of(&c->weight),
-              .y = values_of(y),
-              .result = c->call.pass == BP_CONV_WEIGHT            ? 1
-                        : (c->call.pass == BP_CONV_FORWARD) == !t ? 2
-                                                                  : 0};
-    assert_non_null(s.value);
-    assert_non_null(s.size);
-    sizes_of(c, &p);
-    visit_products(&p, add_product, &s);
-    if (c->call.pass == BP_CONV_FORWARD) {
-        add_bias(c, &s);
-    } else if (c->call.pass == BP_CONV_WEIGHT) {
-        sum_bias(c, &s, conv_elements(&c->weight));
-    }
-    free(s.x);
-    free(s.w);
-    free(s.y);
-    if (sizes) {
-        *sizes = s.size;
-    } else {
-        free(s.size);
-    }
-    return s.value;
+    reference_conv_close(made);
+    return sizes;
 }
 
 /* ---- Comparison ---- */

@@ -1,5 +1,5 @@
-/* cases.h - declares random pooling calls with tensors of random layouts, and comparisons with a reference that follows
- * pool.h one element at a time. */
+/* cases.h - declares random pooling calls with tensors of random layouts, and comparisons with the
+ * reference. */
 #ifndef BP_TESTS_POOL_CASES_H
 #define BP_TESTS_POOL_CASES_H
 

@@ -1,5 +1,6 @@
 /* support_cases.c - see cases.h. */
 #include "pool/cases.h"
+#include "reference/pool.h"
 
 #include "tensor/internal.h"
 
@@ -241,98 +242,7 @@ void pool_end(pool_case *c) {
     drop(&c->indices);
 }
 
-/* ---- Reference ---- */
-
-/* The inputs of one output in one dimension: all t from `begin` on, `step` apart, of which there are `count`. */
-typedef struct span {
-    int64_t begin, step, count, in, padding;
-} span;
-
-static span span_of(const pool_case *c, int d, int64_t out) {
-    const int from = d - (3 - c->call.ndim), first = c->call.input->ndim - c->call.ndim;
-    if (from < 0) {
-        return (span){0, 1, 1, 1, 0};
-    }
-    const int64_t in = c->call.input->shape[first + from];
-    if (c->call.output_size) {
-        const double size = (double)c->output_size[from];
-        const int64_t start = (int64_t)floor((double)(out * in) / size);
-        return (span){start, 1, (int64_t)ceil((double)((out + 1) * in) / size) - start, in, 0};
-    }
-    const int64_t stride = c->call.stride ? c->stride[from] : c->kernel[from];
-    return (span){out * stride - c->padding[from], c->dilation[from], c->kernel[from], in, c->padding[from]};
-}
-
-typedef void (*visit)(void *context, int64_t channel, int64_t place, int64_t output, double divisor);
-
-/* Calls `each` for the inputs of one output: its channel of all items, the place in the channel, the output. */
-static void visit_window(const pool_case *c, int64_t output, visit each, void *context) {
-    const DLTensor *out = c->call.output;
-    int64_t rest = output, index[3] = {0};
-    for (int d = 2; d >= 3 - c->call.ndim; d--) {
-        const int64_t size = out->shape[out->ndim - 3 + d];
-        index[d] = rest % size;
-        rest /= size;
-    }
-    span s[3];
-    int64_t counted = 1, inside = 1;
-    for (int d = 0; d < 3; d++) {
-        int64_t with = 0, without = 0;
-        s[d] = span_of(c, d, index[d]);
-        for (int64_t t = 0; t < s[d].count; t++) {
-            const int64_t at = s[d].begin + t * s[d].step;
-            with += at < s[d].in + s[d].padding;
-            without += at >= 0 && at < s[d].in;
-        }
-        counted *= with;
-        inside *= without;
-    }
-    const double divisor =
-        c->call.divisor ? (double)c->call.divisor : (double)(c->call.exclude_padding ? inside : counted);
-    for (int64_t i = 0; i < s[0].count * s[1].count * s[2].count; i++) {
-        const int64_t t[] = {i / (s[1].count * s[2].count), i / s[2].count % s[1].count, i % s[2].count};
-        int64_t place = 0;
-        bool in = true;
-        for (int d = 0; d < 3; d++) {
-            const int64_t at = s[d].begin + t[d] * s[d].step;
-            in = in && at >= 0 && at < s[d].in;
-            place = place * s[d].in + at;
-        }
-        if (in) {
-            each(context, rest, place, output, divisor);
-        }
-    }
-}
-
-static int64_t places_of(const pool_case *c) {
-    int64_t places = 1;
-    for (int d = 0; d < c->call.ndim; d++) {
-        places *= c->call.input->shape[c->call.input->ndim - 1 - d];
-    }
-    return places;
-}
-
-typedef struct expected {
-    const pool_case *c;
-    double best, sum, divisor;
-    int64_t index;
-    double *gradient, *sizes;
-} expected;
-
-static void read_input(void *context, int64_t channel, int64_t place, int64_t output, double divisor) {
-    expected *e = context;
-    const double x = pool_get(&e->c->input, channel * places_of(e->c) + place);
-    (void)output;
-    if (e->index < 0) {
-        e->index = place;
-    }
-    if (x > e->best || isnan(x)) {
-        e->best = x;
-        e->index = place;
-    }
-    e->sum += x;
-    e->divisor = divisor;
-}
+/* ---- Comparisons ---- */
 
 static double quotient(bp_dtype dtype, double a, double b) {
     return dtype == BP_F64 ? a / b : rounded(dtype, (double)((float)a / (float)b));
@@ -346,55 +256,48 @@ static void check_unused(const pool_case *c, const pool_tensor *t, const char *w
     }
 }
 
+static reference_pool *open_reference(const pool_case *c) {
+    reference_pool *made;
+    assert_int_equal(reference_pool_open(&made, &c->call), BP_OK);
+    return made;
+}
+
 void pool_compare_output(const pool_case *c) {
+    reference_pool *p = open_reference(c);
     for (int64_t i = 0; i < pool_elements(&c->output); i++) {
-        expected e = {.c = c, .best = -INFINITY, .divisor = 1, .index = -1};
-        visit_window(c, i, read_input, &e);
-        const double want = c->call.kind == BP_POOL_MAX ? e.best : quotient(c->dtype, e.sum, e.divisor);
+        const reference_window w = reference_pool_window(p, i);
+        const double want =
+            c->call.kind == BP_POOL_MAX ? (double)w.most : quotient(c->dtype, (double)w.sum, (double)w.divisor);
         const double got = pool_get(&c->output, i);
         if (!(got == want || (isnan(got) && isnan(want)))) {
             fail_msg("%s: output %d is %g instead of %g", c->text, (int)i, got, want);
         }
-        if (c->call.indices && pool_get(&c->indices, i) != (double)e.index) {
-            fail_msg("%s: index %d is %g instead of %d", c->text, (int)i, pool_get(&c->indices, i), (int)e.index);
+        if (c->call.indices && pool_get(&c->indices, i) != (double)w.index) {
+            fail_msg("%s: index %d is %g instead of %d", c->text, (int)i, pool_get(&c->indices, i), (int)w.index);
         }
     }
+    reference_pool_close(p);
     check_unused(c, &c->output, "output");
     check_unused(c, &c->indices, "indices");
-}
-
-static void add_gradient(void *context, int64_t channel, int64_t place, int64_t output, double divisor) {
-    expected *e = context;
-    const double part = pool_get(&e->c->output, output) / divisor;
-    e->gradient[channel * places_of(e->c) + place] += part;
-    e->sizes[channel * places_of(e->c) + place] += fabs(part);
 }
 
 void pool_compare_gradient(const pool_case *c) {
     static const double eps[] = {[BP_F16] = 0x1p-11, [BP_BF16] = 0x1p-8, [BP_F32] = 0x1p-24, [BP_F64] = 0x1p-53};
     const int64_t all = pool_elements(&c->input);
-    expected e = {.c = c, .gradient = calloc((size_t)all + 1, 8), .sizes = calloc((size_t)all + 1, 8)};
-    assert_non_null(e.gradient);
-    assert_non_null(e.sizes);
-    for (int64_t i = 0; i < pool_elements(&c->output); i++) {
-        if (c->call.kind == BP_POOL_AVERAGE) {
-            visit_window(c, i, add_gradient, &e);
-        } else if (pool_get(&c->indices, i) >= 0) {
-            const int64_t rows = pool_elements(&c->output) / (all / places_of(c)), channel = i / rows;
-            e.gradient[channel * places_of(c) + (int64_t)pool_get(&c->indices, i)] += pool_get(&c->output, i);
-        }
-    }
+    reference_number *want = reference_numbers(all);
+    reference_pool *p = open_reference(c);
+    assert_non_null(want);
+    assert_int_equal(reference_pool_gradient(p, c->dtype == BP_F64 ? 0x1p-53L : 0x1p-24L, want), BP_OK);
     for (int64_t i = 0; i < all; i++) {
-        /* Each of at most 64 terms is rounded when it is divided, and when it is added. The last rounding is that to
-         * the type. Gradients of maxima are sums of whole numbers. */
-        const double sums = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24;
-        const double bound = e.sizes[i] * (200 * sums + eps[c->dtype]), got = pool_get(&c->input, i);
-        if (!(fabs(got - e.gradient[i]) <= bound)) {
-            fail_msg("%s: gradient %d is %.17g instead of %.17g", c->text, (int)i, got, e.gradient[i]);
+        /* The last rounding is that to the type. Gradients of maxima are sums of whole numbers. */
+        const double value = (double)want[i].value, got = pool_get(&c->input, i);
+        const double bound = (double)want[i].error + eps[c->dtype] * (fabs(value) + (double)want[i].error);
+        if (!(fabs(got - value) <= (c->call.kind == BP_POOL_MAX ? 0 : bound))) {
+            fail_msg("%s: gradient %d is %.17g instead of %.17g", c->text, (int)i, got, value);
         }
     }
-    free(e.gradient);
-    free(e.sizes);
+    free(want);
+    reference_pool_close(p);
     check_unused(c, &c->input, "input");
 }
 

@@ -14,7 +14,10 @@ static const char gradient_text[] = "the largest |gradient - reference| / roundi
 static bp_status take_rows(reference *values, reference_attention *a, int64_t columns, long double unit) {
     reference_number *row = reference_numbers(columns);
     int64_t at = -1, known = 0;
-    for (int64_t i = 0; row && i < values->count; i++) {
+    if (!row) {
+        return BP_E_NO_MEMORY;
+    }
+    for (int64_t i = 0; i < values->count; i++) {
         reference_value value = values->values[i];
         if (value.index / columns != at) {
             at = value.index / columns;
@@ -28,7 +31,7 @@ static bp_status take_rows(reference *values, reference_attention *a, int64_t co
     values->count = known;
     values->bounded = true;
     free(row);
-    return row ? BP_OK : BP_E_NO_MEMORY;
+    return BP_OK;
 }
 
 static long double unit_of(const bp_attention_call *call) {

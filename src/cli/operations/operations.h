@@ -315,7 +315,9 @@ bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
 bp_status check_convolution(cli_check *check, const cli_job *job);
+bp_status check_convolution_gradient(cli_check *check, const cli_job *job);
 bp_status check_pooling(cli_check *check, const cli_job *job);
+bp_status check_pooling_gradient(cli_check *check, const cli_job *job);
 bp_status check_normalization(cli_check *check, const cli_job *job);
 bp_status check_attention(cli_check *check, const cli_job *job);
 bp_status check_attention_gradients(cli_check *check, const cli_job *job);

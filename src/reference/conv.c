@@ -1,0 +1,205 @@
+/* conv.c - computes convolutions and their gradients from the products that conv.h defines: those of one element of the
+ * output with its inputs and weights. Gradients add the same products to other elements. */
+#include "reference/conv.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Sizes and parameters have three positions; those that the call lacks are 1. Channels are those of one group. */
+struct reference_conv {
+    const bp_conv_call *call;
+    int64_t items, groups, in_channels, out_channels;
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
+    wide input, weight, bias, output; /* data NULL: the pass writes it, or it is absent */
+    long double most;                 /* the largest element of the image that is read */
+};
+
+static void read_sizes(reference_conv *c) {
+    const bp_conv_call *call = c->call;
+    const DLTensor *in = call->input, *out = call->output, *weight = call->weight;
+    c->groups = call->groups ? call->groups : 1;
+    c->items = in->ndim > call->ndim + 1 ? in->shape[0] : 1;
+    c->in_channels = in->shape[in->ndim - call->ndim - 1] / c->groups;
+    c->out_channels = out->shape[out->ndim - call->ndim - 1] / c->groups;
+    for (int d = 0; d < 3; d++) {
+        const int from = d - (3 - call->ndim);
+        const bool there = from >= 0;
+        c->in[d] = there ? in->shape[in->ndim - call->ndim + from] : 1;
+        c->out[d] = there ? out->shape[out->ndim - call->ndim + from] : 1;
+        c->kernel[d] = there ? weight->shape[2 + from] : 1;
+        c->stride[d] = there && call->stride ? call->stride[from] : 1;
+        c->dilation[d] = there && call->dilation ? call->dilation[from] : 1;
+        c->padding[d] = !there                       ? 0
+                        : call->mode == BP_CONV_SAME ? c->dilation[d] * (c->kernel[d] - 1) / 2
+                        : call->padding              ? call->padding[from]
+                                                     : 0;
+    }
+}
+
+/* ---- Products ---- */
+
+static int64_t taps_of(const reference_conv *c) {
+    return c->kernel[0] * c->kernel[1] * c->kernel[2];
+}
+
+/* Finds the input index that a tap adds to an output index. Returns false if there is none. */
+static bool find_input(const reference_conv *c, int d, int64_t out, int64_t tap, int64_t *in) {
+    if (!c->call->transposed) {
+        *in = out * c->stride[d] + tap * c->dilation[d] - c->padding[d];
+        return *in >= 0 && *in < c->in[d];
+    }
+    const int64_t scaled = out + c->padding[d] - tap * c->dilation[d];
+    *in = scaled / c->stride[d];
+    return scaled >= 0 && scaled % c->stride[d] == 0 && *in < c->in[d];
+}
+
+/* Index of the weight between a channel of the input's group and one of the output, without the taps. */
+static int64_t weight_of(const reference_conv *c, int64_t channel, int64_t i) {
+    return c->call->transposed
+               ? (channel / c->out_channels * c->in_channels + i) * c->out_channels + channel % c->out_channels
+               : channel * c->in_channels + i;
+}
+
+static int64_t channel_of(const reference_conv *c, int64_t output) {
+    return output / (c->out[0] * c->out[1] * c->out[2]) % (c->groups * c->out_channels);
+}
+
+typedef void (*visit)(void *context, int64_t input, int64_t weight, int64_t output);
+
+/* Calls `each` for the products of one element of the output: the indices of the input and of the weight. */
+static void visit_products(const reference_conv *c, int64_t output, visit each, void *context) {
+    const int64_t positions = c->out[0] * c->out[1] * c->out[2], position = output % positions, taps = taps_of(c);
+    const int64_t channel = channel_of(c, output), item = output / positions / (c->groups * c->out_channels);
+    const int64_t out[] = {position / (c->out[1] * c->out[2]), position / c->out[2] % c->out[1], position % c->out[2]};
+    const int64_t first = (item * c->groups + channel / c->out_channels) * c->in_channels;
+    for (int64_t tap = 0; tap < taps; tap++) {
+        const int64_t of[] = {tap / (c->kernel[1] * c->kernel[2]), tap / c->kernel[2] % c->kernel[1],
+                              tap % c->kernel[2]};
+        int64_t place = 0;
+        bool inside = true;
+        for (int d = 0; d < 3 && inside; d++) {
+            int64_t in;
+            inside = find_input(c, d, out[d], of[d], &in);
+            place = place * c->in[d] + in;
+        }
+        for (int64_t i = 0; i < c->in_channels && inside; i++) {
+            each(context, (first + i) * c->in[0] * c->in[1] * c->in[2] + place, weight_of(c, channel, i) * taps + tap,
+                 output);
+        }
+    }
+}
+
+/* ---- Sums ---- */
+
+typedef struct sums {
+    const reference_conv *c;
+    reference_sum *to;
+} sums;
+
+static void add(reference_sum *to, double a, double b) {
+    const long double product = (long double)a * (long double)b;
+    to->value += product;
+    to->size += fabsl(product);
+}
+
+static void add_to_output(void *context, int64_t input, int64_t weight, int64_t output) {
+    const sums *s = context;
+    (void)output;
+    add(s->to, s->c->input.data[input], s->c->weight.data[weight]);
+}
+
+static void add_to_input(void *context, int64_t input, int64_t weight, int64_t output) {
+    const sums *s = context;
+    add(&s->to[input], s->c->weight.data[weight], s->c->output.data[output]);
+}
+
+static void add_to_weight(void *context, int64_t input, int64_t weight, int64_t output) {
+    const sums *s = context;
+    add(&s->to[weight], s->c->input.data[input], s->c->output.data[output]);
+}
+
+reference_sum reference_conv_output(const reference_conv *c, int64_t index) {
+    reference_sum sum = {0, 0};
+    if (c->bias.data) {
+        add(&sum, c->bias.data[channel_of(c, index)], 1);
+    }
+    visit_products(c, index, add_to_output, &(sums){c, &sum});
+    return sum;
+}
+
+static int64_t outputs_of(const reference_conv *c) {
+    return c->items * c->groups * c->out_channels * c->out[0] * c->out[1] * c->out[2];
+}
+
+void reference_conv_all(const reference_conv *c, reference_sum *result, reference_sum *bias) {
+    sums s = {c, result};
+    for (int64_t i = 0; i < outputs_of(c); i++) {
+        if (c->call->pass == BP_CONV_FORWARD) {
+            result[i] = reference_conv_output(c, i);
+        } else {
+            visit_products(c, i, c->call->pass == BP_CONV_INPUT ? add_to_input : add_to_weight, &s);
+        }
+        if (bias) {
+            add(&bias[channel_of(c, i)], c->output.data[i], 1);
+        }
+    }
+}
+
+long double reference_conv_reach(const reference_conv *c, int64_t index) {
+    const bool forward = c->call->pass == BP_CONV_FORWARD;
+    const int64_t *size = forward ? c->out : c->in;
+    const int64_t own = forward ? c->out_channels : c->in_channels, others = forward ? c->in_channels : c->out_channels;
+    const int64_t channel = index / (size[0] * size[1] * size[2]) % (c->groups * own);
+    long double sum = 0;
+    for (int64_t i = 0; i < others * taps_of(c); i++) {
+        const int64_t other = i / taps_of(c);
+        const int64_t weight =
+            forward ? weight_of(c, channel, other) : weight_of(c, channel / own * others + other, channel % own);
+        sum += fabsl((long double)c->weight.data[weight * taps_of(c) + i % taps_of(c)]);
+    }
+    return c->most * sum + (c->bias.data ? fabsl((long double)c->bias.data[channel]) : 0);
+}
+
+/* ---- The call ---- */
+
+int64_t reference_conv_terms(const reference_conv *c) {
+    return c->in_channels * taps_of(c) + 1;
+}
+
+double reference_conv_work(const reference_conv *c) {
+    return (double)outputs_of(c) * (double)reference_conv_terms(c);
+}
+
+static bp_status read_tensor(wide *made, const DLTensor *tensor, bool read) {
+    return tensor && read ? wide_make(made, tensor, false) : BP_OK;
+}
+
+bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
+    const bool forward = call->pass == BP_CONV_FORWARD;
+    reference_conv *c = *made = calloc(1, sizeof *c);
+    if (!c) {
+        return BP_E_NO_MEMORY;
+    }
+    c->call = call;
+    read_sizes(c);
+    bp_status status = read_tensor(&c->input, call->input, call->pass != BP_CONV_INPUT);
+    status = status == BP_OK ? read_tensor(&c->weight, call->weight, call->pass != BP_CONV_WEIGHT) : status;
+    status = status == BP_OK ? read_tensor(&c->bias, call->bias, forward) : status;
+    status = status == BP_OK ? read_tensor(&c->output, call->output, !forward) : status;
+    const wide *image = forward ? &c->input : &c->output;
+    for (int64_t i = 0; status == BP_OK && i < image->count; i++) {
+        const long double size = fabsl((long double)image->data[i]);
+        c->most = isfinite(size) && size > c->most ? size : c->most;
+    }
+    return status;
+}
+
+void reference_conv_close(reference_conv *c) {
+    if (c) {
+        wide_free(&c->input);
+        wide_free(&c->weight);
+        wide_free(&c->bias);
+        wide_free(&c->output);
+        free(c);
+    }
+}
