@@ -89,11 +89,7 @@ static void a_forked_child_can_set(void **state) {
     (void)state;
     bp_scope *scope;
     assert_int_equal(bp_scope_enter(&scope, "num_threads=2"), BP_OK);
-    bp__settings_fork_lock();
-    bp__base_fork_lock();
     pid_t child = fork();
-    bp__base_fork_unlock();
-    bp__settings_fork_unlock();
     if (child == 0) {
         bool good = bp_set_verbose(2) == BP_OK && bp_get_verbose() == 2 && bp_get_num_threads() == 2 &&
                     bp_scope_leave(&scope) == BP_OK && bp_get_num_threads() == 0;
