@@ -203,15 +203,7 @@ static const cli_option options[] = {
     {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
     OPTIONS_PRODUCTS,
     OPTIONS_SEARCH,
-    OPTIONS_FFT,
-    OPTIONS_CONV,
-    OPTIONS_POOL,
-    OPTIONS_ATTENTION,
-    OPTIONS_RNN,
-    OPTIONS_ELEMENTWISE,
-    OPTIONS_ROWS,
-    OPTIONS_RANDOM,
-    OPTIONS_LINALG,
+    OPTIONS_FAMILIES,
     {NULL, 0, NULL, NULL},
 };
 

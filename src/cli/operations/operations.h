@@ -242,6 +242,11 @@ extern const cli_operation operations_products[], operations_einsum[], operation
         "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 
+/* Options of all families but products and einsum, in the order of the help. */
+#define OPTIONS_FAMILIES                                                                                               \
+    OPTIONS_FFT, OPTIONS_CONV, OPTIONS_POOL, OPTIONS_ATTENTION, OPTIONS_RNN, OPTIONS_ELEMENTWISE, OPTIONS_ROWS,        \
+        OPTIONS_RANDOM, OPTIONS_LINALG
+
 const cli_operation *cli_operation_at(int index);           /* NULL past the end */
 const cli_operation *cli_operation_named(const char *name); /* NULL: there is none */
 
