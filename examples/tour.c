@@ -16,7 +16,7 @@ static int list_libraries(void) {
     }
     for (int i = 0; i < count; i++) {
         bp_library_info library = {.struct_size = sizeof library};
-        if (bp_library_at(i, &library) != BP_OK) {
+        if (!bp_library_at(i, &library)) {
             return failed("reading the list");
         }
         printf("%-24s %-10s %s\n", library.id, library.version, bp_library_state_name(library.state));

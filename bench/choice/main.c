@@ -167,7 +167,7 @@ static void run_family(const family *f, const arguments *a, int threads) {
 static void print_libraries(void) {
     bp_library_info library = {.struct_size = sizeof library};
     const char *between = "";
-    for (int i = 0; bp_library_at(i, &library) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, &library); i++) {
         if (library.state == BP_LIBRARY_OK) {
             printf("%s%s%s%s", between, library.id, *library.version ? " " : "", library.version);
             between = ", ";

@@ -122,9 +122,9 @@ BP_API bp_status bp_plan_cache_stats(bp_plan_cache_info *info);
 /* Removes all plans from the cache. Plans with other references stay valid. */
 BP_API bp_status bp_plan_cache_clear(void);
 
-/* Sets *plan to plan `index` (0: most recently used) with a new reference; release it. Errors: BP_E_NOT_FOUND past the
- * end, BP_E_ARGUMENT. */
-BP_API bp_status bp_plan_cache_at(int index, bp_plan **plan);
+/* Sets *plan to plan `index` (0: most recently used) with a new reference, which you release, and returns 1. Sets it to
+ * NULL and returns 0 past the end. */
+BP_API int bp_plan_cache_at(int index, bp_plan **plan);
 
 /* Each device has a plan cache of its own, limited by plan_cache.max_size unless a limit is set for the device (-1: the
  * setting again). Errors: BP_E_ARGUMENT (the host, NULL, a negative limit), BP_E_NOT_FOUND (no such device),

@@ -175,9 +175,9 @@ static inline const char *bp_library_fault(const bp_library_info *library, bp_ch
 /* Sets *count to the number of libraries in the list. Errors: BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY. */
 BP_API bp_status bp_library_count(int *count);
 
-/* Fills *info with entry `index` (0, 1, ...). Errors: those of bp_library_count(), BP_E_ARGUMENT (index out of range,
- * unknown struct_size). */
-BP_API bp_status bp_library_at(int index, bp_library_info *info);
+/* Fills *info with entry `index` (0, 1, ...) and returns 1. Returns 0 past the end, and after an error, which
+ * bp_last_status() tells: those of bp_library_count(), and BP_E_ARGUMENT (NULL, unknown struct_size). */
+BP_API int bp_library_at(int index, bp_library_info *info);
 
 /* Fills *info with the library of that id, family (its best member), SONAME, or path. Errors: those of
  * bp_library_count(), BP_E_NOT_FOUND: the message has the locations searched, the reason that the loader or the probe

@@ -228,10 +228,10 @@ namespace nothrow {
 [[nodiscard]] inline bp_status libraries(std::vector<bp_library_info> &all) {
     int count = 0;
     bp_status status = bp_library_count(&count);
+    auto row = init<bp_library_info>();
     all.clear();
-    for (int i = 0; i < count && status == BP_OK; i++) {
-        all.push_back(init<bp_library_info>());
-        status = bp_library_at(i, &all.back());
+    for (int i = 0; i < count && status == BP_OK && bp_library_at(i, &row); i++) {
+        all.push_back(row);
     }
     return status;
 }

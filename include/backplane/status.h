@@ -3,6 +3,9 @@
  * A function that can fail returns a bp_status: BP_OK is 0, every other value is one kind of failure. Each thread keeps
  * the message of its last failure. The message names the argument, its value and what would be right. The library
  * neither prints it nor aborts. All functions are thread-safe unless a comment says otherwise.
+ *
+ * A function whose name ends in _at returns the entry of a list: 1 and fills a struct, or a pointer; 0 or NULL past the
+ * end. So `for (int i = 0; bp_library_at(i, &library); i++)` visits all.
  */
 #ifndef BACKPLANE_STATUS_H
 #define BACKPLANE_STATUS_H

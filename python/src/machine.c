@@ -46,13 +46,8 @@ PyObject *core_libraries(PyObject *module, PyObject *refresh) {
         return core_finish(state, core_fail(state, status, NULL));
     }
     PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < count; i++) {
-        bp_library_info row = {.struct_size = sizeof row};
-        status = bp_library_at(i, &row);
-        if (status != BP_OK) {
-            Py_DECREF(list);
-            return core_fail(state, status, NULL);
-        }
+    bp_library_info row = {.struct_size = sizeof row};
+    for (int i = 0; list && i < count && bp_library_at(i, &row); i++) {
         core_append(&list, library(&row));
     }
     return core_finish(state, list);

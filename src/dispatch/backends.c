@@ -80,7 +80,7 @@ static bp_status find_library(const char *family, bp_library_info *best, bool *f
     BP__TRY(bp_library_count(&count));
     bp_library_info entry = {.struct_size = sizeof entry};
     for (int i = 0; i < count; i++) {
-        bool fits = bp_library_at(i, &entry) == BP_OK && entry.state != BP_LIBRARY_FACADE && belongs(&entry, family);
+        bool fits = bp_library_at(i, &entry) && entry.state != BP_LIBRARY_FACADE && belongs(&entry, family);
         if (fits && (!*found || rank(&entry) > rank(best))) {
             *best = entry;
             *found = true;

@@ -329,9 +329,9 @@ static bp_status clear(plan_cache *cache) {
     return BP_OK;
 }
 
-static bp_status plan_at(const plan_cache *cache, const char *function, int index, bp_plan **plan) {
+static int plan_at(const plan_cache *cache, int index, bp_plan **plan) {
     if (!plan) {
-        return bp__fail(BP_E_ARGUMENT, "%s: plan must not be NULL", function);
+        return 0;
     }
     *plan = NULL;
     pthread_mutex_lock(&bp__cache_mutex);
@@ -345,7 +345,7 @@ static bp_status plan_at(const plan_cache *cache, const char *function, int inde
         *plan = e->plan;
     }
     pthread_mutex_unlock(&bp__cache_mutex);
-    return e ? BP_OK : bp__fail(BP_E_NOT_FOUND, "%s: index is %d; the cache has no such plan", function, index);
+    return e != NULL;
 }
 
 bp_status bp_plan_cache_stats(bp_plan_cache_info *info) {
@@ -356,8 +356,8 @@ bp_status bp_plan_cache_clear(void) {
     return clear(&caches[BP__CACHE_GENERAL]);
 }
 
-bp_status bp_plan_cache_at(int index, bp_plan **plan) {
-    return plan_at(&caches[BP__CACHE_GENERAL], "bp_plan_cache_at", index, plan);
+int bp_plan_cache_at(int index, bp_plan **plan) {
+    return plan_at(&caches[BP__CACHE_GENERAL], index, plan);
 }
 
 bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info) {
@@ -368,8 +368,8 @@ bp_status bp_fft_plan_cache_clear(void) {
     return clear(&caches[BP__CACHE_TRANSFORMS]);
 }
 
-bp_status bp_fft_plan_cache_at(int index, bp_plan **plan) {
-    return plan_at(&caches[BP__CACHE_TRANSFORMS], "bp_fft_plan_cache_at", index, plan);
+int bp_fft_plan_cache_at(int index, bp_plan **plan) {
+    return plan_at(&caches[BP__CACHE_TRANSFORMS], index, plan);
 }
 
 /* Sets *cache to that of a device that exists. */

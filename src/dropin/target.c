@@ -134,7 +134,7 @@ static const char *why_closed(const char *own, char *text, size_t size) {
 static void add_unusable(const bp__dropin_api *api, char *text, size_t size) {
     bp_library_info info = {.struct_size = sizeof info};
     *text = 0;
-    for (int i = 0; !*text && api->bp_library_at(i, &info) == BP_OK; i++) {
+    for (int i = 0; !*text && api->bp_library_at(i, &info); i++) {
         if ((info.state == BP_LIBRARY_BROKEN || info.state == BP_LIBRARY_UNPROBED) && !(info.kinds & BP_LIB_GPU) &&
             (info.kinds & (BP_LIB_BLAS | BP_LIB_LAPACK | BP_LIB_FFT))) {
             snprintf(text, size, "'%s' (%s) is not used: %s; ", info.id, info.path, info.reason);

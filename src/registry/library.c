@@ -103,17 +103,14 @@ bp_status bp_library_count(int *count) {
     return bp__libraries(&entries, count);
 }
 
-bp_status bp_library_at(int index, bp_library_info *info) {
+int bp_library_at(int index, bp_library_info *info) {
     bp__library_list *now;
     bp__registry_lock();
-    bp_status status = bp__library_list_current(&now);
-    if (status == BP_OK) {
-        status = index >= 0 && index <= now->count
-                     ? copy_info(&now->infos[index], info)
-                     : bp__fail(BP_E_ARGUMENT, "index is %d; the library list has entries 0 to %d", index, now->count);
-    }
+    /* The native provider's entry is the last one, at `count`. */
+    const bool there = bp__library_list_current(&now) == BP_OK && index >= 0 && index <= now->count &&
+                       copy_info(&now->infos[index], info) == BP_OK;
     bp__registry_unlock();
-    return status;
+    return there;
 }
 
 bp_status bp_library_find(const char *name, bp_library_info *info) {

@@ -42,7 +42,7 @@ const bp_library_info **test_libraries(int *count) {
     if (found == 0 && bp_library_count(&all) == BP_OK) {
         for (int i = 0; i < all && found < MOST; i++) {
             rows[found].struct_size = sizeof rows[found];
-            if (bp_library_at(i, &rows[found]) == BP_OK && is_candidate(&rows[found])) {
+            if (bp_library_at(i, &rows[found]) && is_candidate(&rows[found])) {
                 list[found] = &rows[found];
                 found++;
             }

@@ -21,7 +21,7 @@ const bp_library_info **test_libraries(int *count) {
     if (found == 0 && bp_library_count(&all) == BP_OK) {
         for (int i = 0; i < 2 * all && found < MOST; i++) {
             rows[found].struct_size = sizeof rows[found];
-            if (bp_library_at(i % all, &rows[found]) == BP_OK && (rows[found].kinds & BP_LIB_LAPACK) &&
+            if (bp_library_at(i % all, &rows[found]) && (rows[found].kinds & BP_LIB_LAPACK) &&
                 rows[found].state == BP_LIBRARY_OK && (strcmp(rows[found].family, "mkl") == 0) == (i >= all)) {
                 list[found] = &rows[found];
                 found++;

@@ -142,7 +142,7 @@ static bp_status libraries(void) {
     bp_status status = bp_library_count(&count);
     bp_library_info info = {.struct_size = sizeof info};
     if (status == BP_OK) {
-        status = bp_library_at(0, &info);
+        status = bp_library_at(0, &info) ? BP_OK : bp_last_status();
     }
     return status == BP_OK ? bp_libraries_refresh(0) : status;
 }
@@ -194,7 +194,7 @@ static bp_status new_tensor(void) {
 static bp_status cache_walk(void) {
     bp_status status = one_shot();
     bp_plan *plan;
-    if (status == BP_OK && bp_plan_cache_at(0, &plan) == BP_OK) { /* empty if memory was short */
+    if (status == BP_OK && bp_plan_cache_at(0, &plan)) { /* empty if memory was short */
         bp_plan_release(plan);
     }
     return status == BP_OK ? bp_plan_cache_clear() : status;

@@ -23,7 +23,7 @@ static bool is_there(const char *library) {
     int count;
     bp_library_info row = {.struct_size = sizeof row};
     assert_int_equal(bp_library_count(&count), BP_OK);
-    for (int i = 0; library && i < count && bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; library && i < count && bp_library_at(i, &row); i++) {
         if (strcmp(row.id, library) == 0 && row.state == BP_LIBRARY_OK) {
             return true;
         }

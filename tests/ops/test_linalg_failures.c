@@ -238,7 +238,7 @@ static void preferences_of_real_libraries(void **unused) {
     (void)unused;
     bp_library_info row = {.struct_size = sizeof row};
     bool blas = false;
-    for (int i = 0; bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, &row); i++) {
         bp_status status = bp_preferred_set("linalg.preferred", row.id);
         blas |= row.state == BP_LIBRARY_OK && (row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS)) != 0 &&
                 !(row.kinds & BP_LIB_BUILTIN);
@@ -279,7 +279,7 @@ int main(void) {
     };
     size_t count = 3;
     bp_library_info row = {.struct_size = sizeof row};
-    for (int i = 0; count < MOST && bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; count < MOST && bp_library_at(i, &row); i++) {
         if (row.kinds & BP_LIB_LAPACK && row.state == BP_LIBRARY_OK) {
             snprintf(names[count], sizeof names[0], "%s", row.id);
             tests[count] = (struct CMUnitTest){names[count], on_a_library, NULL, NULL, names[count]};

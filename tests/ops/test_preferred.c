@@ -74,7 +74,7 @@ static void checking_stores_nothing(void **unused) {
 static void each_library_is_accepted_for_its_operations(void **unused) {
     (void)unused;
     bp_library_info row = {.struct_size = sizeof row};
-    for (int i = 0; bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, &row); i++) {
         for (size_t f = 0; row.state == BP_LIBRARY_OK && f < FAMILIES; f++) {
             bp_status status = bp_preferred_check(families[f].setting, row.id);
             bool offers = (row.kinds & families[f].kinds) != 0;
@@ -148,7 +148,7 @@ static void default_cancels_a_preference(void **unused) {
 
 static bool has_library(unsigned kinds) {
     bp_library_info row = {.struct_size = sizeof row};
-    for (int i = 0; bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, &row); i++) {
         if (row.state == BP_LIBRARY_OK && (row.kinds & kinds)) {
             return true;
         }

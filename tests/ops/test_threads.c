@@ -82,7 +82,7 @@ static void each_thread_has_its_scope(void **state) {
     assert_int_equal(bp_library_count(&libraries), BP_OK);
     bp_library_info row = {.struct_size = sizeof row};
     bool other = false;
-    for (int i = 0; i < libraries && bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; i < libraries && bp_library_at(i, &row); i++) {
         other |= row.state == BP_LIBRARY_OK && (row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS));
     }
     if (!other) {
@@ -153,7 +153,7 @@ static void libraries_obey_num_threads(void **state) {
     assert_int_equal(bp_tensor_new(&a, BP_F64, 2, (const int64_t[]){BIG, BIG}), BP_OK);
     assert_int_equal(bp_tensor_new(&c, BP_F64, 2, (const int64_t[]){BIG, BIG}), BP_OK);
     assert_int_equal(bp_library_count(&count), BP_OK);
-    for (int i = 0; i < count && bp_library_at(i, &row) == BP_OK; i++) {
+    for (int i = 0; i < count && bp_library_at(i, &row); i++) {
         if (row.state != BP_LIBRARY_OK || !(row.kinds & (BP_LIB_BLAS | BP_LIB_CBLAS))) {
             continue;
         }

@@ -286,7 +286,7 @@ static int list_within_a_size_limit(void) {
         return 1;
     }
     restart(library, cache);
-    if (bp_library_at(0, &row) != BP_OK || row.state != BP_LIBRARY_OK) {
+    if (!bp_library_at(0, &row) || row.state != BP_LIBRARY_OK) {
         return 2;
     }
     return bp_warning_at(0, warning, sizeof warning) && strstr(warning, "File too large") ? 0 : 3;
@@ -404,7 +404,7 @@ static int state_under(__rlimit_resource_t resource, rlim_t soft, rlim_t hard) {
     if (child == 0) {
         bp_library_info row = {.struct_size = sizeof row};
         setrlimit(resource, &(struct rlimit){soft, hard});
-        _exit(bp_library_at(0, &row) != BP_OK ? 99 : *row.path ? (int)row.state : 98);
+        _exit(!bp_library_at(0, &row) ? 99 : *row.path ? (int)row.state : 98);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
@@ -496,7 +496,7 @@ static int solve_without_library(void) {
     bp_library_info row = {.struct_size = sizeof row};
     x.data = result;
     setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)8 << 30, (rlim_t)8 << 30});
-    if (bp_library_at(0, &row) != BP_OK || !strstr(row.reason, "RLIMIT_AS")) {
+    if (!bp_library_at(0, &row) || !strstr(row.reason, "RLIMIT_AS")) {
         return 1;
     }
     const bp_status status = bp_solve(&a, &a, 0, &x);

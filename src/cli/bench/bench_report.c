@@ -286,7 +286,7 @@ static void add_library(bench_report *report, const char *name) {
 static void list_libraries(bench_report *report) {
     bp_library_info info = {.struct_size = sizeof info};
     add_library(report, "native");
-    for (int i = 0; bp_library_at(i, &info) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, &info); i++) {
         if (strcmp(info.id, "native") != 0) {
             add_library(report, info.id);
         }

@@ -157,7 +157,7 @@ static int take_dtype(bench_request *request, const char *text) {
 static const char *library_name_at(void *unused, int index) {
     bp_library_info info = {.struct_size = sizeof info};
     (void)unused;
-    return bp_library_at(index, &info) == BP_OK ? info.id : NULL;
+    return bp_library_at(index, &info) ? info.id : NULL;
 }
 
 static int take_library(bench_request *request, const char *text) {

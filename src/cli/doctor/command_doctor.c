@@ -97,7 +97,7 @@ static int gather(doctor *d) {
     bp_library_info *rows = cli_allocate((size_t)(count + 1) * sizeof *rows);
     for (int i = 0; i < count; i++) {
         rows[d->row_count].struct_size = sizeof *rows;
-        if (bp_library_at(i, &rows[d->row_count]) == BP_OK) {
+        if (bp_library_at(i, &rows[d->row_count])) {
             d->row_count++;
         }
     }

@@ -29,7 +29,7 @@ static bool is_same_code(const bp_library_info *a, const bp_library_info *b) {
 static void add_faults_behind(bp_library_info *library, int count) {
     bp_library_info other = {.struct_size = sizeof other};
     for (int i = 0; i < count && library->state == BP_LIBRARY_FACADE; i++) {
-        if (bp_library_at(i, &other) == BP_OK && is_same_code(library, &other)) {
+        if (bp_library_at(i, &other) && is_same_code(library, &other)) {
             library->faulty |= other.faulty;
             library->overreads |= other.overreads;
             library->outside = *library->outside ? library->outside : other.outside;
@@ -61,7 +61,7 @@ char *launch_faults(void) {
         return list;
     }
     for (int i = 0; i < count; i++) {
-        if (bp_library_at(i, &library) != BP_OK) {
+        if (!bp_library_at(i, &library)) {
             continue;
         }
         add_faults_behind(&library, count);

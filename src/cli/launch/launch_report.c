@@ -160,7 +160,7 @@ static bool is_reference(const char *path) {
 static bool find_whole_library(bp_library_info *info) {
     const unsigned kinds = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK;
     info->struct_size = sizeof *info;
-    for (int i = 0; bp_library_at(i, info) == BP_OK; i++) {
+    for (int i = 0; bp_library_at(i, info); i++) {
         if (info->state == BP_LIBRARY_OK && (info->kinds & kinds) == kinds && strcmp(info->family, "netlib") != 0) {
             return true;
         }

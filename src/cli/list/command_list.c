@@ -170,7 +170,7 @@ static void print_libraries(int count, bool all) {
     bp_library_info row = {.struct_size = sizeof row};
     int hidden = 0, unread = 0;
     for (int i = 0; i < count; i++) {
-        if (bp_library_at(i, &row) != BP_OK) {
+        if (!bp_library_at(i, &row)) {
             continue;
         }
         if (is_unread(&row) && !all) {
@@ -195,7 +195,7 @@ static void print_libraries(int count, bool all) {
         free(text);
     }
     for (int i = 0; i < count && all; i++) {
-        if (bp_library_at(i, &row) == BP_OK) {
+        if (bp_library_at(i, &row)) {
             print_details(&row);
         }
     }
@@ -286,7 +286,7 @@ static void print_json(int count) {
     json_open(NULL, '{');
     json_open("libraries", '[');
     for (int i = 0; i < count; i++) {
-        if (bp_library_at(i, &row) == BP_OK) {
+        if (bp_library_at(i, &row)) {
             library_json(&row);
         }
     }

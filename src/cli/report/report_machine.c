@@ -134,7 +134,7 @@ int report_libraries(report *r) {
     report_begin(r, "libraries", "Libraries", "ID|VERSION|INTERFACES|>INT BITS|THREADING|KERNEL SET|STATE|PATH|REMARK",
                  "none");
     for (int i = 0; i < count; i++) {
-        if (bp_library_at(i, &row) == BP_OK) {
+        if (bp_library_at(i, &row)) {
             add_library(r, &row);
         }
     }
