@@ -31,14 +31,20 @@ static number product_of(const layer *l, number a, number b) {
                     fabsl(a.value) * b.error + fabsl(b.value) * a.error + a.error * b.error + fabsl(value) * l->unit};
 }
 
+/* Limits the error of a number whose size, exact or computed, is at most `most`. Without it, bounds would be squared in
+ * each step of a layer, and would soon be infinite. */
+static number within(number x, long double most) {
+    return (number){x.value, fminl(x.error, fabsl(x.value) + most)};
+}
+
 static number logistic(const layer *l, number x) {
     const long double value = 1 / (1 + expl(-x.value));
-    return (number){value, x.error / 4 + 6 * value * l->unit};
+    return within((number){value, x.error / 4 + 6 * value * l->unit}, 1);
 }
 
 static number hyperbolic(const layer *l, number x) {
     const long double value = tanhl(x.value);
-    return (number){value, x.error + 6 * fabsl(value) * l->unit};
+    return within((number){value, x.error + 6 * fabsl(value) * l->unit}, 1);
 }
 
 /* ---- Steps ---- */
@@ -76,30 +82,35 @@ static number whole_gate(const layer *l, int64_t g, int64_t unit) {
     return sum_of(l, gate(l, g, unit, false), gate(l, g, unit, true));
 }
 
-static number unit_after(const layer *l, int64_t j) {
+/* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a state
+ * of a GRU is between its old one and a number from -1 to 1; the limits leave room for rounding. */
+static number unit_after(const layer *l, int64_t taken, int64_t j) {
+    const int64_t first = (l->direction * l->batch + l->item) * l->hidden + j;
     if (l->mode == BP_RNN_LSTM) {
         const number i = logistic(l, whole_gate(l, 0, j)), f = logistic(l, whole_gate(l, 1, j)),
                      g = hyperbolic(l, whole_gate(l, 2, j)), o = logistic(l, whole_gate(l, 3, j));
-        l->cell[j] = sum_of(l, product_of(l, f, l->cell[j]), product_of(l, i, g));
+        l->cell[j] = within(sum_of(l, product_of(l, f, l->cell[j]), product_of(l, i, g)),
+                            fabsl(at(l, CELL, first).value) + 2 * (long double)taken);
         return product_of(l, o, hyperbolic(l, l->cell[j]));
     }
     if (l->mode == BP_RNN_GRU) {
         const number r = logistic(l, whole_gate(l, 0, j)), z = logistic(l, whole_gate(l, 1, j));
         const number n = hyperbolic(l, sum_of(l, gate(l, 2, j, false), product_of(l, r, gate(l, 2, j, true))));
-        return sum_of(l, n, product_of(l, z, sum_of(l, l->h[j], (number){-n.value, n.error})));
+        return within(sum_of(l, n, product_of(l, z, sum_of(l, l->h[j], (number){-n.value, n.error}))),
+                      fabsl(at(l, HIDDEN, first).value) + 2);
     }
     const number sum = whole_gate(l, 0, j);
     return l->mode == BP_RNN_TANH ? hyperbolic(l, sum) : (number){sum.value < 0 ? 0 : sum.value, sum.error};
 }
 
 /* Computes one step, and writes the columns of its output. */
-static void take_step(const layer *l, int64_t step, number *to) {
+static void take_step(const layer *l, int64_t taken, int64_t step, number *to) {
     const int64_t row = step * l->batch + l->item;
     for (int64_t k = 0; k < l->input; k++) {
         l->x[k] = at(l, INPUT, row * l->input + k);
     }
     for (int64_t j = 0; j < l->hidden; j++) {
-        l->after[j] = unit_after(l, j);
+        l->after[j] = unit_after(l, taken, j);
     }
     for (int64_t j = 0; j < l->output; j++) {
         l->h[j] = l->tensor[WEIGHT_HR].data ? row_of(l, WEIGHT_HR, l->output, j, l->hidden, l->after) : l->after[j];
@@ -121,7 +132,7 @@ static void set_item(const layer *l, number *output) {
         const int64_t step = l->reverse || l->direction == 1 ? l->steps - 1 - i : i;
         number *to = output + ((step * l->batch + l->item) * l->directions + l->direction) * l->output;
         if (step < length) {
-            take_step(l, step, to);
+            take_step(l, i + 1, step, to);
             continue;
         }
         for (int64_t j = 0; j < l->output; j++) {
