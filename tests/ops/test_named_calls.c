@@ -502,6 +502,30 @@ static void a_refused_call_gives_no_plan(void **state) {
     assert_non_null(strstr(bp_last_error(), "expression is NULL"));
 }
 
+/* An error names the operation, as many calls have a tensor of that name. */
+static void overlaps_name_the_operation(void **state) {
+    const DLTensor *x = TENSOR(in[0], BP_F64, 2, 3, 3), *y = TENSOR(in[0] + 1, BP_F64, 2, 3, 3);
+    static const char *const names[] = {"unary", "softmax", "inv", "fftshift", "ifftshift", "matrix_power"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char words[64];
+        named_call n;
+        named_begin(&n, names[i]);
+        if (strstr(names[i], "shift")) {
+            named_int(&n, "ndim", -1);
+        }
+        named_operands(&n, (const DLTensor *[]){x, y, NULL});
+        snprintf(words, sizeof words, "%s: ", names[i]);
+        assert_int_equal(bp_call_run(NULL, n.call, &n.arguments), BP_E_OVERLAP);
+        assert_ptr_equal(strstr(bp_last_error(), words), bp_last_error());
+        named_operands(&n, (const DLTensor *[]){TENSOR(in[1], BP_F64, 2, 3, 3), y, NULL});
+        ((DLTensor *)(uintptr_t)y)->strides[0] = 1;
+        assert_int_equal(bp_call_run(NULL, n.call, &n.arguments), BP_E_OVERLAP);
+        assert_ptr_equal(strstr(bp_last_error(), words), bp_last_error());
+        ((DLTensor *)(uintptr_t)y)->strides[0] = 3;
+    }
+}
+
 /* ---- Keys: calls that differ in one field only have plans of their own ---- */
 
 static double sum_of(const double *first, int step) {
@@ -645,6 +669,7 @@ int main(void) {
         cmocka_unit_test(products_of_several),
         cmocka_unit_test(shapes_of_what_cannot_run),
         cmocka_unit_test(a_refused_call_gives_no_plan),
+        cmocka_unit_test(overlaps_name_the_operation),
         cmocka_unit_test(axes_are_in_the_key),
         cmocka_unit_test(indexed_axes_are_in_the_key),
         cmocka_unit_test(lengths_are_in_the_key),
