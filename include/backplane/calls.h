@@ -98,8 +98,9 @@ BP_API const bp_call_operand *bp_call_operand_at(const bp_call_pass *pass, int i
 /* Returns the pass that the arguments choose; NULL if a field that decides it has no value of its enumeration. */
 BP_API const bp_call_pass *bp_call_get_pass(const bp_call *call, const void *arguments);
 
-/* Run, plan or explain a call, as the functions of the operation do: bp_pool_run() for a bp_pool_call. Errors: those of
- * the operation, and BP_E_ARGUMENT (call or arguments are NULL). */
+/* Run, plan or explain a call, as the functions of the operation do: bp_pool_run() for a bp_pool_call. *plan and
+ * *explanation are NULL if there is an error. Errors: those of the operation, and BP_E_ARGUMENT (call or arguments are
+ * NULL). */
 BP_API bp_status bp_call_run(const bp_options *options, const bp_call *call, const void *arguments);
 BP_API bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments);
 BP_API bp_status bp_call_explain(bp_explanation **explanation, const bp_options *options, const bp_call *call,
@@ -112,7 +113,7 @@ BP_API bp_status bp_call_explain(bp_explanation **explanation, const bp_options 
  *
  * Errors: those of the operation, and BP_E_ARGUMENT (NULL; no output of the pass), BP_E_UNSUPPORTED (the shape does not
  * follow from other tensors: `input` of gradients by it of pool and conv, `weight` of a gradient by it of conv,
- * `output` of random). */
+ * `output` of random and fftfreq). */
 BP_API bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand, bp_dtype *dtype, int *ndim,
                                int64_t *shape);
 

@@ -45,8 +45,8 @@ bool bp__call_same_places(const DLTensor *a, const DLTensor *b) {
 }
 
 /* Checks a written tensor against another one of the pass: number `index` of a list, or -1. */
-static bp_status check_apart(const DLTensor *written, const bp__call_operand *operand, const DLTensor *other,
-                             const bp__call_operand *of_other, int index, bool in_place) {
+static bp_status check_apart(const bp_call *described, const DLTensor *written, const bp__call_operand *operand,
+                             const DLTensor *other, const bp__call_operand *of_other, int index, bool in_place) {
     char number[16] = "";
     if (!other || !other->data || (in_place && bp__call_same_places(other, written)) ||
         !bp__tensor_overlap(other, written)) {
@@ -55,8 +55,8 @@ static bp_status check_apart(const DLTensor *written, const bp__call_operand *op
     if (index >= 0) {
         snprintf(number, sizeof number, "[%d]", index);
     }
-    return bp__fail(BP_E_OVERLAP, "%s, which is written, overlaps %s%s; it must have its own memory%s",
-                    operand->info.name, of_other->info.name, number,
+    return bp__fail(BP_E_OVERLAP, "%s: %s, which is written, overlaps %s%s; it must have its own memory%s",
+                    described->info.name, operand->info.name, of_other->info.name, number,
                     in_place ? ", or the address, type, shape and strides of the input" : "");
 }
 
@@ -67,7 +67,7 @@ static bp_status check_apart_of_list(const bp_call *described, const void *call,
     const int count = *(const int *)(const void *)(at + described->count_offset);
     const DLTensor *const *tensors = *(const DLTensor *const *const *)(const void *)(at + list->info.offset);
     for (int i = 0; i < count; i++) {
-        BP__TRY(check_apart(written, operand, tensors[i], list, i, false));
+        BP__TRY(check_apart(described, written, operand, tensors[i], list, i, false));
     }
     return BP_OK;
 }
@@ -77,13 +77,15 @@ bp_status bp__call_check_overlap(const bp_call *described, const bp__pass *pass,
         const bp__call_operand *operand = &pass->operand[w];
         const DLTensor *written = bp__call_tensor(call, operand);
         if (written && bp__tensor_self_overlaps(written)) {
-            return bp__fail_self_overlap(operand->info.name, written);
+            char name[64];
+            snprintf(name, sizeof name, "%s: %s", described->info.name, operand->info.name);
+            return bp__fail_self_overlap(name, written);
         }
         for (int i = 0; written && written->data && i < w; i++) {
             const bp__call_operand *other = &pass->operand[i];
             BP__TRY(other->shape == BP__LIST ? check_apart_of_list(described, call, written, operand, other)
-                                             : check_apart(written, operand, bp__call_tensor(call, other), other, -1,
-                                                           i < described->info.in_place));
+                                             : check_apart(described, written, operand, bp__call_tensor(call, other),
+                                                           other, -1, i < described->info.in_place));
         }
     }
     return BP_OK;

@@ -75,6 +75,9 @@ bp_status bp_call_run(const bp_options *options, const bp_call *call, const void
 
 bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments) {
     bp__call_arguments own;
+    if (plan) {
+        *plan = NULL;
+    }
     const void *whole = read(call, arguments, &own);
     if (!whole) {
         return BP_E_ARGUMENT;
@@ -89,6 +92,9 @@ bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call 
 bp_status bp_call_explain(bp_explanation **explanation, const bp_options *options, const bp_call *call,
                           const void *arguments) {
     bp__call_arguments own;
+    if (explanation) {
+        *explanation = NULL;
+    }
     const void *whole = read(call, arguments, &own);
     if (!whole) {
         return BP_E_ARGUMENT;

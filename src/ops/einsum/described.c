@@ -3,7 +3,7 @@
 
 static bp_einsum_call call_of(const bp__einsum_arguments *given) {
     return (bp_einsum_call){.struct_size = sizeof(bp_einsum_call),
-                            .expression = given->expression ? given->expression : "",
+                            .expression = given->expression,
                             .count = given->count,
                             .operands = given->operands};
 }

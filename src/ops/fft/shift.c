@@ -129,7 +129,7 @@ static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTens
     return BP_OK;
 }
 
-static bp_status check_shift(const bp__shift_arguments *call) {
+static bp_status check_shift(const bp_call *described, const bp__shift_arguments *call) {
     const DLTensor *in = call->input, *out = call->output;
     BP__TRY(bp__tensor_check(in, "input", false));
     BP__TRY(bp__tensor_check(out, "output", false));
@@ -147,7 +147,7 @@ static bp_status check_shift(const bp__shift_arguments *call) {
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(in->ndim, in->shape, want, sizeof want));
     }
-    return bp__call_check_overlap(&bp__fftshift_call, bp__shift_passes, call);
+    return bp__call_check_overlap(described, bp__shift_passes, call);
 }
 
 /* Narrows a view of a tensor to a range of one dimension. */
@@ -188,7 +188,7 @@ static bp_status copy_block(const shift *s, uint64_t block, bool inverse, const 
 static bp_status move(const bp__shift_arguments *call, bool inverse) {
     const DLTensor *in = call->input, *out = call->output;
     shift s = {.count = 0};
-    BP__TRY(check_shift(call));
+    BP__TRY(check_shift(inverse ? &bp__ifftshift_call : &bp__fftshift_call, call));
     BP__TRY(resolve_shift(&s, call->ndim, call->dims, in));
     if (bp__tensor_elements(in) == 0) {
         return BP_OK;

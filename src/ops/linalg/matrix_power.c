@@ -30,6 +30,15 @@ typedef struct program {
     bp_view buffer[BUFFERS];
 } program;
 
+static bp_status check_square(const DLTensor *a) {
+    char got[256];
+    return a->ndim >= 2 && a->shape[a->ndim - 1] == a->shape[a->ndim - 2]
+               ? BP_OK
+               : bp__fail(BP_E_SHAPE,
+                          "linalg.matrix_power: A has shape %s; it must be square, or a batch of square matrices",
+                          bp__shape_text(a->ndim, a->shape, got, sizeof got));
+}
+
 static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool data_optional) {
     BP__TRY(bp__tensor_check(a, "A", data_optional));
     BP__TRY(bp__tensor_check(out, "out", data_optional));
@@ -45,12 +54,8 @@ static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool d
         return bp__fail(BP_E_DTYPE, "linalg.matrix_power: out is %s; it must be %s like A", bp_dtype_name(given),
                         bp_dtype_name(dtype));
     }
+    BP__TRY(check_square(a));
     char got[256], want[256];
-    if (a->ndim < 2 || a->shape[a->ndim - 1] != a->shape[a->ndim - 2]) {
-        return bp__fail(BP_E_SHAPE,
-                        "linalg.matrix_power: A has shape %s; it must be square, or a batch of square matrices",
-                        bp__shape_text(a->ndim, a->shape, got, sizeof got));
-    }
     if (out->ndim != a->ndim || memcmp(out->shape, a->shape, (size_t)a->ndim * sizeof *a->shape) != 0) {
         return bp__fail(BP_E_SHAPE, "linalg.matrix_power: out has shape %s; it must have shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
@@ -296,6 +301,7 @@ static bp_status explain_described(const bp_call *described, bp_explanation **ex
 static bp_status shape_of_call(const void *given, bp__call_result *result) {
     const bp__matrix_power_arguments *call = given;
     BP__TRY(bp__tensor_check(call->A, "A", true));
+    BP__TRY(check_square(call->A));
     result->dtype = bp_dtype_from_dlpack(call->A->dtype);
     result->ndim = call->A->ndim;
     memcpy(result->shape, call->A->shape, (size_t)call->A->ndim * sizeof *call->A->shape);

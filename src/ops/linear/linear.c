@@ -29,6 +29,36 @@ static bp_status check_rank(const DLTensor *tensor, const char *name, int least,
                           least == most ? "" : "at least ", least);
 }
 
+static bp_status check_rows(const DLTensor *tensor, const char *name, int64_t elements) {
+    const int64_t given = tensor->shape[tensor->ndim - 1];
+    return given == elements
+               ? BP_OK
+               : bp__fail(BP_E_SHAPE, "linear: a row of %s has %" PRId64 " elements, a %s of weight %" PRId64, name,
+                          given, strcmp(name, "input") == 0 ? "row" : "column", elements);
+}
+
+static bp_status check_sizes(const DLTensor *weight) {
+    return weight->shape[0] > 0 && weight->shape[1] > 0
+               ? BP_OK
+               : bp__fail(BP_E_SHAPE, "linear: weight is %" PRId64 " x %" PRId64 "; both sizes must be at least 1",
+                          weight->shape[0], weight->shape[1]);
+}
+
+/* Checks that the output has the rows of the input, and as many elements in each. */
+static bp_status check_output(const DLTensor *input, const DLTensor *output, int64_t elements) {
+    int64_t wanted[BP_MAX_NDIM];
+    for (int d = 0; d < input->ndim; d++) {
+        wanted[d] = d + 1 < input->ndim ? input->shape[d] : elements;
+    }
+    if (output->ndim != input->ndim || memcmp(output->shape, wanted, (size_t)input->ndim * sizeof *wanted) != 0) {
+        char want[256], got[256];
+        return bp__fail(BP_E_SHAPE, "linear: output has shape %s; it must have shape %s",
+                        bp__shape_text(output->ndim, output->shape, got, sizeof got),
+                        bp__shape_text(input->ndim, wanted, want, sizeof want));
+    }
+    return BP_OK;
+}
+
 static bp_status check_shapes(const bp_linear_call *call) {
     if (call->bias && call->pass == BP_LINEAR_INPUT) {
         return bp__fail(BP_E_ARGUMENT,
@@ -38,24 +68,9 @@ static bp_status check_shapes(const bp_linear_call *call) {
     BP__TRY(check_rank(call->output, "output", 1, BP_MAX_NDIM));
     BP__TRY(check_rank(call->weight, "weight", 2, 2));
     const DLTensor *input = call->input, *output = call->output, *weight = call->weight;
-    if (input->shape[input->ndim - 1] != weight->shape[1]) {
-        return bp__fail(BP_E_SHAPE, "linear: a row of input has %" PRId64 " elements, a row of weight %" PRId64,
-                        input->shape[input->ndim - 1], weight->shape[1]);
-    }
-    if (weight->shape[0] == 0 || weight->shape[1] == 0) {
-        return bp__fail(BP_E_SHAPE, "linear: weight is %" PRId64 " x %" PRId64 "; both sizes must be at least 1",
-                        weight->shape[0], weight->shape[1]);
-    }
-    int64_t wanted[BP_MAX_NDIM];
-    for (int d = 0; d < input->ndim; d++) {
-        wanted[d] = d + 1 < input->ndim ? input->shape[d] : weight->shape[0];
-    }
-    if (output->ndim != input->ndim || memcmp(output->shape, wanted, (size_t)input->ndim * sizeof *wanted) != 0) {
-        char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "linear: output has shape %s; it must have shape %s",
-                        bp__shape_text(output->ndim, output->shape, got, sizeof got),
-                        bp__shape_text(input->ndim, wanted, want, sizeof want));
-    }
+    BP__TRY(check_rows(input, "input", weight->shape[1]));
+    BP__TRY(check_sizes(weight));
+    BP__TRY(check_output(input, output, weight->shape[0]));
     if (call->bias) {
         BP__TRY(check_rank(call->bias, "bias", 1, 1));
         if (call->bias->shape[0] != weight->shape[0]) {
@@ -162,12 +177,18 @@ bp_status bp_linear_run(const bp_options *options, const bp_linear_call *call) {
 
 bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_linear_call *call) {
     layer l;
+    if (plan) {
+        *plan = NULL;
+    }
     BP__TRY(lower(&l, call));
     return bp_conv_plan(plan, options, &l.call);
 }
 
 bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *options, const bp_linear_call *call) {
     layer l;
+    if (explanation) {
+        *explanation = NULL;
+    }
     BP__TRY(lower(&l, call));
     return bp_conv_explain(explanation, options, &l.call);
 }
@@ -204,18 +225,22 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
     }
     if (call->pass != BP_LINEAR_WEIGHT) {
         BP__TRY(check_rank(weight, "weight", 2, 2));
+        BP__TRY(check_sizes(weight));
     }
     if (call->pass != BP_LINEAR_FORWARD) {
         BP__TRY(check_rank(output, "output", 1, BP_MAX_NDIM));
     }
     switch (call->pass) {
     case BP_LINEAR_FORWARD:
+        BP__TRY(check_rows(input, "input", weight->shape[1]));
         result->dtype = bp_dtype_from_dlpack(input->dtype);
         return set_result(result, input, -1, weight->shape[0]);
     case BP_LINEAR_INPUT:
+        BP__TRY(check_rows(output, "output", weight->shape[0]));
         result->dtype = bp_dtype_from_dlpack(output->dtype);
         return set_result(result, output, -1, weight->shape[1]);
     default:
+        BP__TRY(check_output(input, output, output->shape[output->ndim - 1]));
         result->dtype = bp_dtype_from_dlpack(input->dtype);
         return is_bias ? set_result(result, NULL, -1, output->shape[output->ndim - 1])
                        : set_result(result, NULL, output->shape[output->ndim - 1], input->shape[input->ndim - 1]);

@@ -121,7 +121,10 @@ bp_status bp__reduce_result(const bp__reduction *r, bp__call_result *result) {
                       bp_dtype_from_dlpack(output->dtype) == BP_I64;
     result->dtype = is_position(r) || wide ? BP_I64 : input;
     result->ndim = bp__reduce_output_shape(r, reduced, result->shape);
-    return BP_OK;
+    for (int i = 1; i < r->inputs; i++) {
+        BP__TRY(check_shape(r, name_of(r, i), r->operand[i], result->ndim, result->shape));
+    }
+    return check_empty(r, reduced);
 }
 
 bp_status bp__reduce_check(const bp__reduction *r, uint64_t *reduced) {
