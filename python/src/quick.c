@@ -216,10 +216,10 @@ static PyObject *run_function(const quick *self, PyObject *const *values, Py_ssi
 static PyObject *call(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
     const quick *self = PyModule_GetState(module);
     PyObject *result = is_frequent(self, values, count, names) ? run_directly(self, values, count, names) : NULL;
-    if (result) {
+    if (result || PyErr_Occurred()) {
         return core_finish(self->state, result);
     }
-    return PyErr_Occurred() ? NULL : run_function(self, values, count, names);
+    return run_function(self, values, count, names);
 }
 
 /* ---- Making a function ---- */

@@ -45,15 +45,47 @@ static note *oldest_first(note *list) {
     return reversed;
 }
 
+/* Returns whether the code of a frame is in the package. */
+static bool is_of_package(PyObject *frame) {
+    PyObject *globals = PyObject_GetAttrString(frame, "f_globals");
+    PyObject *name = globals ? PyMapping_GetItemString(globals, "__name__") : NULL;
+    PyObject *bytes = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8String(name) : NULL;
+    const char *text = bytes ? PyBytes_AsString(bytes) : "";
+    const bool found = strncmp(text, "backplane", 9) == 0 && (text[9] == '\0' || text[9] == '.');
+    PyErr_Clear();
+    Py_XDECREF(bytes);
+    Py_XDECREF(name);
+    Py_XDECREF(globals);
+    return found;
+}
+
+/* The number of the first frame outside the package, counted from 1, so that a warning names the program's line.
+ * Builtin functions have no frame, and functions of the package have some. */
+static Py_ssize_t level_of_program(void) {
+    Py_ssize_t level = 1;
+    PyObject *frame = (PyObject *)PyEval_GetFrame();
+    Py_XINCREF(frame);
+    while (frame && is_of_package(frame)) {
+        PyObject *caller = PyObject_GetAttrString(frame, "f_back");
+        Py_DECREF(frame);
+        frame = caller;
+        level++;
+    }
+    PyErr_Clear();
+    Py_XDECREF(frame);
+    return level;
+}
+
 bool core_tell_warnings(core_state *state) {
     if (!atomic_load_explicit(&newest, memory_order_relaxed)) {
         return true;
     }
     note *list = oldest_first(atomic_exchange_explicit(&newest, NULL, memory_order_acquire));
+    const Py_ssize_t level = level_of_program();
     bool fine = true;
     while (list) {
         note *next = list->next;
-        fine = fine && PyErr_WarnEx(state->warning, list->text, 2) == 0;
+        fine = fine && PyErr_WarnEx(state->warning, list->text, level) == 0;
         free(list);
         list = next;
     }

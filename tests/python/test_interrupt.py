@@ -112,6 +112,24 @@ print(
     assert words == ["True"] * 4 + ["1.0"]
 
 
+def test_a_frequent_form_ends_and_its_warnings_come_with_it(python):
+    pytest.importorskip("numpy")
+    words = interrupted(
+        python,
+        OPERATIONS
+        + """
+import numpy, warnings
+backplane.set_flags(num_threads=1)
+large = numpy.broadcast_to(numpy.ones(1), (1 << 14, 1 << 20))
+backplane.reduce.sum(large[0, :3])
+with warnings.catch_warnings(record=True) as seen, backplane.flags({"reduce.preferred": "not-there"}):
+    warnings.simplefilter("always")
+    print(ends(lambda: backplane.reduce.sum(large)), len(seen), backplane.reduce.sum(large[0, :3]), len(seen))
+""",
+    )
+    assert words == ["True", "1", "3.0", "1"]
+
+
 def test_handlers_that_return_do_not_stop_a_call(python):
     words = interrupted(
         python,

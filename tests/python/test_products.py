@@ -137,6 +137,32 @@ with bp.flags({"blas.preferred": "also-not-there"}):
     assert done.stdout == "raised True\n", done.stderr
 
 
+WARNING = """
+import warnings, numpy as np, backplane as bp
+from backplane._quick import SLOW
+a = np.ones((4, 4))
+
+def run(call):
+    call()  # line 7
+
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    for call in (lambda: bp.matmul(a, a),  # line 11
+                 lambda: bp.elementwise.add(a, a),  # line 12
+                 lambda: SLOW[bp.elementwise.divide](a, a),  # line 13
+                 lambda: bp.nn.functional.softmax(a, 1)):  # line 14
+        with bp.flags({name + ".preferred": f"no-library-{len(seen)}" for name in ("blas", "elementwise", "reduce")}):
+            run(call)
+print(*((one.filename, one.lineno) for one in seen))
+"""
+
+
+def test_a_warning_names_the_line_of_the_program(python):
+    """Builtin functions of the extension, those of Python in front of them, and the frequent form of these."""
+    done = python("-c", WARNING)
+    assert done.stdout == "('<string>', 11) ('<string>', 12) ('<string>', 13) ('<string>', 14)\n", done.stdout + done.stderr
+
+
 FAILING = """
 import warnings, numpy as np, backplane as bp
 a = np.ones((4, 4), "f4")
