@@ -216,12 +216,13 @@ static int clear(PyObject *module) {
     }
     state->exchanges.count = 0;
     core_tables_drop(&state->tables);
-    core_described_drop(state);
     return 0;
 }
 
+/* Frees the descriptions last: functions that the collector has not ended yet have their addresses. */
 static void end(void *module) {
     clear(module);
+    core_described_drop(core_state_of(module));
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -1,4 +1,7 @@
-"""`pip install .` installs a complete package: one extension, the library, its modules, the probe and the command."""
+"""`pip install .` installs a complete package: one extension, the library, its modules, the probe and the command.
+
+Compiling it takes a large part of the suite's time, so it is compiled without optimization here. With TESTED_ALL it is what users get.
+"""
 
 import importlib.util
 import os
@@ -18,8 +21,10 @@ def site(tmp_path_factory):
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed")
     folder = tmp_path_factory.mktemp("site")
+    kind = "Release" if os.environ.get("TESTED_ALL") else "Debug"
     done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index",
-                           "--no-build-isolation", f"--config-settings=build-dir={BUILD / 'wheel'}", "--target", folder, ROOT],
+                           "--no-build-isolation", f"--config-settings=build-dir={BUILD / 'wheel'}", f"--config-settings=cmake.build-type={kind}",
+                           "--target", folder, ROOT],
                           capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
