@@ -304,16 +304,22 @@ reference_number *reference_numbers(int64_t count) {
     return calloc((size_t)count + 1, sizeof(reference_number));
 }
 
-void reference_set(reference_value *value, const reference_number *number, long double unit) {
+bool reference_set(reference_value *value, const reference_number *number, long double unit) {
     const long double units = number->error / unit, size = fabsl(number->value);
     value->re = (double)number->value;
     value->im = 0;
     value->scale = (double)(units > size || !isfinite(size) ? units : size);
+    return !(isinf(value->scale) && value->scale > 0);
 }
 
 void reference_take(reference *made, const reference_number *numbers, long double unit) {
+    int64_t known = 0;
     made->bounded = true;
     for (int64_t i = 0; i < made->count; i++) {
-        reference_set(&made->values[i], &numbers[made->values[i].index], unit);
+        reference_value value = made->values[i];
+        const bool bounded = reference_set(&value, &numbers[value.index], unit);
+        made->values[known] = value;
+        known += bounded;
     }
+    made->count = known;
 }

@@ -97,10 +97,10 @@ double reference_sum_unit(bp_dtype dtype);
 reference_number *reference_numbers(int64_t count);
 
 /* Sets a value from a number whose error is of that unit. The scale becomes the error in units, and at least the value,
- * which is rounded to its type at the end. */
-void reference_set(reference_value *value, const reference_number *number, long double unit);
+ * which is rounded to its type at the end. Returns false if the error has no bound, so that nothing can be checked. */
+bool reference_set(reference_value *value, const reference_number *number, long double unit);
 
-/* Sets all values of `made` from the numbers of all elements. */
+/* Sets the values of `made` from the numbers of all elements, and removes those whose error has no bound. */
 void reference_take(reference *made, const reference_number *numbers, long double unit);
 
 /* The largest relative error of rounding to the type. */

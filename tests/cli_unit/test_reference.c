@@ -130,11 +130,35 @@ static void batches_are_broadcast(void **state) {
     reference_free(&made);
 }
 
+/* Bounds grow in each step of a layer. Beyond the largest double nothing is known of a result, and none is wrong; a
+ * wrong element with a bound is still found. */
+static void elements_without_a_bound_are_not_checked(void **state) {
+    (void)state;
+    double out[] = {1, 2, 3};
+    double error;
+    bp_view view;
+    const long double unit = 0x1p-53L;
+    for (int wrong = 0; wrong < 3; wrong++) {
+        const reference_number numbers[] = {{1, unit}, {wrong == 1 ? 7 : 2, 1e300L}, {wrong == 2 ? 4 : 3, unit}};
+        assert_int_equal(bp_view_matrix(&view, out, BP_F64, 1, 3), BP_OK);
+        assert_int_equal(reference_begin(&made, &view.tensor, 1, 0), BP_OK);
+        reference_take(&made, numbers, unit);
+        assert_int_equal(reference_error(&made, &view.tensor, &error), BP_OK);
+        assert_int_equal(error > reference_bound(&made, BP_F64), wrong == 2);
+        assert_int_equal(made.count, 2);
+        reference_free(&made);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancellation_is_exact),        cmocka_unit_test(complex_products_are_exact),
-        cmocka_unit_test(wrong_elements_have_an_error), cmocka_unit_test(overflow_to_infinity_is_right),
-        cmocka_unit_test(large_results_are_sampled),    cmocka_unit_test(batches_are_broadcast),
+        cmocka_unit_test(cancellation_is_exact),
+        cmocka_unit_test(complex_products_are_exact),
+        cmocka_unit_test(wrong_elements_have_an_error),
+        cmocka_unit_test(overflow_to_infinity_is_right),
+        cmocka_unit_test(large_results_are_sampled),
+        cmocka_unit_test(batches_are_broadcast),
+        cmocka_unit_test(elements_without_a_bound_are_not_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

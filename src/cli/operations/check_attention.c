@@ -24,9 +24,9 @@ static bp_status take_rows(reference *values, reference_attention *a, int64_t co
             reference_attention_row(a, at, row, NULL);
         }
         const reference_number *number = &row[value.index % columns];
-        reference_set(&value, number, unit);
+        const bool bounded = reference_set(&value, number, unit);
         values->values[known] = value;
-        known += !(isinf(number->error) && number->error > 0);
+        known += bounded;
     }
     values->count = known;
     values->bounded = true;
