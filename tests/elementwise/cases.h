@@ -25,12 +25,6 @@ void set_number(bp_dtype dtype, void *to, long double value);
 /* The distance of the numbers of a floating type next to `value`. */
 long double spacing(bp_dtype dtype, long double value);
 
-/* The functions of one element, in long double. */
-long double unary_reference(bp_unary_kind kind, long double x);
-
-/* The largest error of a function in f32 or f64, in units of spacing(). */
-double unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x);
-
 /* A tensor in memory of its own. The bytes around its elements are checked by end_tensor(). */
 typedef struct tensor {
     bp_view view;

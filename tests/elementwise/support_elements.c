@@ -135,68 +135,6 @@ void set_number(bp_dtype dtype, void *to, long double value) {
     }
 }
 
-/* ---- Functions ---- */
-
-static long double slope_of_gelu_tanh(long double x) {
-    return 1.59576912160573071175978423973752747L * (x + 0.044715L * x * x * x);
-}
-
-long double unary_reference(bp_unary_kind kind, long double x) {
-    switch (kind) {
-    case BP_UNARY_COPY:
-    case BP_UNARY_KINDS:
-        return x;
-    case BP_UNARY_NEGATIVE:
-        return -x;
-    case BP_UNARY_ABS:
-        return fabsl(x);
-    case BP_UNARY_EXP:
-        return expl(x);
-    case BP_UNARY_LOG:
-        return logl(x);
-    case BP_UNARY_SQRT:
-        return sqrtl(x);
-    case BP_UNARY_TANH:
-        return tanhl(x);
-    case BP_UNARY_SIGMOID:
-        return 1 / (1 + expl(-x));
-    case BP_UNARY_RELU:
-        return x < 0 ? 0 : x;
-    case BP_UNARY_GELU:
-        return x / 2 * erfcl(-x * 0.707106781186547524400844362104849039L);
-    case BP_UNARY_GELU_TANH:
-        return x / (1 + expl(-slope_of_gelu_tanh(x)));
-    case BP_UNARY_SILU:
-        return x / (1 + expl(-x));
-    case BP_UNARY_HARDSWISH:
-        return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
-    }
-    return NAN;
-}
-
-double unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x) {
-    switch (kind) {
-    case BP_UNARY_EXP:
-    case BP_UNARY_LOG:
-        return 1;
-    case BP_UNARY_SQRT:
-        return 0.5;
-    case BP_UNARY_TANH:
-    case BP_UNARY_SIGMOID:
-        return 3;
-    case BP_UNARY_SILU:
-        return 4;
-    case BP_UNARY_GELU:
-        return dtype == BP_F64 ? 12 : 8;
-    case BP_UNARY_GELU_TANH:
-        return 4 + 4 * (double)fabsl(slope_of_gelu_tanh(x));
-    case BP_UNARY_HARDSWISH:
-        return 2;
-    default:
-        return 0;
-    }
-}
-
 /* ---- Tensors ---- */
 
 int64_t count_of(const tensor *t) {

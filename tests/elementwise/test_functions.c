@@ -1,6 +1,7 @@
 /* test_functions.c - functions of one element against long double: errors over the whole range of each type, on all
  * instruction sets, and special values. */
 #include "cases.h"
+#include "reference/elementwise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,9 +39,9 @@ static void compare(const char *settings, bp_unary_kind kind, bp_dtype dtype, in
     const int64_t size = (int64_t)bp_dtype_size(dtype);
     const long double x = get_number(dtype, input + i * size), y = get_number(dtype, output + i * size);
     const long double want =
-        isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : unary_reference(kind, x);
+        isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : reference_unary(kind, x);
     const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
-    const long double error = unary_bound(kind, number, x) * spacing(number, want);
+    const long double error = reference_unary_error(kind, number == BP_F64, x) * spacing(number, want);
     const long double bound = dtype < BP_F32 ? error + spacing(dtype, want) / 2 : error;
     bool good;
     if (isnan(want)) {

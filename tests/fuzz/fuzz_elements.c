@@ -2,57 +2,11 @@
  * loops; and explains calls of sizes that no memory has. */
 #include "arrays.h"
 
+#include "reference/elementwise.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- Functions of elements ---- */
-
-static double unary_reference(int kind, double x) {
-    switch (kind) {
-    case BP_UNARY_NEGATIVE:
-        return -x;
-    case BP_UNARY_ABS:
-        return fabs(x);
-    case BP_UNARY_EXP:
-        return exp(x);
-    case BP_UNARY_LOG:
-        return log(x);
-    case BP_UNARY_SQRT:
-        return sqrt(x);
-    case BP_UNARY_TANH:
-        return tanh(x);
-    case BP_UNARY_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case BP_UNARY_RELU:
-        return x < 0 ? 0 : x;
-    case BP_UNARY_GELU:
-        return x * (erfc(-x / sqrt(2)) / 2);
-    case BP_UNARY_GELU_TANH:
-        return x / 2 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    case BP_UNARY_SILU:
-        return x / (1 + exp(-x));
-    case BP_UNARY_HARDSWISH:
-        return x * fmin(isnan(x) ? x : fmax(x + 3, 0), 6) / 6;
-    default:
-        return x;
-    }
-}
-
-static double binary_reference(int kind, double a, double b) {
-    switch (kind) {
-    case BP_BINARY_ADD:
-        return a + b;
-    case BP_BINARY_SUBTRACT:
-        return a - b;
-    case BP_BINARY_MULTIPLY:
-        return a * b;
-    case BP_BINARY_DIVIDE:
-        return a / b;
-    case BP_BINARY_MAXIMUM:
-        return isnan(a) ? a : isnan(b) ? b : a > b ? a : b;
-    default:
-        return isnan(a) ? a : isnan(b) ? b : a < b ? a : b;
-    }
-}
 
 static void run_unary(input *in, const bp_options *set) {
     array x, y;
@@ -75,7 +29,7 @@ static void run_unary(input *in, const bp_options *set) {
     int64_t index[BP_MAX_NDIM] = {0};
     require(status == BP_OK || !is_float(from), "unary");
     for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
-        double want = unary_reference(kind, get_old(&x, index));
+        double want = (double)reference_unary((bp_unary_kind)kind, get_old(&x, index));
         if (is_float(from) && !is_float(to)) {
             const double most = to == BP_I32 ? 2147483647. : 9223372036854775807.;
             want = isnan(want) ? 0 : fmax(fmin(trunc(want), most), -most - (to == BP_I32));
@@ -124,7 +78,7 @@ static void run_binary(input *in, const bp_options *set) {
             }
             value[i] = get_old(&x[i], own);
         }
-        const double want = binary_reference(kind, value[0], value[1]);
+        const double want = (double)reference_binary((bp_binary_kind)kind, value[0], value[1]);
         expect(get(&x[2], index), want, is_float(type) ? 2 * unit_of(type) * fabs(want) + 0x1p-24 : 0);
     }
     for (int i = 0; i < 3; i++) {

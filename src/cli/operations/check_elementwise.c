@@ -2,6 +2,7 @@
  * compare. Functions are computed in long double; the error is relative to the largest one that elementwise.h states.
  * Integers and elements that are taken must be equal. */
 #include "operations.h"
+#include "reference/elementwise.h"
 #include "reference/walk.h"
 
 #include <float.h>
@@ -61,70 +62,6 @@ static bp_status end(cli_check *check, const cli_job *job, bp_status status) {
 
 /* ---- Functions of one element ---- */
 
-static long double sigmoid(long double x) {
-    return 1 / (1 + expl(-x));
-}
-
-/* The argument of the hyperbolic tangent in gelu_tanh, twice. */
-static long double tanh_argument(long double x) {
-    return sqrtl(8 / 3.14159265358979323846264338327950288L) * (x + 0.044715L * x * x * x);
-}
-
-static long double function_of_one(int kind, long double x) {
-    switch (kind) {
-    case BP_UNARY_NEGATIVE:
-        return -x;
-    case BP_UNARY_ABS:
-        return fabsl(x);
-    case BP_UNARY_EXP:
-        return expl(x);
-    case BP_UNARY_LOG:
-        return logl(x);
-    case BP_UNARY_SQRT:
-        return sqrtl(x);
-    case BP_UNARY_TANH:
-        return tanhl(x);
-    case BP_UNARY_SIGMOID:
-        return sigmoid(x);
-    case BP_UNARY_RELU:
-        return x < 0 ? 0 : x;
-    case BP_UNARY_GELU:
-        return x * erfcl(-x / sqrtl(2)) / 2;
-    case BP_UNARY_GELU_TANH:
-        return x * sigmoid(tanh_argument(x));
-    case BP_UNARY_SILU:
-        return x * sigmoid(x);
-    case BP_UNARY_HARDSWISH:
-        return x * fminl(fmaxl(x + 3, 0), 6) / 6;
-    default:
-        return x;
-    }
-}
-
-/* Returns the largest error of a function, in distances of the numbers next to the result. */
-static long double distances_of(int kind, long double x, bool f64) {
-    switch (kind) {
-    case BP_UNARY_EXP:
-    case BP_UNARY_LOG:
-        return 1;
-    case BP_UNARY_SQRT:
-        return 0.5L;
-    case BP_UNARY_TANH:
-    case BP_UNARY_SIGMOID:
-        return 3;
-    case BP_UNARY_GELU:
-        return f64 ? 12 : 8;
-    case BP_UNARY_GELU_TANH:
-        return 4 + 4 * fabsl(tanh_argument(x));
-    case BP_UNARY_SILU:
-        return 4;
-    case BP_UNARY_HARDSWISH:
-        return 2;
-    default:
-        return 0;
-    }
-}
-
 /* Returns the largest error in units of rounding of the type: the distance of neighbours is two at most, another type
  * of the computation adds one, and the reference in float64 one. */
 static long double allowed_error(long double distances, bp_dtype dtype) {
@@ -167,7 +104,8 @@ static void set_one(const numbers *in, int kind, bp_dtype dtype, reference_value
         return;
     }
     const long double x = (long double)in->reals.data[value->index];
-    set_real(value, function_of_one(kind, x), allowed_error(distances_of(kind, x, dtype == BP_F64), dtype));
+    set_real(value, reference_unary((bp_unary_kind)kind, x),
+             allowed_error(reference_unary_error((bp_unary_kind)kind, dtype == BP_F64, x), dtype));
 }
 
 void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind activation, reference_value *value) {
@@ -176,11 +114,11 @@ void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind activ
         return;
     }
     const long double bound = (long double)reference_bound(made, dtype), x = (long double)value->re;
-    const long double error = bound * (long double)value->scale, y = function_of_one(kind, x);
-    const long double below = fabsl(function_of_one(kind, x - error) - y);
-    const long double above = fabsl(function_of_one(kind, x + error) - y);
-    const long double own =
-        fabsl(y) * (long double)reference_unit(dtype) * allowed_error(distances_of(kind, x, dtype == BP_F64), dtype);
+    const long double error = bound * (long double)value->scale, y = reference_unary((bp_unary_kind)kind, x);
+    const long double below = fabsl(reference_unary((bp_unary_kind)kind, x - error) - y);
+    const long double above = fabsl(reference_unary((bp_unary_kind)kind, x + error) - y);
+    const long double own = fabsl(y) * (long double)reference_unit(dtype) *
+                            allowed_error(reference_unary_error((bp_unary_kind)kind, dtype == BP_F64, x), dtype);
     /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
     const long double scale = (fmaxl(below, above) + own) / bound;
     value->re = (double)y;
@@ -227,23 +165,6 @@ static int64_t whole_of_two(int kind, int64_t a, int64_t b) {
     }
 }
 
-static long double real_of_two(int kind, long double a, long double b) {
-    switch (kind) {
-    case BP_BINARY_ADD:
-        return a + b;
-    case BP_BINARY_SUBTRACT:
-        return a - b;
-    case BP_BINARY_MULTIPLY:
-        return a * b;
-    case BP_BINARY_DIVIDE:
-        return a / b;
-    case BP_BINARY_MAXIMUM:
-        return isnan(a) || a > b ? a : b;
-    default:
-        return isnan(a) || a < b ? a : b;
-    }
-}
-
 /* Returns a walk over a compact operand that is broadcast to the shape of the output. */
 static walk broadcast(const DLTensor *operand, const DLTensor *out) {
     int64_t strides[BP_MAX_NDIM];
@@ -276,7 +197,7 @@ bp_status check_binary(cli_check *check, const cli_job *job) {
             value->whole = whole_of_two(kind, a.integers.data[left], b.integers.data[right]);
         } else if (!a.whole && !b.whole) {
             const long double x = (long double)a.reals.data[left], y = (long double)b.reals.data[right];
-            set_real(value, real_of_two(kind, x, y), allowed);
+            set_real(value, reference_binary((bp_binary_kind)kind, x, y), allowed);
         }
     }
     close_numbers(&a);

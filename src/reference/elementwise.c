@@ -1,0 +1,78 @@
+/* elementwise.c - computes functions of one and of two elements, and has the bounds of their errors. */
+#include "reference/elementwise.h"
+
+#include <math.h>
+
+/* The argument of the hyperbolic tangent in gelu_tanh, twice: 2 * sqrt(2 / pi) * (x + 0.044715 * x^3). */
+static long double tanh_argument(long double x) {
+    return 1.59576912160573071175978423973752747L * (x + 0.044715L * x * x * x);
+}
+
+long double reference_unary(bp_unary_kind kind, long double x) {
+    switch (kind) {
+    case BP_UNARY_NEGATIVE:
+        return -x;
+    case BP_UNARY_ABS:
+        return fabsl(x);
+    case BP_UNARY_EXP:
+        return expl(x);
+    case BP_UNARY_LOG:
+        return logl(x);
+    case BP_UNARY_SQRT:
+        return sqrtl(x);
+    case BP_UNARY_TANH:
+        return tanhl(x);
+    case BP_UNARY_SIGMOID:
+        return 1 / (1 + expl(-x));
+    case BP_UNARY_RELU:
+        return x < 0 ? 0 : x;
+    case BP_UNARY_GELU:
+        return x / 2 * erfcl(-x * 0.707106781186547524400844362104849039L);
+    case BP_UNARY_GELU_TANH:
+        return x / (1 + expl(-tanh_argument(x)));
+    case BP_UNARY_SILU:
+        return x / (1 + expl(-x));
+    case BP_UNARY_HARDSWISH:
+        return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+    default:
+        return x;
+    }
+}
+
+long double reference_binary(bp_binary_kind kind, long double a, long double b) {
+    switch (kind) {
+    case BP_BINARY_ADD:
+        return a + b;
+    case BP_BINARY_SUBTRACT:
+        return a - b;
+    case BP_BINARY_MULTIPLY:
+        return a * b;
+    case BP_BINARY_DIVIDE:
+        return a / b;
+    default:
+        return isnan(a) || isnan(b) ? (long double)NAN : (a > b) == (kind == BP_BINARY_MAXIMUM) ? a : b;
+    }
+}
+
+long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
+    switch (kind) {
+    case BP_UNARY_EXP:
+    case BP_UNARY_LOG:
+        return 1;
+    case BP_UNARY_SQRT:
+        return 0.5L;
+    case BP_UNARY_TANH:
+    case BP_UNARY_SIGMOID:
+        return 3;
+    case BP_UNARY_GELU:
+        return f64 ? 12 : 8;
+    case BP_UNARY_GELU_TANH:
+        return 4 + 4 * fabsl(tanh_argument(x));
+    case BP_UNARY_SILU:
+        return 4;
+    case BP_UNARY_HARDSWISH:
+        return 2;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,19 @@
+/* elementwise.h - the reference of functions of one and of two elements: elementwise.h of the public interface, in long
+ * double. */
+#ifndef BP_REFERENCE_ELEMENTWISE_H
+#define BP_REFERENCE_ELEMENTWISE_H
+
+#include "backplane/elementwise.h"
+
+#include <stdbool.h>
+
+long double reference_unary(bp_unary_kind kind, long double x);
+
+/* Of floating numbers. */
+long double reference_binary(bp_binary_kind kind, long double a, long double b);
+
+/* Returns the largest error of a function of one element that is computed in f32, or in f64, in distances of the
+ * numbers next to the result. */
+long double reference_unary_error(bp_unary_kind kind, bool f64, long double x);
+
+#endif
