@@ -3,7 +3,8 @@
  * The check belongs to the thread that set it. Only that thread calls it, while it is inside a call that it began.
  * These loops call it:
  *   - searches for contraction paths, and between the steps and slices of an einsum;
- *   - products, linear algebra, transforms and contractions of the native provider, also inside one large product;
+ *   - all operations of the native provider between their units of work, also inside one large product, contraction,
+ *     transform or reduction;
  *   - between the items of a batch that a math library computes one by one, and between the library calls of one item;
  *   - copies and conversions of operands.
  * The interval is usually a few tenths of a millisecond, and a few milliseconds between the blocks of a large product.
@@ -11,8 +12,9 @@
  * after their current unit of work.
  *
  * A single call into a math library cannot be interrupted: one dgemm, one dgesdd, one transform or batch of transforms
- * in FFTW or MKL. The check is called after it, if work is left. The same applies to one dot product, to the last pass
- * of a long transform, and to work that is done once per plan (FFTW's measurements, tables).
+ * in FFTW or MKL. The check is called after it, if work is left. The same applies to one dot product, to one
+ * window of a pooling, to the last pass of a long transform, and to work that is done once per plan (FFTW's
+ * measurements, tables).
  *
  * If the check returns a value other than 0, the call stops and returns BP_E_CANCELLED. It frees the memory that it
  * took and caches nothing of its result. Outputs may be partly written. The next call starts normally.

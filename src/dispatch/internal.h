@@ -63,8 +63,9 @@ const bp_host *bp__host(void);           /* provider_host.c */
 int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
 
 /* ---- Policy (policy.c) ---- */
-/* Fills the policy from the calling thread's settings. */
-void bp__policy_resolve(bp_policy *policy, const bp__family *family);
+/* Fills the policy from the calling thread's settings. Fails (BP_E_NO_MEMORY) if the names of preferred or excluded
+ * libraries cannot be kept: without them, a library might run that the user excluded. */
+bp_status bp__policy_resolve(bp_policy *policy, const bp__family *family);
 /* Returns whether this thread's calls are limited to one thread because it is inside an OpenMP parallel region. */
 bool bp__policy_in_region(void);
 const char *bp__policy_preferred(const bp_problem *problem); /* the preferred library; "": none */

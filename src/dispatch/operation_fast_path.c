@@ -179,7 +179,7 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp
 bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const void *request) {
     memset(problem, 0, sizeof *problem);
     problem->struct_size = sizeof *problem;
-    bp__policy_resolve(&problem->policy, family);
+    BP__TRY(bp__policy_resolve(&problem->policy, family));
     bp__devices_noted noted;
     bp__devices_note(&noted);
     bp_status status = family->make(problem, request);

@@ -29,8 +29,9 @@ static struct {
     uint32_t policy_count;
 } known;
 
-/* Returns a handle for a text. Returns 0 for "" and for "default", which cancels a preference of a lower layer. Also
- * returns 0 if memory is short; the policy then has no preference. */
+#define NOT_KEPT UINT32_MAX /* handle of a text for which there is no memory */
+
+/* Returns a handle for a text. Returns 0 for "" and for "default", which cancels a preference of a lower layer. */
 static uint32_t text_handle(const char *text) {
     if (!*text || bp__text_equal(text, "default")) {
         return 0;
@@ -46,7 +47,7 @@ static uint32_t text_handle(const char *text) {
         known.texts = grown;
     }
     if (!kept || !grown) {
-        return 0;
+        return NOT_KEPT;
     }
     known.texts[known.text_count++] = kept;
     return known.text_count;
@@ -162,9 +163,9 @@ static void apply_limits(bp_policy *policy, const bp__family_limits *limits) {
     }
 }
 
-static uint32_t handle_of(const bp__text *text, uint32_t otherwise) {
+static uint32_t handle_of(const bp__text *text) {
     pthread_mutex_lock(&bp__policy_mutex);
-    const uint32_t handle = text->failed ? otherwise : text_handle(bp__text_get(text));
+    const uint32_t handle = text->failed ? NOT_KEPT : text_handle(bp__text_get(text));
     pthread_mutex_unlock(&bp__policy_mutex);
     return handle;
 }
@@ -174,7 +175,7 @@ static void apply_enabled(bp_policy *policy, const char *enabled) {
     if (*enabled) {
         bp__text both = {0};
         bp__text_addf(&both, "%s" BP__ENABLED "%s", bp__setting_text(BP_SET_dispatch_exclude), enabled);
-        policy->exclude = handle_of(&both, policy->exclude);
+        policy->exclude = handle_of(&both);
         bp__text_free(&both);
     }
 }
@@ -190,7 +191,7 @@ static void apply_preference(bp_policy *policy, const bp__family *family) {
     } else {
         bp__text_add(&both, preferred);
     }
-    policy->preferred = handle_of(&both, 0);
+    policy->preferred = handle_of(&both);
     bp__text_free(&both);
 }
 
@@ -223,17 +224,27 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     }
 }
 
+static bool is_complete(const bp_policy *policy) {
+    return policy->preferred != NOT_KEPT && policy->exclude != NOT_KEPT;
+}
+
 /* Calls on this path make or look up a plan, so that the search for OpenMP runtimes costs little by comparison. */
-void bp__policy_resolve(bp_policy *policy, const bp__family *family) {
+bp_status bp__policy_resolve(bp_policy *policy, const bp__family *family) {
     if (bp__region_find_runtimes()) {
         bp__settings_changed();
     }
     resolve_common(policy);
     resolve_family(policy, family);
+    return is_complete(policy) ? BP_OK : bp__fail_memory(sizeof *policy, "the preferred and the excluded libraries");
 }
 
 /* Returns the policy's number, from 1. Returns 0 if memory is short, which keeps the call out of the thread cache. */
 static uint32_t policy_number(const numbered *policy) {
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        if (!is_complete(&policy->family[i])) {
+            return 0;
+        }
+    }
     for (uint32_t i = 0; i < known.policy_count; i++) {
         if (memcmp(&known.policies[i], policy, sizeof *policy) == 0) {
             return i + 1;

@@ -105,8 +105,8 @@ bool call_make(call *one, const bp__class *class, const int64_t sizes[BP__LATTIC
     bp_status status = bp__sample_make(&one->problem, class, sizes);
     if (status == BP_OK) {
         bp__call_enter(&scope, options);
-        bp__policy_resolve(&one->problem.policy, bp__family_of(&one->problem));
-        status = bp__plan_make(&one->plan, &one->problem, NULL);
+        status = bp__policy_resolve(&one->problem.policy, bp__family_of(&one->problem));
+        status = status == BP_OK ? bp__plan_make(&one->plan, &one->problem, NULL) : status;
         bp__call_leave(&scope);
     }
     return status == BP_OK && make_operands(one) && pack(one);

@@ -152,7 +152,7 @@ static bp_policy resolve(const char *settings, const bp__family *family) {
     bp_policy policy;
     bp_scope *scope;
     assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
-    bp__policy_resolve(&policy, family);
+    assert_int_equal(bp__policy_resolve(&policy, family), BP_OK);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
     return policy;
 }

@@ -319,7 +319,7 @@ static void test_threads_are_no_reason_to_refuse_a_library(void **state) {
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
-        assert_in_set(WEXITSTATUS(status), ((const LargestIntegralType[]){COMPUTED, TOUCHED}), 2);
+        assert_in_set((LargestIntegralType)WEXITSTATUS(status), ((const LargestIntegralType[]){COMPUTED, TOUCHED}), 2);
         alone += WEXITSTATUS(status) == TOUCHED;
     }
     assert_true(alone > 0 || threaded == 0);

@@ -137,6 +137,22 @@ static bp_status scoped(void) {
     return status;
 }
 
+/* A call never runs on what the user excluded, even if there is no memory for the names. */
+static bp_status excluded(void) {
+    bp_scope *scope;
+    bp_plan_info ran = {.struct_size = sizeof ran};
+    bp_status status = bp_scope_enter(&scope, "dispatch.exclude=native");
+    if (status != BP_OK) {
+        return status;
+    }
+    status = one_shot();
+    bp_scope_leave(&scope);
+    if (status == BP_OK && bp_last_plan(&ran) == BP_OK && strcmp(ran.provider, "native") == 0) {
+        fail_msg("the product ran on the excluded provider");
+    }
+    return status == BP_E_NO_CANDIDATE ? BP_OK : status;
+}
+
 static bp_status libraries(void) {
     int count;
     bp_status status = bp_library_count(&count);
@@ -441,6 +457,7 @@ static const struct {
     {"held_plan", held_plan},
     {"explain", explanation},
     {"scoped", scoped},
+    {"excluded", excluded},
     {"libraries", libraries},
     {"absent", absent_library},
     {"setting", setting},
@@ -486,7 +503,7 @@ static const struct {
 
 /* Returns whether a function of a call fails, as it should. */
 static bool fails_inside(const char *name) {
-    return bp__text_has_word("absent cache_walk lists linalg_refusal linalg_preference verbose vector_products", name);
+    return bp__text_has_word("absent excluded cache_walk lists linalg_refusal linalg_preference verbose vector_products", name);
 }
 
 static void fail_each_allocation_of(int index, bool one) {

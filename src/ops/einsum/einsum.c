@@ -307,8 +307,8 @@ static bp_status make_plan(bp_plan **plan, const bp__plan_key *key, const void *
 static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     unsigned char near[1024];
     bp__part_policies policies;
-    bp__policy_resolve(&policies.products, &bp__family_gemm);
-    bp__policy_resolve(&policies.contractions, &bp__family_contract);
+    BP__TRY(bp__policy_resolve(&policies.products, &bp__family_gemm));
+    BP__TRY(bp__policy_resolve(&policies.contractions, &bp__family_contract));
     if (r->problem.place != 0) {
         bp__policy_on_device(&policies.products);
         bp__policy_on_device(&policies.contractions);

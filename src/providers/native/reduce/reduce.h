@@ -6,9 +6,7 @@
 #ifndef BP_NATIVE_REDUCE_H
 #define BP_NATIVE_REDUCE_H
 
-#include "backplane/provider.h"
-
-#include <stdbool.h>
+#include "providers/native/stop.h"
 
 enum {
     BP__REDUCE_LANES = 64,           /* of a piece of one row */
@@ -103,10 +101,10 @@ typedef struct bp__reduce_item {
 
 bp__reduce_item bp__reduce_item_at(const bp_reduce_problem *p, const bp__reduce_cut *cut, int64_t index);
 
-/* Calls `add` for each piece of a part of an item. */
+/* Calls `add` for each piece of a part of an item. Returns early if the call is stopped. */
 typedef void (*bp__reduce_visit)(void *context, const bp__reduce_piece *piece);
 void bp__reduce_walk(const bp_reduce_problem *p, const bp__reduce_cut *cut, const bp__reduce_item *item, int64_t part,
-                     char *const base[3], bp__reduce_visit add, void *context);
+                     char *const base[3], bp__stop *stop, bp__reduce_visit add, void *context);
 
 /* ---- run.c, softmax.c ---- */
 bp_status bp__reduce_plan(const bp_host *host, const bp_problem *problem, const bp__reduce_set *set, int threads,

@@ -52,7 +52,7 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task
     s.kernels = plan->kernels;
     s.indices = (int64_t *)(void *)(s.values + (size_t)BP__REDUCE_WIDE_POSITIONS * 8);
     s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
-    bp__reduce_walk(p, cut, &item, part, base->operand, cut->rows ? add_rows : add, &s);
+    bp__reduce_walk(p, cut, &item, part, base->operand, &base->stop, cut->rows ? add_rows : add, &s);
     for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {
         s.kernels->merge(half, s.values, s.indices, s.values + (size_t)half * s.kernels->value, s.indices + half);
     }

@@ -70,13 +70,12 @@ static void write_piece(void *context, const bp__reduce_piece *piece) {
     }
 }
 
-static void walk(const bp__reduce_call *w, const bp__reduce_item *item, int64_t part, bp__reduce_visit visit,
-                 lanes *l) {
-    bp__reduce_walk(&w->work->problem.of.reduce, &w->work->cut, item, part, w->operand, visit, l);
+static void walk(bp__reduce_call *w, const bp__reduce_item *item, int64_t part, bp__reduce_visit visit, lanes *l) {
+    bp__reduce_walk(&w->work->problem.of.reduce, &w->work->cut, item, part, w->operand, &w->stop, visit, l);
 }
 
 /* Leaves the greatest element of each row in the centers; one row's in the first. */
-static void compute_greatest(const bp__reduce_call *w, const bp__reduce_item *item, int64_t part, lanes *l) {
+static void compute_greatest(bp__reduce_call *w, const bp__reduce_item *item, int64_t part, lanes *l) {
     const bp__reduce_kernels *greatest = l->plan->greatest;
     greatest->clear(lanes_of(l->plan, item), l->centers, l->indices);
     walk(w, item, part, add_greatest, l);
@@ -86,7 +85,7 @@ static void compute_greatest(const bp__reduce_call *w, const bp__reduce_item *it
 }
 
 /* Likewise the sums of exponentials, or of the products of gradients. */
-static void compute_sums(const bp__reduce_call *w, const bp__reduce_item *item, int64_t part, lanes *l) {
+static void compute_sums(bp__reduce_call *w, const bp__reduce_item *item, int64_t part, lanes *l) {
     memset(l->sums, 0, (size_t)lanes_of(l->plan, item) * sizeof *l->sums);
     walk(w, item, part, l->plan->backward ? add_products : add_exps, l);
     for (int half = BP__REDUCE_LANES / 2; half > 0 && !l->plan->columns; half /= 2) {

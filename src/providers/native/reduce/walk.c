@@ -161,12 +161,16 @@ static void visit_block(const bp_reduce_problem *p, const bp__reduce_cut *cut, c
 }
 
 void bp__reduce_walk(const bp_reduce_problem *p, const bp__reduce_cut *cut, const bp__reduce_item *item, int64_t part,
-                     char *const base[3], bp__reduce_visit add, void *context) {
+                     char *const base[3], bp__stop *stop, bp__reduce_visit add, void *context) {
     const int last = p->ndim - 1;
     const bool row = p->ndim > p->kept_ndim;
     const int64_t positions = row ? p->size[last] : 1;
-    const int64_t end = least((part + 1) * cut->part, cut->blocks);
-    for (int64_t block = part * cut->part; block < end; block++) {
+    const int64_t first = part * cut->part, end = least(first + cut->part, cut->blocks);
+    const int64_t chunk = bp__stop_chunk((double)(cut->block * item->lanes), cut->part);
+    for (int64_t block = first; block < end; block++) {
+        if (block > first && (block - first) % chunk == 0 && bp__stops(stop)) {
+            return;
+        }
         bp__reduce_piece piece;
         const int64_t from = block % cut->row_blocks * cut->block, outer = block / cut->row_blocks;
         int64_t offset[3] = {item->offset[0], item->offset[1], item->offset[2]}, rest = outer;

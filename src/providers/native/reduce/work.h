@@ -4,8 +4,6 @@
 
 #include "reduce.h"
 
-#include "providers/native/stop.h"
-
 #include <string.h>
 
 typedef struct bp__reduce_work {
