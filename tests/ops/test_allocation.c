@@ -3,6 +3,7 @@
 #include "backplane.h"
 
 #include "base/base.h"
+#include "dispatch/internal.h"
 #include "ops/network_calls.h"
 
 #include <setjmp.h>
@@ -137,20 +138,20 @@ static bp_status scoped(void) {
     return status;
 }
 
-/* A call never runs on what the user excluded, even if there is no memory for the names. */
-static bp_status excluded(void) {
+/* A policy has all that the user set, so that no call runs on an excluded library. */
+static bp_status whole_policy(void) {
     bp_scope *scope;
-    bp_plan_info ran = {.struct_size = sizeof ran};
-    bp_status status = bp_scope_enter(&scope, "dispatch.exclude=native");
-    if (status != BP_OK) {
-        return status;
+    bp_policy policy;
+    bp_status status = bp_scope_enter(&scope, "dispatch.exclude=netlib, blas.preferred=native");
+    if (status == BP_OK) {
+        status = bp__policy_resolve(&policy, &bp__family_gemm);
+        bp_scope_leave(&scope);
     }
-    status = one_shot();
-    bp_scope_leave(&scope);
-    if (status == BP_OK && bp_last_plan(&ran) == BP_OK && strcmp(ran.provider, "native") == 0) {
-        fail_msg("the product ran on the excluded provider");
+    if (status == BP_OK) {
+        assert_string_equal(bp__policy_text(policy.exclude), "netlib");
+        assert_string_equal(bp__policy_text(policy.preferred), "native");
     }
-    return status == BP_E_NO_CANDIDATE ? BP_OK : status;
+    return status;
 }
 
 static bp_status libraries(void) {
@@ -457,7 +458,7 @@ static const struct {
     {"held_plan", held_plan},
     {"explain", explanation},
     {"scoped", scoped},
-    {"excluded", excluded},
+    {"whole_policy", whole_policy},
     {"libraries", libraries},
     {"absent", absent_library},
     {"setting", setting},
@@ -503,7 +504,7 @@ static const struct {
 
 /* Returns whether a function of a call fails, as it should. */
 static bool fails_inside(const char *name) {
-    return bp__text_has_word("absent excluded cache_walk lists linalg_refusal linalg_preference verbose vector_products", name);
+    return bp__text_has_word("absent cache_walk lists linalg_refusal linalg_preference verbose vector_products", name);
 }
 
 static void fail_each_allocation_of(int index, bool one) {
