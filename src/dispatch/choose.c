@@ -335,6 +335,8 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     BP__UNCANCELLED;
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
+    choice->since_ns = bp__now_ns();
+    choice->short_of_memory = failures && failures->short_of_memory;
     const char *adapted = bp__adapted(problem);
     if (adapted) {
         bp__family_of(problem)->adapter->layout(&choice->asked);

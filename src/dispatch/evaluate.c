@@ -244,6 +244,15 @@ static void set_estimates(bp__choice *choice, int first) {
     }
 }
 
+static bool is_short_of_memory(const bp__choice *choice) {
+    for (int i = 0; i < choice->count; i++) {
+        if (choice->offers[i].one_thread || choice->offers[i].verdict.reason == BP_REASON_MEMORY) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries) {
     bp__candidate **candidates;
     int count;
@@ -257,6 +266,7 @@ bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries) {
         set_estimates(choice, first);
     }
     bp__predict(choice);
+    choice->short_of_memory |= is_short_of_memory(choice);
     return choice->found.failed ? bp__fail_memory((size_t)count * sizeof(bp__offer), "the candidates of a choice")
                                 : BP_OK;
 }

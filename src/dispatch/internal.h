@@ -127,6 +127,8 @@ typedef struct bp__choice {
     int64_t neighbour_s;    /* when that was measured */
     const char *unmeasured; /* why times that exist are not used; NULL: there are none */
     char not_measured[192]; /* why the class was not measured although tuning.start=now asks for it; "": it was */
+    bool short_of_memory;   /* a candidate, or several threads, had too little memory */
+    int64_t since_ns;       /* when the choice began */
     bool transferred;       /* the problem is on a device, and the offers are those of the host for copies */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
@@ -265,9 +267,9 @@ struct bp_plan {
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
     atomic_uint_least64_t least_ns;   /* shortest run whose time was taken; 0: none yet */
     atomic_uint_least64_t counted_ns; /* time of its runs that was added to that of all calls */
-    double tuning_ns;                 /* what measuring its candidates is expected to take */
+    double due_ns; /* what bp__tune_due() is expected to take: measuring its candidates, or making it again */
     atomic_bool replaced;             /* the caches have, or will make, a plan with measured times */
-    bool one_thread;                  /* it was made for fewer threads than allowed, because memory was short */
+    bool short_of_memory;             /* it has another candidate, or fewer threads, because memory was short */
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;

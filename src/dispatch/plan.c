@@ -199,7 +199,7 @@ static bp_status prepare(bp_plan **made, const bp__choice *choice, const bp_prob
     plan->key = (bp__plan_key){&plan->problem, bp__problem_size(problem)};
     plan->needs_scalars = needs_scalars(problem);
     plan->operands = bp__operand_count((bp_op)problem->op);
-    plan->one_thread = offer->one_thread || choice->asked.policy.threads != problem->policy.threads;
+    plan->short_of_memory = choice->short_of_memory;
     atomic_init(&plan->references, 1);
     bp__tune_schedule(plan, choice);
     bp__copy_text(plan->reason, sizeof plan->reason, bp__text_get(&choice->decision));

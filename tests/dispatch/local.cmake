@@ -22,6 +22,7 @@ add_fake(half-width dispatch-fakes FAKE_COST=0.25 FAKE_ANY_OP=1 FAKE_DTYPE=BP_F3
 add_fake(crowded dispatch-crowded FAKE_COST=0.5 FAKE_SCALES=1 FAKE_MOST_RUN=1)
 add_fake(crowded-plan dispatch-crowded FAKE_COST=0.25 FAKE_SCALES=1 FAKE_MOST_PLANNED=1)
 add_fake(crowded-always dispatch-crowded FAKE_COST=0.125 FAKE_SCALES=1 FAKE_MOST_RUN=0)
+add_fake(unplanned dispatch-crowded FAKE_COST=16.0 FAKE_SCALES=1 FAKE_MOST_PLANNED=0)
 # A provider with wrong results that drives the same libraries as the blas provider; tests/cli compares them.
 add_fake(second dispatch-second FAKE_COST=0.001 FAKE_KINDS=BP_LIB_BLAS)
 

@@ -40,8 +40,17 @@ static void limit_space(int64_t mebibytes) {
         _exit(FAILED);
     }
     fclose(file);
-    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)mebibytes * MIB;
-    setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)mebibytes * MIB;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+static void lift_limit(void) {
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_AS, &limit);
 }
 
 static void *run_in_thread(void *user) {
@@ -135,6 +144,44 @@ static void test_another_candidate_runs(void **state) {
     for (int64_t mebibytes = 30; mebibytes < 400; mebibytes *= 2) {
         assert_int_equal(end_of(&operations[0], NULL, mebibytes), COMPUTED);
     }
+    assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
+}
+
+/* Returns COMPUTED if the fake library does not run at first, and runs some time after the limit is lifted. */
+static int run_after_the_limit(void) {
+    enum { MOST = 1000 * 1000 };
+    bp_plan_info ran = {.struct_size = sizeof ran};
+    fill();
+    limit_space(40);
+    if (operations[0].run() != BP_OK || bp_last_plan(&ran) != BP_OK || strcmp(ran.library, "blas") == 0) {
+        return FAILED;
+    }
+    lift_limit();
+    for (int i = 0; i < MOST; i++) {
+        if (operations[0].run() != BP_OK || bp_last_plan(&ran) != BP_OK) {
+            return FAILED;
+        }
+        if (strcmp(ran.library, "blas") == 0) {
+            return COMPUTED;
+        }
+    }
+    return NOT_OFFERED;
+}
+
+static void test_the_library_runs_when_the_limit_is_lifted(void **state) {
+    int status = 0;
+    (void)state;
+    use_fake();
+    assert_int_equal(bp_set("blas.preferred", "blas"), BP_OK);
+    assert_int_equal(bp_set("dispatch.fallback", "allow"), BP_OK);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(run_after_the_limit());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), COMPUTED);
     assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
 }
 
@@ -379,6 +426,7 @@ int main(void) {
         cmocka_unit_test(test_a_library_is_refused_below_its_need),
         cmocka_unit_test(test_a_second_thread_needs_its_own),
         cmocka_unit_test(test_another_candidate_runs),
+        cmocka_unit_test(test_the_library_runs_when_the_limit_is_lifted),
         cmocka_unit_test(test_explain_tells_the_reason),
         cmocka_unit_test(test_a_child_of_fork_keeps_nothing_for_other_threads),
         cmocka_unit_test(test_any_library),

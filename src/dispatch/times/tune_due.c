@@ -1,8 +1,10 @@
-/* tune_due.c - decides when a problem class is worth measuring.
+/* tune_due.c - decides when a problem class is worth measuring, and when a plan that memory was too short for is made
+ * again.
  *
  * A class is measured when its calls have taken WORTH times what measuring is expected to take, and all measuring takes
  * at most one part in WORTH of the time of all counted calls. The time of a call is taken at few of its runs, so that
- * counting costs nothing else. */
+ * counting costs nothing else. A plan is made again, because memory may have become free, when its runs have taken
+ * WORTH times what the choice took: it costs little, too, if the limit is permanent. */
 #include "dispatch/thread_cache.h"
 #include "base/uncancelled.h"
 #include "dispatch/times/tune.h"
@@ -14,19 +16,16 @@
 
 enum { WORTH = 50, FIRST_TIMED = 4 };
 
-/* Runs of a plan that has one thread for lack of memory. Then it is made again, because memory may have become free.
- * Under a permanent limit, the choice costs little for so many runs. */
-enum { RUNS_ON_ONE_THREAD = 1000 };
-
 /* Time of the calls of classes that were considered, and of measuring that no caller asked for. */
 static atomic_llong called_ns, measured_ns;
 
 void bp__tune_schedule(bp_plan *plan, const bp__choice *choice) {
     const bp_policy *policy = &plan->problem.policy;
-    bool open =
-        bp__benchmark_mode(policy) == BP__BENCHMARK_AUTO && policy->deterministic == 0 && choice && !choice->measured;
-    plan->tuning_ns = open && !plan->one_thread ? bp__tune_cost(choice) : 0;
-    atomic_init(&plan->due, plan->one_thread ? RUNS_ON_ONE_THREAD : plan->tuning_ns > 0 ? FIRST_TIMED : UINT64_MAX);
+    bool open = bp__benchmark_mode(policy) == BP__BENCHMARK_AUTO && policy->deterministic == 0 && !choice->measured;
+    plan->due_ns = plan->short_of_memory ? (double)(bp__now_ns() - choice->since_ns) + 1
+                   : open                ? bp__tune_cost(choice)
+                                         : 0;
+    atomic_init(&plan->due, plan->due_ns > 0 ? FIRST_TIMED : UINT64_MAX);
 }
 
 /* Removes the plan from the caches, in other threads at their next run of it. */
@@ -86,18 +85,18 @@ void bp__tune_due(const bp_plan *given, const bp_operand *operands, double ns) {
         bp__thread_cache_forget(plan);
         return;
     }
-    if (plan->one_thread) {
-        forget(plan);
-        return;
-    }
-    const double each = least_ns(plan, ns), total = count_time(plan, each), wanted = WORTH * plan->tuning_ns;
+    const double each = least_ns(plan, ns), total = count_time(plan, each), wanted = WORTH * plan->due_ns;
     if (total < wanted) {
         postpone(plan, (wanted - total) / each);
         return;
     }
+    if (plan->short_of_memory) {
+        forget(plan);
+        return;
+    }
     const double all = (double)atomic_load_explicit(&called_ns, memory_order_relaxed);
     const double spent = (double)atomic_load_explicit(&measured_ns, memory_order_relaxed);
-    if ((spent + plan->tuning_ns) * WORTH > all || bp__executor_awaited() || bp__interrupt_check_runs()) {
+    if ((spent + plan->due_ns) * WORTH > all || bp__executor_awaited() || bp__interrupt_check_runs()) {
         postpone(plan, INFINITY);
         return;
     }
