@@ -139,6 +139,7 @@ typedef struct bp_library_info {
     const char *blas;           /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
     bp_library_need space;      /* of address space (RLIMIT_AS) */
     bp_library_need data;       /* of private writable memory (RLIMIT_DATA) */
+    int64_t stack;              /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
     uint32_t overreads;         /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
     const char *outside;        /* routines of BLAS other than gemv and gemm that access memory outside of their
                                  * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,

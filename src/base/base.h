@@ -171,6 +171,11 @@ typedef struct bp__memory {
 bool bp__memory_left(bp__memory *memory);
 bool bp__memory_is_limited(void);
 
+/* Returns whether the calling thread has a stack of less than 512 KiB (stack.c). */
+bool bp__stack_is_small(void);
+/* Returns how much of a small stack is left; INT64_MAX if the stack is not small, or if its bounds are unknown. */
+int64_t bp__stack_left(void);
+
 /* ---- Warnings (warning.c): see bp_set_warning_handler ---- */
 void bp__warn(const char *format, ...) BP_PRINTF(1, 2);
 void bp__warning_reset(void);

@@ -144,6 +144,10 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     return status;
 }
 
+static inline bool is_warm(const bp_plan *plan) {
+    return atomic_load_explicit(&plan->warm, memory_order_relaxed) && !bp__thread.small_stack;
+}
+
 /* With limits of memory, every run by a new thread may need some, so that the plan stays cold. */
 static void note_run(const bp_plan *plan) {
     atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, !bp__memory_is_limited(), memory_order_relaxed);
@@ -171,7 +175,7 @@ bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, const bp_e
         bp__thread_refresh(epoch);
     }
     bp__thread.last_serial = plan->serial;
-    if (BP__UNLIKELY(!atomic_load_explicit(&plan->warm, memory_order_relaxed))) {
+    if (BP__UNLIKELY(!is_warm(plan))) {
         return execute_first(plan, operands, exec);
     }
     if (BP__LIKELY(!exec && plan->plain && !bp__thread.observed && bp__addresses_good(plan->addresses, operands))) {
@@ -193,9 +197,8 @@ __attribute__((noinline)) static bp_status run_first(const bp_plan *part, const 
 }
 
 static bp_status run_part(const bp_plan *part, const bp_operand *operands, const bp_exec *exec) {
-    return BP__LIKELY(atomic_load_explicit(&part->warm, memory_order_relaxed))
-               ? part->prepared->enqueue(part->prepared, operands, exec)
-               : run_first(part, operands, exec);
+    return BP__LIKELY(is_warm(part)) ? part->prepared->enqueue(part->prepared, operands, exec)
+                                     : run_first(part, operands, exec);
 }
 
 bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,

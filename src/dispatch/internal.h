@@ -194,7 +194,8 @@ enum {
     BP__DISABLED_ONEDNN = 4,
     BP__REPRODUCIBLE_ONEDNN = 8, /* oneDNN's candidates must be reproducible */
     BP__IEEE = 16,               /* f32 operations must have the errors of sums of products */
-    BP__TRANSFERS = 32           /* on a device: the host may run what no candidate of the device accepts */
+    BP__TRANSFERS = 32,          /* on a device: the host may run what no candidate of the device accepts */
+    BP__STACK_CLASS = 64 + 128   /* a bp__stack_class; see needs.h */
 };
 
 /* A failure: an algorithm of a candidate, or with NULL all algorithms of the candidate. */
@@ -321,6 +322,7 @@ typedef struct bp__thread_state {
     uint32_t uncached; /* a bit for each bp__cache_kind that is off: its plans are not cached */
     bool observed;     /* verbose or trace is on */
     bool in_region;    /* result of `region` when the policy was resolved */
+    bool small_stack;  /* each call asks whether the stack suffices */
     uint32_t resets;   /* number of resets when `cache` was made; if it differs now, `cache` was freed */
     uint64_t last_serial;
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */

@@ -1,9 +1,13 @@
-/* needs.c - refuses libraries for which the limits of the process leave too little memory.
+/* needs.c - refuses libraries for which the limits of the process leave too little memory, or the thread too little
+ * stack.
  *
  * Many libraries end the process if they get no memory. The probe has measured what each takes
  * (probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
  * is made and when a thread runs a plan for the first time. A library that has run in this thread keeps its buffers, so
- * that it needs no more than what grows with the operands. */
+ * that it needs no more than what grows with the operands.
+ *
+ * A library that finds no stack ends the process, too. Only threads with stacks of less than 512 KiB are asked about
+ * it, in each of their calls. */
 #include "dispatch/needs.h"
 
 #include "machine/internal.h"
@@ -112,6 +116,39 @@ static bool fits(const bp__candidate *candidate, const bp__memory *left, const b
     return false;
 }
 
+/* ---- Stack ---- */
+
+enum {
+    STACK_BIT = 64,      /* the lower one of BP__STACK_CLASS */
+    STACK_OWN = 16 << 10 /* our own functions take no more */
+};
+
+/* Bytes that are left at least, by class. */
+static const int64_t stack_of_class[] = {INT64_MAX, 192 << 10, 112 << 10, 0};
+
+uint8_t bp__stack_class(void) {
+    const int64_t left = bp__stack_left();
+    int class = left == INT64_MAX ? 0 : 1;
+    while (left < stack_of_class[class]) {
+        class ++;
+    }
+    return (uint8_t)(class * STACK_BIT);
+}
+
+/* Returns false, and writes the reason, if the library needs more stack. */
+static bool fits_stack(const bp_library_info *library, int64_t left, char *text, size_t size) {
+    if (left == INT64_MAX || (library->stack > 0 && library->stack + STACK_OWN <= left)) {
+        return true;
+    }
+    if (library->stack == 0) {
+        snprintf(text, size, "the thread has a small stack, and what the library needs could not be measured");
+    } else {
+        snprintf(text, size, "the library needs %" PRId64 " KiB of stack, and the thread has a small one",
+                 library->stack >> 10);
+    }
+    return false;
+}
+
 void bp__needs_tell_limited(bp__choice *choice) {
     const int count = choice->chosen < 0 ? bp__libraries_limited() : 0;
     if (count > 0) {
@@ -145,7 +182,15 @@ void bp__needs_tell_threads(bp__choice *choice) {
 void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
     bp__memory left;
     char text[160];
-    if (verdict->reason != BP_REASON_ACCEPTED || !has_library(candidate, problem) || !bp__memory_left(&left)) {
+    if (verdict->reason != BP_REASON_ACCEPTED || !has_library(candidate, problem)) {
+        return;
+    }
+    const int class = (problem->policy.constraints & BP__STACK_CLASS) / STACK_BIT;
+    if (!fits_stack(candidate->library, stack_of_class[class], text, sizeof text)) {
+        bp__verdict_refuse(verdict, BP_REASON_MEMORY, text);
+        return;
+    }
+    if (!bp__memory_left(&left)) {
         return;
     }
     const bp__memory need = need_of(candidate, problem, verdict);
@@ -159,7 +204,13 @@ bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept) {
     bp__memory left;
     char text[160];
     *kept = (bp__memory){0, 0};
-    if (plan->composed || !has_library(plan->candidate, &plan->problem) || !bp__memory_left(&left)) {
+    if (plan->composed || !has_library(plan->candidate, &plan->problem)) {
+        return BP_OK;
+    }
+    if (bp__thread.small_stack && !fits_stack(plan->candidate->library, bp__stack_left(), text, sizeof text)) {
+        return bp__fail(BP_E_NO_MEMORY, "library '%s' is not called: %s", bp__candidate_id(plan->candidate), text);
+    }
+    if (!bp__memory_left(&left)) {
         return BP_OK;
     }
     const bp__memory need = need_of(plan->candidate, &plan->problem, &plan->verdict);

@@ -3,6 +3,7 @@
  * Every call needs the policy in force, but reading all its settings would cost more than a small product. A thread
  * therefore keeps a number for the whole policy, and compares one epoch to know that the number is still valid. Equal
  * policies have equal numbers, so that plans made under a scope are found again when that scope is entered again. */
+#include "dispatch/needs.h"
 #include "dispatch/times/tune.h"
 #include "machine/internal.h"
 
@@ -142,7 +143,7 @@ static void resolve_common(bp_policy *policy) {
     bool requested = bp__setting_int(BP_SET_deterministic_algorithms) && policy->deterministic == 0;
     policy->deterministic = requested ? 1 : policy->deterministic;
     policy->warn_only = requested && bp__setting_int(BP_SET_deterministic_algorithms_warn_only);
-    policy->constraints = constraints();
+    policy->constraints = (uint8_t)(constraints() | bp__stack_class());
     /* A measurement may differ from the next one, and another choice has other bits. */
     policy->measured = bp__setting_int(BP_SET_calibration) != 0 && policy->deterministic == 0;
     policy->fft_planner = (uint8_t)bp__setting_int(BP_SET_fftw_planner);
@@ -280,10 +281,11 @@ void bp__thread_refresh(uint64_t epoch) {
         policy.family[i] = common;
         resolve_family(&policy.family[i], bp__family_at(i));
     }
+    bp__thread.small_stack = bp__stack_is_small();
     policy.einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
                     (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
     pthread_mutex_lock(&bp__policy_mutex);
-    bp__thread.policy = policy_number(&policy);
+    bp__thread.policy = bp__thread.small_stack ? 0 : policy_number(&policy);
     pthread_mutex_unlock(&bp__policy_mutex);
     bp__thread.uncached = policy.uncached;
     bp__thread.observed = bp__trace_wanted();

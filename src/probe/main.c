@@ -227,6 +227,7 @@ static void work(subject *library, progress *state) {
     if (library->scarce) {
         limit_check(state->limit_ms);
     }
+    fill_stack();
     report("step", "while it was loaded");
     if (!open_library(library, state->known)) {
         return;
@@ -237,7 +238,9 @@ static void work(subject *library, progress *state) {
     }
     report_due(library, state);
     measure(library, state);
+    report_stack(state);
     run_checks(library, state);
+    report_stack(state);
 }
 
 int main(int count, char **words) {

@@ -50,6 +50,7 @@ typedef struct progress {
     int check;      /* position of the current one in the order of the checks, or -1 before the first */
     int type;
     unsigned overreads; /* the types of which LAPACK routines have read next to their operands: 1 << type */
+    int stack; /* KiB of stack that calls have taken */
     char routine[24];
     product_call product; /* the current call, in the checks of products */
     int row;              /* the current routine in the table of bounds_blas.c */
@@ -138,6 +139,14 @@ void stay_on_one_thread(const subject *library);
 
 /* Sets the number of threads of the library, and of one below it. Returns false if there is no function for that. */
 bool set_threads(const subject *library, int64_t count);
+
+/* ---- Needed stack (stack.c) ---- */
+
+/* Fills the stack below the caller with a pattern, so that report_stack() sees how much calls have taken since. Without
+ * a stack of 2 MiB, nothing is filled and nothing is reported. */
+void fill_stack(void);
+/* Reports the stack that has been taken, if it is more than in earlier attempts. */
+void report_stack(progress *state);
 
 /* ---- Needed memory (needs.c) ---- */
 

@@ -57,6 +57,7 @@ typedef enum bp__outcome {
     X(INT, call_data)                                                                                                  \
     X(INT, thread_data)                                                                                                \
     X(INT, caller_data)                                                                                                \
+    X(INT, stack) /* bp_library_info.stack, in KiB */                                                                  \
     X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
     X(INT, overreads) /* the types of which LAPACK routines read next to their operands: a mask */                     \
     X(TEXT, outside)  /* names of BLAS's routines that access memory outside of their operands; "*": not tested */     \

@@ -59,7 +59,7 @@ static bool same_need(const bp_library_need *a, const bp_library_need *b) {
  * library is loaded. */
 static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && same_texts(a, b);
+           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && a->stack == b->stack && same_texts(a, b);
 }
 
 static const bp_library_info *keep_entry(const bp_library_info *info) {

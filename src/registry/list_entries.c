@@ -216,6 +216,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
         .space = {facts->open_space * KIB, facts->call_space * KIB, facts->thread_space * KIB,
                   facts->caller_space * KIB},
         .data = {facts->open_data * KIB, facts->call_data * KIB, facts->thread_data * KIB, facts->caller_data * KIB},
+        .stack = facts->stack * KIB,
         .overreads = (uint32_t)facts->overreads,
         .outside = facts->outside,
     };

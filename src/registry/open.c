@@ -230,8 +230,21 @@ static bp_status check_memory(const bp_library_info *library) {
                     (of_space ? left.space : left.data) >> 20, (of_space ? space : data) >> 20);
 }
 
+/* A small stack must suffice for what constructors take. */
+static bp_status check_stack(const bp_library_info *library) {
+    const int64_t left = bp__stack_left();
+    if (library->loaded || (library->stack > 0 && library->stack <= left) || left == INT64_MAX) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_NO_MEMORY,
+                    "library '%s' (%s) is not opened: the thread's stack has %" PRId64
+                    " KiB left, and the probe needed %" PRId64 " KiB",
+                    library->id, library->path, left >> 10, library->stack >> 10);
+}
+
 /* Opens a library that is not open yet, and records it. */
 static bp_status open_first(const bp_library_info *library, void **handle) {
+    BP__TRY(check_stack(library));
     BP__TRY(check_memory(library));
     size_t length = strlen(library->path) + 1;
     opened *one = bp__alloc(sizeof *one + length);

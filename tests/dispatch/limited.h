@@ -224,7 +224,7 @@ static void *do_nothing(void *user) {
 }
 
 /* The kernel does not limit the processes of root. Returns false if this user cannot be limited. */
-static bool give_up_threads(void) {
+__attribute__((unused)) static bool give_up_threads(void) {
     enum { UNPRIVILEGED = 65534 };
     pthread_t thread;
     if (setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0}) != 0 || (geteuid() == 0 && setuid(UNPRIVILEGED) != 0)) {

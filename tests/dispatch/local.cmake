@@ -53,5 +53,6 @@ set_target_properties(several_providers PROPERTIES PREFIX "" OUTPUT_NAME several
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/dispatch-several)
 if(TARGET test_dispatch_limits)
     add_dependencies(test_dispatch_limits blas_fake_buffered)
+    add_dependencies(test_dispatch_stack blas_fake_deep)
     add_dependencies(test_dispatch_cancelled_calls blas_fake_waiting)
 endif()

@@ -36,6 +36,7 @@ add_blas_fake(exit ${narrow} ${both} "FAKE_LOAD=exit(0)")
 add_blas_fake(limit_itself ${narrow} ${both} "FAKE_LOAD=limit_itself()" "FAKE_CALL=take_little()")
 add_blas_fake(waiting ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=wait_for_thread()")
 add_blas_fake(buffered ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=take_buffer()")
+add_blas_fake(deep ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=take_stack()")
 add_blas_fake(asking ${narrow} ${both} FAKE_DEEDS "FAKE_CALL=wait_for_buffer()")
 add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
 # Routines that access memory outside of their operands; one that ends the process.

@@ -1,6 +1,7 @@
 /* command_list.c - `backplane list`: shows the libraries found, the providers and the backends. */
 #include "list_devices.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,9 @@ static void print_details(const bp_library_info *row) {
     print_accesses(row);
     print_need("address space", &row->space);
     print_need("data", &row->data);
+    char *stack = row->stack > 0 ? cli_format("%" PRId64 " KiB", row->stack >> 10) : NULL;
+    detail("stack", stack ? stack : "");
+    free(stack);
     detail("fact sources", row->fact_sources);
 }
 
@@ -155,6 +159,7 @@ static void library_json(const bp_library_info *row) {
     free(types);
     need_json("space", &row->space);
     need_json("data", &row->data);
+    json_int("stack", row->stack);
     json_text("fact_sources", row->fact_sources);
     json_number("probe_ms", row->probe_ms);
     json_close();

@@ -150,6 +150,14 @@ DEED take_buffer(void) {
     }
 }
 
+/* Takes 100 KiB of stack. */
+DEED take_stack(void) {
+    volatile char array[100 << 10];
+    for (size_t i = 0; i < sizeof array; i += 64) {
+        array[i] = 0;
+    }
+}
+
 /* Asks for a buffer until it gets one, as OpenBLAS does. */
 DEED wait_for_buffer(void) {
     static __thread void *buffer;
