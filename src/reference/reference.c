@@ -287,7 +287,7 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 double reference_bound(const reference *made, bp_dtype dtype) {
     format limits = format_of(dtype);
     if (made->bounded) {
-        return 1.01 * limits.sum_unit + 2 * limits.unit;
+        return 1.01 * limits.unit;
     }
     return 4 * ((double)made->terms + 4) * limits.sum_unit + 2 * limits.unit;
 }
@@ -304,20 +304,26 @@ reference_number *reference_numbers(int64_t count) {
     return calloc((size_t)count + 1, sizeof(reference_number));
 }
 
-bool reference_set(reference_value *value, const reference_number *number, long double unit) {
-    const long double units = number->error / unit, size = fabsl(number->value);
+bool reference_set(reference_value *value, const reference_number *number, bp_dtype dtype) {
+    const format limits = format_of(dtype);
+    const long double size = fabsl(number->value), unit = (long double)limits.unit;
+    const bool known = isfinite(number->error) || !(isfinite(number->value) || number->error > 0);
+    /* Rounding decides whether a number next to the largest one becomes infinite. */
+    const bool on_edge = fabsl(size - (long double)limits.largest) <= number->error + size * unit;
     value->re = (double)number->value;
     value->im = 0;
-    value->scale = (double)(units > size || !isfinite(size) ? units : size);
-    return !(isinf(value->scale) && value->scale > 0);
+    /* The reference is rounded to f64 itself. */
+    const long double rounded = size * (dtype == BP_F64 ? 2 : 1);
+    value->scale = (double)(isfinite(size) ? rounded + number->error / unit : 0);
+    return known && !(isfinite(size) && (on_edge || isinf(value->scale)));
 }
 
-void reference_take(reference *made, const reference_number *numbers, long double unit) {
+void reference_take(reference *made, const reference_number *numbers, bp_dtype dtype) {
     int64_t known = 0;
     made->bounded = true;
     for (int64_t i = 0; i < made->count; i++) {
         reference_value value = made->values[i];
-        const bool bounded = reference_set(&value, &numbers[value.index], unit);
+        const bool bounded = reference_set(&value, &numbers[value.index], dtype);
         made->values[known] = value;
         known += bounded;
     }

@@ -36,7 +36,7 @@ typedef struct reference {
     int64_t count;
     int64_t total;
     int64_t terms; /* per element */
-    bool bounded;  /* the scales are the largest errors of correct results, in roundings */
+    bool bounded;  /* the scales are the largest errors of correct results, in units of rounding of its type */
     double tiny;   /* an absolute error that is no error; that of subnormal results comes from `terms` */
 } reference;
 
@@ -96,12 +96,13 @@ double reference_sum_unit(bp_dtype dtype);
 /* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
 reference_number *reference_numbers(int64_t count);
 
-/* Sets a value from a number whose error is of that unit. The scale becomes the error in units, and at least the value,
- * which is rounded to its type at the end. Returns false if the error has no bound, so that nothing can be checked. */
-bool reference_set(reference_value *value, const reference_number *number, long double unit);
+/* Sets a value of a result of the type from a number. Its scale becomes its error, and that of rounding it to the type,
+ * in units of rounding. Returns false if nothing can be checked: the error has no bound, or lets the number be finite
+ * or not. */
+bool reference_set(reference_value *value, const reference_number *number, bp_dtype dtype);
 
-/* Sets the values of `made` from the numbers of all elements, and removes those whose error has no bound. */
-void reference_take(reference *made, const reference_number *numbers, long double unit);
+/* Sets the values of `made` from the numbers of all elements, and removes those of which nothing can be checked. */
+void reference_take(reference *made, const reference_number *numbers, bp_dtype dtype);
 
 /* The largest relative error of rounding to the type. */
 double reference_unit(bp_dtype dtype);

@@ -82,8 +82,8 @@ static number whole_gate(const layer *l, int64_t g, int64_t unit) {
     return sum_of(l, gate(l, g, unit, false), gate(l, g, unit, true));
 }
 
-/* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a state
- * of a GRU is between its old one and a number from -1 to 1; the limits allow for rounding. */
+/* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a
+ * state of a GRU is between its old one and a number from -1 to 1; the limits allow for rounding. */
 static number unit_after(const layer *l, int64_t taken, int64_t j) {
     const int64_t first = (l->direction * l->batch + l->item) * l->hidden + j;
     if (l->mode == BP_RNN_LSTM) {

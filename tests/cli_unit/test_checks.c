@@ -146,6 +146,13 @@ static const char *const cases[][WORDS] = {
     {"rms_norm", "3x4x5", "--row-dims", "3"},
     {"group_norm", "2x6x3x2", "6", "6", "--groups", "3"},
     {"group_norm", "2x6", "--groups", "2"},
+    {"batch_norm_training", "4x5x2x3", "5", "5", "--eps", "0.5"},
+    {"batch_norm_training", "4x5"},
+    {"batch_norm_gradients", "4x5x2x3", "4x5x2x3", "5", "5", "5"},
+    {"layer_norm_gradients", "3x4x5", "3x4x5", "5", "3x4", "3x4"},
+    {"layer_norm_gradients", "3x4x5", "3x4x5", "4x5", "--eps", "0.5"},
+    {"rms_norm_gradients", "3x4x5", "3x4x5", "5"},
+    {"group_norm_gradients", "2x6x3x2", "2x6x3x2", "6", "--groups", "3"},
 };
 
 /* Operations on integers: the type of the first array is that of the test, "indices" are integers below 3. */

@@ -142,7 +142,7 @@ static void elements_without_a_bound_are_not_checked(void **state) {
         const reference_number numbers[] = {{1, unit}, {wrong == 1 ? 7 : 2, 1e300L}, {wrong == 2 ? 4 : 3, unit}};
         assert_int_equal(bp_view_matrix(&view, out, BP_F64, 1, 3), BP_OK);
         assert_int_equal(reference_begin(&made, &view.tensor, 1, 0), BP_OK);
-        reference_take(&made, numbers, unit);
+        reference_take(&made, numbers, BP_F64);
         assert_int_equal(reference_error(&made, &view.tensor, &error), BP_OK);
         assert_int_equal(error > reference_bound(&made, BP_F64), wrong == 2);
         assert_int_equal(made.count, 2);

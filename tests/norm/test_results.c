@@ -1,8 +1,9 @@
-/* test_results.c - batch normalization of random shapes and layouts against a reference that follows norm.h in long
- * double, for all types; gradients against differences; refused calls; and that threads change no bit. */
+/* test_results.c - batch normalization of random shapes and layouts against the reference, for all
+ * types; gradients against differences; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
 #include "support/no_leak_check.h"
+#include "support/results.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -48,16 +49,6 @@ static void put(bp_dtype dtype, char *to, double value) {
     }
 }
 
-static double take(bp_dtype dtype, const char *from) {
-    double value;
-    if (dtype == BP_F64) {
-        memcpy(&value, from, sizeof value);
-    } else {
-        bp__convert_matrix(BP_F64, dtype, 1, 1, &value, 1, 1, from, 1, 1);
-    }
-    return value;
-}
-
 static char *element(const tensor *t, int64_t index) {
     int64_t at = 0;
     for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
@@ -65,10 +56,6 @@ static char *element(const tensor *t, int64_t index) {
         index /= t->view.tensor.shape[d];
     }
     return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
-}
-
-static double get(const tensor *t, int64_t index) {
-    return take(t->dtype, element(t, index));
 }
 
 static void set(tensor *t, int64_t index, double value) {
@@ -190,71 +177,12 @@ static void run(const normalization *c, const char *settings) {
     bp_options_release(options);
 }
 
-static int64_t index_of(const normalization *c, int64_t channel, int64_t value) {
-    return (value / c->inner * c->channels + channel) * c->inner + value % c->inner;
-}
-
-static void near(const normalization *c, const char *what, int64_t index, double got, long double want, double bound) {
-    if (!(fabsl(got - want) <= bound)) {
-        fail_msg("%s: %s %d is %.17g instead of %.17g, bound %g", c->text, what, (int)index, got, (double)want, bound);
-    }
-}
-
-/* Mean and mean square of the deviations, and the error bounds of norm.h: of the mean, and relative of inverse_std. */
-typedef struct moments {
-    long double first, rest, variance; /* the mean is first + rest, a sum that long double may round */
-    double mean_error, inverse_error;
-} moments;
-
-static moments statistics(const normalization *c, int64_t channel) {
-    const double first = get(&c->input, index_of(c, channel, 0)), e = (4 * (double)c->values + 16) * 0x1p-53;
-    long double size = 0;
-    moments m = {.first = first};
-    for (int64_t i = 0; i < c->values; i++) {
-        const long double x = get(&c->input, index_of(c, channel, i));
-        m.rest += (x - first) / c->values;
-        size += (x - first) * (x - first) / c->values;
-    }
-    for (int64_t i = 0; i < c->values; i++) {
-        const long double distance = (get(&c->input, index_of(c, channel, i)) - m.first) - m.rest;
-        m.variance += distance * distance / c->values;
-    }
-    size = sqrtl(size);
-    m.mean_error = e * (double)size;
-    m.inverse_error = e * (1 + 4 * (double)(size / sqrtl(m.variance + c->call.eps)));
-    return m;
-}
-
-static double weight_of(const normalization *c, int64_t channel) {
-    return c->call.weight ? get(&c->vector[WEIGHT], channel) : 1;
-}
-
-/* Half of the distance between the smallest numbers of f16. */
-static double tiny(bp_dtype dtype) {
-    return dtype == BP_F16 ? 0x1p-25 : 0;
-}
-
-/* The bounds of norm.h. */
-static void compare_elements(const normalization *c, int64_t channel, moments m) {
-    const double compute = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24;
-    const long double inverse = 1 / sqrtl(m.variance + c->call.eps), scale = inverse * weight_of(c, channel);
-    const long double bias = c->call.bias ? get(&c->vector[BIAS], channel) : 0;
-    for (int64_t i = 0; i < c->values; i++) {
-        const int64_t at = index_of(c, channel, i);
-        const long double x = get(&c->input, at);
-        const long double scaled = ((x - m.first) - m.rest) * scale;
-        long double want = scaled + bias;
-        want = c->call.relu && want < 0 ? 0 : want;
-        const double size = (double)(fabsl(scaled) + fabsl(bias));
-        near(c, "output", at, get(&c->output, at), want,
-             4 * compute * size + 1.01 * eps_of(c->dtype) * (double)fabsl(want) + m.inverse_error * size +
-                 m.mean_error * (double)fabsl(scale) + tiny(c->dtype));
-    }
-}
-
-static moments given_statistics(const normalization *c, int64_t channel) {
-    return (moments){.first = get(&c->vector[RUNNING_MEAN], channel),
-                     .variance = get(&c->vector[RUNNING_VAR], channel)};
+/* Runs the call, and compares its results with the reference. */
+static void run_and_compare(const normalization *c, const char *settings) {
+    reference_results made;
+    assert_int_equal(reference_batch_norm(&made, &c->call), BP_OK);
+    run(c, settings);
+    test_check_results(&made, c->text);
 }
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
@@ -270,10 +198,7 @@ static void inference(void **state) {
         c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
         c.call.running_mean = vector(&c, RUNNING_MEAN);
         c.call.running_var = vector(&c, RUNNING_VAR);
-        run(&c, i % 5 ? "" : "cpu.capability=default");
-        for (int64_t channel = 0; channel < c.channels; channel++) {
-            compare_elements(&c, channel, given_statistics(&c, channel));
-        }
+        run_and_compare(&c, i % 5 ? "" : "cpu.capability=default");
         end(&c);
     }
 }
@@ -302,9 +227,12 @@ static void libraries(void **state) {
         if (status != BP_OK && status != BP_E_NO_CANDIDATE) {
             fail_msg("%s: %s", c.text, bp_last_error());
         }
-        for (int64_t channel = 0; status == BP_OK && channel < c.channels; channel++) {
-            compare_elements(&c, channel, given_statistics(&c, channel));
+        reference_results made;
+        assert_int_equal(reference_batch_norm(&made, &c.call), BP_OK);
+        if (status == BP_OK) {
+            test_check_results(&made, c.text);
         }
+        reference_results_free(&made);
         ran += status == BP_OK;
         end(&c);
     }
@@ -316,74 +244,15 @@ static void training(void **state) {
     state_of_random = 6;
     for (int i = 0; i < CASES; i++) {
         normalization c;
-        double before[2];
         begin(&c, dtypes[i % DTYPES], BP_BATCH_NORM_TRAINING);
         c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
         c.call.momentum = 0.25;
         c.call.mean = vector(&c, MEAN);
         c.call.inverse_std = vector(&c, INVERSE_STD);
-        tensor old[2] = {c.vector[RUNNING_MEAN], c.vector[RUNNING_VAR]};
-        double *kept = malloc((size_t)c.channels * 2 * sizeof *kept);
-        assert_non_null(kept);
-        for (int64_t j = 0; j < 2 * c.channels; j++) {
-            kept[j] = get(&old[j % 2], j / 2);
-        }
         c.call.running_mean = vector(&c, RUNNING_MEAN);
         c.call.running_var = vector(&c, RUNNING_VAR);
-        run(&c, i % 5 ? "" : "cpu.capability=default");
-        for (int64_t channel = 0; channel < c.channels; channel++) {
-            const moments m = statistics(&c, channel);
-            const long double mean = m.first + m.rest, variance = m.variance;
-            memcpy(before, kept + 2 * channel, sizeof before);
-            compare_elements(&c, channel, m);
-            const double eps = 2 * eps_of(c.vector[MEAN].dtype);
-            near(&c, "mean", channel, get(&c.vector[MEAN], channel), mean, eps * (double)fabsl(mean) + m.mean_error);
-            const long double inverse = 1 / sqrtl(variance + c.call.eps);
-            near(&c, "inverse_std", channel, get(&c.vector[INVERSE_STD], channel), inverse,
-                 (eps + m.inverse_error) * (double)inverse);
-            const long double unbiased = variance * c.values / (c.values - 1);
-            const long double new_mean = 0.75L * before[0] + 0.25L * mean,
-                              new_var = 0.75L * before[1] + 0.25L * unbiased;
-            near(&c, "running_mean", channel, get(&c.vector[RUNNING_MEAN], channel), new_mean,
-                 eps * (double)(fabsl(0.75L * before[0]) + fabsl(mean)) + m.mean_error);
-            near(&c, "running_var", channel, get(&c.vector[RUNNING_VAR], channel), new_var,
-                 (eps + 2 * m.inverse_error) * (double)new_var + 1e-15);
-        }
-        free(kept);
+        run_and_compare(&c, i % 5 ? "" : "cpu.capability=default");
         end(&c);
-    }
-}
-
-/* Compares with the sums of norm.h, and with M terms each. */
-static void compare_gradients(const normalization *c, int64_t channel, bool constant) {
-    long double mean, variance, sum = 0, product = 0, size = 0, product_size = 0;
-    const double compute = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = eps_of(c->dtype);
-    mean = get(&c->vector[constant ? RUNNING_MEAN : MEAN], channel);
-    variance = get(&c->vector[constant ? RUNNING_VAR : INVERSE_STD], channel);
-    const long double inverse = constant ? 1 / sqrtl(variance + c->call.eps) : variance;
-    for (int64_t i = 0; i < c->values; i++) {
-        const int64_t at = index_of(c, channel, i);
-        const long double y = get(&c->output, at), x = (get(&c->input, at) - mean) * inverse;
-        sum += y;
-        size += fabsl(y);
-        product += y * x;
-        product_size += fabsl(y * x);
-    }
-    const double own = eps_of(c->vector[WEIGHT].dtype), small = 0x1p-50 * (double)c->values;
-    near(c, "weight_gradient", channel, get(&c->vector[WEIGHT_GRADIENT], channel), product,
-         2 * own * (double)fabsl(product) + small * (double)product_size);
-    near(c, "bias_gradient", channel, get(&c->vector[BIAS_GRADIENT], channel), sum,
-         2 * own * (double)fabsl(sum) + small * (double)size);
-    const long double scale = inverse * weight_of(c, channel), share = constant ? 0 : 1 / (long double)c->values;
-    for (int64_t i = 0; i < c->values; i++) {
-        const int64_t at = index_of(c, channel, i);
-        const long double y = get(&c->output, at), x = (get(&c->input, at) - mean) * inverse;
-        const long double parts = fabsl(y) + fabsl(sum * share) + fabsl(x * product * share);
-        const long double summed =
-            size * share + fabsl(x) * product_size * share; /* the sums have errors of their own */
-        near(c, "input_gradient", at, get(&c->gradient, at), scale * (y - sum * share - x * product * share),
-             (double)(fabsl(scale) * parts) * 8 * compute + (double)(fabsl(scale) * summed) * small +
-                 2 * eps * (double)(fabsl(scale) * parts) + tiny(c->dtype));
     }
 }
 
@@ -409,10 +278,7 @@ static void gradients(void **state) {
         normalization c;
         const bool constant = i / DTYPES % 2;
         begin_backward(&c, dtypes[i % DTYPES], constant);
-        run(&c, i % 5 ? "" : "cpu.capability=default");
-        for (int64_t channel = 0; channel < c.channels; channel++) {
-            compare_gradients(&c, channel, constant);
-        }
+        run_and_compare(&c, i % 5 ? "" : "cpu.capability=default");
         end(&c);
     }
 }

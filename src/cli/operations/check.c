@@ -1,6 +1,7 @@
 /* check.c - checks the results of products and vector norms, for compare and bench. Other families have files of their
  * own, check_*.c. */
 #include "operations.h"
+#include "reference/results.h"
 #include "reference/walk.h"
 
 #include <math.h>
@@ -12,14 +13,15 @@ reference *check_result(cli_check *check, int result) {
 
 /* Errors of further results count in proportion to their bounds. */
 static bp_status reference_error_of(const cli_check *check, const cli_job *job, double *error) {
-    bp_status status = reference_error(&check->values, &job->results[0].tensor, error);
+    bp_status status = check->values.values ? reference_error(&check->values, &job->results[0].tensor, error) : BP_OK;
+    *error = check->values.values ? *error : 0;
     for (int i = 1; i < job->result_count && status == BP_OK; i++) {
         const reference *values = &check->more[i - 1];
         const DLTensor *result = &job->results[i].tensor;
         double own;
         if (values->values) {
             status = reference_error(values, result, &own);
-            own *= check->bound / reference_bound(values, bp_dtype_from_dlpack(result->dtype));
+            own = own > 0 ? own * (check->bound / reference_bound(values, bp_dtype_from_dlpack(result->dtype))) : 0;
             *error = own > *error ? own : *error;
         }
     }
@@ -42,6 +44,36 @@ bp_status check_with_reference(cli_check *check, const cli_job *job, const char 
     bp__copy_text(check->text, sizeof check->text, text);
     check->bound = reference_bound(&check->values, bp_dtype_from_dlpack(job->results[0].tensor.dtype));
     return BP_OK;
+}
+
+/* Moves the references to the results whose tensors the call has. */
+static void take_results(cli_check *check, const cli_job *job, reference_results *made) {
+    for (int i = 0; i < made->count; i++) {
+        for (int r = 0; r < job->result_count; r++) {
+            if (made->of[i].tensor == &job->results[r].tensor) {
+                *check_result(check, r) = made->of[i].values;
+                made->of[i].values = (reference){.values = NULL};
+            }
+        }
+    }
+}
+
+bp_status check_described(cli_check *check, const cli_job *job) {
+    const described_words *words = &job->words.described;
+    reference_results made;
+    check_nothing(check);
+    const bp_status status = reference_call(&made, words->call, &words->of);
+    take_results(check, job, &made);
+    reference_results_free(&made);
+    bool any = false;
+    for (int r = 0; r < job->result_count; r++) {
+        any |= check_result(check, r)->values != NULL;
+    }
+    return status == BP_OK && any
+               ? check_with_reference(check, job,
+                                      "the largest |result - reference| / roundings that it can contain; the "
+                                      "reference is computed in long double")
+               : status;
 }
 
 void check_free(cli_check *check) {

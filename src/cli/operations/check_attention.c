@@ -11,7 +11,7 @@ static const char gradient_text[] = "the largest |gradient - reference| / roundi
                                     "is computed in long double";
 
 /* Sets the checked elements, row by row, and leaves out those whose value attention.h leaves open. */
-static bp_status take_rows(reference *values, reference_attention *a, int64_t columns, long double unit) {
+static bp_status take_rows(reference *values, reference_attention *a, int64_t columns, bp_dtype dtype) {
     reference_number *row = reference_numbers(columns);
     int64_t at = -1, known = 0;
     if (!row) {
@@ -24,7 +24,7 @@ static bp_status take_rows(reference *values, reference_attention *a, int64_t co
             reference_attention_row(a, at, row, NULL);
         }
         const reference_number *number = &row[value.index % columns];
-        const bool bounded = reference_set(&value, number, unit);
+        const bool bounded = reference_set(&value, number, dtype);
         values->values[known] = value;
         known += bounded;
     }
@@ -32,10 +32,6 @@ static bp_status take_rows(reference *values, reference_attention *a, int64_t co
     values->bounded = true;
     free(row);
     return BP_OK;
-}
-
-static long double unit_of(const bp_attention_call *call) {
-    return (long double)reference_sum_unit(bp_dtype_from_dlpack(call->query->dtype));
 }
 
 /* Checks the output; the logarithms are not checked. */
@@ -49,7 +45,7 @@ bp_status check_attention(cli_check *check, const cli_job *job) {
     /* An element that is checked alone needs all scores of its row. */
     const int64_t work = keys * (call->query->shape[call->query->ndim - 1] + 1);
     status = status == BP_OK ? reference_begin(&check->values, out, work, 64) : status;
-    status = status == BP_OK ? take_rows(&check->values, a, columns, unit_of(call)) : status;
+    status = status == BP_OK ? take_rows(&check->values, a, columns, bp_dtype_from_dlpack(out->dtype)) : status;
     reference_attention_close(a);
     return status == BP_OK ? check_with_reference(check, job, output_text) : status;
 }
@@ -73,7 +69,7 @@ static bp_status compute_gradients(cli_check *check, const cli_job *job, const b
         reference_attention_gradients(a, of);
     }
     for (int i = 0; i < job->result_count && status == BP_OK; i++) {
-        reference_take(check_result(check, i), of[gradient_of[i]], unit_of(call));
+        reference_take(check_result(check, i), of[gradient_of[i]], bp_dtype_from_dlpack(job->results[i].tensor.dtype));
     }
     for (int i = 0; i < REFERENCE_ATTENTION_GRADIENTS; i++) {
         free(of[i]);

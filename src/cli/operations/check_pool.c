@@ -56,7 +56,7 @@ bp_status check_pooling_gradient(cli_check *check, const cli_job *job) {
         status = status == BP_OK ? reference_pool_gradient(p, unit, numbers) : status;
     }
     if (affordable && status == BP_OK) {
-        reference_take(&check->values, numbers, unit);
+        reference_take(&check->values, numbers, bp_dtype_from_dlpack(out->dtype));
         status = check_with_reference(check, job, gradient_text);
     }
     free(numbers);

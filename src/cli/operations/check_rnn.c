@@ -12,7 +12,7 @@ static bp_status compute(cli_check *check, const bp_rnn_call *call, const DLTens
     reference_number *numbers = reference_numbers(check->values.total);
     const bp_status status = numbers ? reference_rnn(call, unit, numbers, NULL, NULL) : BP_E_NO_MEMORY;
     if (status == BP_OK) {
-        reference_take(&check->values, numbers, unit);
+        reference_take(&check->values, numbers, bp_dtype_from_dlpack(out->dtype));
     }
     free(numbers);
     return status;

@@ -1,6 +1,6 @@
-/* check_rows.c - checks the results of reductions, softmax and its gradients, and layer, RMS and group normalization,
- * for compare. Each checked element is computed from the definition in reduce.h or norm.h, in long double. What
- * rounding may change is counted by the errors that these headers state, and is the scale of an element. */
+/* check_rows.c - checks the results of reductions, softmax and its gradients, for compare. Each checked element is
+ * computed from the definition in reduce.h, in long double. What rounding may change is counted by the errors that this
+ * header states, and is the scale of an element. */
 #include "operations.h"
 #include "reference/walk.h"
 
@@ -324,92 +324,4 @@ bp_status check_softmax_gradient(cli_check *check, const cli_job *job) {
                              "computed in long double"
                            : "the largest |gradient - reference| / (5 |y| (|d| + sum of |d y|)); the reference is "
                              "computed in long double");
-}
-
-/* ---- Normalization of rows ---- */
-
-typedef struct normalization {
-    const bp_layer_norm_call *call;
-    bp_dtype dtype;
-    int64_t elements, positions, channels; /* of a row; of a channel of GROUP, of an item */
-    int64_t row;
-    wide input, weight, bias;
-    long double mean, variance, error_of_mean, relative_error; /* the last one of the inverse deviation */
-    bool known;
-} normalization;
-
-static bp_status open_normalization(normalization *n, const bp_layer_norm_call *call) {
-    const DLTensor *in = call->input;
-    *n = (normalization){.call = call, .dtype = dtype_of(in), .elements = 1, .positions = 1, .row = -1};
-    const bool group = call->kind == BP_GROUP_NORM;
-    for (int i = group ? 1 : in->ndim - call->dims; i < in->ndim; i++) {
-        n->elements *= in->shape[i];
-        n->positions *= i > 1 ? in->shape[i] : 1;
-    }
-    n->elements /= group ? call->groups : 1;
-    n->channels = group ? in->shape[1] : 1;
-    bp_status status = wide_make(&n->input, in, false);
-    status = status == BP_OK && call->weight ? wide_make(&n->weight, call->weight, false) : status;
-    return status == BP_OK && call->bias ? wide_make(&n->bias, call->bias, false) : status;
-}
-
-/* Computes mean and variance of a row, with the errors that norm.h states. Squares of f64 may overflow or vanish, and
- * are then not known. */
-static void set_statistics(normalization *n, int64_t row) {
-    const double *x = n->input.data + row * n->elements;
-    const bool rms = n->call->kind == BP_RMS_NORM;
-    const long double center = rms || n->elements == 0 ? 0 : (long double)x[0], count = (long double)n->elements;
-    long double sum = 0, squares = 0, first = 0;
-    for (int64_t i = 0; i < n->elements; i++) {
-        sum += (long double)x[i] - center;
-        first += ((long double)x[i] - center) * ((long double)x[i] - center);
-    }
-    n->row = row;
-    n->mean = rms ? 0 : center + sum / count;
-    for (int64_t i = 0; i < n->elements; i++) {
-        squares += ((long double)x[i] - n->mean) * ((long double)x[i] - n->mean);
-    }
-    n->variance = squares / count;
-    const long double unit = (count + 8) * SUM_UNIT, size = sqrtl(first / count);
-    n->error_of_mean = rms ? 0 : unit * size;
-    n->relative_error = squares > 0 ? unit * (1 + 4 * size / sqrtl(n->variance)) / 2 : 0;
-    n->known = !(size > 1e150L && isfinite(size)) && !(size > 0 && size < 1e-150L);
-}
-
-/* Returns false if the element has no reference. */
-static bool set_normalized(normalization *n, reference_value *value) {
-    const int64_t row = value->index / n->elements;
-    if (row != n->row) {
-        set_statistics(n, row);
-    }
-    const int64_t at =
-        n->call->kind == BP_GROUP_NORM ? value->index / n->positions % n->channels : value->index % n->elements;
-    const long double weight = n->weight.data ? (long double)n->weight.data[at] : 1;
-    const long double bias = n->bias.data ? (long double)n->bias.data[at] : 0;
-    const long double factor = weight / sqrtl(n->variance + (long double)n->call->eps);
-    const long double normal = ((long double)n->input.data[value->index] - n->mean) * factor;
-    const long double rounded = 8 * (fabsl(normal) + fabsl(bias)) * computed_unit(n->dtype);
-    set_real(value, normal + bias, rounded + fabsl(factor) * n->error_of_mean + fabsl(normal) * n->relative_error,
-             n->dtype);
-    return n->known;
-}
-
-bp_status check_row_normalization(cli_check *check, const cli_job *job) {
-    normalization n;
-    *check = (cli_check){.bound = 0};
-    bp_status status = open_normalization(&n, &job->words.described.of.layer_norm);
-    status = status == BP_OK ? reference_begin(&check->values, &job->results[0].tensor, 3 * n.elements, 64) : status;
-    check->values.terms = 8;
-    int64_t known = 0;
-    for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
-        check->values.values[known] = check->values.values[i];
-        known += set_normalized(&n, &check->values.values[known]);
-    }
-    check->values.count = known;
-    wide_free(&n.input);
-    wide_free(&n.weight);
-    wide_free(&n.bias);
-    return end(check, job, status,
-               "the largest |output - reference| / (8 (|(input - mean) weight / deviation| + |bias|) and errors of the "
-               "statistics); the reference is computed in long double");
 }

@@ -1,0 +1,47 @@
+/* results.h - the references of all results of a call.
+ *
+ * A family has a function that takes a call as its public function does, and gives a reference for each tensor that the
+ * call writes. It must be called before the call runs, which may write over what it reads. A result has no reference if
+ * it is too large to be computed in about a second, and an element has none if rounding may change it without limit.
+ */
+#ifndef BP_REFERENCE_RESULTS_H
+#define BP_REFERENCE_RESULTS_H
+
+#include "reference/reference.h"
+
+enum { REFERENCE_RESULTS = 8 };
+
+typedef struct reference_result {
+    const char *name;       /* of the field of the call */
+    const DLTensor *tensor; /* that of the call */
+    reference values;
+} reference_result;
+
+typedef struct reference_results {
+    int count;
+    reference_result of[REFERENCE_RESULTS];
+} reference_results;
+
+/* Returns the value of element `index` of a result, with its largest error before it is rounded to its type. */
+typedef reference_number reference_element(void *user, int64_t index);
+
+/* Adds a result, and computes its elements, or as many as take about a second if each takes `work` multiplications.
+ * Does nothing without a tensor. Errors: BP_E_NO_MEMORY. */
+bp_status reference_add_result(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
+                               reference_element *element, void *user);
+
+void reference_results_free(reference_results *made);
+
+/* Whether calls with a description (calls.h) have references. */
+bool reference_can(const bp_call *call);
+
+/* Makes the references of a call with its description, for which reference_can() is true. */
+bp_status reference_call(reference_results *made, const bp_call *call, const void *arguments);
+
+/* ---- Families. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY, those of bp_tensor_copy() ---- */
+
+/* All passes, with the errors that norm.h states. */
+bp_status reference_batch_norm(reference_results *made, const bp_batch_norm_call *call);
+bp_status reference_layer_norm(reference_results *made, const bp_layer_norm_call *call);
+
+#endif
