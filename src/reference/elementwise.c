@@ -76,3 +76,17 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
         return 0;
     }
 }
+
+reference_number reference_activation(bp_unary_kind kind, bp_dtype dtype, reference_number x) {
+    if (kind == BP_UNARY_COPY || !isfinite(x.value)) {
+        return (reference_number){kind == BP_UNARY_COPY ? x.value : reference_unary(kind, x.value), x.error};
+    }
+    const long double error = x.error + fabsl(x.value) * (long double)reference_unit(dtype);
+    const long double y = reference_unary(kind, x.value), below = reference_unary(kind, x.value - error),
+                      above = reference_unary(kind, x.value + error);
+    const long double computed = (long double)reference_unit(dtype == BP_F64 ? BP_F64 : BP_F32);
+    const long double own = 2 * reference_unary_error(kind, dtype == BP_F64, x.value) * computed * fabsl(y);
+    /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
+    const bool bounded = isfinite(error) && isfinite(below) && isfinite(above);
+    return (reference_number){y, bounded ? fmaxl(fabsl(below - y), fabsl(above - y)) + own : HUGE_VALL};
+}

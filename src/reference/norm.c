@@ -26,7 +26,7 @@ typedef struct norm {
     int64_t channels, inner; /* of a group; positions of a channel */
     int64_t groups, weights;
     long double unit, eps, momentum;
-    wide input, output, weight, bias, mean, deviation; /* output: the gradient by it */
+    wide_tensor input, output, weight, bias, mean, deviation; /* output: the gradient by it */
     moments *of;
     weight_sums *sums;
 } norm;
@@ -45,7 +45,7 @@ static int64_t weight_of(const norm *n, int64_t index) {
     return n->batch ? set_of(n, index) : n->channels ? index / n->inner % (n->groups * n->channels) : index % n->count;
 }
 
-static long double at(const wide *tensor, int64_t index, long double otherwise) {
+static long double at(const wide_tensor *tensor, int64_t index, long double otherwise) {
     return tensor->data ? (long double)tensor->data[index] : otherwise;
 }
 
@@ -167,7 +167,8 @@ static reference_number inverse_std(void *user, int64_t set) {
 }
 
 /* Four roundings in f64, and those of the statistic. */
-static reference_number running(const norm *n, const wide *old, int64_t set, long double statistic, long double error) {
+static reference_number running(const norm *n, const wide_tensor *old, int64_t set, long double statistic,
+                                long double error) {
     const long double kept = (1 - n->momentum) * at(old, set, 0), added = n->momentum * statistic;
     return (reference_number){kept + added, n->momentum * error + 4 * 0x1p-53L * (fabsl(kept) + fabsl(added))};
 }
@@ -185,7 +186,7 @@ static reference_number running_var(void *user, int64_t set) {
 
 /* ---- Calls ---- */
 
-static bp_status read_tensor(bp_status status, wide *made, const DLTensor *tensor) {
+static bp_status read_tensor(bp_status status, wide_tensor *made, const DLTensor *tensor) {
     return status == BP_OK && tensor ? wide_make(made, tensor, false) : status;
 }
 
@@ -211,7 +212,7 @@ static bp_status open_norm(norm *n, bp_status status, const DLTensor *input, boo
 }
 
 static void close_norm(norm *n) {
-    wide *const tensors[] = {&n->input, &n->output, &n->weight, &n->bias, &n->mean, &n->deviation};
+    wide_tensor *const tensors[] = {&n->input, &n->output, &n->weight, &n->bias, &n->mean, &n->deviation};
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
         wide_free(tensors[i]);
     }
@@ -231,7 +232,7 @@ static bp_status add_gradients(bp_status status, reference_results *made, const 
     return add(status, made, "bias_gradient", bias, bias_gradient, n);
 }
 
-bp_status reference_batch_norm(reference_results *made, const bp_batch_norm_call *call) {
+bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call) {
     const DLTensor *in = call->input;
     const bool backward = call->pass == BP_BATCH_NORM_BACKWARD, inverse = backward && call->inverse_std;
     norm n = {.batch = true,
@@ -286,7 +287,7 @@ static void set_rows(norm *n, const bp_layer_norm_call *call) {
     n->weights = group ? in->shape[1] : n->count;
 }
 
-bp_status reference_layer_norm(reference_results *made, const bp_layer_norm_call *call) {
+bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call) {
     const bool backward = call->pass == BP_LAYER_NORM_BACKWARD;
     norm n = {.backward = backward, .centered = call->kind != BP_RMS_NORM, .eps = (long double)call->eps};
     *made = (reference_results){.count = 0};

@@ -18,10 +18,16 @@ typedef struct reference_value {
     double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
 } reference_value;
 
-/* A number, and how far rounding may move it. */
+/* A number, and how far rounding may move it. An error below 0: not at all, also not to its type. One that is not
+ * finite: nothing is known of it, if the value is finite. */
 typedef struct reference_number {
     long double value, error;
 } reference_number;
+
+/* A sum of products, and that of their absolute values. */
+typedef struct reference_sum {
+    long double value, size;
+} reference_sum;
 
 /* What the error of a result is. */
 typedef enum reference_measure {
@@ -41,15 +47,15 @@ typedef struct reference {
 } reference;
 
 /* A tensor converted to compact row-major float64 or complex float64, without loss. */
-typedef struct wide {
+typedef struct wide_tensor {
     DLManagedTensorVersioned *owner;
     const double *data; /* NULL: there is no tensor */
     int64_t count;
     int parts; /* float64 values per element */
-} wide;
+} wide_tensor;
 
-bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate);
-void wide_free(wide *made);
+bp_status wide_make(wide_tensor *made, const DLTensor *tensor, bool conjugate);
+void wide_free(wide_tensor *made);
 
 /* A tensor of integers or bool converted to compact row-major i64, modulo 2^64. */
 typedef struct wholes {
@@ -65,6 +71,9 @@ void wholes_free(wholes *made);
 
 /* Converts to the type modulo 2^n, or for bool to whether it is not 0. */
 int64_t wholes_convert(int64_t whole, bp_dtype dtype);
+
+/* Returns the number of elements; 0 without a tensor. */
+int64_t reference_count(const DLTensor *tensor);
 
 /* Returns the `i`-th of `count` indices that are evenly distributed over 0 ... total-1; `i` itself if they are all. */
 int64_t reference_pick(int64_t i, int64_t count, int64_t total);
@@ -89,6 +98,11 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 /* Returns the bound of that error for a correct sum in any order. */
 double reference_bound(const reference *made, bp_dtype dtype);
+
+/* Returns a sum of products as it is computed for a result of the type, in any order and with or without fused
+ * multiplications: the error is at most terms + 1 units of the size, and terms of second order (Higham, Accuracy and
+ * Stability of Numerical Algorithms, section 3.1). Nothing is known if a part of it may overflow. */
+reference_number reference_sum_number(reference_sum sum, int64_t terms, bp_dtype dtype);
 
 /* The largest relative error of one rounding in sums of numbers of the type: F32's for F16 and BF16. */
 double reference_sum_unit(bp_dtype dtype);

@@ -3,29 +3,54 @@
 
 #include <string.h>
 
-bp_status reference_add_result(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
-                               reference_element *element, void *user) {
-    if (!tensor) {
-        return BP_OK;
-    }
+static reference *begin(bp_status *status, reference_results *made, const char *name, const DLTensor *tensor,
+                        int64_t work, int64_t least) {
     reference_result *result = &made->of[made->count++];
     result->name = name;
     result->tensor = tensor;
-    reference *values = &result->values;
-    const bp_status status = reference_begin(values, tensor, work, 64);
-    const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
+    *status = reference_begin(&result->values, tensor, work, least);
+    result->values.measure = wholes_can(tensor) ? REFERENCE_WHOLE : REFERENCE_NUMBERS;
+    result->values.bounded = true;
+    result->values.terms = 0;
+    return &result->values;
+}
+
+bp_status reference_add_result(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
+                               reference_element *element, void *user) {
+    bp_status status = BP_OK;
+    reference *values = tensor ? begin(&status, made, name, tensor, work, 64) : NULL;
     int64_t known = 0;
-    values->measure = REFERENCE_NUMBERS;
-    values->bounded = true;
-    values->terms = 0;
-    for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
+    if (!tensor || status != BP_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < values->count; i++) {
         reference_value value = values->values[i];
         const reference_number number = element(user, value.index);
-        const bool bounded = reference_set(&value, &number, dtype);
+        const bool bounded = reference_set(&value, &number, bp_dtype_from_dlpack(tensor->dtype));
         values->values[known] = value;
         known += bounded;
     }
     values->count = known;
+    return BP_OK;
+}
+
+bp_status reference_add_wholes(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
+                               reference_whole *element, void *user) {
+    bp_status status = BP_OK;
+    reference *values = tensor ? begin(&status, made, name, tensor, work, 64) : NULL;
+    for (int64_t i = 0; values && status == BP_OK && i < values->count; i++) {
+        values->values[i].whole = element(user, values->values[i].index);
+    }
+    return status;
+}
+
+bp_status reference_add_numbers(reference_results *made, const char *name, const DLTensor *tensor,
+                                const reference_number *numbers) {
+    bp_status status;
+    reference *values = begin(&status, made, name, tensor, 0, INT64_MAX);
+    if (status == BP_OK) {
+        reference_take(values, numbers, bp_dtype_from_dlpack(tensor->dtype));
+    }
     return status;
 }
 
@@ -38,13 +63,11 @@ void reference_results_free(reference_results *made) {
 
 /* ---- Calls by their descriptions ---- */
 
-#define REFERENCE_CALLS(X) X(batch_norm) X(layer_norm)
-
 #define DEFINE(name)                                                                                                   \
     static bp_status call_##name(reference_results *made, const void *arguments) {                                     \
-        return reference_##name(made, arguments);                                                                      \
+        return reference_of_##name(made, arguments);                                                                   \
     }
-REFERENCE_CALLS(DEFINE)
+BP_CALL_MAP(DEFINE)
 #undef DEFINE
 
 typedef bp_status call_function(reference_results *made, const void *arguments);
@@ -55,7 +78,7 @@ static call_function *function_of(const bp_call *call) {
         call_function *function;
     } functions[] = {
 #define ROW(name) {#name, call_##name},
-        REFERENCE_CALLS(ROW)
+        BP_CALL_MAP(ROW)
 #undef ROW
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

@@ -30,6 +30,15 @@ typedef reference_number reference_element(void *user, int64_t index);
 bp_status reference_add_result(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
                                reference_element *element, void *user);
 
+/* The same for integers: element() returns one, modulo 2^64. */
+typedef int64_t reference_whole(void *user, int64_t index);
+bp_status reference_add_wholes(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
+                               reference_whole *element, void *user);
+
+/* Adds a result from the numbers of all its elements. */
+bp_status reference_add_numbers(reference_results *made, const char *name, const DLTensor *tensor,
+                                const reference_number *numbers);
+
 void reference_results_free(reference_results *made);
 
 /* Whether calls with a description (calls.h) have references. */
@@ -40,8 +49,15 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 
 /* ---- Families. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY, those of bp_tensor_copy() ---- */
 
-/* All passes, with the errors that norm.h states. */
-bp_status reference_batch_norm(reference_results *made, const bp_batch_norm_call *call);
-bp_status reference_layer_norm(reference_results *made, const bp_layer_norm_call *call);
+bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
+bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
+bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
+bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
+bp_status reference_of_linear(reference_results *made, const bp_linear_call *call);
+bp_status reference_of_pool(reference_results *made, const bp_pool_call *call);
+bp_status reference_of_random(reference_results *made, const bp_random_call *call);
+
+/* Gradients of recurrent layers have no reference. */
+bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);
 
 #endif

@@ -116,6 +116,11 @@ static const char *const cases[][WORDS] = {
     {"gru", "4x3x5", "2x12x5", "2x12x4", "2x12", "2x12", "2x3x4"},
     {"linear", "3x4x7", "5x7", "5"},
     {"linear", "7", "5x7", "--relu"},
+    {"linear_input", "3x4x5", "5x7"},
+    {"linear_weight", "3x4x7", "3x4x5"},
+    {"lstm_training", "4x3x5", "16x5", "16x4"},
+    {"random_uniform", "7x9"},
+    {"random_normal", "7x9", "--seed", "5", "--offset", "3"},
     {"binary", "3x4", "4", "--kind", "add"},
     {"binary", "3x1x2", "4x1", "--kind", "subtract"},
     {"binary", "7", "7", "--kind", "multiply"},
@@ -179,6 +184,7 @@ static const char *const whole_cases[][WORDS] = {
     {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
     {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
     {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
+    {"random_bits", "7x9", "--seed", "7"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -376,8 +382,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    static const char *const real[] = {"_pool", "conv",  "_norm",  "sdpa",   "rnn",    "lstm",
-                                       "gru",   "unary", "binary", "reduce", "linear", "softmax"};
+    static const char *const real[] = {"_pool", "conv",   "_norm",  "sdpa",   "rnn",     "lstm",  "gru",
+                                       "unary", "binary", "reduce", "linear", "softmax", "random"};
     const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
     for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
         if (strstr(operation, real[i])) {

@@ -174,7 +174,7 @@ static void near(const normalization *c, const char *what, int64_t index, double
 /* Runs the call, and compares its results with the reference. */
 static void run_and_compare(const normalization *c, const char *setting) {
     reference_results made;
-    assert_int_equal(reference_layer_norm(&made, &c->call), BP_OK);
+    assert_int_equal(reference_of_layer_norm(&made, &c->call), BP_OK);
     run(c, setting);
     test_check_results(&made, c->text);
 }

@@ -180,7 +180,7 @@ static void run(const normalization *c, const char *settings) {
 /* Runs the call, and compares its results with the reference. */
 static void run_and_compare(const normalization *c, const char *settings) {
     reference_results made;
-    assert_int_equal(reference_batch_norm(&made, &c->call), BP_OK);
+    assert_int_equal(reference_of_batch_norm(&made, &c->call), BP_OK);
     run(c, settings);
     test_check_results(&made, c->text);
 }
@@ -228,7 +228,7 @@ static void libraries(void **state) {
             fail_msg("%s: %s", c.text, bp_last_error());
         }
         reference_results made;
-        assert_int_equal(reference_batch_norm(&made, &c.call), BP_OK);
+        assert_int_equal(reference_of_batch_norm(&made, &c.call), BP_OK);
         if (status == BP_OK) {
             test_check_results(&made, c.text);
         }

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-void test_check_results(reference_results *made, const char *text) {
+/* Compares all results, with an error of at most `factor` times the bound of each. */
+static void compare(reference_results *made, double factor, const char *text) {
     assert_true(made->count > 0);
     for (int i = 0; i < made->count; i++) {
         const reference_result *result = &made->of[i];
@@ -16,9 +17,17 @@ void test_check_results(reference_results *made, const char *text) {
         double error;
         assert_non_null(result->values.values);
         assert_int_equal(reference_error(&result->values, result->tensor, &error), BP_OK);
-        if (!(error <= bound)) {
-            fail_msg("%s: %s: the error is %g, the bound %g", text, result->name, error, bound);
+        if (!(error <= factor * bound)) {
+            fail_msg("%s: %s: the error is %g, the bound %g", text, result->name, error, factor * bound);
         }
     }
     reference_results_free(made);
+}
+
+void test_check_results(reference_results *made, const char *text) {
+    compare(made, 1, text);
+}
+
+void test_check_exact(reference_results *made, const char *text) {
+    compare(made, 0, text);
 }

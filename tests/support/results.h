@@ -8,4 +8,7 @@
  * `text` says which call it is. */
 void test_check_results(reference_results *made, const char *text);
 
+/* The same for results that no rounding changes. */
+void test_check_exact(reference_results *made, const char *text);
+
 #endif

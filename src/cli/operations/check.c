@@ -176,13 +176,13 @@ static bool is_reduced(const bp_linalg_call *call, int ndim, int dim) {
     return call->ndim == 0;
 }
 
-static long double magnitude(const wide *a, int64_t at) {
+static long double magnitude(const wide_tensor *a, int64_t at) {
     return a->parts == 2 ? hypotl(a->data[2 * at], a->data[2 * at + 1]) : fabsl((long double)a->data[at]);
 }
 
 /* Returns the norm of the elements of `inner` from `start` on. Long double has a range in which no power of a float64
  * between the largest and the smallest of them overflows, once it is divided by the largest. */
-static long double norm_of(const wide *a, int64_t start, const walk *inner, double order) {
+static long double norm_of(const wide_tensor *a, int64_t start, const walk *inner, double order) {
     long double largest = 0, smallest = HUGE_VALL, sum = 0;
     int64_t count = walk_count(inner);
     for (int64_t i = 0; i < count; i++) {
@@ -212,7 +212,7 @@ bp_status check_norm(cli_check *check, const cli_job *job) {
     const bp_linalg_call *call = &job->words.vector.call;
     const DLTensor *in = &job->inputs[0].tensor;
     walk outer = {.ndim = 0}, inner = {.ndim = 0};
-    wide a;
+    wide_tensor a;
     *check = (cli_check){.bound = 0};
     bp_status status = wide_make(&a, in, false);
     int64_t strides[BP_MAX_NDIM];

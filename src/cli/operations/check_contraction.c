@@ -40,7 +40,7 @@ typedef struct contraction {
     int label_count;
     int out[BP_MAX_NDIM], out_count;
     factor *factors; /* those that remain, in order */
-    wide *operands;
+    wide_tensor *operands;
     int count, operand_count;
     int (*steps)[2]; /* positions in the remaining factors; the second is -1 for a single one */
     int step_count;
@@ -253,7 +253,7 @@ static bp_status choose_part(contraction *c, bool *feasible) {
 /* ---- The operands and their labels ---- */
 
 static bp_status add_operand(contraction *c, const DLTensor *tensor, const int *labels) {
-    wide *operand = &c->operands[c->operand_count];
+    wide_tensor *operand = &c->operands[c->operand_count];
     factor *f = &c->factors[c->count];
     bp_status status = wide_make(operand, tensor, false);
     c->operand_count++;

@@ -11,7 +11,7 @@
 /* An input: integers, or floating numbers. */
 typedef struct numbers {
     wholes integers;
-    wide reals;
+    wide_tensor reals;
     bool whole;
 } numbers;
 
@@ -80,7 +80,7 @@ static int64_t truncated(long double x, bp_dtype dtype) {
 static void set_converted(const numbers *in, const DLTensor *out, bool narrower, reference_value *value) {
     const bp_dtype dtype = dtype_of(out);
     const int64_t i = value->index;
-    const wide *from = &in->reals;
+    const wide_tensor *from = &in->reals;
     if (in->whole) {
         value->whole = in->integers.data[i];
         set_real(value, (long double)value->whole, 1);
@@ -106,23 +106,6 @@ static void set_one(const numbers *in, int kind, bp_dtype dtype, reference_value
     const long double x = (long double)in->reals.data[value->index];
     set_real(value, reference_unary((bp_unary_kind)kind, x),
              allowed_error(reference_unary_error((bp_unary_kind)kind, dtype == BP_F64, x), dtype));
-}
-
-void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind activation, reference_value *value) {
-    const int kind = (int)activation;
-    if (kind == BP_UNARY_COPY) {
-        return;
-    }
-    const long double bound = (long double)reference_bound(made, dtype), x = (long double)value->re;
-    const long double error = bound * (long double)value->scale, y = reference_unary((bp_unary_kind)kind, x);
-    const long double below = fabsl(reference_unary((bp_unary_kind)kind, x - error) - y);
-    const long double above = fabsl(reference_unary((bp_unary_kind)kind, x + error) - y);
-    const long double own = fabsl(y) * (long double)reference_unit(dtype) *
-                            allowed_error(reference_unary_error((bp_unary_kind)kind, dtype == BP_F64, x), dtype);
-    /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
-    const long double scale = (fmaxl(below, above) + own) / bound;
-    value->re = (double)y;
-    value->scale = isnan(below) || isnan(above) || scale > (long double)DBL_MAX ? DBL_MAX : (double)scale;
 }
 
 bp_status check_unary(cli_check *check, const cli_job *job) {

@@ -22,7 +22,7 @@ typedef struct transform {
     axis axes[BP_MAX_NDIM]; /* the last one is the half dimension of real results */
     bool to_real;
     long double scale;
-    wide in;
+    wide_tensor in;
 } transform;
 
 typedef struct total {

@@ -38,8 +38,8 @@ typedef enum part {
 /* One operand of the call: its values, and which of them count. */
 typedef struct operand {
     const DLTensor *tensor;
-    wide values; /* empty for pivots */
-    int rank;    /* dimensions of an item: 2, or 1 for vectors */
+    wide_tensor values; /* empty for pivots */
+    int rank;           /* dimensions of an item: 2, or 1 for vectors */
 } operand;
 
 /* A matrix of one item. */

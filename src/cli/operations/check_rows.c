@@ -47,7 +47,7 @@ typedef struct reduction {
     bool whole;
     walk outer, inner;
     int64_t terms;
-    wide reals;
+    wide_tensor reals;
     wholes integers;
 } reduction;
 
@@ -195,7 +195,7 @@ typedef struct softmax {
     bool logarithm;
     bp_dtype dtype;
     int64_t size, inner, row;
-    wide x, gradient;                /* x: the input, or the output of which a gradient is computed */
+    wide_tensor x, gradient;         /* x: the input, or the output of which a gradient is computed */
     long double most, sum, distance; /* distance: the mean of most - x, with the weights of softmax */
     long double product, terms;      /* of the gradient and its factor; terms: their magnitudes */
 } softmax;

@@ -319,14 +319,6 @@ bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm *
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
-bp_status check_convolution(cli_check *check, const cli_job *job);
-bp_status check_convolution_gradient(cli_check *check, const cli_job *job);
-bp_status check_pooling(cli_check *check, const cli_job *job);
-bp_status check_pooling_gradient(cli_check *check, const cli_job *job);
-bp_status check_attention(cli_check *check, const cli_job *job);
-bp_status check_attention_gradients(cli_check *check, const cli_job *job);
-bp_status check_rnn(cli_check *check, const cli_job *job);
-bp_status check_linear(cli_check *check, const cli_job *job);
 bp_status check_unary(cli_check *check, const cli_job *job);
 bp_status check_binary(cli_check *check, const cli_job *job);
 bp_status check_take(cli_check *check, const cli_job *job);
@@ -342,9 +334,5 @@ bp_status check_described(cli_check *check, const cli_job *job); /* calls that r
 bp_status check_with_reference(cli_check *check, const cli_job *job, const char *text); /* check->values is made */
 reference *check_result(cli_check *check, int result); /* the place of the reference values of a result */
 void check_free(cli_check *check);
-
-/* Applies a function of single elements to a reference value of `made`, whose scale becomes that of the function's
- * values: what the function makes of the allowed errors, and its own error. (check_elementwise.c) */
-void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind kind, reference_value *value);
 
 #endif
