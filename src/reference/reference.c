@@ -289,6 +289,9 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 double reference_bound(const reference *made, bp_dtype dtype) {
     format limits = format_of(dtype);
+    if (made->measure == REFERENCE_WHOLE) {
+        return 0;
+    }
     if (made->bounded) {
         return 1.01 * limits.unit;
     }
@@ -308,7 +311,7 @@ reference_number reference_sum_number(reference_sum of, int64_t terms, bp_dtype 
     const bool overflows = isfinite(of.value) && !(of.size < (long double)limits.largest);
     const long double rounding = ((long double)terms + 2) * (long double)limits.sum_unit * of.size;
     const long double underflow = (long double)terms * (long double)limits.smallest;
-    return (reference_number){of.value, overflows ? HUGE_VALL : rounding + underflow};
+    return (reference_number){of.value, !isfinite(of.value) ? 0 : overflows ? HUGE_VALL : rounding + underflow};
 }
 
 reference_number *reference_numbers(int64_t count) {

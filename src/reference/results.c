@@ -63,14 +63,84 @@ void reference_results_free(reference_results *made) {
 
 /* ---- Calls by their descriptions ---- */
 
+/* The arguments of a call, whose fields are found by their names. */
+typedef struct given {
+    const bp_call *call;
+    const void *arguments;
+} given;
+
+static const void *field_of(const given *from, const char *name) {
+    const bp_call_field *field;
+    for (int i = 0; (field = bp_call_field_at(from->call, i)); i++) {
+        if (strcmp(field->name, name) == 0) {
+            return (const char *)from->arguments + field->offset;
+        }
+    }
+    return NULL;
+}
+
+static int int_of(const given *from, const char *name) {
+    int value;
+    memcpy(&value, field_of(from, name), sizeof value);
+    return value;
+}
+
+static const void *pointer_of(const given *from, const char *name) {
+    const void *value;
+    memcpy(&value, field_of(from, name), sizeof value);
+    return value;
+}
+
 #define DEFINE(name)                                                                                                   \
-    static bp_status call_##name(reference_results *made, const void *arguments) {                                     \
-        return reference_of_##name(made, arguments);                                                                   \
+    static bp_status call_##name(reference_results *made, const given *from) {                                         \
+        return reference_of_##name(made, from->arguments);                                                             \
     }
 BP_CALL_MAP(DEFINE)
 #undef DEFINE
 
-typedef bp_status call_function(reference_results *made, const void *arguments);
+static bp_status call_unary(reference_results *made, const given *from) {
+    return reference_of_unary(made, int_of(from, "kind"), pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
+static bp_status call_binary(reference_results *made, const given *from) {
+    return reference_of_binary(made, int_of(from, "kind"), pointer_of(from, "a"), pointer_of(from, "b"),
+                               pointer_of(from, "output"));
+}
+
+static bp_status call_take(reference_results *made, const given *from) {
+    return reference_of_take(made, int_of(from, "axis"), pointer_of(from, "input"), pointer_of(from, "indices"),
+                             pointer_of(from, "output"));
+}
+
+static bp_status call_gather(reference_results *made, const given *from) {
+    return reference_of_gather(made, int_of(from, "axis"), pointer_of(from, "input"), pointer_of(from, "indices"),
+                               pointer_of(from, "output"));
+}
+
+static bp_status call_concat(reference_results *made, const given *from) {
+    return reference_of_concat(made, int_of(from, "axis"), int_of(from, "count"), pointer_of(from, "tensors"),
+                               pointer_of(from, "output"));
+}
+
+static bp_status call_reduce(reference_results *made, const given *from) {
+    return reference_of_reduce(made, int_of(from, "kind"), int_of(from, "ndim"), pointer_of(from, "axes"),
+                               pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
+static bp_status call_softmax(reference_results *made, const given *from) {
+    return reference_of_softmax(made, int_of(from, "kind"), int_of(from, "axis"), pointer_of(from, "input"),
+                                pointer_of(from, "output"));
+}
+
+static bp_status call_softmax_backward(reference_results *made, const given *from) {
+    return reference_of_softmax_backward(made, int_of(from, "kind"), int_of(from, "axis"), pointer_of(from, "output"),
+                                         pointer_of(from, "output_gradient"), pointer_of(from, "input_gradient"));
+}
+
+#define REFERENCE_MAP(X)                                                                                               \
+    BP_CALL_MAP(X) X(unary) X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward)
+
+typedef bp_status call_function(reference_results *made, const given *from);
 
 static call_function *function_of(const bp_call *call) {
     static const struct {
@@ -78,7 +148,7 @@ static call_function *function_of(const bp_call *call) {
         call_function *function;
     } functions[] = {
 #define ROW(name) {#name, call_##name},
-        BP_CALL_MAP(ROW)
+        REFERENCE_MAP(ROW)
 #undef ROW
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -95,5 +165,5 @@ bool reference_can(const bp_call *call) {
 
 bp_status reference_call(reference_results *made, const bp_call *call, const void *arguments) {
     *made = (reference_results){.count = 0};
-    return function_of(call)(made, arguments);
+    return function_of(call)(made, &(given){call, arguments});
 }

@@ -41,21 +41,44 @@ bp_status reference_add_numbers(reference_results *made, const char *name, const
 
 void reference_results_free(reference_results *made);
 
+/* ---- Calls by their descriptions (results.c) ---- */
+
 /* Whether calls with a description (calls.h) have references. */
 bool reference_can(const bp_call *call);
 
 /* Makes the references of a call with its description, for which reference_can() is true. */
 bp_status reference_call(reference_results *made, const bp_call *call, const void *arguments);
 
-/* ---- Families. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY, those of bp_tensor_copy() ---- */
+/* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
+ * those of bp_tensor_copy() ---- */
 
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
-bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
 bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
-bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
+
+/* An index that is out of range has no reference: the operation reports it. */
+bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output);
+bp_status reference_of_binary(reference_results *made, int kind, const DLTensor *a, const DLTensor *b,
+                              const DLTensor *output);
+bp_status reference_of_take(reference_results *made, int axis, const DLTensor *input, const DLTensor *indices,
+                            const DLTensor *output);
+bp_status reference_of_gather(reference_results *made, int axis, const DLTensor *input, const DLTensor *indices,
+                              const DLTensor *output);
+bp_status reference_of_concat(reference_results *made, int axis, int count, const DLTensor *const *tensors,
+                              const DLTensor *output);
+
 bp_status reference_of_linear(reference_results *made, const bp_linear_call *call);
+bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
+bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
 bp_status reference_of_pool(reference_results *made, const bp_pool_call *call);
 bp_status reference_of_random(reference_results *made, const bp_random_call *call);
+
+/* Axes NULL: all. */
+bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
+                              const DLTensor *input, const DLTensor *output);
+bp_status reference_of_softmax(reference_results *made, int kind, int axis, const DLTensor *input,
+                               const DLTensor *output);
+bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,
+                                        const DLTensor *output_gradient, const DLTensor *input_gradient);
 
 /* Gradients of recurrent layers have no reference. */
 bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);

@@ -1,5 +1,5 @@
-/* check.c - checks the results of products and vector norms, for compare and bench. Other families have files of their
- * own, check_*.c. */
+/* check.c - checks results by references, for compare and bench: those of reference/results.h, and those of products
+ * and vector norms. Others have files of their own, check_*.c. */
 #include "operations.h"
 #include "reference/results.h"
 #include "reference/walk.h"
@@ -58,22 +58,82 @@ static void take_results(cli_check *check, const cli_job *job, reference_results
     }
 }
 
-bp_status check_described(cli_check *check, const cli_job *job) {
-    const described_words *words = &job->words.described;
-    reference_results made;
-    check_nothing(check);
-    const bp_status status = reference_call(&made, words->call, &words->of);
-    take_results(check, job, &made);
-    reference_results_free(&made);
+/* Ends a check: takes the references of the results, which may be none. */
+static bp_status end(cli_check *check, const cli_job *job, bp_status status, reference_results *made) {
     bool any = false;
+    check_nothing(check);
+    take_results(check, job, made);
+    reference_results_free(made);
     for (int r = 0; r < job->result_count; r++) {
         any |= check_result(check, r)->values != NULL;
     }
+    const bool whole = check->values.values && check->values.measure == REFERENCE_WHOLE;
     return status == BP_OK && any
                ? check_with_reference(check, job,
-                                      "the largest |result - reference| / roundings that it can contain; the "
-                                      "reference is computed in long double")
+                                      whole ? "the number of elements that differ from the reference"
+                                            : "the largest |result - reference| / roundings that it can contain; the "
+                                              "reference is computed in long double")
                : status;
+}
+
+bp_status check_described(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const described_words *words = &job->words.described;
+    const bp_status status = reference_call(&made, words->call, &words->of);
+    return end(check, job, status, &made);
+}
+
+/* ---- Operations without a struct ---- */
+
+bp_status check_unary(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status =
+        reference_of_unary(&made, job->words.elementwise.kind, job->tensors[0], &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_binary(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_binary(&made, job->words.elementwise.kind, job->tensors[0], job->tensors[1],
+                                                 &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_take(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_take(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
+                                               &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_gather(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_gather(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
+                                                 &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_reduction(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const rows_words *words = &job->words.rows;
+    const bp_status status =
+        reference_of_reduce(&made, (int)words->kind, words->axis_count, words->axis_count > 0 ? words->axes : NULL,
+                            job->tensors[0], &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_softmax(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_softmax(&made, job->operation->number, job->words.rows.axes[0],
+                                                  job->tensors[0], &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_softmax_gradient(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_softmax_backward(&made, job->operation->number % 2, job->words.rows.axes[0],
+                                                           job->tensors[0], job->tensors[1], &job->results[0].tensor);
+    return end(check, job, status, &made);
 }
 
 void check_free(cli_check *check) {
