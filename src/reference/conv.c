@@ -212,12 +212,14 @@ void reference_conv_close(reference_conv *c) {
 
 /* ---- Results ---- */
 
-/* Whether an algorithm may transform tiles of the image (conv.h). It needs stride 1 and a kernel of several taps. */
+/* Whether an algorithm may transform tiles of the image (conv.h). It needs a kernel of several taps, and stride 1, or
+ * one step in a dimension, where the stride does not matter. */
 static bool may_transform(const reference_conv *c) {
     const bp_dtype dtype = bp_dtype_from_dlpack(c->call->input->dtype);
     bool tiles = dtype == BP_F32 || dtype == BP_F64;
     for (int d = 0; d < 3; d++) {
-        tiles = tiles && (c->stride[d] == 1 || c->kernel[d] == 1);
+        const int64_t steps = c->call->transposed ? c->in[d] : c->out[d];
+        tiles = tiles && (c->stride[d] == 1 || c->kernel[d] == 1 || steps == 1);
     }
     return tiles && taps_of(c) > 1;
 }

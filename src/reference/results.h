@@ -52,6 +52,7 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
  * those of bp_tensor_copy() ---- */
 
+/* Without pages. */
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
 bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
 
