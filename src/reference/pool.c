@@ -226,15 +226,19 @@ static bp_status add_gradient(reference_results *made, const reference_pool *p) 
     return status;
 }
 
+/* More for one window is not affordable for those that are checked at least. */
+enum { MOST_WINDOW = 1 << 22 };
+
 bp_status reference_of_pool(reference_results *made, const bp_pool_call *call) {
     reference_pool *p;
     *made = (reference_results){.count = 0};
     bp_status status = reference_pool_open(&p, call);
     if (status == BP_OK && call->pass == BP_POOL_FORWARD) {
         const int64_t outputs = reference_count(call->output);
-        const int64_t work = (int64_t)(reference_pool_work(p) / (double)(outputs > 0 ? outputs : 1)) + 1;
-        status = reference_add_result(made, "output", call->output, work, output_element, p);
-        status = status == BP_OK && call->indices
+        const double taps = reference_pool_work(p) / (double)(outputs > 0 ? outputs : 1);
+        const int64_t work = taps < MOST_WINDOW ? (int64_t)taps + 1 : 0;
+        status = work > 0 ? reference_add_result(made, "output", call->output, work, output_element, p) : BP_OK;
+        status = work > 0 && status == BP_OK && call->indices
                      ? reference_add_wholes(made, "indices", call->indices, work, index_element, p)
                      : status;
     } else if (status == BP_OK && reference_pool_work(p) <= (double)REFERENCE_MOST_WORK) {

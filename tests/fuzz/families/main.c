@@ -53,10 +53,10 @@ static void at_signal(int number) {
     raise(number);
 }
 
-/* Device calls compile kernels, which takes long on processors: without TESTED_ALL few calls run there. */
+/* Calls on a device compile kernels, which takes long on processors: without TESTED_ALL few calls run there. */
 static void find_device(coverage *c) {
     test_kernels_setup();
-    c->device_part = test_takes_all() ? 1 : 16;
+    c->device_part = test_takes_all() ? 4 : 64;
     if (bp_device_find("opencl", &c->device) != BP_OK) {
         c->device = 0;
     }
@@ -146,7 +146,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     const char *word = *argc > 4 ? (*argv)[4] : "";
     const mode how = strcmp(word, "empty") == 0 ? EMPTY : strcmp(word, "candidates") == 0 ? CANDIDATES : PLAIN;
     if (f) {
-        exit(run_family(f, strtoull((*argv)[2], NULL, 10), strtoull((*argv)[3], NULL, 10), how));
+        const unsigned long long times = how == CANDIDATES && test_takes_all() ? 10 : 1;
+        exit(run_family(f, times * strtoull((*argv)[2], NULL, 10), strtoull((*argv)[3], NULL, 10), how));
     }
     return 0;
 }
