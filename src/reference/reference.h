@@ -91,6 +91,10 @@ bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a
 
 /* Replaces each value v by alpha v + beta c, where c is the element of the old result; beta 0 does not read it. */
 bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c);
+
+/* Computes alpha op(a) @ op(b) + beta old, with the errors that any order of the sums has. */
+bp_status reference_gemm(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
+                         bp_scalar alpha, bp_scalar beta, const DLTensor *old, const DLTensor *out);
 void reference_free(reference *made);
 
 /* Computes the error of the checked elements; infinity if only one of the two values is finite. */

@@ -122,6 +122,26 @@ static bp_status call_concat(reference_results *made, const given *from) {
                                pointer_of(from, "output"));
 }
 
+static bp_status call_matmul(reference_results *made, const given *from) {
+    return reference_of_matmul(made, pointer_of(from, "a"), pointer_of(from, "b"), pointer_of(from, "out"));
+}
+
+static bp_status call_gemm(reference_results *made, const given *from) {
+    return reference_of_gemm(made, int_of(from, "transform_a"), int_of(from, "transform_b"), pointer_of(from, "alpha"),
+                             pointer_of(from, "a"), pointer_of(from, "b"), pointer_of(from, "beta"),
+                             pointer_of(from, "c"));
+}
+
+static bp_status call_fft(reference_results *made, const given *from) {
+    const bp_fft_call call = {.struct_size = sizeof call,
+                              .transform = (bp_fft_transform)int_of(from, "transform"),
+                              .norm = (bp_fft_norm)int_of(from, "norm"),
+                              .ndim = int_of(from, "ndim"),
+                              .dims = pointer_of(from, "dims"),
+                              .s = pointer_of(from, "s")};
+    return reference_of_fft(made, &call, pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
 static bp_status call_reduce(reference_results *made, const given *from) {
     return reference_of_reduce(made, int_of(from, "kind"), int_of(from, "ndim"), pointer_of(from, "axes"),
                                pointer_of(from, "input"), pointer_of(from, "output"));
@@ -138,7 +158,8 @@ static bp_status call_softmax_backward(reference_results *made, const given *fro
 }
 
 #define REFERENCE_MAP(X)                                                                                               \
-    BP_CALL_MAP(X) X(unary) X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward)
+    BP_CALL_MAP(X)                                                                                                     \
+    X(unary) X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(fft)
 
 typedef bp_status call_function(reference_results *made, const given *from);
 

@@ -67,10 +67,18 @@ bp_status reference_of_gather(reference_results *made, int axis, const DLTensor 
 bp_status reference_of_concat(reference_results *made, int axis, int count, const DLTensor *const *tensors,
                               const DLTensor *output);
 
+bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
+                           const DLTensor *output);
+
 bp_status reference_of_linear(reference_results *made, const bp_linear_call *call);
 bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
 bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
 bp_status reference_of_pool(reference_results *made, const bp_pool_call *call);
+/* Factors NULL: 1 and 0. */
+bp_status reference_of_gemm(reference_results *made, int transform_a, int transform_b, const bp_scalar *alpha,
+                            const DLTensor *a, const DLTensor *b, const bp_scalar *beta, const DLTensor *c);
+bp_status reference_of_matmul(reference_results *made, const DLTensor *a, const DLTensor *b, const DLTensor *out);
+
 bp_status reference_of_random(reference_results *made, const bp_random_call *call);
 
 /* Axes NULL: all. */

@@ -145,42 +145,18 @@ void check_free(cli_check *check) {
 static const char product_text[] =
     "the largest |C - reference| / (|A| |B|); the reference sums float64 products in twice float64's precision";
 
-/* ---- matmul and gemm ---- */
-
-static bool transposes(bp_transform transform) {
-    return transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE;
-}
-
-static bool conjugates(bp_transform transform) {
-    return transform == BP_CONJUGATE || transform == BP_CONJUGATE_TRANSPOSE;
-}
-
-/* Makes the view of op(a), without the conjugation. */
-static bp_status view_operand(bp_view *view, const bp_view *a, bp_transform transform) {
-    bp_status status = bp_view_copy(view, a);
-    int last = view->tensor.ndim - 1;
-    if (status == BP_OK && transposes(transform)) {
-        int64_t size = view->shape[last], stride = view->strides[last];
-        view->shape[last] = view->shape[last - 1];
-        view->strides[last] = view->strides[last - 1];
-        view->shape[last - 1] = size;
-        view->strides[last - 1] = stride;
-    }
-    return status;
-}
-
 bp_status check_product(cli_check *check, const cli_job *job) {
+    reference_results made;
     const product_words *words = &job->words.product;
-    const DLTensor *out = &job->results[0].tensor;
-    bp_view a, b;
-    *check = (cli_check){.bound = 0};
-    bp_status status = view_operand(&a, &job->inputs[0], words->transform_a);
-    status = status == BP_OK ? view_operand(&b, &job->inputs[1], words->transform_b) : status;
-    status = status == BP_OK ? reference_product(&check->values, &a.tensor, conjugates(words->transform_a), &b.tensor,
-                                                 conjugates(words->transform_b), out)
-                             : status;
-    status = status == BP_OK ? reference_add(&check->values, words->alpha, words->beta, out) : status;
-    return status == BP_OK ? check_with_reference(check, job, product_text) : status;
+    const bp_status status = reference_of_gemm(&made, (int)words->transform_a, (int)words->transform_b, &words->alpha,
+                                               job->tensors[0], job->tensors[1], &words->beta, &job->results[0].tensor);
+    return end(check, job, status, &made);
+}
+
+bp_status check_transform(cli_check *check, const cli_job *job) {
+    reference_results made;
+    const bp_status status = reference_of_fft(&made, &job->words.fft.call, job->tensors[0], &job->results[0].tensor);
+    return end(check, job, status, &made);
 }
 
 /* ---- vecdot: the product of a row and a column ---- */
