@@ -1,4 +1,4 @@
-/* products.c - computes matrix products with the error that any order of the sums has. */
+/* products.c - computes products of matrices and of vectors with the error that any order of the sums has. */
 #include "reference/results.h"
 
 #include <float.h>
@@ -80,4 +80,54 @@ bp_status reference_of_gemm(reference_results *made, int transform_a, int transf
                ? reference_gemm(&made->of[0].values, &view_a.tensor, conjugates(of_a), &view_b.tensor, conjugates(of_b),
                                 alpha ? *alpha : (bp_scalar){1, 0}, beta ? *beta : (bp_scalar){0, 0}, c, c)
                : status;
+}
+
+/* ---- vecdot: the product of a row and a column ---- */
+
+/* Moves dimension `place` (from the back, 1 is the last) behind all others, and adds one of size 1 behind it, or before
+ * it for the row. */
+static bp_status view_vector(bp_view *view, const DLTensor *from, int place, bool row) {
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+    int64_t steps[BP_MAX_NDIM], step = 1;
+    int ndim = from->ndim, count = 0, moved = ndim - place;
+    for (int i = ndim - 1; i >= 0; i--) {
+        steps[i] = from->strides ? from->strides[i] : step;
+        step *= from->shape[i];
+    }
+    for (int i = 0; i < ndim; i++) {
+        if (i != moved) {
+            shape[count] = from->shape[i];
+            strides[count++] = steps[i];
+        }
+    }
+    shape[count + row] = from->shape[moved];
+    strides[count + row] = steps[moved];
+    shape[count + !row] = 1;
+    strides[count + !row] = 0;
+    return ndim < BP_MAX_NDIM ? bp_view_init(view, (char *)from->data + from->byte_offset,
+                                             bp_dtype_from_dlpack(from->dtype), ndim + 1, shape, strides)
+                              : BP_E_SHAPE;
+}
+
+bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *a, const DLTensor *b,
+                              const DLTensor *out) {
+    const int most = a->ndim > b->ndim ? a->ndim : b->ndim, place = dim < 0 ? -dim : most - dim, ndim = out->ndim;
+    bp_view row, column, matrix;
+    int64_t shape[BP_MAX_NDIM];
+    *made = (reference_results){.count = 0};
+    if (ndim + 2 > BP_MAX_NDIM) {
+        return BP_OK;
+    }
+    begin(made, "out", out);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = out->shape[d];
+    }
+    shape[ndim] = shape[ndim + 1] = 1;
+    bp_status status = view_vector(&row, a, place, true);
+    status = status == BP_OK ? view_vector(&column, b, place, false) : status;
+    status =
+        status == BP_OK ? bp_view_init(&matrix, NULL, bp_dtype_from_dlpack(out->dtype), ndim + 2, shape, NULL) : status;
+    return status == BP_OK ? reference_gemm(&made->of[0].values, &row.tensor, true, &column.tensor, false,
+                                            (bp_scalar){1, 0}, (bp_scalar){0, 0}, out, &matrix.tensor)
+                           : status;
 }

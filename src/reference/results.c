@@ -132,6 +132,11 @@ static bp_status call_gemm(reference_results *made, const given *from) {
                              pointer_of(from, "c"));
 }
 
+static bp_status call_einsum(reference_results *made, const given *from) {
+    return reference_of_einsum(made, pointer_of(from, "expression"), int_of(from, "count"),
+                               pointer_of(from, "operands"), pointer_of(from, "out"));
+}
+
 static bp_status call_fft(reference_results *made, const given *from) {
     const bp_fft_call call = {.struct_size = sizeof call,
                               .transform = (bp_fft_transform)int_of(from, "transform"),
@@ -159,7 +164,8 @@ static bp_status call_softmax_backward(reference_results *made, const given *fro
 
 #define REFERENCE_MAP(X)                                                                                               \
     BP_CALL_MAP(X)                                                                                                     \
-    X(unary) X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(fft)
+    X(unary)                                                                                                           \
+    X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
 
 typedef bp_status call_function(reference_results *made, const given *from);
 

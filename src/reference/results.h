@@ -54,6 +54,13 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 
 /* Without pages. */
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
+/* A large result is computed in part, and one that is not affordable not at all; nor is a power below 1. */
+bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
+                              const DLTensor *const *operands, const DLTensor *out);
+bp_status reference_of_multi_dot(reference_results *made, int count, const DLTensor *const *tensors,
+                                 const DLTensor *out);
+bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out);
+
 bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
 
 /* An index that is out of range has no reference: the operation reports it. */
@@ -79,6 +86,9 @@ bp_status reference_of_gemm(reference_results *made, int transform_a, int transf
                             const DLTensor *a, const DLTensor *b, const bp_scalar *beta, const DLTensor *c);
 bp_status reference_of_matmul(reference_results *made, const DLTensor *a, const DLTensor *b, const DLTensor *out);
 
+bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *a, const DLTensor *b,
+                              const DLTensor *out);
+
 bp_status reference_of_random(reference_results *made, const bp_random_call *call);
 
 /* Axes NULL: all. */
@@ -91,5 +101,8 @@ bp_status reference_of_softmax_backward(reference_results *made, int kind, int a
 
 /* Gradients of recurrent layers have no reference. */
 bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);
+
+bp_status reference_of_vector_norm(reference_results *made, const bp_linalg_call *call, const DLTensor *a,
+                                   const DLTensor *out);
 
 #endif

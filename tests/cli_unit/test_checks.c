@@ -28,6 +28,7 @@ static const char *const cases[][WORDS] = {
     {"einsum", "...ij,...jk", "2x3x4", "4x5"},
     {"einsum", "i,j->ji", "4", "5"},
     {"einsum", ",ij->", "", "4x5"},
+    {"einsum", "ab,cd,ef->bdf", "6x5", "4x6", "5x4"}, /* more steps than operands */
     {"multi_dot", "4x5", "5x6", "6x2", "2x3"},
     {"multi_dot", "5", "5x6", "6"},
     {"matrix_power", "6x6", "--power", "5"},
