@@ -1,9 +1,11 @@
 /* check.c - checks results by references, for compare and bench: those of reference/results.h, and those of products
  * and vector norms. Others have files of their own, check_*.c. */
 #include "operations.h"
+#include "reference/linalg.h"
 #include "reference/results.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 reference *check_result(cli_check *check, int result) {
@@ -164,6 +166,23 @@ bp_status check_contraction(cli_check *check, const cli_job *job) {
                              : power ? reference_of_matrix_power(&made, job->tensors[0], job->words.vector.power, out)
                                      : reference_of_multi_dot(&made, job->input_count, job->tensors, out);
     return end(check, job, status, &made);
+}
+
+static bp_status linalg_error(const cli_check *check, const cli_job *job, double *error) {
+    (void)check;
+    return reference_linalg_error(&job->words.linalg.call, error);
+}
+
+bp_status check_linalg(cli_check *check, const cli_job *job) {
+    const bp_linalg_call *call = &job->words.linalg.call;
+    const char *equations = reference_linalg_equations(call);
+    if (!equations) {
+        return check_values(check, job);
+    }
+    *check = (cli_check){.error = linalg_error, .bound = reference_linalg_bound(call)};
+    snprintf(check->text, sizeof check->text,
+             "the residual of %s on random vectors, in long double, relative to the Frobenius norms", equations);
+    return BP_OK;
 }
 
 bp_status check_vecdot(cli_check *check, const cli_job *job) {

@@ -40,6 +40,9 @@ bp_status request_described(const trial *t, request what, const char *name, cons
     const bp_call *call = bp_call_named(name);
     const bp_call_pass *given = bp_call_get_pass(call, arguments);
     ((trial *)(uintptr_t)t)->op = given ? given->op : (bp_op)0;
+    if (what == RESIDUAL) {
+        return BP_E_UNSUPPORTED;
+    }
     if (what == REFERENCE) {
         return reference_can(call) ? reference_call(made, call, arguments) : BP_E_UNSUPPORTED;
     }

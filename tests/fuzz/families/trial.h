@@ -59,7 +59,8 @@ typedef enum request {
     RUN,
     PLAN,
     EXPLAIN,
-    REFERENCE /* makes the references of the results (reference/results.h); BP_E_UNSUPPORTED: there are none */
+    REFERENCE, /* makes the references of the results (reference/results.h); BP_E_UNSUPPORTED: there are none */
+    RESIDUAL   /* of results that are not unique, which have been computed: writes their error and its bound */
 } request;
 typedef struct trial trial;
 
