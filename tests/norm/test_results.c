@@ -2,9 +2,9 @@
  * types; gradients against differences; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
+#include "support/arrays.h"
 #include "support/no_leak_check.h"
 #include "support/results.h"
-#include "tensor/internal.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,88 +19,20 @@
 enum { MARK = 77, CASES = 400, VECTORS = 8 };
 enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR, MEAN, INVERSE_STD, WEIGHT_GRADIENT, BIAS_GRADIENT };
 
-static uint64_t state_of_random = 1;
-
-static int64_t between(int64_t low, int64_t high) {
-    state_of_random ^= state_of_random << 13;
-    state_of_random ^= state_of_random >> 7;
-    state_of_random ^= state_of_random << 17;
-    return low + (int64_t)((state_of_random >> 11) % (uint64_t)(high - low + 1));
-}
-
-static double uniform(void) {
-    return (double)between(-1000000, 1000000) / 1000001;
-}
-
 /* ---- Tensors ---- */
 
-typedef struct tensor {
-    bp_view view;
-    bp_dtype dtype;
-    char *memory;
-    int64_t all;
-} tensor;
+static const test_layout layouts[] = {TEST_COMPACT, TEST_CHANNELS_LAST, TEST_GAPS, TEST_PERMUTED, TEST_REVERSED};
 
-static void put(bp_dtype dtype, char *to, double value) {
-    if (dtype == BP_F64) {
-        memcpy(to, &value, sizeof value);
-    } else {
-        bp__convert_matrix(dtype, BP_F64, 1, 1, to, 1, 1, &value, 1, 1);
-    }
-}
-
-static char *element(const tensor *t, int64_t index) {
-    int64_t at = 0;
-    for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
-        at += index % t->view.tensor.shape[d] * t->view.tensor.strides[d];
-        index /= t->view.tensor.shape[d];
-    }
-    return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
-}
-
-static void set(tensor *t, int64_t index, double value) {
-    put(t->dtype, element(t, index), value);
-}
-
-static int64_t count_of(const tensor *t) {
-    return bp__tensor_elements(&t->view.tensor);
-}
-
-/* Makes a tensor: compact, channels-last, with gaps, or with dimensions in the reverse order. */
-static void make(tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, int kind) {
-    int order[BP_MAX_NDIM];
-    int64_t strides[BP_MAX_NDIM];
-    for (int i = 0; i < ndim; i++) {
-        order[i] = kind == 3 ? ndim - 1 - i : i;
-    }
-    if (kind == 1 && ndim > 2) {
-        memmove(order + 1, order + 2, (size_t)(ndim - 2) * sizeof *order);
-        order[ndim - 1] = 1;
-    }
-    t->dtype = dtype;
-    t->all = 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        strides[order[i]] = t->all * (kind == 2 ? between(1, 2) : 1);
-        t->all = strides[order[i]] * (shape[order[i]] > 0 ? shape[order[i]] : 1);
-    }
-    t->memory = malloc((size_t)t->all * bp_dtype_size(dtype));
-    assert_non_null(t->memory);
-    for (int64_t i = 0; i < t->all; i++) {
-        put(dtype, t->memory + i * (int64_t)bp_dtype_size(dtype), MARK);
-    }
-    assert_int_equal(bp_view_init(&t->view, t->memory, dtype, ndim, shape, strides), BP_OK);
+static test_layout any_layout(void) {
+    return layouts[test_array_between(0, 4)];
 }
 
 /* ---- Cases ---- */
 
-static double eps_of(bp_dtype dtype) {
-    return dtype == BP_F16 ? 0x1p-11 : dtype == BP_BF16 ? 0x1p-8 : dtype == BP_F32 ? 0x1p-24 : 0x1p-53;
-}
-
 typedef struct normalization {
     bp_batch_norm_call call;
     bp_dtype dtype;
-    tensor input, output, gradient, vector[VECTORS];
+    test_array input, output, gradient, vector[VECTORS];
     int64_t channels, inner, values; /* inner: positions of an item */
     double center;                   /* of the input and, in half of the cases, of the given means */
     char text[160];
@@ -110,57 +42,59 @@ typedef struct normalization {
  * rounded to the type would lose digits of the deviations. */
 static double any_center(bp_dtype dtype) {
     static const double centers[] = {0, 1000, 1e4, 1e6, 1e8};
-    const double center = centers[between(0, 4)], most = dtype == BP_F16 ? 6e4 : center;
-    return (center < most ? center : most) * (1 + eps_of(dtype));
+    const double center = centers[test_array_between(0, 4)], most = dtype == BP_F16 ? 6e4 : center;
+    return (center < most ? center : most) * (1 + test_array_eps(dtype));
 }
 
 static void begin(normalization *c, bp_dtype dtype, bp_batch_norm_pass pass) {
-    const int ndim = (int)between(2, 5);
+    const int ndim = (int)test_array_between(2, 5);
     int64_t shape[5];
     memset(c, 0, sizeof *c);
     c->dtype = dtype;
     c->call = (bp_batch_norm_call){.struct_size = sizeof c->call, .pass = pass, .eps = 0.0625};
     for (int d = 0; d < ndim; d++) {
-        shape[d] = between(d == 0 ? 2 : 1, ndim == 2 ? 90 : 7);
+        shape[d] = test_array_between(d == 0 ? 2 : 1, ndim == 2 ? 90 : 7);
     }
-    if (between(0, 3) == 0) {
-        shape[between(0, ndim - 1)] = ndim < 4 ? between(250, 1100) : between(60, 90);
+    if (test_array_between(0, 3) == 0) {
+        shape[test_array_between(0, ndim - 1)] = ndim < 4 ? test_array_between(250, 1100) : test_array_between(60, 90);
     }
-    make(&c->input, dtype, ndim, shape, (int)between(0, 3));
-    make(&c->output, dtype, ndim, shape, (int)between(0, 3));
-    make(&c->gradient, dtype, ndim, shape, (int)between(0, 3));
+    test_array_make(&c->input, dtype, ndim, shape, any_layout());
+    test_array_make(&c->output, dtype, ndim, shape, any_layout());
+    test_array_make(&c->gradient, dtype, ndim, shape, any_layout());
     c->channels = shape[1];
-    c->values = count_of(&c->input) / c->channels;
+    c->values = test_array_count(&c->input) / c->channels;
     c->inner = c->values / shape[0];
     c->center = any_center(dtype);
-    const double given = dtype == BP_F16 || between(0, 1) ? c->center : 0; /* f16 has no results beyond 65504 */
-    const bp_dtype parameters = dtype < BP_F32 && between(0, 1) ? BP_F32 : dtype;
+    const double given =
+        dtype == BP_F16 || test_array_between(0, 1) ? c->center : 0; /* f16 has no results beyond 65504 */
+    const bp_dtype parameters = dtype < BP_F32 && test_array_between(0, 1) ? BP_F32 : dtype;
     for (int i = 0; i < VECTORS; i++) {
-        make(&c->vector[i], parameters, 1, &c->channels, between(0, 1) ? 2 : 0);
+        test_array_make(&c->vector[i], parameters, 1, &c->channels,
+                        test_array_between(0, 1) ? TEST_GAPS : TEST_COMPACT);
         for (int64_t j = 0; j < c->channels; j++) {
             const double middle = i == RUNNING_VAR || i == INVERSE_STD ? 1.5
                                   : i == RUNNING_MEAN || i == MEAN     ? given
                                                                        : 0;
-            set(&c->vector[i], j, middle + uniform());
+            test_array_set(&c->vector[i], j, middle + test_array_uniform());
         }
     }
-    for (int64_t i = 0; i < count_of(&c->input); i++) {
-        set(&c->input, i, c->center + uniform());
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
+        test_array_set(&c->input, i, c->center + test_array_uniform());
     }
     c->call.input = &c->input.view.tensor;
     c->call.output = &c->output.view.tensor;
-    c->call.weight = between(0, 3) ? &c->vector[WEIGHT].view.tensor : NULL;
+    c->call.weight = test_array_between(0, 3) ? &c->vector[WEIGHT].view.tensor : NULL;
     snprintf(c->text, sizeof c->text, "%s pass %d, %d channels, %d values, %d dimensions, strides %d %d",
              bp_dtype_name(dtype), (int)pass, (int)c->channels, (int)c->values, ndim,
              (int)c->input.view.tensor.strides[1], (int)c->output.view.tensor.strides[1]);
 }
 
 static void end(normalization *c) {
-    free(c->input.memory);
-    free(c->output.memory);
-    free(c->gradient.memory);
+    test_array_free(&c->input);
+    test_array_free(&c->output);
+    test_array_free(&c->gradient);
     for (int i = 0; i < VECTORS; i++) {
-        free(c->vector[i].memory);
+        test_array_free(&c->vector[i]);
     }
 }
 
@@ -183,6 +117,11 @@ static void run_and_compare(const normalization *c, const char *settings) {
     assert_int_equal(reference_of_batch_norm(&made, &c->call), BP_OK);
     run(c, settings);
     test_check_results(&made, c->text);
+    test_array_check_gaps(&c->output, c->text);
+    test_array_check_gaps(&c->gradient, c->text);
+    for (int i = 0; i < VECTORS; i++) {
+        test_array_check_gaps(&c->vector[i], c->text);
+    }
 }
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
@@ -190,12 +129,12 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static void inference(void **state) {
     (void)state;
-    state_of_random = 5;
+    test_array_random = 5;
     for (int i = 0; i < CASES; i++) {
         normalization c;
         begin(&c, dtypes[i % DTYPES], BP_BATCH_NORM_INFERENCE);
         c.call.relu = i % 3 == 0;
-        c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
+        c.call.bias = test_array_between(0, 3) ? vector(&c, BIAS) : NULL;
         c.call.running_mean = vector(&c, RUNNING_MEAN);
         c.call.running_var = vector(&c, RUNNING_VAR);
         run_and_compare(&c, i % 5 ? "" : "cpu.capability=default");
@@ -212,13 +151,13 @@ static void libraries(void **state) {
     const bool have = bp_library_find("onednn", &library) == BP_OK && library.state == BP_LIBRARY_OK &&
                       strtol(library.version, NULL, 10) >= 3;
     int ran = 0;
-    state_of_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 4 * CASES; i++) {
         normalization c;
         bp_options *options;
         begin(&c, i % 4 ? BP_F32 : BP_BF16, BP_BATCH_NORM_INFERENCE);
         c.call.relu = i % 5 == 0;
-        c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
+        c.call.bias = test_array_between(0, 3) ? vector(&c, BIAS) : NULL;
         c.call.running_mean = vector(&c, RUNNING_MEAN);
         c.call.running_var = vector(&c, RUNNING_VAR);
         assert_int_equal(bp_options_new(&options, settings[i % 2]), BP_OK);
@@ -241,11 +180,11 @@ static void libraries(void **state) {
 
 static void training(void **state) {
     (void)state;
-    state_of_random = 6;
+    test_array_random = 6;
     for (int i = 0; i < CASES; i++) {
         normalization c;
         begin(&c, dtypes[i % DTYPES], BP_BATCH_NORM_TRAINING);
-        c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
+        c.call.bias = test_array_between(0, 3) ? vector(&c, BIAS) : NULL;
         c.call.momentum = 0.25;
         c.call.mean = vector(&c, MEAN);
         c.call.inverse_std = vector(&c, INVERSE_STD);
@@ -258,8 +197,8 @@ static void training(void **state) {
 
 static void begin_backward(normalization *c, bp_dtype dtype, bool constant) {
     begin(c, dtype, BP_BATCH_NORM_BACKWARD);
-    for (int64_t j = 0; j < count_of(&c->output); j++) {
-        set(&c->output, j, uniform());
+    for (int64_t j = 0; j < test_array_count(&c->output); j++) {
+        test_array_set(&c->output, j, test_array_uniform());
     }
     c->call.running_mean = constant ? vector(c, RUNNING_MEAN) : NULL;
     c->call.running_var = constant ? vector(c, RUNNING_VAR) : NULL;
@@ -273,7 +212,7 @@ static void begin_backward(normalization *c, bp_dtype dtype, bool constant) {
 
 static void gradients(void **state) {
     (void)state;
-    state_of_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < CASES; i++) {
         normalization c;
         const bool constant = i / DTYPES % 2;
@@ -309,10 +248,10 @@ static void gradients_equal_differences(void **state) {
     (void)state;
     double x[24], y[24], g[24], weights[24], mean[2], inverse[2];
     const double step = 0x1p-16;
-    state_of_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 24; i++) {
-        x[i] = uniform();
-        weights[i] = uniform();
+        x[i] = test_array_uniform();
+        weights[i] = test_array_uniform();
     }
     (void)loss(x, y, weights, mean, inverse);
     bp_view in, out, m, s, gradient;
@@ -345,24 +284,24 @@ static void gradients_equal_differences(void **state) {
 static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const char *const settings[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
-    state_of_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 16; i++) {
         normalization c;
         const int64_t shape[] = {16, 24, 30, 31};
         begin_backward(&c, dtypes[i % DTYPES], false);
-        free(c.input.memory), free(c.output.memory), free(c.gradient.memory);
+        test_array_free(&c.input), test_array_free(&c.output), test_array_free(&c.gradient);
         for (int v = 0; v < VECTORS; v++) {
-            free(c.vector[v].memory);
-            make(&c.vector[v], c.dtype, 1, shape + 1, 0);
+            test_array_free(&c.vector[v]);
+            test_array_make(&c.vector[v], c.dtype, 1, shape + 1, TEST_COMPACT);
         }
-        make(&c.input, c.dtype, 4, shape, i / DTYPES % 2);
-        make(&c.output, c.dtype, 4, shape, i / DTYPES % 2);
-        make(&c.gradient, c.dtype, 4, shape, 0);
-        for (int64_t j = 0; j < count_of(&c.input); j++) {
-            set(&c.input, j, uniform());
-            set(&c.output, j, uniform());
+        test_array_make(&c.input, c.dtype, 4, shape, layouts[i / DTYPES % 2]);
+        test_array_make(&c.output, c.dtype, 4, shape, layouts[i / DTYPES % 2]);
+        test_array_make(&c.gradient, c.dtype, 4, shape, TEST_COMPACT);
+        for (int64_t j = 0; j < test_array_count(&c.input); j++) {
+            test_array_set(&c.input, j, test_array_uniform());
+            test_array_set(&c.output, j, test_array_uniform());
         }
-        tensor *written = i / 8 ? &c.gradient : &c.output;
+        test_array *written = i / 8 ? &c.gradient : &c.output;
         if (i / 8 == 0) {
             c.call.pass = BP_BATCH_NORM_TRAINING;
             c.call.input_gradient = c.call.weight_gradient = c.call.bias_gradient = NULL;
