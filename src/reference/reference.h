@@ -2,8 +2,8 @@
  *
  * The command and the tests compare results with references of their own, because one from the library would share its
  * errors: this library calls the public functions of tensors, element types, descriptions of calls and orders of
- * contractions, and no operation. libbackplane does not
- * contain it. The functions return BP_OK, or the status of those functions.
+ * contractions, and no operation. libbackplane does not contain it. The functions return BP_OK, or the status of those
+ * functions.
  */
 #ifndef BP_REFERENCE_REFERENCE_H
 #define BP_REFERENCE_REFERENCE_H
