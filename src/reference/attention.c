@@ -3,6 +3,7 @@
 #include "reference/attention.h"
 
 #include "reference/philox.h"
+#include "reference/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +18,8 @@ struct reference_attention {
     int64_t items, queries, keys, size, value_size, heads; /* heads: of the output, if enable_gqa */
     long double scale, unit;
     reference_attention_rounding rounding;
-    const DLTensor *like; /* a tensor with the shape of the output */
-    wide tensor[TENSORS]; /* data NULL: absent */
+    const DLTensor *like;        /* a tensor with the shape of the output */
+    wide_tensor tensor[TENSORS]; /* data NULL: absent */
     wholes seed;
     long double *weight;          /* of each key, for one row: before dropout */
     long double logsumexp, error; /* of the row; the relative error of a weight */
@@ -300,4 +301,90 @@ void reference_attention_close(reference_attention *a) {
         wide_free(&a->tensor[i]);
     }
     free(a);
+}
+
+/* ---- Results ---- */
+
+/* The row that was computed last; -1: none. */
+typedef struct rows {
+    reference_attention *a;
+    int64_t at;
+    number *output, logsumexp;
+} rows;
+
+static void find_row(rows *r, int64_t row) {
+    if (r->at != row) {
+        reference_attention_row(r->a, row, r->output, &r->logsumexp);
+        r->at = row;
+    }
+}
+
+static number output_element(void *user, int64_t index) {
+    rows *r = user;
+    find_row(r, index / r->a->value_size);
+    return r->output[index % r->a->value_size];
+}
+
+static number logsumexp_element(void *user, int64_t index) {
+    rows *r = user;
+    find_row(r, index);
+    return r->logsumexp;
+}
+
+/* An element that is computed alone needs all scores of its row. */
+static bp_status add_outputs(reference_results *made, reference_attention *a) {
+    const bp_attention_call *call = a->call;
+    const int64_t work = a->keys * (a->size + 1);
+    rows r = {a, -1, reference_numbers(a->value_size), {0, 0}};
+    bp_status status = r.output ? BP_OK : BP_E_NO_MEMORY;
+    status = status == BP_OK ? reference_add_result(made, "output", call->output, work, output_element, &r) : status;
+    status = status == BP_OK ? reference_add_result(made, "logsumexp", call->logsumexp, work, logsumexp_element, &r)
+                             : status;
+    free(r.output);
+    return status;
+}
+
+static bp_status add_gradients(reference_results *made, reference_attention *a) {
+    static const char *const names[] = {"query_gradient", "key_gradient", "value_gradient", "mask_gradient"};
+    const DLTensor *const tensors[] = {a->call->query_gradient, a->call->key_gradient, a->call->value_gradient,
+                                       a->call->mask_gradient};
+    number *of[REFERENCE_ATTENTION_GRADIENTS] = {NULL};
+    bp_status status = BP_OK;
+    for (int i = 0; i < REFERENCE_ATTENTION_GRADIENTS; i++) {
+        of[i] = tensors[i] ? reference_numbers(a->tensor[QUERY + i].count) : NULL;
+        status = tensors[i] && !of[i] ? BP_E_NO_MEMORY : status;
+    }
+    if (status == BP_OK) {
+        reference_attention_gradients(a, of);
+    }
+    for (int i = 0; i < REFERENCE_ATTENTION_GRADIENTS; i++) {
+        status = status == BP_OK && of[i] ? reference_add_numbers(made, names[i], tensors[i], of[i]) : status;
+        free(of[i]);
+    }
+    return status;
+}
+
+bp_status reference_of_attention(reference_results *made, const bp_attention_call *call) {
+    /* A kernel of BF16 rounds the weights (attention.h). */
+    const bool rounds = bp_dtype_from_dlpack(call->query->dtype) == BP_BF16;
+    const reference_attention_rounding rounding = {rounds ? reference_unit(BP_BF16) : 0, false};
+    reference_attention *a;
+    *made = (reference_results){.count = 0};
+    if (call->pages) {
+        return BP_OK;
+    }
+    bp_status status = reference_attention_open(&a, call, &rounding);
+    if (status == BP_OK && call->pass == BP_ATTENTION_FORWARD) {
+        status = add_outputs(made, a);
+    } else if (status == BP_OK) {
+        const double work = (double)a->items * (double)a->queries * (double)a->keys;
+        const bool affordable = work * (double)(a->size + a->value_size + 16) <= (double)REFERENCE_MOST_WORK;
+        status = affordable ? add_gradients(made, a) : BP_OK;
+    }
+    /* Scores may overflow, and which of them do so depends on the order of additions. */
+    for (int i = 0; i < made->count; i++) {
+        made->of[i].values.measure = REFERENCE_SUMS;
+    }
+    reference_attention_close(a);
+    return status;
 }

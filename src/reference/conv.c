@@ -2,6 +2,9 @@
  * output with its inputs and weights. Gradients add the same products to other elements. */
 #include "reference/conv.h"
 
+#include "reference/elementwise.h"
+#include "reference/results.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,8 +13,9 @@ struct reference_conv {
     const bp_conv_call *call;
     int64_t items, groups, in_channels, out_channels;
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padding[3];
-    wide input, weight, bias, output; /* data NULL: the pass writes it, or it is absent */
-    long double most;                 /* the largest element of the image that is read */
+    wide_tensor input, weight, bias, output; /* data NULL: the pass writes it, or it is absent */
+    long double most;                        /* the largest element of the image that is read */
+    bool finite;                             /* all elements of the image are */
 };
 
 static void read_sizes(reference_conv *c) {
@@ -170,7 +174,7 @@ double reference_conv_work(const reference_conv *c) {
     return (double)outputs_of(c) * (double)reference_conv_terms(c);
 }
 
-static bp_status read_tensor(wide *made, const DLTensor *tensor, bool read) {
+static bp_status read_tensor(wide_tensor *made, const DLTensor *tensor, bool read) {
     return tensor && read ? wide_make(made, tensor, false) : BP_OK;
 }
 
@@ -186,9 +190,11 @@ bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
     status = status == BP_OK ? read_tensor(&c->weight, call->weight, call->pass != BP_CONV_WEIGHT) : status;
     status = status == BP_OK ? read_tensor(&c->bias, call->bias, forward) : status;
     status = status == BP_OK ? read_tensor(&c->output, call->output, !forward) : status;
-    const wide *image = forward ? &c->input : &c->output;
+    const wide_tensor *image = forward ? &c->input : &c->output;
+    c->finite = true;
     for (int64_t i = 0; status == BP_OK && i < image->count; i++) {
         const long double size = fabsl((long double)image->data[i]);
+        c->finite = c->finite && isfinite(size);
         c->most = isfinite(size) && size > c->most ? size : c->most;
     }
     return status;
@@ -202,4 +208,96 @@ void reference_conv_close(reference_conv *c) {
         wide_free(&c->output);
         free(c);
     }
+}
+
+/* ---- Results ---- */
+
+/* Whether an algorithm may transform tiles of the image (conv.h). It needs a kernel of several taps, and stride 1, or
+ * one step in a dimension, where the stride does not matter. */
+static bool may_transform(const reference_conv *c) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(c->call->input->dtype);
+    bool tiles = dtype == BP_F32 || dtype == BP_F64;
+    for (int d = 0; d < 3; d++) {
+        const int64_t steps = c->call->transposed ? c->in[d] : c->out[d];
+        tiles = tiles && (c->stride[d] == 1 || c->kernel[d] == 1 || steps == 1);
+    }
+    return tiles && taps_of(c) > 1;
+}
+
+/* Returns a sum with its error, which is larger if tiles are transformed: relative to `reach`. Elements of a tile that
+ * are not finite, or large, reach others. */
+static reference_number number_of(const reference_conv *c, reference_sum sum, int64_t terms, long double reach) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(c->call->input->dtype);
+    const long double largest = dtype == BP_F64 ? 0x1p1000L : 0x1p100L;
+    reference_number number = reference_sum_number(sum, terms, dtype);
+    if (may_transform(c)) {
+        const long double error = reach * (dtype == BP_F64 ? 4e-15L : 2e-6L);
+        number.error = c->finite && reach < largest ? fmaxl(number.error, error) : HUGE_VALL;
+        number.value = isfinite(number.error) || isfinite(number.value) ? number.value : 0;
+    }
+    return number;
+}
+
+static reference_number output_element(void *user, int64_t index) {
+    const reference_conv *c = user;
+    const long double reach = may_transform(c) ? reference_conv_reach(c, index) : 0;
+    const reference_number sum = number_of(c, reference_conv_output(c, index), reference_conv_terms(c), reach);
+    return reference_activation(c->call->activation, bp_dtype_from_dlpack(c->call->output->dtype), sum);
+}
+
+/* The sums of a gradient. An algorithm that transforms tiles reads the whole image for each element of a weight's. */
+typedef struct gradient {
+    const reference_conv *c;
+    const reference_sum *sums;
+    int64_t terms;
+    long double most; /* the largest size of a sum */
+} gradient;
+
+static reference_number gradient_element(void *user, int64_t index) {
+    const gradient *g = user;
+    const bool weight = g->c->call->pass == BP_CONV_WEIGHT;
+    const long double reach = !may_transform(g->c) ? 0 : weight ? g->most : reference_conv_reach(g->c, index);
+    return number_of(g->c, g->sums[index], g->terms, reach);
+}
+
+static reference_number bias_element(void *user, int64_t index) {
+    const gradient *g = user;
+    return reference_sum_number(g->sums[index], g->terms, bp_dtype_from_dlpack(g->c->call->bias->dtype));
+}
+
+static bp_status add_gradients(reference_results *made, const reference_conv *c) {
+    const bp_conv_call *call = c->call;
+    const bool weight = call->pass == BP_CONV_WEIGHT;
+    const DLTensor *result = weight ? call->weight : call->input, *bias = weight ? call->bias : NULL;
+    const int64_t count = reference_count(result), positions = c->items * c->out[0] * c->out[1] * c->out[2];
+    reference_sum *all = calloc((size_t)(count + reference_count(bias)) + 1, sizeof *all);
+    if (!all) {
+        return BP_E_NO_MEMORY;
+    }
+    gradient g = {c, all, weight ? positions : c->out_channels * taps_of(c), 0};
+    reference_conv_all(c, all, bias ? all + count : NULL);
+    for (int64_t i = 0; i < count; i++) {
+        g.most = isfinite(all[i].size) && all[i].size > g.most ? all[i].size : g.most;
+    }
+    bp_status status = reference_add_result(made, weight ? "weight" : "input", result, 1, gradient_element, &g);
+    g.sums = all + count;
+    status = status == BP_OK ? reference_add_result(made, "bias", bias, 1, bias_element, &g) : status;
+    free(all);
+    return status;
+}
+
+bp_status reference_of_conv(reference_results *made, const bp_conv_call *call) {
+    reference_conv *c;
+    *made = (reference_results){.count = 0};
+    bp_status status = reference_conv_open(&c, call);
+    if (status == BP_OK && call->pass == BP_CONV_FORWARD) {
+        status = reference_add_result(made, "output", call->output, reference_conv_terms(c), output_element, c);
+    } else if (status == BP_OK && reference_conv_work(c) <= (double)REFERENCE_MOST_WORK) {
+        status = add_gradients(made, c);
+    }
+    for (int i = 0; i < made->count; i++) {
+        made->of[i].values.measure = REFERENCE_SUMS;
+    }
+    reference_conv_close(c);
+    return status;
 }

@@ -7,11 +7,6 @@
 
 typedef struct reference_conv reference_conv;
 
-/* A sum of products, and that of their absolute values. */
-typedef struct reference_sum {
-    long double value, size;
-} reference_sum;
-
 /* Opens a call of any pass. *made is for reference_conv_close(), also after a failure. Errors: BP_E_NO_MEMORY, or those
  * of bp_tensor_copy(). */
 bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call);

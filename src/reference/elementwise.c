@@ -76,3 +76,25 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
         return 0;
     }
 }
+
+/* A distance is at most two units of rounding. One unit of it is the rounding to f32 or f64, the types of computation.
+ */
+long double reference_unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x, long double y) {
+    const bool f64 = dtype == BP_F64, rounds = f64 || dtype == BP_F32;
+    const long double distances = reference_unary_error(kind, f64, x);
+    const long double unit = (long double)reference_unit(f64 ? BP_F64 : BP_F32), least = f64 ? 0x1p-1074L : 0x1p-149L;
+    return distances == 0 ? -1 : !isfinite(y) ? 0 : (2 * distances - rounds) * unit * fabsl(y) + distances * least;
+}
+
+reference_number reference_activation(bp_unary_kind kind, bp_dtype dtype, reference_number x) {
+    if (kind == BP_UNARY_COPY || !isfinite(x.value)) {
+        return (reference_number){kind == BP_UNARY_COPY ? x.value : reference_unary(kind, x.value), x.error};
+    }
+    const long double error = x.error + fabsl(x.value) * (long double)reference_unit(dtype);
+    const long double y = reference_unary(kind, x.value), below = reference_unary(kind, x.value - error),
+                      above = reference_unary(kind, x.value + error);
+    const long double own = fmaxl(0, reference_unary_bound(kind, dtype, x.value, y));
+    /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
+    const bool bounded = isfinite(error) && isfinite(below) && isfinite(above);
+    return (reference_number){y, bounded ? fmaxl(fabsl(below - y), fabsl(above - y)) + own : HUGE_VALL};
+}

@@ -3,9 +3,7 @@
 #ifndef BP_REFERENCE_ELEMENTWISE_H
 #define BP_REFERENCE_ELEMENTWISE_H
 
-#include "backplane/elementwise.h"
-
-#include <stdbool.h>
+#include "reference/reference.h"
 
 long double reference_unary(bp_unary_kind kind, long double x);
 
@@ -15,5 +13,11 @@ long double reference_binary(bp_binary_kind kind, long double a, long double b);
 /* Returns the largest error of a function of one element that is computed in f32, or in f64, in distances of the
  * numbers next to the result. */
 long double reference_unary_error(bp_unary_kind kind, bool f64, long double x);
+
+/* Returns the largest error of a function y of x before it is rounded to the type; below 0: it is exact. */
+long double reference_unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x, long double y);
+
+/* Returns a function of a number that was rounded to the type before, and is again after it. */
+reference_number reference_activation(bp_unary_kind kind, bp_dtype dtype, reference_number x);
 
 #endif

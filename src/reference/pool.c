@@ -1,6 +1,8 @@
 /* pool.c - computes pooling and its gradients one element at a time. */
 #include "reference/pool.h"
 
+#include "reference/results.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +10,7 @@
 struct reference_pool {
     const bp_pool_call *call;
     int64_t in[3], out[3], channels; /* channels: of all items */
-    wide values;                     /* the input, or the gradient by the output */
+    wide_tensor values;              /* the input, or the gradient by the output */
     wholes indices;
 };
 
@@ -192,4 +194,56 @@ void reference_pool_close(reference_pool *p) {
         wholes_free(&p->indices);
         free(p);
     }
+}
+
+/* ---- Results ---- */
+
+/* Maxima are exact. */
+static reference_number output_element(void *user, int64_t index) {
+    const reference_pool *p = user;
+    const reference_window w = reference_pool_window(p, index);
+    if (p->call->kind == BP_POOL_MAX) {
+        return (reference_number){w.most, -1};
+    }
+    /* A divisor that is computed as a factor has a rounding. */
+    const reference_number sum = reference_sum_number((reference_sum){w.sum, w.size}, w.inside + 1,
+                                                      bp_dtype_from_dlpack(p->call->output->dtype));
+    return (reference_number){sum.value / w.divisor, sum.error / fabsl(w.divisor)};
+}
+
+static int64_t index_element(void *user, int64_t index) {
+    return reference_pool_window(user, index).index;
+}
+
+static bp_status add_gradient(reference_results *made, const reference_pool *p) {
+    const DLTensor *out = p->call->input;
+    reference_number *numbers = reference_numbers(reference_count(out));
+    bp_status status = numbers ? BP_OK : BP_E_NO_MEMORY;
+    const long double unit = (long double)reference_sum_unit(bp_dtype_from_dlpack(out->dtype));
+    status = status == BP_OK ? reference_pool_gradient(p, unit, numbers) : status;
+    status = status == BP_OK ? reference_add_numbers(made, "input", out, numbers) : status;
+    free(numbers);
+    return status;
+}
+
+/* More for one window is not affordable for those that are checked at least. */
+enum { MOST_WINDOW = 1 << 22 };
+
+bp_status reference_of_pool(reference_results *made, const bp_pool_call *call) {
+    reference_pool *p;
+    *made = (reference_results){.count = 0};
+    bp_status status = reference_pool_open(&p, call);
+    if (status == BP_OK && call->pass == BP_POOL_FORWARD) {
+        const int64_t outputs = reference_count(call->output);
+        const double taps = reference_pool_work(p) / (double)(outputs > 0 ? outputs : 1);
+        const int64_t work = taps < MOST_WINDOW ? (int64_t)taps + 1 : 0;
+        status = work > 0 ? reference_add_result(made, "output", call->output, work, output_element, p) : BP_OK;
+        status = work > 0 && status == BP_OK && call->indices
+                     ? reference_add_wholes(made, "indices", call->indices, work, index_element, p)
+                     : status;
+    } else if (status == BP_OK && reference_pool_work(p) <= (double)REFERENCE_MOST_WORK) {
+        status = add_gradient(made, p);
+    }
+    reference_pool_close(p);
+    return status;
 }

@@ -30,7 +30,7 @@ static bp_status widen_integers(const DLTensor *from, double *to, int64_t count)
     return status;
 }
 
-bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
+bp_status wide_make(wide_tensor *made, const DLTensor *tensor, bool conjugate) {
     memset(made, 0, sizeof *made);
     made->parts = is_complex(tensor) ? 2 : 1;
     bp_status status = bp_tensor_new(&made->owner, is_complex(tensor) ? BP_C128 : BP_F64, tensor->ndim, tensor->shape);
@@ -39,10 +39,7 @@ bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     }
     double *data = made->owner->dl_tensor.data;
     made->data = data;
-    made->count = 1;
-    for (int i = 0; i < tensor->ndim; i++) {
-        made->count *= tensor->shape[i];
-    }
+    made->count = reference_count(tensor);
     if (is_integer(tensor)) {
         return widen_integers(tensor, data, made->count);
     }
@@ -53,7 +50,7 @@ bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate) {
     return status;
 }
 
-void wide_free(wide *made) {
+void wide_free(wide_tensor *made) {
     if (made->owner) {
         made->owner->deleter(made->owner);
     }
@@ -82,7 +79,7 @@ typedef struct dot {
     int64_t a, a_step, b, b_step;
 } dot;
 
-static reference_value run_dot(const wide *a, const wide *b, dot at, int64_t terms) {
+static reference_value run_dot(const wide_tensor *a, const wide_tensor *b, dot at, int64_t terms) {
     const double *left = a->data, *right = b->data;
     sum re = {0, 0, 0}, im = {0, 0, 0};
     for (int64_t p = 0; p < terms; p++, at.a += at.a_step, at.b += at.b_step) {
@@ -130,6 +127,14 @@ static dot locate(const DLTensor *a, const DLTensor *b, const DLTensor *out, int
     return at;
 }
 
+int64_t reference_count(const DLTensor *tensor) {
+    int64_t count = tensor != NULL;
+    for (int d = 0; tensor && d < tensor->ndim; d++) {
+        count *= tensor->shape[d];
+    }
+    return count;
+}
+
 /* A golden-ratio sequence covers a large range evenly and has no period that sizes could share. */
 int64_t reference_pick(int64_t i, int64_t count, int64_t total) {
     if (count == total) {
@@ -148,10 +153,7 @@ static void choose_count(reference *made, int64_t least) {
 
 bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, int64_t least) {
     memset(made, 0, sizeof *made);
-    made->total = 1;
-    for (int i = 0; i < out->ndim; i++) {
-        made->total *= out->shape[i];
-    }
+    made->total = reference_count(out);
     made->terms = terms;
     choose_count(made, least);
     made->values = calloc((size_t)made->count + 1, sizeof *made->values);
@@ -163,7 +165,7 @@ bp_status reference_begin(reference *made, const DLTensor *out, int64_t terms, i
 
 bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
                             const DLTensor *out) {
-    wide left = {.parts = 0}, right = {.parts = 0};
+    wide_tensor left = {.parts = 0}, right = {.parts = 0};
     bp_status status = reference_begin(made, out, a->shape[a->ndim - 1], 256);
     status = status == BP_OK ? wide_make(&left, a, conjugate_a) : status;
     status = status == BP_OK ? wide_make(&right, b, conjugate_b) : status;
@@ -178,7 +180,7 @@ bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a
 }
 
 bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c) {
-    wide old = {.parts = 0};
+    wide_tensor old = {.parts = 0};
     bool reads = beta.re != 0 || beta.im != 0;
     bp_status status = reads ? wide_make(&old, c, false) : BP_OK;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
@@ -259,7 +261,7 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
     if (made->measure == REFERENCE_WHOLE) {
         return count_different(made, result, error);
     }
-    wide got;
+    wide_tensor got;
     bp_status status = wide_make(&got, result, false);
     format limits = format_of(bp_dtype_from_dlpack(result->dtype));
     const bool strict = made->measure == REFERENCE_NUMBERS;
@@ -275,7 +277,8 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
                                         : difference(element[1], value->im, limits.largest));
         }
         /* Allows the absolute error of subnormal results. */
-        if (apart > made->tiny + (double)(made->terms + 1) * limits.smallest) {
+        const bool exact = made->bounded && made->tiny == 0 && value->scale == 0;
+        if (apart > (exact ? 0 : made->tiny + (double)(made->terms + 1) * limits.smallest)) {
             double relative = value->scale > 0 && isfinite(value->scale) ? apart / value->scale : HUGE_VAL;
             *error = relative > *error ? relative : *error;
         }
@@ -286,8 +289,11 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 
 double reference_bound(const reference *made, bp_dtype dtype) {
     format limits = format_of(dtype);
+    if (made->measure == REFERENCE_WHOLE) {
+        return 0;
+    }
     if (made->bounded) {
-        return 1.01 * limits.sum_unit + 2 * limits.unit;
+        return 1.01 * limits.unit;
     }
     return 4 * ((double)made->terms + 4) * limits.sum_unit + 2 * limits.unit;
 }
@@ -300,24 +306,39 @@ double reference_sum_unit(bp_dtype dtype) {
     return format_of(dtype).sum_unit;
 }
 
+reference_number reference_sum_number(reference_sum of, int64_t terms, bp_dtype dtype) {
+    const format limits = format_of(dtype == BP_F16 || dtype == BP_BF16 ? BP_F32 : dtype);
+    const bool overflows = isfinite(of.value) && !(of.size < (long double)limits.largest);
+    const long double rounding = ((long double)terms + 2) * (long double)limits.sum_unit * of.size;
+    const long double underflow = (long double)terms * (long double)limits.smallest;
+    return (reference_number){of.value, !isfinite(of.value) ? 0 : overflows ? HUGE_VALL : rounding + underflow};
+}
+
 reference_number *reference_numbers(int64_t count) {
     return calloc((size_t)count + 1, sizeof(reference_number));
 }
 
-bool reference_set(reference_value *value, const reference_number *number, long double unit) {
-    const long double units = number->error / unit, size = fabsl(number->value);
+bool reference_set(reference_value *value, const reference_number *number, bp_dtype dtype) {
+    const format limits = format_of(dtype);
+    const long double size = fabsl(number->value), unit = (long double)limits.unit;
+    const bool exact = number->error < 0;
+    const bool known = isfinite(number->error) || !(isfinite(number->value) || number->error > 0);
+    /* Rounding decides whether a number next to the largest one becomes infinite. */
+    const bool on_edge = !exact && fabsl(size - (long double)limits.largest) <= number->error + size * unit;
     value->re = (double)number->value;
     value->im = 0;
-    value->scale = (double)(units > size || !isfinite(size) ? units : size);
-    return !(isinf(value->scale) && value->scale > 0);
+    /* The reference is rounded to f64 itself. */
+    const long double rounded = size * (dtype == BP_F64 ? 2 : 1);
+    value->scale = (double)(isfinite(size) && !exact ? rounded + number->error / unit : 0);
+    return known && !(isfinite(size) && (on_edge || isinf(value->scale)));
 }
 
-void reference_take(reference *made, const reference_number *numbers, long double unit) {
+void reference_take(reference *made, const reference_number *numbers, bp_dtype dtype) {
     int64_t known = 0;
     made->bounded = true;
     for (int64_t i = 0; i < made->count; i++) {
         reference_value value = made->values[i];
-        const bool bounded = reference_set(&value, &numbers[value.index], unit);
+        const bool bounded = reference_set(&value, &numbers[value.index], dtype);
         made->values[known] = value;
         known += bounded;
     }

@@ -1,8 +1,9 @@
 /* reference.h - reference values of a result, and the error of a result against them.
  *
  * The command and the tests compare results with references of their own, because one from the library would share its
- * errors: this library calls the public functions of tensors and element types, and no operation. libbackplane does not
- * contain it. The functions return BP_OK, or the status of those functions.
+ * errors: this library calls the public functions of tensors, element types, descriptions of calls and orders of
+ * contractions, and no operation. libbackplane does not contain it. The functions return BP_OK, or the status of those
+ * functions.
  */
 #ifndef BP_REFERENCE_REFERENCE_H
 #define BP_REFERENCE_REFERENCE_H
@@ -18,10 +19,16 @@ typedef struct reference_value {
     double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
 } reference_value;
 
-/* A number, and how far rounding may move it. */
+/* A number, and how far rounding may move it. An error below 0: not at all, also not to its type. One that is not
+ * finite: nothing is known of it, if the value is finite. */
 typedef struct reference_number {
     long double value, error;
 } reference_number;
+
+/* A sum of products, and that of their absolute values. */
+typedef struct reference_sum {
+    long double value, size;
+} reference_sum;
 
 /* What the error of a result is. */
 typedef enum reference_measure {
@@ -36,20 +43,20 @@ typedef struct reference {
     int64_t count;
     int64_t total;
     int64_t terms; /* per element */
-    bool bounded;  /* the scales are the largest errors of correct results, in roundings */
+    bool bounded;  /* the scales are the largest errors of correct results, in units of rounding of its type */
     double tiny;   /* an absolute error that is no error; that of subnormal results comes from `terms` */
 } reference;
 
 /* A tensor converted to compact row-major float64 or complex float64, without loss. */
-typedef struct wide {
+typedef struct wide_tensor {
     DLManagedTensorVersioned *owner;
     const double *data; /* NULL: there is no tensor */
     int64_t count;
     int parts; /* float64 values per element */
-} wide;
+} wide_tensor;
 
-bp_status wide_make(wide *made, const DLTensor *tensor, bool conjugate);
-void wide_free(wide *made);
+bp_status wide_make(wide_tensor *made, const DLTensor *tensor, bool conjugate);
+void wide_free(wide_tensor *made);
 
 /* A tensor of integers or bool converted to compact row-major i64, modulo 2^64. */
 typedef struct wholes {
@@ -65,6 +72,9 @@ void wholes_free(wholes *made);
 
 /* Converts to the type modulo 2^n, or for bool to whether it is not 0. */
 int64_t wholes_convert(int64_t whole, bp_dtype dtype);
+
+/* Returns the number of elements; 0 without a tensor. */
+int64_t reference_count(const DLTensor *tensor);
 
 /* Returns the `i`-th of `count` indices that are evenly distributed over 0 ... total-1; `i` itself if they are all. */
 int64_t reference_pick(int64_t i, int64_t count, int64_t total);
@@ -82,6 +92,10 @@ bp_status reference_product(reference *made, const DLTensor *a, bool conjugate_a
 
 /* Replaces each value v by alpha v + beta c, where c is the element of the old result; beta 0 does not read it. */
 bp_status reference_add(reference *made, bp_scalar alpha, bp_scalar beta, const DLTensor *c);
+
+/* Computes alpha op(a) @ op(b) + beta old, with the errors that any order of the sums has. */
+bp_status reference_gemm(reference *made, const DLTensor *a, bool conjugate_a, const DLTensor *b, bool conjugate_b,
+                         bp_scalar alpha, bp_scalar beta, const DLTensor *old, const DLTensor *out);
 void reference_free(reference *made);
 
 /* Computes the error of the checked elements; infinity if only one of the two values is finite. */
@@ -90,18 +104,24 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
 /* Returns the bound of that error for a correct sum in any order. */
 double reference_bound(const reference *made, bp_dtype dtype);
 
+/* Returns a sum of products as it is computed for a result of the type, in any order and with or without fused
+ * multiplications: the error is at most terms + 1 units of the size, and terms of second order (Higham, Accuracy and
+ * Stability of Numerical Algorithms, section 3.1). Nothing is known if a part of it may overflow. */
+reference_number reference_sum_number(reference_sum sum, int64_t terms, bp_dtype dtype);
+
 /* The largest relative error of one rounding in sums of numbers of the type: F32's for F16 and BF16. */
 double reference_sum_unit(bp_dtype dtype);
 
 /* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
 reference_number *reference_numbers(int64_t count);
 
-/* Sets a value from a number whose error is of that unit. The scale becomes the error in units, and at least the value,
- * which is rounded to its type at the end. Returns false if the error has no bound, so that nothing can be checked. */
-bool reference_set(reference_value *value, const reference_number *number, long double unit);
+/* Sets a value of a result of the type from a number. Its scale becomes its error, and that of rounding it to the type,
+ * in units of rounding. Returns false if nothing can be checked: the error has no bound, or lets the number be finite
+ * or not. */
+bool reference_set(reference_value *value, const reference_number *number, bp_dtype dtype);
 
-/* Sets the values of `made` from the numbers of all elements, and removes those whose error has no bound. */
-void reference_take(reference *made, const reference_number *numbers, long double unit);
+/* Sets the values of `made` from the numbers of all elements, and removes those of which nothing can be checked. */
+void reference_take(reference *made, const reference_number *numbers, bp_dtype dtype);
 
 /* The largest relative error of rounding to the type. */
 double reference_unit(bp_dtype dtype);

@@ -1,6 +1,9 @@
 /* rnn.c - computes recurrent layers one element at a time, with bounds of the errors that rounding may cause. */
 #include "reference/rnn.h"
 
+#include "reference/results.h"
+
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,27 +17,35 @@ typedef struct layer {
     int64_t steps, batch, input, hidden, output; /* output: columns of one direction */
     int64_t rows, directions, direction, item;
     long double unit;
-    wide tensor[TENSORS]; /* data NULL: absent */
+    wide_tensor tensor[TENSORS]; /* data NULL: absent */
     wholes lengths;
     number *x, *h, *cell, *after;
 } layer;
 
 /* ---- Numbers ---- */
 
+/* Returns the error, or NaN if a number of this size may overflow in the type of the computation: infinities of two
+ * signs may meet there, and then nothing is known of all that follows. */
+static long double unless_overflow(const layer *l, long double error, long double size) {
+    return size + error < (l->unit < 0x1p-24L ? (long double)DBL_MAX : (long double)FLT_MAX) ? error : (long double)NAN;
+}
+
 static number sum_of(const layer *l, number a, number b) {
-    return (number){a.value + b.value, a.error + b.error + (fabsl(a.value) + fabsl(b.value)) * l->unit};
+    const long double size = fabsl(a.value) + fabsl(b.value);
+    return (number){a.value + b.value, unless_overflow(l, a.error + b.error + size * l->unit, size)};
 }
 
 static number product_of(const layer *l, number a, number b) {
     const long double value = a.value * b.value;
-    return (number){value,
-                    fabsl(a.value) * b.error + fabsl(b.value) * a.error + a.error * b.error + fabsl(value) * l->unit};
+    const long double error =
+        fabsl(a.value) * b.error + fabsl(b.value) * a.error + a.error * b.error + fabsl(value) * l->unit;
+    return (number){value, unless_overflow(l, error, fabsl(value))};
 }
 
 /* Limits the error of a number whose size, exact or computed, is at most `most`. Without it, bounds would be squared in
  * each step of a layer, and would soon be infinite. */
 static number within(number x, long double most) {
-    return (number){x.value, fminl(x.error, fabsl(x.value) + most)};
+    return (number){x.value, isnan(x.error) ? x.error : fminl(x.error, fabsl(x.value) + most)};
 }
 
 static number logistic(const layer *l, number x) {
@@ -65,7 +76,7 @@ static number row_of(const layer *l, int tensor, int64_t rows, int64_t row, int6
         sum.error += fabsl(w) * with[k].error;
         magnitude += fabsl(w) * (fabsl(with[k].value) + with[k].error);
     }
-    sum.error += magnitude * (long double)(count + 2) * l->unit;
+    sum.error = unless_overflow(l, sum.error + magnitude * (long double)(count + 2) * l->unit, magnitude);
     return sum;
 }
 
@@ -82,8 +93,8 @@ static number whole_gate(const layer *l, int64_t g, int64_t unit) {
     return sum_of(l, gate(l, g, unit, false), gate(l, g, unit, true));
 }
 
-/* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a state
- * of a GRU is between its old one and a number from -1 to 1; the limits allow for rounding. */
+/* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a
+ * state of a GRU is between its old one and a number from -1 to 1; the limits allow for rounding. */
 static number unit_after(const layer *l, int64_t taken, int64_t j) {
     const int64_t first = (l->direction * l->batch + l->item) * l->hidden + j;
     if (l->mode == BP_RNN_LSTM) {
@@ -195,5 +206,41 @@ bp_status reference_rnn(const bp_rnn_call *call, long double unit, reference_num
         }
     }
     close_layer(&l);
+    return status;
+}
+
+/* ---- Results ---- */
+
+static double work_of(const bp_rnn_call *call) {
+    const DLTensor *hh = call->weight_hh;
+    const int64_t columns = hh->shape[hh->ndim - 1], rows = hh->shape[hh->ndim - 2];
+    return (double)call->input->shape[0] * (double)call->input->shape[1] * (hh->ndim == 3 ? (double)hh->shape[0] : 1) *
+           ((double)rows * (double)(call->input->shape[2] + columns) + (double)rows);
+}
+
+/* Computes all results, if that takes about a second: each element depends on all earlier ones. The reserve is private
+ * to the library. */
+bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call) {
+    static const char *const names[] = {"output", "final_hidden", "final_cell"};
+    const DLTensor *const tensors[] = {call->output, call->final_hidden, call->final_cell};
+    reference_number *numbers[3];
+    *made = (reference_results){.count = 0};
+    if (call->pass == BP_RNN_BACKWARD || work_of(call) > (double)REFERENCE_MOST_WORK) {
+        return BP_OK;
+    }
+    bp_status status = BP_OK;
+    for (int i = 0; i < 3; i++) {
+        numbers[i] = tensors[i] || i == 0 ? reference_numbers(reference_count(tensors[i])) : NULL;
+        status = (tensors[i] || i == 0) && !numbers[i] ? BP_E_NO_MEMORY : status;
+    }
+    const long double unit = (long double)reference_sum_unit(bp_dtype_from_dlpack(call->input->dtype));
+    status = status == BP_OK ? reference_rnn(call, unit, numbers[0], numbers[1], numbers[2]) : status;
+    for (int i = 0; i < 3; i++) {
+        status = status == BP_OK && tensors[i] ? reference_add_numbers(made, names[i], tensors[i], numbers[i]) : status;
+        free(numbers[i]);
+    }
+    for (int i = 0; i < made->count; i++) {
+        made->of[i].values.measure = REFERENCE_SUMS;
+    }
     return status;
 }

@@ -1,11 +1,12 @@
 """Checks on the built objects that libbackplane does not contain the references of the operations, and that these call functions of
-tensors and element types only: no operation, whose errors they would share."""
+tensors and element types only: no operation, whose errors they would share. They also read the descriptions of calls, and the order
+in which a contraction takes its operands, which changes no value."""
 
 import re
 
 import common
 
-MAY_CALL = re.compile(r"bp_(tensor|view|dtype)_\w+")
+MAY_CALL = re.compile(r"bp_(tensor|view|dtype|contraction_path)_\w+|bp_call_(get_info|field_at)|bp_einsum_path")
 
 
 def symbols(path, *options):

@@ -28,6 +28,7 @@ static const char *const cases[][WORDS] = {
     {"einsum", "...ij,...jk", "2x3x4", "4x5"},
     {"einsum", "i,j->ji", "4", "5"},
     {"einsum", ",ij->", "", "4x5"},
+    {"einsum", "ab,cd,ef->bdf", "6x5", "4x6", "5x4"}, /* more steps than operands */
     {"multi_dot", "4x5", "5x6", "6x2", "2x3"},
     {"multi_dot", "5", "5x6", "6"},
     {"matrix_power", "6x6", "--power", "5"},
@@ -116,6 +117,11 @@ static const char *const cases[][WORDS] = {
     {"gru", "4x3x5", "2x12x5", "2x12x4", "2x12", "2x12", "2x3x4"},
     {"linear", "3x4x7", "5x7", "5"},
     {"linear", "7", "5x7", "--relu"},
+    {"linear_input", "3x4x5", "5x7"},
+    {"linear_weight", "3x4x7", "3x4x5"},
+    {"lstm_training", "4x3x5", "16x5", "16x4"},
+    {"random_uniform", "7x9"},
+    {"random_normal", "7x9", "--seed", "5", "--offset", "3"},
     {"binary", "3x4", "4", "--kind", "add"},
     {"binary", "3x1x2", "4x1", "--kind", "subtract"},
     {"binary", "7", "7", "--kind", "multiply"},
@@ -146,6 +152,13 @@ static const char *const cases[][WORDS] = {
     {"rms_norm", "3x4x5", "--row-dims", "3"},
     {"group_norm", "2x6x3x2", "6", "6", "--groups", "3"},
     {"group_norm", "2x6", "--groups", "2"},
+    {"batch_norm_training", "4x5x2x3", "5", "5", "--eps", "0.5"},
+    {"batch_norm_training", "4x5"},
+    {"batch_norm_gradients", "4x5x2x3", "4x5x2x3", "5", "5", "5"},
+    {"layer_norm_gradients", "3x4x5", "3x4x5", "5", "3x4", "3x4"},
+    {"layer_norm_gradients", "3x4x5", "3x4x5", "4x5", "--eps", "0.5"},
+    {"rms_norm_gradients", "3x4x5", "3x4x5", "5"},
+    {"group_norm_gradients", "2x6x3x2", "2x6x3x2", "6", "--groups", "3"},
 };
 
 /* Operations on integers: the type of the first array is that of the test, "indices" are integers below 3. */
@@ -172,6 +185,7 @@ static const char *const whole_cases[][WORDS] = {
     {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
     {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
     {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
+    {"random_bits", "7x9", "--seed", "7"},
 };
 
 static uint64_t seed = 88172645463325252u;
@@ -369,8 +383,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    static const char *const real[] = {"_pool", "conv",  "_norm",  "sdpa",   "rnn",    "lstm",
-                                       "gru",   "unary", "binary", "reduce", "linear", "softmax"};
+    static const char *const real[] = {"_pool", "conv",   "_norm",  "sdpa",   "rnn",     "lstm",  "gru",
+                                       "unary", "binary", "reduce", "linear", "softmax", "random"};
     const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
     for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
         if (strstr(operation, real[i])) {

@@ -1,6 +1,7 @@
 /* test_reference.c - tests the reference values of compare: more precise than float64, and every wrong element is
  * found. */
-#include "reference/reference.h"
+#include "reference/philox.h"
+#include "reference/results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,11 +143,56 @@ static void elements_without_a_bound_are_not_checked(void **state) {
         const reference_number numbers[] = {{1, unit}, {wrong == 1 ? 7 : 2, 1e300L}, {wrong == 2 ? 4 : 3, unit}};
         assert_int_equal(bp_view_matrix(&view, out, BP_F64, 1, 3), BP_OK);
         assert_int_equal(reference_begin(&made, &view.tensor, 1, 0), BP_OK);
-        reference_take(&made, numbers, unit);
+        reference_take(&made, numbers, BP_F64);
         assert_int_equal(reference_error(&made, &view.tensor, &error), BP_OK);
         assert_int_equal(error > reference_bound(&made, BP_F64), wrong == 2);
         assert_int_equal(made.count, 2);
         reference_free(&made);
+    }
+}
+
+/* In f32, products of the first row overflow to infinities of two signs, and their sum is NaN, although the exact sum
+ * is 0. The second row is checked. */
+static void recurrent_layers_that_overflow_inside_are_not_checked(void **state) {
+    (void)state;
+    float x[] = {3e38F, -3e38F, 1, -2}, ih[] = {2, 2}, hh[] = {0.5F}, out[2];
+    bp_view input, weight_ih, weight_hh, output;
+    reference_results results;
+    assert_int_equal(bp_view_init(&input, x, BP_F32, 3, (const int64_t[]){1, 2, 2}, NULL), BP_OK);
+    assert_int_equal(bp_view_matrix(&weight_ih, ih, BP_F32, 1, 2), BP_OK);
+    assert_int_equal(bp_view_matrix(&weight_hh, hh, BP_F32, 1, 1), BP_OK);
+    assert_int_equal(bp_view_init(&output, out, BP_F32, 3, (const int64_t[]){1, 2, 1}, NULL), BP_OK);
+    const bp_rnn_call call = {.struct_size = sizeof call,
+                              .directions = 1,
+                              .input = &input.tensor,
+                              .weight_ih = &weight_ih.tensor,
+                              .weight_hh = &weight_hh.tensor,
+                              .output = &output.tensor};
+    assert_int_equal(reference_of_rnn(&results, &call), BP_OK);
+    assert_int_equal(results.count, 1);
+    assert_int_equal(results.of[0].values.count, 1);
+    assert_int_equal(results.of[0].values.values[0].index, 1);
+    reference_results_free(&results);
+}
+
+/* From the distribution of the authors' implementation, Random123: counter, key, result. */
+static void philox_has_the_known_answers(void **state) {
+    static const struct {
+        uint64_t low, high, key;
+        uint32_t result[4];
+    } known[] = {
+        {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {UINT64_C(0x85a308d3243f6a88),
+         UINT64_C(0x0370734413198a2e),
+         UINT64_C(0x299f31d0a4093822),
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        uint32_t got[4];
+        reference_philox(known[i].low, known[i].high, known[i].key, got);
+        assert_memory_equal(got, known[i].result, sizeof got);
     }
 }
 
@@ -159,6 +205,8 @@ int main(void) {
         cmocka_unit_test(large_results_are_sampled),
         cmocka_unit_test(batches_are_broadcast),
         cmocka_unit_test(elements_without_a_bound_are_not_checked),
+        cmocka_unit_test(recurrent_layers_that_overflow_inside_are_not_checked),
+        cmocka_unit_test(philox_has_the_known_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

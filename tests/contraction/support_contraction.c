@@ -1,10 +1,9 @@
-/* support_contraction.c - samples, and the reference: every element of the output as a sum over all labels at once, in
- * long double. */
+/* support_contraction.c - samples, and their comparison with the reference. */
 #include "contraction/support_contraction.h"
 
+#include "reference/results.h"
 #include "tensor/internal.h"
 
-#include <complex.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +13,6 @@
 
 #include <cmocka.h>
 
-typedef long double complex value;
-
 uint64_t sample_next(sample_random *random) {
     random->state ^= random->state << 13;
     random->state ^= random->state >> 7;
@@ -24,23 +21,6 @@ uint64_t sample_next(sample_random *random) {
 }
 
 /* ---- Elements ---- */
-
-static value element_get(bp_dtype dtype, const void *at) {
-    switch (dtype) {
-    case BP_F16:
-        return bp__f16_to_f32(*(const uint16_t *)at);
-    case BP_BF16:
-        return bp__bf16_to_f32(*(const uint16_t *)at);
-    case BP_F32:
-        return *(const float *)at;
-    case BP_F64:
-        return *(const double *)at;
-    case BP_C64:
-        return ((const float *)at)[0] + (value)((const float *)at)[1] * I;
-    default:
-        return ((const double *)at)[0] + (value)((const double *)at)[1] * I;
-    }
-}
 
 static void element_set(bp_dtype dtype, void *at, double re, double im) {
     switch (dtype) {
@@ -64,20 +44,6 @@ static void element_set(bp_dtype dtype, void *at, double re, double im) {
         ((double *)at)[0] = re;
         ((double *)at)[1] = im;
         break;
-    }
-}
-
-static double epsilon(bp_dtype dtype) {
-    switch (dtype) {
-    case BP_F16:
-        return ldexp(1, -10);
-    case BP_BF16:
-        return ldexp(1, -7);
-    case BP_F32:
-    case BP_C64:
-        return ldexp(1, -23);
-    default:
-        return ldexp(1, -52);
     }
 }
 
@@ -177,101 +143,18 @@ bp_einsum_call sample_call(const sample *s) {
         .struct_size = sizeof(bp_einsum_call), .expression = s->expression, .count = s->count, .operands = s->list};
 }
 
-/* ---- The reference ---- */
-
-/* Returns the address of the element with these indices; `labels` ends at a character that is not a letter. */
-static const void *element_at(const sample_tensor *t, const char *labels, const int64_t index[SAMPLE_LABELS]) {
-    int64_t at = 0;
-    for (int d = 0; labels[d] >= 'a' && labels[d] <= 'z'; d++) {
-        at += t->view.tensor.shape[d] == 1 ? 0 : index[labels[d] - 'a'] * t->view.strides[d];
-    }
-    return (const char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(bp_dtype_from_dlpack(t->view.tensor.dtype));
-}
-
-/* Advances to the next indices. Returns false after the last ones. */
-static bool advance(const sample *s, const bool in[SAMPLE_LABELS], int64_t index[SAMPLE_LABELS]) {
-    for (int label = SAMPLE_LABELS - 1; label >= 0; label--) {
-        if (!in[label]) {
-            continue;
-        }
-        if (++index[label] < s->size[label]) {
-            return true;
-        }
-        index[label] = 0;
-    }
-    return false;
-}
-
-static value product_at(const sample *s, const int64_t index[SAMPLE_LABELS]) {
-    value product = 1;
-    const char *labels = s->expression;
-    for (int i = 0; i < s->count; i++) {
-        product *= element_get(s->dtype, element_at(&s->operand[i], labels, index));
-        labels += s->operand[i].view.tensor.ndim + 1;
-    }
-    return product;
-}
-
-/* Computes one element: the sum, and the sum of the moduli. */
-static value sum_at(const sample *s, const bool summed[SAMPLE_LABELS], int64_t index[SAMPLE_LABELS],
-                    long double *moduli, double *terms) {
-    value sum = 0;
-    bool empty = false;
-    for (int label = 0; label < SAMPLE_LABELS; label++) {
-        empty |= summed[label] && s->size[label] == 0;
-    }
-    *moduli = 0;
-    *terms = 0;
-    if (!empty) {
-        do {
-            value x = product_at(s, index);
-            sum += x;
-            *moduli += cabsl(x);
-            *terms += 1;
-        } while (advance(s, summed, index));
-    }
-    return sum;
-}
-
-/* Results of steps are rounded to the type; sums of f16 and bf16 are computed in f32. */
-static double bound_of(const sample *s, long double moduli, double terms) {
-    double eps = epsilon(s->dtype), sums = s->dtype == BP_F16 || s->dtype == BP_BF16 ? epsilon(BP_F32) : eps;
-    double tiny = s->dtype == BP_F16                          ? 1e-7 * (s->count + 1.0) * (terms + 1)
-                  : s->dtype == BP_F64 || s->dtype == BP_C128 ? 1e-300
-                                                              : 1e-37;
-    return (double)moduli * (eps * (2.0 * s->count + 2) + sums * (terms + 4)) + tiny;
-}
+/* ---- Comparison ---- */
 
 double sample_error(const sample *s) {
-    bool kept[SAMPLE_LABELS] = {false}, summed[SAMPLE_LABELS] = {false};
-    const char *arrow = strstr(s->expression, "->");
-    for (const char *c = s->expression; c < arrow; c++) {
-        if (*c != ',') {
-            summed[*c - 'a'] = true;
-        }
-    }
-    for (const char *c = arrow + 2; *c; c++) {
-        summed[*c - 'a'] = false;
-        kept[*c - 'a'] = true;
-        if (s->size[*c - 'a'] == 0) {
-            return 0;
-        }
-    }
-    int64_t index[SAMPLE_LABELS] = {0};
-    double worst = 0;
-    do {
-        long double moduli;
-        double terms;
-        value want = sum_at(s, summed, index, &moduli, &terms);
-        value got = element_get(s->dtype, element_at(&s->out, arrow + 2, index));
-        bool finite = isfinite(creall(want)) && isfinite(cimagl(want));
-        double error = finite ? (double)(cabsl(got - want) / bound_of(s, moduli, terms)) : 0;
-        if (!finite && isfinite(creall(got)) && isfinite(cimagl(got))) {
-            error = (double)INFINITY;
-        }
-        worst = error > worst || isnan(error) ? error : worst;
-    } while (advance(s, kept, index));
-    return worst;
+    reference_results made;
+    double error;
+    assert_int_equal(reference_of_einsum(&made, s->expression, s->count, s->list, &s->out.view.tensor), BP_OK);
+    const reference *values = &made.of[0].values;
+    assert_non_null(values->values);
+    assert_int_equal(reference_error(values, &s->out.view.tensor, &error), BP_OK);
+    const double bound = reference_bound(values, s->dtype);
+    reference_results_free(&made);
+    return error / bound;
 }
 
 void sample_check(const sample *s, const bp_options *options) {

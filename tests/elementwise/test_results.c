@@ -1,7 +1,7 @@
 /* test_results.c - random shapes and layouts of all operations on single elements against references: functions,
  * conversions, broadcasts, indices and concatenation. */
 #include "cases.h"
-#include "reference/elementwise.h"
+#include "support/results.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -216,15 +216,9 @@ static void functions_of_one(void **state) {
         begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
         begin_tensor(&y, dtype, ndim, shape, (layout)between(0, BROADCAST - 1));
         assert_status(bp_unary_run(options, kind, &x.view.tensor, &y.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count_of(&x); j++) {
-            const long double from = value_at(&x, j), want = reference_unary(kind, from);
-            const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
-            const long double half = dtype < BP_F32 && isfinite(want) ? spacing(dtype, want) / 2 : 0;
-            near("unary", (int)kind, j, value_at(&y, j),
-                 isfinite(converted_value(dtype, want)) ? want : converted_value(dtype, want),
-                 (isfinite(want) ? reference_unary_error(kind, number == BP_F64, from) * spacing(number, want) : 0) +
-                     half);
-        }
+        reference_results made;
+        assert_status(reference_of_unary(&made, (int)kind, &x.view.tensor, &y.view.tensor), BP_OK);
+        test_check_results(&made, bp_dtype_name(dtype));
         end_tensor(&x);
         end_tensor(&y);
         bp_options_release(options);
@@ -233,19 +227,6 @@ static void functions_of_one(void **state) {
 
 /* ---- Functions of two elements ---- */
 
-static long double binary_reference(bp_binary_kind kind, bp_dtype dtype, long double a, long double b) {
-    if (is_integer(dtype)) {
-        const uint64_t m = (uint64_t)(int64_t)a, n = (uint64_t)(int64_t)b;
-        const uint64_t result = kind == BP_BINARY_ADD        ? m + n
-                                : kind == BP_BINARY_SUBTRACT ? m - n
-                                : kind == BP_BINARY_MULTIPLY ? m * n
-                                : kind == BP_BINARY_MAXIMUM  ? (a > b ? m : n)
-                                                             : (a < b ? m : n);
-        return dtype == BP_I32 ? (int32_t)(uint32_t)result : (int64_t)result;
-    }
-    return reference_binary(kind, a, b);
-}
-
 /* The shape of an input: that of the result without leading dimensions, and 1 in some of the others. */
 static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
     const int left = (int)between(0, 2) ? ndim : (int)between(0, ndim);
@@ -253,21 +234,6 @@ static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
         smaller[d] = between(0, 3) ? shape[ndim - left + d] : 1;
     }
     return left;
-}
-
-/* The row-major index of an input's element for that of the result. */
-static int64_t broadcast_index(const tensor *t, const tensor *result, int64_t index) {
-    int64_t from = 0, step = 1;
-    const int skipped = result->view.tensor.ndim - t->view.tensor.ndim;
-    for (int d = result->view.tensor.ndim - 1; d >= 0; d--) {
-        const int64_t place = index % result->view.shape[d];
-        index /= result->view.shape[d];
-        if (d >= skipped) {
-            from += t->view.shape[d - skipped] == 1 ? 0 : place * step;
-            step *= t->view.shape[d - skipped];
-        }
-    }
-    return from;
 }
 
 static void functions_of_two(void **state) {
@@ -296,13 +262,10 @@ static void functions_of_two(void **state) {
         const bool refused = is_integer(dtype) && kind == BP_BINARY_DIVIDE;
         assert_status(bp_binary_run(options, kind, &a.view.tensor, &b.view.tensor, &y.view.tensor),
                       refused ? BP_E_DTYPE : BP_OK);
-        for (int64_t j = 0; j < count_of(&y) && !refused; j++) {
-            const long double exact = binary_reference(kind, dtype, value_at(&a, broadcast_index(&a, &y, j)),
-                                                       value_at(&b, broadcast_index(&b, &y, j)));
-            const long double half = is_integer(dtype) || !isfinite(exact) ? 0 : spacing(dtype, exact) / 2;
-            const long double want = is_integer(dtype) ? exact : converted_value(dtype, exact);
-            near("binary", (int)kind, j, value_at(&y, j), isfinite(want) ? exact : want,
-                 dtype < BP_F32 ? half * (1 + 0x1p-10L) : half);
+        if (!refused) {
+            reference_results made;
+            assert_status(reference_of_binary(&made, (int)kind, &a.view.tensor, &b.view.tensor, &y.view.tensor), BP_OK);
+            test_check_results(&made, bp_dtype_name(dtype));
         }
         end_tensor(&a);
         end_tensor(&b);
@@ -319,16 +282,10 @@ static void fill_indices(tensor *indices, int64_t size) {
     }
 }
 
-static void equal_bytes(const tensor *x, int64_t i, const tensor *y, int64_t j) {
-    if (memcmp(element_of(x, i), element_of(y, j), bp_dtype_size(x->dtype)) != 0) {
-        fail_msg("element %d is not element %d of the input", (int)j, (int)i);
-    }
-}
-
 static void take(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
-        int64_t shape[MOST], of_indices[2], result[MOST + 2], before = 1, after = 1;
+        int64_t shape[MOST], of_indices[2], result[MOST + 2];
         tensor x, indices, y;
         const bp_dtype dtype = converted[between(0, 8)];
         const int ndim = random_shape(shape, 1);
@@ -338,8 +295,6 @@ static void take(void **state) {
             result[axis + d] = of_indices[d] = between(0, 12);
         }
         for (int d = 0; d < ndim; d++) {
-            before *= d < axis ? shape[d] : 1;
-            after *= d > axis ? shape[d] : 1;
             if (d != axis) {
                 result[d < axis ? d : d - 1 + rank] = shape[d];
             }
@@ -349,15 +304,11 @@ static void take(void **state) {
         begin_tensor(&indices, between(0, 1) ? BP_I32 : BP_I64, rank, of_indices, (layout)between(0, LAYOUTS - 1));
         begin_tensor(&y, dtype, ndim - 1 + rank, result, (layout)between(0, BROADCAST - 1));
         fill_indices(&indices, shape[axis]);
-        assert_status(bp_take_run(options, &x.view.tensor, &indices.view.tensor, axis - (int)between(0, 1) * ndim,
-                                  &y.view.tensor),
-                      BP_OK);
-        const int64_t taken = count_of(&indices);
-        for (int64_t j = 0; j < count_of(&y); j++) {
-            const int64_t index = (int64_t)value_at(&indices, j / after % taken);
-            equal_bytes(&x, (j / after / taken * shape[axis] + index) * after + j % after, &y, j);
-        }
-        assert_true(count_of(&y) == before * taken * after);
+        const int given = axis - (int)between(0, 1) * ndim;
+        assert_status(bp_take_run(options, &x.view.tensor, &indices.view.tensor, given, &y.view.tensor), BP_OK);
+        reference_results made;
+        assert_status(reference_of_take(&made, given, &x.view.tensor, &indices.view.tensor, &y.view.tensor), BP_OK);
+        test_check_results(&made, bp_dtype_name(dtype));
         end_tensor(&x);
         end_tensor(&indices);
         end_tensor(&y);
@@ -383,15 +334,9 @@ static void gather(void **state) {
         begin_tensor(&y, dtype, ndim, result, (layout)between(0, BROADCAST - 1));
         fill_indices(&indices, shape[axis]);
         assert_status(bp_gather_run(options, &x.view.tensor, &indices.view.tensor, axis, &y.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count_of(&y); j++) {
-            int64_t from = 0, step = 1, rest = j;
-            for (int d = ndim - 1; d >= 0; d--) {
-                from += step * (d == axis ? (int64_t)value_at(&indices, j) : rest % result[d]);
-                step *= shape[d];
-                rest /= result[d];
-            }
-            equal_bytes(&x, from, &y, j);
-        }
+        reference_results made;
+        assert_status(reference_of_gather(&made, axis, &x.view.tensor, &indices.view.tensor, &y.view.tensor), BP_OK);
+        test_check_results(&made, bp_dtype_name(dtype));
         end_tensor(&x);
         end_tensor(&indices);
         end_tensor(&y);
@@ -403,7 +348,7 @@ static void concat(void **state) {
     enum { PARTS = 4 };
     (void)state;
     for (int i = 0; i < CASES; i++) {
-        int64_t shape[MOST], whole[MOST], after = 1;
+        int64_t shape[MOST], whole[MOST];
         tensor part[PARTS], y;
         const DLTensor *list[PARTS];
         const bp_dtype dtype = converted[between(0, 8)];
@@ -417,21 +362,13 @@ static void concat(void **state) {
             begin_tensor(&part[p], dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
             list[p] = &part[p].view.tensor;
         }
-        for (int d = axis + 1; d < ndim; d++) {
-            after *= shape[d];
-        }
         bp_options *options = settings_of(i);
         begin_tensor(&y, dtype, ndim, whole, (layout)between(0, BROADCAST - 1));
-        assert_status(bp_concat_run(options, list, count, axis - (int)between(0, 1) * ndim, &y.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count_of(&y); j++) {
-            int64_t place = j / after % whole[axis];
-            int p = 0;
-            for (; place >= part[p].view.shape[axis]; p++) {
-                place -= part[p].view.shape[axis];
-            }
-            const int64_t outer = j / after / whole[axis];
-            equal_bytes(&part[p], (outer * part[p].view.shape[axis] + place) * after + j % after, &y, j);
-        }
+        const int given = axis - (int)between(0, 1) * ndim;
+        assert_status(bp_concat_run(options, list, count, given, &y.view.tensor), BP_OK);
+        reference_results made;
+        assert_status(reference_of_concat(&made, given, count, list, &y.view.tensor), BP_OK);
+        test_check_results(&made, bp_dtype_name(dtype));
         for (int p = 0; p < count; p++) {
             end_tensor(&part[p]);
         }

@@ -1,10 +1,11 @@
-/* test_layer.c - layer, RMS and group normalization of random shapes and layouts against the formulas of norm.h in long
- * double; gradients against sums and differences; accuracy with large means; refused calls; and that threads change no
+/* test_layer.c - layer, RMS and group normalization of random shapes and layouts and their gradients against the
+ * reference; gradients against differences; accuracy with large means; refused calls; and that threads change no
  * bit. */
 #include "backplane.h"
 
-#include "support/pool.h"
 #include "support/arrays.h"
+#include "support/pool.h"
+#include "support/results.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,6 +125,11 @@ static void turn(normalization *c) {
     c->call.bias_gradient = test_array_between(0, 3) && !rms ? of(c, BIAS_GRADIENT) : NULL;
 }
 
+/* Whether a gradient is computed at all. */
+static bool writes(const normalization *c) {
+    return c->call.input_gradient || c->call.weight_gradient || c->call.bias_gradient;
+}
+
 static void end(normalization *c) {
     for (int i = 0; i < TENSORS; i++) {
         test_array_free(&c->tensor[i]);
@@ -159,80 +165,18 @@ static void random_case(normalization *c, int i) {
 
 /* ---- Comparisons ---- */
 
-static int64_t weight_of(const normalization *c, int64_t row, int64_t element) {
-    return c->call.kind == BP_GROUP_NORM ? row % c->call.groups * c->channels + element / c->inner : element;
-}
-
 static void near(const normalization *c, const char *what, int64_t index, double got, long double want, double bound) {
     if (!(fabsl(got - want) <= bound)) {
         fail_msg("%s: %s %d is %.17g instead of %.17g, bound %g", c->text, what, (int)index, got, (double)want, bound);
     }
 }
 
-/* The mean of a row is first + rest, a sum that long double may round; `size` is the root mean square of the
- * differences to the first element (Q in norm.h). */
-typedef struct moments {
-    long double first, rest, inverse, size;
-} moments;
-
-static long double deviation_of(const normalization *c, const moments *m, int64_t index) {
-    return (number(c, INPUT, index) - m->first) - m->rest;
-}
-
-static moments statistics(const normalization *c, int64_t row) {
-    const bool rms = c->call.kind == BP_RMS_NORM;
-    long double sum = 0, squares = 0;
-    moments m = {.first = rms ? 0 : number(c, INPUT, row * c->elements)};
-    for (int64_t i = 0; i < c->elements; i++) {
-        const long double x = number(c, INPUT, row * c->elements + i) - m.first;
-        sum += x;
-        m.size += x * x / c->elements;
-    }
-    m.size = sqrtl(m.size);
-    m.rest = rms ? 0 : sum / c->elements;
-    for (int64_t i = 0; i < c->elements; i++) {
-        const long double distance = deviation_of(c, &m, row * c->elements + i);
-        squares += distance * distance;
-    }
-    m.inverse = 1 / sqrtl(squares / c->elements + c->call.eps);
-    return m;
-}
-
-/* The relative error of inverse_std. */
-static double error_of(const normalization *c, long double inverse, long double size) {
-    return ((double)c->elements + 8) * 0x1p-53 * (1 + 4 * (double)(size * inverse)) / 2 + 4 * 0x1p-53;
-}
-
-static double u_of(const normalization *c) {
-    return c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24;
-}
-
-/* The bounds of norm.h. */
-static void compare_row(const normalization *c, int64_t row) {
-    const moments m = statistics(c, row);
-    const long double mean = m.first + m.rest, inverse = m.inverse, size = m.size;
-    const double eps = test_array_eps(c->dtype), small = ((double)c->elements + 8) * 0x1p-53;
-    if (c->call.mean) {
-        near(c, "mean", row, number(c, MEAN, row), mean,
-             1.01 * test_array_eps(c->parameters) * (double)fabsl(mean) + small * (double)size +
-                 test_array_tiny(c->parameters));
-    }
-    if (c->call.inverse_std) {
-        near(c, "inverse_std", row, number(c, INVERSE_STD, row), inverse,
-             (1.01 * test_array_eps(c->parameters) + error_of(c, inverse, size)) * (double)inverse);
-    }
-    for (int64_t i = 0; i < c->elements; i++) {
-        const int64_t at = row * c->elements + i, w = weight_of(c, row, i);
-        const long double weight = c->call.weight ? number(c, WEIGHT, w) : 1,
-                          bias = c->call.bias ? number(c, BIAS, w) : 0;
-        const long double scale = inverse * weight, deviation = deviation_of(c, &m, at);
-        const long double want = deviation * scale + bias;
-        const double terms = (double)(fabsl(deviation * scale) + fabsl(bias));
-        near(c, "output", at, number(c, OUTPUT, at), want,
-             8 * u_of(c) * terms + small * (double)(size * fabsl(scale)) +
-                 error_of(c, inverse, size) * (double)fabsl(deviation * scale) + 1.01 * eps * (double)fabsl(want) +
-                 test_array_tiny(c->dtype));
-    }
+/* Runs the call, and compares its results with the reference. */
+static void run_and_compare(const normalization *c, const char *setting) {
+    reference_results made;
+    assert_int_equal(reference_of_layer_norm(&made, &c->call), BP_OK);
+    run(c, setting);
+    test_check_results(&made, c->text);
 }
 
 static void forward(void **state) {
@@ -241,78 +185,12 @@ static void forward(void **state) {
     for (int i = 0; i < CASES; i++) {
         normalization c;
         random_case(&c, i);
-        run(&c, settings[i / 12 % 4]);
-        for (int64_t row = 0; row < c.rows; row++) {
-            compare_row(&c, row);
-        }
+        run_and_compare(&c, settings[i / 12 % 4]);
         for (int t = OUTPUT; t <= INVERSE_STD; t++) {
             test_array_check_gaps(&c.tensor[t], c.text);
         }
         end(&c);
     }
-}
-
-/* Sums for a weight, and of the magnitudes of their terms. */
-typedef struct weight_sums {
-    long double product, product_size, product_error, sum, sum_size;
-} weight_sums;
-
-static void compare_gradient_row(const normalization *c, int64_t row, weight_sums *sums) {
-    long double share = 0, slope = 0, share_size = 0, slope_size = 0;
-    const moments given = {.first = c->call.mean ? number(c, MEAN, row) : 0, .inverse = number(c, INVERSE_STD, row)};
-    const moments of_row = c->call.inverse_std ? given : statistics(c, row);
-    const long double inverse = of_row.inverse, size = of_row.size;
-    const double u = u_of(c), m = (double)c->elements, small = (m + 8) * 0x1p-53,
-                 error = small + 2 * error_of(c, inverse, size);
-    for (int64_t i = 0; i < c->elements; i++) {
-        const int64_t at = row * c->elements + i, w = weight_of(c, row, i);
-        const long double y = number(c, OUTPUT, at), d = y * (c->call.weight ? number(c, WEIGHT, w) : 1);
-        const long double x = deviation_of(c, &of_row, at) * inverse;
-        share += d / m;
-        share_size += fabsl(d) / m;
-        slope += d * x / m;
-        slope_size += fabsl(d) * (fabsl(x) + size * inverse) / m;
-        sums[w].product += y * x;
-        sums[w].product_size += fabsl(y * x);
-        sums[w].product_error += fabsl(y) * (error * fabsl(x) + small * size * inverse);
-        sums[w].sum += y;
-        sums[w].sum_size += fabsl(y);
-    }
-    share = c->call.kind == BP_RMS_NORM ? 0 : share;
-    for (int64_t i = 0; i < c->elements && c->call.input_gradient; i++) {
-        const int64_t at = row * c->elements + i, w = weight_of(c, row, i);
-        const long double d = number(c, OUTPUT, at) * (c->call.weight ? number(c, WEIGHT, w) : 1);
-        const long double x = deviation_of(c, &of_row, at) * inverse;
-        const long double want = inverse * (d - share - x * slope);
-        const double terms = (double)(inverse * (fabsl(d) + fabsl(share) + fabsl(x * slope)));
-        const double sums_error = (double)(inverse * (share_size + fabsl(x) * slope_size)) * error;
-        const double mean_error = (double)(inverse * size * inverse * fabsl(slope)) * small;
-        near(c, "input_gradient", at, number(c, INPUT_GRADIENT, at), want,
-             (8 * u + 2 * error) * terms + sums_error + mean_error +
-                 1.01 * test_array_eps(c->dtype) * (double)fabsl(want) + test_array_tiny(c->dtype));
-    }
-}
-
-static void compare_gradients(const normalization *c) {
-    weight_sums *sums = calloc((size_t)c->weights, sizeof *sums);
-    assert_non_null(sums);
-    for (int64_t row = 0; row < c->rows; row++) {
-        compare_gradient_row(c, row, sums);
-    }
-    const double small = ((double)c->rows * (double)c->elements + 16) * 0x1p-53, eps = test_array_eps(c->parameters);
-    for (int64_t w = 0; w < c->weights; w++) {
-        if (c->call.weight_gradient) {
-            near(c, "weight_gradient", w, number(c, WEIGHT_GRADIENT, w), sums[w].product,
-                 1.01 * eps * (double)fabsl(sums[w].product) + small * (double)sums[w].product_size +
-                     (double)sums[w].product_error + test_array_tiny(c->parameters));
-        }
-        if (c->call.bias_gradient) {
-            near(c, "bias_gradient", w, number(c, BIAS_GRADIENT, w), sums[w].sum,
-                 1.01 * eps * (double)fabsl(sums[w].sum) + small * (double)sums[w].sum_size +
-                     test_array_tiny(c->parameters));
-        }
-    }
-    free(sums);
 }
 
 static void backward(void **state) {
@@ -322,8 +200,9 @@ static void backward(void **state) {
         normalization c;
         random_case(&c, i);
         turn(&c);
-        run(&c, settings[i / 12 % 4]);
-        compare_gradients(&c);
+        if (writes(&c)) {
+            run_and_compare(&c, settings[i / 12 % 4]);
+        }
         for (int t = INPUT_GRADIENT; t < TENSORS; t++) {
             test_array_check_gaps(&c.tensor[t], c.text);
         }
@@ -339,13 +218,11 @@ static void large(void **state) {
     for (int i = 0; i < 36; i++) {
         normalization c;
         begin(&c, dtypes[i % 4], (bp_layer_norm_kind)(i / 4 % 3), 3, shapes[i / 12], i / 4 % 3 == 2 ? 1 : 2);
-        run(&c, settings[i % 3]);
-        for (int64_t row = 0; row < c.rows; row++) {
-            compare_row(&c, row);
-        }
+        run_and_compare(&c, settings[i % 3]);
         turn(&c);
-        run(&c, settings[i % 3]);
-        compare_gradients(&c);
+        if (writes(&c)) {
+            run_and_compare(&c, settings[i % 3]);
+        }
         end(&c);
     }
 }

@@ -1,5 +1,4 @@
-/* reference.h - reference products: long double sums over any layout, with the error bound of a backward-stable product
- * of that precision. */
+/* reference.h - tensors of any layout between guard elements, and the error of a product by the reference. */
 #ifndef BP_TESTS_REFERENCE_H
 #define BP_TESTS_REFERENCE_H
 
@@ -34,9 +33,10 @@ bool test_tensor_guards_hold(const test_tensor *t);
 long double complex test_get(const DLTensor *t, const int64_t *index);
 void test_set(DLTensor *t, const int64_t *index, long double complex value);
 
-/* Returns the largest |got - exact| / (gamma * (|alpha| |A||B| + |beta||C|)) over all elements; at most 1 is right.
- * c_before may be NULL if beta is 0. The conj flags are those of bp_gemm. All operands have rank >= 2; a and b
- * broadcast over c's batch. */
+/* Returns the largest error of an element of c by the reference, divided by its bound; at most 1 is right. c_before may
+ * be NULL if beta is 0. The conj flags are those of bp_gemm. All operands have rank >= 2; a and b broadcast over c's
+ * batch.
+ */
 double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,
                           long double complex beta, const DLTensor *c_before, const DLTensor *c);
 

@@ -1,25 +1,13 @@
 /* support_reference.c - implements reference.h. */
 #include "ops/reference.h"
 
+#include "reference/reference.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GUARD 64 /* elements on each side */
-
-static double unit(bp_dtype dtype) {
-    switch (dtype) {
-    case BP_F64:
-    case BP_C128:
-        return 0x1p-53;
-    default:
-        return 0x1p-24; /* f16 and bf16 are summed in f32 */
-    }
-}
-
-static double output_unit(bp_dtype dtype) {
-    return dtype == BP_F16 ? 0x1p-11 : (dtype == BP_BF16 ? 0x1p-8 : 0.0);
-}
 
 static float half_value(uint16_t h) {
     int exponent = h >> 10 & 31;
@@ -232,51 +220,17 @@ bool test_tensor_guards_hold(const test_tensor *t) {
     return hold;
 }
 
-/* Computes the operand's index for the batch position of c, aligned at the end; 0 for dimensions that broadcast. */
-static void operand_index(const DLTensor *x, const DLTensor *c, const int64_t *at, int64_t *index) {
-    for (int i = 0; i < x->ndim - 2; i++) {
-        index[i] = x->shape[i] == 1 ? 0 : at[c->ndim - x->ndim + i];
-    }
-}
-
 double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,
                           long double complex beta, const DLTensor *c_before, const DLTensor *c) {
-    bp_dtype dtype = bp_dtype_from_dlpack(c->dtype);
-    int64_t k = a->shape[a->ndim - 1];
-    bool complex_type = dtype == BP_C64 || dtype == BP_C128;
-    double gamma = ((double)k + 8.0) * unit(dtype) * (complex_type ? 3.0 : 1.0);
-    double worst = 0.0;
-    int64_t at[BP_MAX_NDIM] = {0};
-    int64_t ia[BP_MAX_NDIM] = {0};
-    int64_t ib[BP_MAX_NDIM] = {0};
-    if (elements(c) == 0) {
-        return 0.0;
+    const bp_scalar factor = {(double)creall(alpha), (double)cimagl(alpha)},
+                    kept = {(double)creall(beta), (double)cimagl(beta)};
+    reference made;
+    double error;
+    if (reference_gemm(&made, a, conj_a, b, conj_b, factor, kept, c_before, c) != BP_OK ||
+        reference_error(&made, c, &error) != BP_OK) {
+        abort();
     }
-    do {
-        operand_index(a, c, at, ia);
-        operand_index(b, c, at, ib);
-        ia[a->ndim - 2] = at[c->ndim - 2];
-        ib[b->ndim - 1] = at[c->ndim - 1];
-        long double complex sum = 0;
-        long double size = 0;
-        for (int64_t p = 0; p < k; p++) {
-            ia[a->ndim - 1] = p;
-            ib[b->ndim - 2] = p;
-            long double complex x = test_get(a, ia);
-            long double complex y = test_get(b, ib);
-            sum += (conj_a ? conjl(x) : x) * (conj_b ? conjl(y) : y);
-            size += cabsl(x) * cabsl(y);
-        }
-        sum *= alpha;
-        size *= cabsl(alpha);
-        if (beta != 0) {
-            long double complex old = test_get(c_before, at);
-            sum += beta * old;
-            size += cabsl(beta * old);
-        }
-        long double bound = gamma * size + output_unit(dtype) * cabsl(sum) + (dtype == BP_F16 ? 0x1p-25L : 0x1p-140L);
-        double error = (double)(cabsl(test_get(c, at) - sum) / bound);
-        worst = isnan(error) ? INFINITY : fmax(worst, error);
-    } while (next_index(c, c->ndim, at));
-    return worst;
+    const double bound = reference_bound(&made, bp_dtype_from_dlpack(c->dtype));
+    reference_free(&made);
+    return error == 0 ? 0 : error / bound;
 }

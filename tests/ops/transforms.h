@@ -1,10 +1,10 @@
-/* transforms.h - reference transforms: the sums of the definition in long double, over any layout. */
+/* transforms.h - runs transforms of any layout, and compares them with the reference. */
 #ifndef BP_TESTS_TRANSFORMS_H
 #define BP_TESTS_TRANSFORMS_H
 
 #include "ops/reference.h"
 
-/* Returns the largest |out - exact| over all elements, in units of the error of a good transform; up to 1 is right. */
+/* Returns the largest error of an element of out by the reference, divided by its bound; at most 1 is right. */
 double test_transform_error(const bp_fft_call *call, const DLTensor *in, const DLTensor *out);
 
 /* Runs the call on random input in one layout, into output in another, twice (the second call takes the fast path).

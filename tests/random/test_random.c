@@ -1,7 +1,8 @@
-/* test_random.c - random numbers against a reference that follows random.h word by word: all kinds and types, strides,
+/* test_random.c - random numbers against the reference: all kinds and types, strides,
  * instruction sets, threads, plans, refused calls; and what their distributions must be. */
 #include "backplane.h"
 #include "providers/native/philox.h"
+#include "support/results.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,72 +49,6 @@ static void known_answers(void **state) {
     }
 }
 
-/* ---- Reference ---- */
-
-static uint64_t words_of(uint64_t offset, uint64_t index, bool wide) {
-    uint32_t block[4];
-    const uint64_t in_block = wide ? 2 : 4;
-    bp__philox(SEED, offset + index / in_block, 0, block);
-    const uint64_t at = index % in_block;
-    return wide ? (uint64_t)block[2 * at + 1] << 32 | block[2 * at] : block[at];
-}
-
-static double uniform_of(uint64_t word, bp_dtype dtype) {
-    switch (dtype) {
-    case BP_F16:
-        return (double)(word >> 21) * 0x1p-11;
-    case BP_BF16:
-        return (double)(word >> 24) * 0x1p-8;
-    case BP_F32:
-        return (double)(word >> 8) * 0x1p-24;
-    default:
-        return (double)(word >> 11) * 0x1p-53;
-    }
-}
-
-/* In long double, so that the error is that of the library. */
-static long double normal_of(uint64_t offset, uint64_t index, bool wide) {
-    const long double pi = 3.14159265358979323846264338327950288L;
-    const uint64_t even = words_of(offset, index & ~UINT64_C(1), wide), odd = words_of(offset, index | 1, wide);
-    const double high = (double)(even >> 11) + 0.5;
-    const float low = (float)even + 0.5f;
-    const long double u = wide ? (long double)high * 0x1p-53L : (long double)low * 0x1p-32L;
-    const long double angle = 2 * pi * (long double)odd * (wide ? 0x1p-64L : 0x1p-32L);
-    return sqrtl(-2 * logl(u)) * (index % 2 ? sinl(angle) : cosl(angle));
-}
-
-static double value_of(const void *element, bp_dtype dtype) {
-    bp_view from, to;
-    double value;
-    assert_ok(bp_view_init(&from, (void *)(uintptr_t)element, dtype, 0, NULL, NULL));
-    assert_ok(bp_view_init(&to, &value, BP_F64, 0, NULL, NULL));
-    assert_ok(bp_tensor_copy(&to.tensor, &from.tensor));
-    return value;
-}
-
-static void assert_element(const void *element, bp_random_kind kind, bp_dtype dtype, uint64_t offset, uint64_t index) {
-    const size_t size = bp_dtype_size(dtype);
-    const uint64_t word = words_of(offset, index, size == 8);
-    if (kind == BP_RANDOM_BITS) {
-        if (memcmp(element, &word, size) != 0) {
-            fail_msg("%s: element %" PRIu64 " has not the bits %" PRIx64, bp_dtype_name(dtype), index, word);
-        }
-        return;
-    }
-    const double got = value_of(element, dtype);
-    if (kind == BP_RANDOM_UNIFORM) {
-        assert_true(got == uniform_of(word, dtype));
-        return;
-    }
-    static const double epsilon[] = {[BP_F16] = 0x1p-10, [BP_BF16] = 0x1p-7, [BP_F32] = 0x1p-23, [BP_F64] = 0x1p-52};
-    const long double want = normal_of(offset, index, size == 8);
-    /* Three roundings of the angle's function; denormal numbers of f16. */
-    const long double bound = 4 * (long double)epsilon[dtype] * fabsl(want) + (dtype == BP_F16 ? 0x1p-24L : 0x1p-60L);
-    if (!(fabsl((long double)got - want) <= bound)) {
-        fail_msg("%s: element %" PRIu64 " is %.17g, not %.17Lg", bp_dtype_name(dtype), index, got, want);
-    }
-}
-
 static bp_random_call call_of(bp_random_kind kind, uint64_t offset, const bp_view *output) {
     return (bp_random_call){
         .struct_size = sizeof(bp_random_call), .kind = kind, .seed = SEED, .offset = offset, .output = &output->tensor};
@@ -125,6 +60,14 @@ static void fill(const char *settings, bp_random_kind kind, uint64_t offset, con
     assert_ok(bp_options_new(&options, settings));
     assert_ok(bp_random_run(options, &call));
     bp_options_release(options);
+}
+
+/* Compares what fill() has written with the reference. */
+static void compare(bp_random_kind kind, uint64_t offset, const bp_view *output, const char *text) {
+    reference_results made;
+    const bp_random_call call = call_of(kind, offset, output);
+    assert_ok(reference_of_random(&made, &call));
+    test_check_results(&made, text);
 }
 
 /* ---- Numbers ---- */
@@ -155,9 +98,7 @@ static void numbers_follow_the_description(void **state) {
             assert_ok(bp_view_init(&output, data, kinds[k].dtype, 1, &sizes[s], NULL));
             memset(data, 0x5a, sizeof data);
             fill(sets[s % 3], kinds[k].kind, offset, &output);
-            for (int64_t i = 0; i < sizes[s]; i++) {
-                assert_element(data + (size_t)i * size, kinds[k].kind, kinds[k].dtype, offset, (uint64_t)i);
-            }
+            compare(kinds[k].kind, offset, &output, bp_dtype_name(kinds[k].dtype));
             assert_true(data[(size_t)sizes[s] * size] == 0x5a);
         }
     }
@@ -208,20 +149,9 @@ static void strides_do_not_matter(void **state) {
         for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
             bp_view output;
             char *at = data + (size_t)layouts[l].first * size;
-            int64_t count = 1;
             assert_ok(bp_view_init(&output, at, kinds[k].dtype, layouts[l].ndim, layouts[l].shape, layouts[l].strides));
             fill("", kinds[k].kind, 9, &output);
-            for (int d = 0; d < layouts[l].ndim; d++) {
-                count *= layouts[l].shape[d];
-            }
-            for (int64_t i = 0; i < count; i++) {
-                int64_t place = 0, rest = i;
-                for (int d = layouts[l].ndim - 1; d >= 0; d--) {
-                    place += rest % layouts[l].shape[d] * layouts[l].strides[d];
-                    rest /= layouts[l].shape[d];
-                }
-                assert_element(at + place * (int64_t)size, kinds[k].kind, kinds[k].dtype, 9, (uint64_t)i);
-            }
+            compare(kinds[k].kind, 9, &output, bp_dtype_name(kinds[k].dtype));
         }
     }
 }

@@ -1,9 +1,10 @@
-/* test_reduce.c - reductions of random shapes, axes and layouts against sums, products and comparisons in long double,
+/* test_reduce.c - reductions of random shapes, axes and layouts against the reference,
  * one element at a time; unusual values; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
 #include "support/pool.h"
 #include "support/arrays.h"
+#include "support/results.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -101,111 +102,13 @@ static void run(const reduction *c, const char *setting) {
     bp_options_release(options);
 }
 
-/* ---- Reference ---- */
-
-/* What is known of the elements of one result. */
-typedef struct expected {
-    int64_t count, best;
-    uint64_t sum, product;                    /* of integers */
-    long double real_sum, size, real_product; /* size: of the magnitudes */
-} expected;
-
-/* Whether element i is more extreme than element j of the input. */
-static bool exceeds(const reduction *c, int64_t i, int64_t j) {
-    const bool least = c->kind == BP_REDUCE_MIN || c->kind == BP_REDUCE_ARGMIN;
-    if (!floating(c->dtype)) {
-        const int64_t x = test_array_get_i64(&c->input, i), y = test_array_get_i64(&c->input, j);
-        return least ? x < y : x > y;
-    }
-    const double x = test_array_get(&c->input, i), y = test_array_get(&c->input, j);
-    return !isnan(y) && (isnan(x) || (least ? x < y : x > y));
-}
-
-/* Returns the index of the result of an element, and writes its index among the reduced ones. */
-static int64_t result_of(const reduction *c, int64_t index, int64_t *among) {
-    const DLTensor *t = &c->input.view.tensor;
-    int64_t result = 0, stride = 1, reduced_stride = 1;
-    *among = 0;
-    for (int d = t->ndim - 1; d >= 0; d--) {
-        int64_t *to = c->reduced[d] ? among : &result, *by = c->reduced[d] ? &reduced_stride : &stride;
-        *to += index % t->shape[d] * *by;
-        *by *= t->shape[d];
-        index /= t->shape[d];
-    }
-    return result;
-}
-
-static void compare_one(const reduction *c, int64_t i, const expected *e) {
-    int64_t among;
-    const bool exact = e->best < 0 || c->kind < BP_REDUCE_MAX;
-    if (c->kind >= BP_REDUCE_ARGMAX) {
-        result_of(c, e->best, &among);
-        if (test_array_get_i64(&c->output, i) != among) {
-            fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i,
-                     (long long)test_array_get_i64(&c->output, i), (long long)among);
-        }
-        return;
-    }
-    if (!floating(c->dtype)) {
-        const uint64_t sum = c->kind == BP_REDUCE_SUM ? e->sum : e->product;
-        const int64_t want = exact ? (int64_t)sum : test_array_get_i64(&c->input, e->best);
-        const int64_t got = test_array_get_i64(&c->output, i);
-        if (c->output.dtype == BP_I32 ? got != (int32_t)want : got != want) {
-            fail_msg("%s: result %d is %lld instead of %lld", c->text, (int)i, (long long)got, (long long)want);
-        }
-        return;
-    }
-    const double got = test_array_get(&c->output, i);
-    long double want = !exact ? test_array_get(&c->input, e->best) : e->real_sum;
-    double bound = 0;
-    if (c->kind == BP_REDUCE_PROD) { /* products of powers of 2 are rounded only at the end */
-        test_array rounded;
-        test_array_make(&rounded, c->dtype, 0, NULL, TEST_COMPACT);
-        test_array_set(&rounded, 0, (double)e->real_product);
-        want = test_array_get(&rounded, 0);
-        test_array_free(&rounded);
-    } else if (exact) {
-        const long double divisor = c->kind == BP_REDUCE_MEAN ? e->count : 1;
-        want /= divisor;
-        bound = (double)(e->count * 0x1p-53L * e->size / divisor +
-                         (c->dtype < BP_F32 ? 1.01L : 1) * test_array_eps(c->dtype) * fabsl(want) * (1 + 0x1p-20L)) +
-                test_array_tiny(c->dtype);
-        if (c->dtype == BP_F16 && fabsl(want) >= 65519) {
-            return; /* overflows, or nearly so */
-        }
-    }
-    if (!(fabs(got - (double)want) <= bound) && !(isnan(got) && isnan(want)) && !(got == (double)want)) {
-        fail_msg("%s: result %d is %.17g instead of %.17g, bound %g", c->text, (int)i, got, (double)want, bound);
-    }
-}
-
 static void compare(const reduction *c) {
-    const int64_t results = test_array_count(&c->output);
-    expected *all = calloc((size_t)results + 1, sizeof *all);
-    assert_non_null(all);
-    for (int64_t i = 0; i < results; i++) {
-        all[i] = (expected){.best = -1, .product = 1, .real_product = 1};
-    }
-    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
-        int64_t among;
-        expected *e = &all[result_of(c, i, &among)];
-        e->count++;
-        e->best = e->best < 0 || exceeds(c, i, e->best) ? i : e->best;
-        if (floating(c->dtype)) {
-            const double x = test_array_get(&c->input, i);
-            e->real_sum += x;
-            e->size += fabs(x);
-            e->real_product *= x;
-        } else {
-            e->sum += (uint64_t)test_array_get_i64(&c->input, i);
-            e->product *= (uint64_t)test_array_get_i64(&c->input, i);
-        }
-    }
-    for (int64_t i = 0; i < results; i++) {
-        compare_one(c, i, &all[i]);
-    }
+    reference_results made;
+    assert_int_equal(reference_of_reduce(&made, (int)c->kind, c->axis_count, c->all ? NULL : c->axes,
+                                         &c->input.view.tensor, &c->output.view.tensor),
+                     BP_OK);
+    test_check_results(&made, c->text);
     test_array_check_gaps(&c->output, c->text);
-    free(all);
 }
 
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};

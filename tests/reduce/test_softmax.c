@@ -1,9 +1,10 @@
-/* test_softmax.c - softmax of random shapes and layouts, and its gradients, against the formulas of reduce.h in long
- * double; gradients against differences; unusual values; refused calls; and that threads change no bit. */
+/* test_softmax.c - softmax of random shapes and layouts, and its gradients, against the reference; gradients against
+ * differences; unusual values; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
 #include "support/pool.h"
 #include "support/arrays.h"
+#include "support/results.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -77,86 +78,20 @@ static void run(const softmax *c, const char *setting, bool backward) {
     bp_options_release(options);
 }
 
-static int64_t index_of(const softmax *c, int64_t row, int64_t i) {
-    return (row / c->inner * c->length + i) * c->inner + row % c->inner;
-}
-
 static void near(const softmax *c, const char *what, int64_t index, double got, long double want, double bound) {
     if (!(fabs(got - (double)want) <= bound) && !(isnan(got) && isnan(want))) {
         fail_msg("%s: %s %d is %.17g instead of %.17g, bound %g", c->text, what, (int)index, got, (double)want, bound);
     }
 }
 
-static double least_normal(bp_dtype dtype) {
-    return dtype == BP_F64 ? 0x1p-1022 : 0x1p-126;
-}
-
-/* The bounds follow from the roundings that reduce.h lists: of the difference to the greatest element, which changes
- * its exponential by as much as it is large; of the exponential, two; of the inverse of the sum and of the product. The
- * relative error of a sum is the mean of those of its terms, which is at most their mean difference. */
-static void compare_row(const softmax *c, int64_t row) {
-    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_array_eps(c->dtype);
-    long double greatest = -INFINITY, sum = 0, weighted = 0;
-    for (int64_t i = 0; i < c->length; i++) {
-        const double x = test_array_get(&c->x, index_of(c, row, i));
-        greatest = isnan(x) || x > greatest ? x : greatest;
-    }
-    for (int64_t i = 0; i < c->length; i++) {
-        const long double distance = test_array_get(&c->x, index_of(c, row, i)) - greatest;
-        sum += expl(distance);
-        weighted += distance == -INFINITY ? 0 : -distance * expl(distance);
-    }
-    const double spread = (double)(weighted / sum) + 2 + (double)c->length * 0x1p-53 / u;
-    for (int64_t i = 0; i < c->length; i++) {
-        const int64_t at = index_of(c, row, i);
-        const long double distance = test_array_get(&c->x, at) - greatest;
-        const double got = test_array_get(&c->y, at);
-        if (c->kind == BP_SOFTMAX) {
-            const long double want = expl(distance) / sum;
-            const double size = (double)want, far = distance == -INFINITY ? 0 : (double)-distance;
-            near(c, "element", at, got, want,
-                 size * (u * (far + spread + 6) + 1.01 * eps) + least_normal(c->dtype) + test_array_tiny(c->dtype));
-        } else if (distance == -INFINITY) {
-            assert_true(got == -INFINITY);
-        } else {
-            const long double want = distance - logl(sum);
-            near(c, "element", at, got, want,
-                 u * (double)(-distance + fabsl(want) + logl(sum) + spread + 2) + 1.01 * eps * (double)fabsl(want) +
-                     test_array_tiny(c->dtype));
-        }
-    }
-}
-
-static void compare_gradient(const softmax *c, int64_t row) {
-    const double u = c->dtype == BP_F64 ? 0x1p-53 : 0x1p-24, eps = test_array_eps(c->dtype);
-    long double sum = 0, size = 0;
-    for (int64_t i = 0; i < c->length; i++) {
-        const int64_t at = index_of(c, row, i);
-        const long double term =
-            test_array_get(&c->d, at) * (c->kind == BP_SOFTMAX ? (long double)test_array_get(&c->y, at) : 1);
-        sum += term;
-        size += fabsl(term);
-    }
-    const double error = (double)(u * fabsl(sum) + 0x1p-53L * (c->length + 1) * size);
-    for (int64_t i = 0; i < c->length; i++) {
-        const int64_t at = index_of(c, row, i);
-        const long double y = test_array_get(&c->y, at), d = test_array_get(&c->d, at);
-        const long double weight = c->kind == BP_SOFTMAX ? y : expl(y);
-        const long double want = c->kind == BP_SOFTMAX ? y * (d - sum) : d - weight * sum;
-        const double large =
-            (double)(c->kind == BP_SOFTMAX ? fabsl(y) * (fabsl(d) + fabsl(sum)) : fabsl(d) + weight * fabsl(sum));
-        near(c, "gradient", at, test_array_get(&c->g, at), want,
-             (double)weight * error + 5 * u * large + 1.01 * eps * (double)fabsl(want) +
-                 least_normal(c->dtype) * (1 + (double)fabsl(sum)) + test_array_tiny(c->dtype));
-    }
-}
-
 static void compare(const softmax *c) {
-    const int64_t rows = c->length > 0 ? test_array_count(&c->x) / c->length : 0;
-    for (int64_t row = 0; row < rows; row++) {
-        compare_row(c, row);
-        compare_gradient(c, row);
-    }
+    reference_results made;
+    assert_int_equal(reference_of_softmax(&made, (int)c->kind, c->axis, &c->x.view.tensor, &c->y.view.tensor), BP_OK);
+    test_check_results(&made, c->text);
+    assert_int_equal(reference_of_softmax_backward(&made, (int)c->kind, c->axis, &c->y.view.tensor, &c->d.view.tensor,
+                                                   &c->g.view.tensor),
+                     BP_OK);
+    test_check_results(&made, c->text);
     test_array_check_gaps(&c->y, c->text);
     test_array_check_gaps(&c->g, c->text);
 }
@@ -249,18 +184,10 @@ static void in_place(void **state) {
         const int64_t *shape = i / 8 % 2 ? I64(70, 300) : I64(3, 70000);
         softmax c;
         begin(&c, dtypes[i % 4], (bp_softmax_kind)(i / 4 % 2), 2, shape, i / 16 % 2, 4);
-        const int64_t count = test_array_count(&c.x);
-        for (int64_t j = 0; j < count; j++) {
-            test_array_set(&c.d, j, test_array_get(&c.x, j));
-        }
+        reference_results made;
+        assert_int_equal(reference_of_softmax(&made, (int)c.kind, c.axis, &c.x.view.tensor, &c.x.view.tensor), BP_OK);
         assert_int_equal(bp_softmax_run(NULL, c.kind, &c.x.view.tensor, c.axis, &c.x.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count; j++) {
-            test_array_set(&c.y, j, test_array_get(&c.x, j));
-            test_array_set(&c.x, j, test_array_get(&c.d, j));
-        }
-        for (int64_t row = 0; row<count / c.length; row += count / c.length> 1000 ? 37 : 1) {
-            compare_row(&c, row);
-        }
+        test_check_results(&made, c.text);
         test_array_check_gaps(&c.x, c.text);
         end(&c);
     }

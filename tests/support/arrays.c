@@ -37,6 +37,10 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
         order[d] = order[other];
         order[other] = kept;
     }
+    for (int d = 1; d + 1 < ndim && layout == TEST_CHANNELS_LAST; d++) {
+        order[d] = d + 1;
+        order[d + 1] = 1;
+    }
     t->dtype = dtype;
     t->all = 1;
     for (int i = ndim - 1; i >= 0; i--) {

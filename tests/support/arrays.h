@@ -18,10 +18,11 @@ typedef struct test_array {
 
 typedef enum test_layout {
     TEST_COMPACT,
-    TEST_GAPS,     /* with memory between the elements */
-    TEST_PERMUTED, /* dimensions in a random order */
-    TEST_REVERSED, /* negative strides */
-    TEST_LAYOUTS
+    TEST_GAPS,                        /* with memory between the elements */
+    TEST_PERMUTED,                    /* dimensions in a random order */
+    TEST_REVERSED,                    /* negative strides */
+    TEST_LAYOUTS,                     /* number of those above */
+    TEST_CHANNELS_LAST = TEST_LAYOUTS /* compact, with dimension 1 the fastest */
 } test_layout;
 
 /* Makes a tensor whose memory has a mark everywhere. */

@@ -39,14 +39,14 @@ static number quotient(number a, number b) {
 
 /* Returns which element is read for (i, j): `half` is -1 if the lower triangle has a Hermitian matrix, 1 if the upper
  * one has it. */
-static number element(const wide *a, int64_t item, int64_t rows, int64_t count, int64_t i, int64_t j, int half) {
+static number element(const wide_tensor *a, int64_t item, int64_t rows, int64_t count, int64_t i, int64_t j, int half) {
     bool mirrored = (half < 0 && j > i) || (half > 0 && j < i);
     const double *e = a->data + a->parts * ((item * rows + (mirrored ? j : i)) * count + (mirrored ? i : j));
     long double im = a->parts == 2 ? e[1] : 0;
     return (number){e[0], mirrored ? -im : half && i == j ? 0 : im};
 }
 
-static columns read_item(const wide *a, int64_t item, int half) {
+static columns read_item(const wide_tensor *a, int64_t item, int half) {
     int ndim = a->owner->dl_tensor.ndim;
     columns c = {.rows = a->owner->dl_tensor.shape[ndim - 2], .count = a->owner->dl_tensor.shape[ndim - 1]};
     c.data = malloc(((size_t)(c.rows * c.count) + 1) * sizeof *c.data);
@@ -332,7 +332,7 @@ static bp_status rank_error(const cli_check *check, const cli_job *job, double *
 
 /* The error of the logarithm, or of the sign. */
 static bp_status slogdet_error(const cli_check *check, const cli_job *job, double *error) {
-    wide sign;
+    wide_tensor sign;
     bp_status status = reference_error(&check->values, &job->results[1].tensor, error);
     status = status == BP_OK ? wide_make(&sign, &job->results[0].tensor, false) : status;
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
@@ -351,7 +351,8 @@ static bp_status slogdet_error(const cli_check *check, const cli_job *job, doubl
 
 /* Compares the sum of the values with the trace, and the sum of their squares with the trace of the square, which is
  * |A|^2 for Hermitian matrices. Singular values have the second property only. */
-static long double moments_error(const wide *a, const wide *values, int64_t item, const bp_linalg_call *call) {
+static long double moments_error(const wide_tensor *a, const wide_tensor *values, int64_t item,
+                                 const bp_linalg_call *call) {
     int ndim = a->owner->dl_tensor.ndim;
     int64_t rows = a->owner->dl_tensor.shape[ndim - 2], count = a->owner->dl_tensor.shape[ndim - 1],
             k = rows < count ? rows : count;
@@ -393,7 +394,7 @@ static int64_t items_of(const DLTensor *a) {
 
 static bp_status spectrum_error(const cli_check *check, const cli_job *job, double *error) {
     const bp_linalg_call *call = &job->words.linalg.call;
-    wide a = {.parts = 0}, values = {.parts = 0};
+    wide_tensor a = {.parts = 0}, values = {.parts = 0};
     (void)check;
     *error = 0;
     bp_status status = wide_make(&a, call->operand[0], false);
@@ -412,7 +413,7 @@ static bp_status make_values(cli_check *check, const cli_job *job, double epsilo
     const bp_linalg_call *call = &job->words.linalg.call;
     const DLTensor *in = call->operand[0];
     int half = call->hermitian ? (call->upper ? 1 : -1) : 0;
-    wide a;
+    wide_tensor a;
     bp_status status = wide_make(&a, in, false);
     status = status == BP_OK ? reference_begin(&check->values, &job->results[0].tensor, 1, items_of(in)) : status;
     for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {

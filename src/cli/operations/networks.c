@@ -94,17 +94,17 @@ static int adjust_rnn(cli_job *job) {
 
 /* ---- The operations ---- */
 
-#define ROW(name, arrays, least, most, results, options, measured, described, sizing)                                  \
+#define ROW(name, arrays, least, most, results, options, described, sizing)                                            \
     {                                                                                                                  \
         name, arrays, least, most, results, 0, options, described_prepare, described_run, described_explain, false,    \
-            measured, described, sizing                                                                                \
+            &measured_call, described, sizing                                                                          \
     }
 
 /* Three rows: of one, two and three dimensions. `text` and `tail` are the name before and after the number. */
-#define EACH_DIMENSION(text, tail, arrays, least, most, results, options, measured, described, sizing)                 \
-    ROW(text "1d" tail, arrays, least, most, results, options, measured, &described[0], &sizing[0]),                   \
-        ROW(text "2d" tail, arrays, least, most, results, options, measured, &described[1], &sizing[1]),               \
-        ROW(text "3d" tail, arrays, least, most, results, options, measured, &described[2], &sizing[2])
+#define EACH_DIMENSION(text, tail, arrays, least, most, results, options, described, sizing)                           \
+    ROW(text "1d" tail, arrays, least, most, results, options, &described[0], &sizing[0]),                             \
+        ROW(text "2d" tail, arrays, least, most, results, options, &described[1], &sizing[1]),                         \
+        ROW(text "3d" tail, arrays, least, most, results, options, &described[2], &sizing[2])
 #define DESCRIBED(call, fixed, inputs, results, adjust, own)                                                           \
     {                                                                                                                  \
         {call, fixed ",ndim=1", inputs, results, adjust, own}, {call, fixed ",ndim=2", inputs, results, adjust, own},  \
@@ -124,21 +124,7 @@ static int adjust_rnn(cli_job *job) {
 #define PER_PRODUCT "2 for each product"
 #define PER_ELEMENT "1 for each element"
 
-/* Gradients that have no reference yet are not checked. */
-static bp_status check_no_gradient(cli_check *check, const cli_job *job) {
-    (void)job;
-    return check_nothing(check);
-}
-
-static const cli_measured convolution = {0, described_plan, check_convolution},
-                          conv_gradient = {0, described_plan, check_convolution_gradient},
-                          linear = {0, described_plan, check_linear}, pooling = {0, described_plan, check_pooling},
-                          pooling_gradient = {0, described_plan, check_pooling_gradient},
-                          normalization = {0, described_plan, check_normalization},
-                          row_normalization = {0, described_plan, check_row_normalization},
-                          attention = {0, described_plan, check_attention}, recurrent = {0, described_plan, check_rnn},
-                          attention_gradients = {0, described_plan, check_attention_gradients},
-                          unchecked = {0, described_plan, check_no_gradient};
+static const cli_measured measured_call = {0, described_plan, check_described};
 
 /* ---- Convolutions and linear layers ---- */
 
@@ -178,20 +164,19 @@ static const cli_sizing linear_sizing = {"64xn nxn", NULL,         NULL, work_li
                                                 false,       LINEAR_SIZES, 2,    NULL};
 
 const cli_operation operations_conv[] = {
-    EACH_DIMENSION("conv", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, conv_options, &convolution, conv, conv_sizing),
-    EACH_DIMENSION("conv_transpose", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, transposed_options, &convolution, transposed,
-                   conv_sizing),
-    ROW("linear", "INPUT WEIGHT [BIAS]", 2, 3, 1, linear_options, &linear, &linear_forward, &linear_sizing),
-    EACH_DIMENSION("conv", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, conv_size_options, &conv_gradient, conv_input,
+    EACH_DIMENSION("conv", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, conv_options, conv, conv_sizing),
+    EACH_DIMENSION("conv_transpose", "", "INPUT WEIGHT [BIAS]", 2, 3, 1, transposed_options, transposed, conv_sizing),
+    ROW("linear", "INPUT WEIGHT [BIAS]", 2, 3, 1, linear_options, &linear_forward, &linear_sizing),
+    EACH_DIMENSION("conv", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, conv_size_options, conv_input,
                    conv_input_sizing),
-    EACH_DIMENSION("conv", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, conv_size_options, &conv_gradient, conv_weight,
+    EACH_DIMENSION("conv", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, conv_size_options, conv_weight,
                    conv_weight_sizing),
     EACH_DIMENSION("conv_transpose", "_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, transposed_size_options,
-                   &conv_gradient, transposed_input, conv_input_sizing),
+                   transposed_input, conv_input_sizing),
     EACH_DIMENSION("conv_transpose", "_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, transposed_size_options,
-                   &conv_gradient, transposed_weight, conv_weight_sizing),
-    ROW("linear_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, NULL, &unchecked, &linear_input, &linear_sizing),
-    ROW("linear_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, NULL, &unchecked, &linear_weight, &linear_weight_sizing),
+                   transposed_weight, conv_weight_sizing),
+    ROW("linear_input", "OUTPUT_GRADIENT WEIGHT", 2, 2, 1, NULL, &linear_input, &linear_sizing),
+    ROW("linear_weight", "INPUT OUTPUT_GRADIENT", 2, 2, 2, NULL, &linear_weight, &linear_weight_sizing),
     {.name = NULL},
 };
 
@@ -222,18 +207,18 @@ static const cli_sizing window_sizing[] = POOLED(IMAGES, WINDOWS, 0),
                         adaptive_avg_input_sizing[] = POOLED("8x32x4*", "output-size=4 size=" IMAGES, 0);
 
 const cli_operation operations_pool[] = {
-    EACH_DIMENSION("max_pool", "", "INPUT", 1, 1, 2, max_options, &pooling, max_pool, window_sizing),
-    EACH_DIMENSION("avg_pool", "", "INPUT", 1, 1, 1, avg_options, &pooling, avg_pool, window_sizing),
-    EACH_DIMENSION("adaptive_max_pool", "", "INPUT", 1, 1, 2, adaptive_options, &pooling, max_pool, adaptive_sizing),
-    EACH_DIMENSION("adaptive_avg_pool", "", "INPUT", 1, 1, 1, adaptive_options, &pooling, avg_pool, adaptive_sizing),
-    EACH_DIMENSION("max_pool", "_input", "OUTPUT_GRADIENT INDICES", 2, 2, 1, max_size_options, &pooling_gradient,
-                   max_pool_backward, max_input_sizing),
-    EACH_DIMENSION("avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, avg_size_options, &pooling_gradient,
-                   avg_pool_backward, avg_input_sizing),
+    EACH_DIMENSION("max_pool", "", "INPUT", 1, 1, 2, max_options, max_pool, window_sizing),
+    EACH_DIMENSION("avg_pool", "", "INPUT", 1, 1, 1, avg_options, avg_pool, window_sizing),
+    EACH_DIMENSION("adaptive_max_pool", "", "INPUT", 1, 1, 2, adaptive_options, max_pool, adaptive_sizing),
+    EACH_DIMENSION("adaptive_avg_pool", "", "INPUT", 1, 1, 1, adaptive_options, avg_pool, adaptive_sizing),
+    EACH_DIMENSION("max_pool", "_input", "OUTPUT_GRADIENT INDICES", 2, 2, 1, max_size_options, max_pool_backward,
+                   max_input_sizing),
+    EACH_DIMENSION("avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, avg_size_options, avg_pool_backward,
+                   avg_input_sizing),
     EACH_DIMENSION("adaptive_max_pool", "_input", "OUTPUT_GRADIENT INDICES", 2, 2, 1, adaptive_size_options,
-                   &pooling_gradient, max_pool_backward, adaptive_max_input_sizing),
-    EACH_DIMENSION("adaptive_avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, adaptive_size_options, &pooling_gradient,
-                   avg_pool_backward, adaptive_avg_input_sizing),
+                   max_pool_backward, adaptive_max_input_sizing),
+    EACH_DIMENSION("adaptive_avg_pool", "_input", "OUTPUT_GRADIENT", 1, 1, 1, adaptive_size_options, avg_pool_backward,
+                   adaptive_avg_input_sizing),
     {.name = NULL},
 };
 
@@ -293,21 +278,18 @@ static const cli_sizing batch_norm_sizing = NORM("8x32xnxn 32 32:positive 32 32"
                         group_gradient_sizing = NORM("8x32xnxn 8x32xnxn 32", "groups=8", NORM_SIZES, 3);
 
 const cli_operation operations_norm[] = {
-    ROW("batch_norm", "INPUT MEAN VARIANCE [WEIGHT [BIAS]]", 3, 5, 1, batch_options, &normalization, &batch_norm,
-        &batch_norm_sizing),
-    ROW("batch_norm_training", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, eps_options, &unchecked, &batch_norm_training,
+    ROW("batch_norm", "INPUT MEAN VARIANCE [WEIGHT [BIAS]]", 3, 5, 1, batch_options, &batch_norm, &batch_norm_sizing),
+    ROW("batch_norm_training", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, eps_options, &batch_norm_training,
         &batch_training_sizing),
-    ROW("batch_norm_gradients", "OUTPUT_GRADIENT INPUT MEAN INVERSE_STD [WEIGHT]", 4, 5, 3, NULL, &unchecked,
-        &batch_norm_gradients, &batch_gradient_sizing),
-    ROW("layer_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, norm_options, &row_normalization, &layer_norm, &rows_sizing),
-    ROW("rms_norm", "INPUT [WEIGHT]", 1, 2, 2, norm_options, &row_normalization, &rms_norm, &rms_sizing),
-    ROW("group_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, group_options, &row_normalization, &group_norm, &group_sizing),
-    ROW("layer_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, norm_options, &unchecked, &layer_norm_gradients,
-        &row_gradient_sizing),
-    ROW("rms_norm_gradients", "OUTPUT_GRADIENT INPUT [WEIGHT [INVERSE_STD]]", 2, 4, 2, norm_options, &unchecked,
+    ROW("batch_norm_gradients", "OUTPUT_GRADIENT INPUT MEAN INVERSE_STD [WEIGHT]", 4, 5, 3, NULL, &batch_norm_gradients,
+        &batch_gradient_sizing),
+    ROW("layer_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, norm_options, &layer_norm, &rows_sizing),
+    ROW("rms_norm", "INPUT [WEIGHT]", 1, 2, 2, norm_options, &rms_norm, &rms_sizing),
+    ROW("group_norm", "INPUT [WEIGHT [BIAS]]", 1, 3, 3, group_options, &group_norm, &group_sizing),
+    ROW("layer_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, norm_options, &layer_norm_gradients, &row_gradient_sizing),
+    ROW("rms_norm_gradients", "OUTPUT_GRADIENT INPUT [WEIGHT [INVERSE_STD]]", 2, 4, 2, norm_options,
         &rms_norm_gradients, &rms_gradient_sizing),
-    ROW("group_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, group_options, &unchecked, &group_norm_gradients,
-        &group_gradient_sizing),
+    ROW("group_norm_gradients", GRADIENT_ARRAYS, 2, 5, 3, group_options, &group_norm_gradients, &group_gradient_sizing),
     {.name = NULL},
 };
 
@@ -345,9 +327,9 @@ static const cli_sizing attention_sizing = {HEADS " " HEADS " " HEADS, NULL, NUL
                                                      complete_attention};
 
 const cli_operation operations_attention[] = {
-    ROW("sdpa", "QUERY KEY VALUE [MASK]", 3, 4, 2, attention_options, &attention, &sdpa, &attention_sizing),
+    ROW("sdpa", "QUERY KEY VALUE [MASK]", 3, 4, 2, attention_options, &sdpa, &attention_sizing),
     ROW("sdpa_gradients", "OUTPUT_GRADIENT QUERY KEY VALUE OUTPUT LOGSUMEXP [MASK]", 6, 7, 4, attention_options,
-        &attention_gradients, &sdpa_gradients, &attention_gradient_sizing),
+        &sdpa_gradients, &attention_gradient_sizing),
     {.name = NULL},
 };
 
@@ -408,15 +390,14 @@ static const cli_sizing rnn_sizing = STEPS(SEQUENCE " nxn nxn n n", 0),
                             STEPS(SEQUENCE " " SEQUENCE " 3nxn 3nxn " SEQUENCE " 16x16x4n:statistic", 5);
 
 const cli_operation operations_rnn[] = {
-    ROW("rnn", ARRAYS, 3, 6, 2, rnn_options, &recurrent, &rnn, &rnn_sizing),
-    ROW("lstm", LSTM_ARRAYS, 3, 8, 3, lstm_options, &recurrent, &lstm, &lstm_sizing),
-    ROW("gru", ARRAYS, 3, 6, 2, gru_options, &recurrent, &gru, &gru_sizing),
-    ROW("lstm_training", LSTM_ARRAYS, 3, 8, 4, lstm_options, &unchecked, &lstm_training, &lstm_training_sizing),
-    ROW("gru_training", ARRAYS, 3, 6, 3, gru_options, &unchecked, &gru_training, &gru_training_sizing),
-    ROW("rnn_gradients", RNN_GRADIENT_ARRAYS, 5, 6, 6, rnn_options, &unchecked, &rnn_gradients, &rnn_gradient_sizing),
-    ROW("lstm_gradients", LSTM_GRADIENT_ARRAYS, 6, 9, 8, lstm_options, &unchecked, &lstm_gradients,
-        &lstm_gradient_sizing),
-    ROW("gru_gradients", GRU_GRADIENT_ARRAYS, 6, 7, 6, gru_options, &unchecked, &gru_gradients, &gru_gradient_sizing),
+    ROW("rnn", ARRAYS, 3, 6, 2, rnn_options, &rnn, &rnn_sizing),
+    ROW("lstm", LSTM_ARRAYS, 3, 8, 3, lstm_options, &lstm, &lstm_sizing),
+    ROW("gru", ARRAYS, 3, 6, 2, gru_options, &gru, &gru_sizing),
+    ROW("lstm_training", LSTM_ARRAYS, 3, 8, 4, lstm_options, &lstm_training, &lstm_training_sizing),
+    ROW("gru_training", ARRAYS, 3, 6, 3, gru_options, &gru_training, &gru_training_sizing),
+    ROW("rnn_gradients", RNN_GRADIENT_ARRAYS, 5, 6, 6, rnn_options, &rnn_gradients, &rnn_gradient_sizing),
+    ROW("lstm_gradients", LSTM_GRADIENT_ARRAYS, 6, 9, 8, lstm_options, &lstm_gradients, &lstm_gradient_sizing),
+    ROW("gru_gradients", GRU_GRADIENT_ARRAYS, 6, 7, 6, gru_options, &gru_gradients, &gru_gradient_sizing),
     {.name = NULL},
 };
 
@@ -432,8 +413,8 @@ static const cli_described uniform = {"random", "kind=uniform", "", "output", NU
 static const cli_sizing random_sizing = NUMBERS(NULL), bits_sizing = NUMBERS("to=i64");
 
 const cli_operation operations_random[] = {
-    ROW("random_uniform", "[LIKE]", 0, 1, 1, random_options, &unchecked, &uniform, &random_sizing),
-    ROW("random_normal", "[LIKE]", 0, 1, 1, random_options, &unchecked, &normal, &random_sizing),
-    ROW("random_bits", "[LIKE]", 0, 1, 1, random_options, &unchecked, &bits, &bits_sizing),
+    ROW("random_uniform", "[LIKE]", 0, 1, 1, random_options, &uniform, &random_sizing),
+    ROW("random_normal", "[LIKE]", 0, 1, 1, random_options, &normal, &random_sizing),
+    ROW("random_bits", "[LIKE]", 0, 1, 1, random_options, &bits, &bits_sizing),
     {.name = NULL},
 };

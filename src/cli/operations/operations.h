@@ -319,15 +319,6 @@ bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm *
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
-bp_status check_convolution(cli_check *check, const cli_job *job);
-bp_status check_convolution_gradient(cli_check *check, const cli_job *job);
-bp_status check_pooling(cli_check *check, const cli_job *job);
-bp_status check_pooling_gradient(cli_check *check, const cli_job *job);
-bp_status check_normalization(cli_check *check, const cli_job *job);
-bp_status check_attention(cli_check *check, const cli_job *job);
-bp_status check_attention_gradients(cli_check *check, const cli_job *job);
-bp_status check_rnn(cli_check *check, const cli_job *job);
-bp_status check_linear(cli_check *check, const cli_job *job);
 bp_status check_unary(cli_check *check, const cli_job *job);
 bp_status check_binary(cli_check *check, const cli_job *job);
 bp_status check_take(cli_check *check, const cli_job *job);
@@ -335,17 +326,13 @@ bp_status check_gather(cli_check *check, const cli_job *job);
 bp_status check_reduction(cli_check *check, const cli_job *job);
 bp_status check_softmax(cli_check *check, const cli_job *job);
 bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
-bp_status check_row_normalization(cli_check *check, const cli_job *job); /* layer_norm, rms_norm, group_norm */
 bp_status check_linalg(cli_check *check, const cli_job *job);
-bp_status check_values(cli_check *check, const cli_job *job); /* linear algebra whose results are values only */
-bp_status check_norm(cli_check *check, const cli_job *job);   /* vector_norm */
-bp_status check_nothing(cli_check *check);                    /* for jobs without a check */
+bp_status check_values(cli_check *check, const cli_job *job);    /* linear algebra whose results are values only */
+bp_status check_norm(cli_check *check, const cli_job *job);      /* vector_norm */
+bp_status check_nothing(cli_check *check);                       /* for jobs without a check */
+bp_status check_described(cli_check *check, const cli_job *job); /* calls that reference/results.h has */
 bp_status check_with_reference(cli_check *check, const cli_job *job, const char *text); /* check->values is made */
 reference *check_result(cli_check *check, int result); /* the place of the reference values of a result */
 void check_free(cli_check *check);
-
-/* Applies a function of single elements to a reference value of `made`, whose scale becomes that of the function's
- * values: what the function makes of the allowed errors, and its own error. (check_elementwise.c) */
-void check_activation(const reference *made, bp_dtype dtype, bp_unary_kind kind, reference_value *value);
 
 #endif

@@ -1,6 +1,8 @@
 /* described.c - makes calls through their descriptions (calls.h), and asks for the shapes of their results. */
 #include "trial.h"
 
+#include "reference/results.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -36,6 +38,14 @@ static void check_shape(trial *t, const bp_call *call, const void *arguments, co
 bp_status request_described(const trial *t, request what, const char *name, const void *arguments,
                             const bp_options *options, void *made) {
     const bp_call *call = bp_call_named(name);
+    const bp_call_pass *given = bp_call_get_pass(call, arguments);
+    ((trial *)(uintptr_t)t)->op = given ? given->op : (bp_op)0;
+    if (what == RESIDUAL) {
+        return BP_E_UNSUPPORTED;
+    }
+    if (what == REFERENCE) {
+        return reference_can(call) ? reference_call(made, call, arguments) : BP_E_UNSUPPORTED;
+    }
     if (what != PLAN) {
         return what == RUN ? bp_call_run(options, call, arguments) : bp_call_explain(made, options, call, arguments);
     }

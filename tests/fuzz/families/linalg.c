@@ -1,6 +1,8 @@
 /* linalg.c - random calls of linear algebra, and of products of vectors, chains and powers. */
 #include "trial.h"
 
+#include "reference/linalg.h"
+
 static struct {
     bp_linalg_call call;
     int dims[3];
@@ -144,6 +146,13 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     bp_linalg_call c = p.call;
     memcpy(c.operand, t->tensor, (size_t)t->count * sizeof *c.operand);
     /* Plans and explanations are asked for by name (calls.h). */
+    if (what == RESIDUAL) {
+        double *residual = made;
+        residual[1] = reference_linalg_bound(&c);
+        /* Pivots are drawn, and those of ldl_solve need not be such as a factorization gives. */
+        return reference_linalg_equations(&c) && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual)
+                                                                         : BP_E_UNSUPPORTED;
+    }
     return what == RUN ? bp_linalg_run(set, &c) : request_described(t, what, bp_op_name(c.op), &c, set, made);
 }
 

@@ -144,7 +144,9 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     bp_rnn_call c = rnn;
     need_options();
     memcpy(&c.input, t->tensor, BP_RNN_TENSORS * sizeof *t->tensor);
-    const bp_options *own = c.pass == BP_RNN_INFERENCE ? set : native_only;
+    /* The reserve is private to a library, and two are compared, unless the options choose one. */
+    const bool any = c.pass == BP_RNN_INFERENCE || (t->pinned && c.pass == BP_RNN_TRAINING);
+    const bp_options *own = any ? set : native_only;
     return what == RUN ? bp_rnn_run(own, &c) : request_described(t, what, "rnn", &c, own, made);
 }
 

@@ -30,7 +30,7 @@ static void release(void *user, void *block) {
     free(block);
 }
 
-void set_up(void) {
+void set_up(bool system) {
     static const char *const texts[] = {"num_threads=1",
                                         "num_threads=3",
                                         "cpu.capability=default,num_threads=1",
@@ -38,7 +38,9 @@ void set_up(void) {
                                         "cpu.capability=default,num_threads=3",
                                         "deterministic=threads,num_threads=2"};
     const bp_allocator allocator = {allocate, reallocate, release, NULL};
-    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 0); /* make fuzz includes the machine's libraries */
+    if (!system) { /* make fuzz includes the machine's libraries */
+        setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 0);
+    }
     bool ready = bp_set_allocator(&allocator) == BP_OK;
     for (int i = 0; i < SETTINGS; i++) {
         ready = ready && bp_options_new(&options[i], texts[i]) == BP_OK;
@@ -355,15 +357,19 @@ void print_trial(void) {
     print_call(&present);
 }
 
-int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
-              unsigned long long *calls) {
-    trial *t = &present;
+void begin_trial(trial *t, const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at) {
     memset(t, 0, sizeof *t);
     t->family = f;
     t->seed = seed;
     t->source = (source){bytes, size, seed * 0x2545f4914f6cdd1du + 1, zero_at, 0, false};
     t->source.wild = chance(&t->source, 16);
     f->make(t);
+}
+
+int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
+              unsigned long long *calls) {
+    trial *t = &present;
+    begin_trial(t, f, bytes, size, seed, zero_at);
     *sizes = t->source.drawn;
     if (!t->invalid) {
         ++*calls;

@@ -55,7 +55,13 @@ typedef struct operand {
     char *result; /* its elements, one after another, after the call */
 } operand;
 
-typedef enum request { RUN, PLAN, EXPLAIN } request;
+typedef enum request {
+    RUN,
+    PLAN,
+    EXPLAIN,
+    REFERENCE, /* makes the references of the results (reference/results.h); BP_E_UNSUPPORTED: there are none */
+    RESIDUAL   /* of results that are not unique, which have been computed: writes their error and its bound */
+} request;
 typedef struct trial trial;
 
 typedef struct family {
@@ -77,6 +83,8 @@ struct trial {
     bool item_errors;                 /* the call may fail after it has written */
     bp_status late;                   /* this failure may leave a part of the result; BP_OK: none may */
     bool invalid;                     /* the shapes do not fit: there is no call */
+    bool pinned;                      /* the options choose one candidate */
+    bp_op op;                         /* of the call that request_described() made last; 0: none */
     char text[256];
     int findings;
 };
@@ -143,7 +151,10 @@ bp_status request_described(const trial *t, request what, const char *name, cons
 
 /* ---- Trials (trial.c) ---- */
 
-void set_up(void);
+/* `system`: with the libraries of the machine. */
+void set_up(bool system);
+/* Draws the call of these bytes, and then of this seed. */
+void begin_trial(trial *t, const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at);
 /* Prints the present call. For a handler of a signal that ends the process. */
 void print_trial(void);
 
@@ -151,6 +162,21 @@ void print_trial(void);
  * the shapes fit. Returns the number of findings. */
 int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed, int zero_at, int *sizes,
               unsigned long long *calls);
+
+/* ---- Candidates (candidates.c) ---- */
+
+/* What has been run: calls that are explained, runs of their candidates, those of them that were compared with a
+ * reference, and runs on the device. One of `device_part` calls runs there. */
+typedef struct coverage {
+    unsigned long long calls, runs, compared, device_runs;
+    int32_t device; /* 0: there is none */
+    unsigned device_part;
+} coverage;
+
+/* Runs the call of a seed on every candidate. Returns the number of findings. */
+int run_candidates(const family *f, uint64_t seed, coverage *c);
+
+/* ---- Stacks ---- */
 
 /* Calls `call` on a stack of 32 KiB, and sets *used to the bytes of it that were used; 0: it was another stack.
  * (stack.c)

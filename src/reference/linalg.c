@@ -1,11 +1,13 @@
-/* check_linalg.c - checks the results of linear algebra by the equations that they must satisfy, for compare and bench.
+/* linalg.c - checks the results of linear algebra by the equations that they must satisfy.
  *
  * An equation such as A X = B is tested on random vectors v of 1 and -1: A (X v) - B v is computed in long double. Its
  * 2-norm is, on average, the Frobenius norm of A X - B, at the cost of a few matrix-vector products. It is divided by
  * |A| |X| + |B|, the Frobenius norms, because a backward stable algorithm has residuals of that size times the rounding
  * error.
  */
-#include "operations.h"
+#include "reference/linalg.h"
+
+#include "reference/reference.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,8 +40,8 @@ typedef enum part {
 /* One operand of the call: its values, and which of them count. */
 typedef struct operand {
     const DLTensor *tensor;
-    wide values; /* empty for pivots */
-    int rank;    /* dimensions of an item: 2, or 1 for vectors */
+    wide_tensor values; /* empty for pivots */
+    int rank;           /* dimensions of an item: 2, or 1 for vectors */
 } operand;
 
 /* A matrix of one item. */
@@ -524,11 +526,9 @@ static int64_t affordable_items(const operand *o) {
     return count > LEAST_ITEMS ? count : LEAST_ITEMS;
 }
 
-static bp_status linalg_error(const cli_check *check, const cli_job *job, double *error) {
-    const bp_linalg_call *call = &job->words.linalg.call;
+bp_status reference_linalg_error(const bp_linalg_call *call, double *error) {
     call_check c = {.call = call, .rule = rule_of(call)};
     int64_t items = 1;
-    (void)check;
     *error = 0;
     bp_status status = read_operands(&c);
     for (int i = 0; status == BP_OK && i < c.whole->tensor->ndim - c.whole->rank; i++) {
@@ -545,12 +545,7 @@ static bp_status linalg_error(const cli_check *check, const cli_job *job, double
     return status;
 }
 
-bp_status check_linalg(cli_check *check, const cli_job *job) {
-    const bp_linalg_call *call = &job->words.linalg.call;
-    const rule *r = rule_of(call);
-    if (!r || !is_complete(r, call)) {
-        return check_values(check, job);
-    }
+double reference_linalg_bound(const bp_linalg_call *call) {
     int64_t most = 1;
     for (int i = 0; i < BP_LINALG_OPERANDS && call->operand[i]; i++) {
         const DLTensor *t = call->operand[i];
@@ -559,10 +554,10 @@ bp_status check_linalg(cli_check *check, const cli_job *job) {
         }
     }
     /* 30 is the threshold of LAPACK's own tests for residuals in units of n times epsilon. */
-    double epsilon = 2 * reference_unit(bp_dtype_from_dlpack(call->operand[0]->dtype));
-    *check = (cli_check){.error = linalg_error, .bound = 30 * (double)most * epsilon};
-    snprintf(check->text, sizeof check->text,
-             "the residual of %s on random vectors, in long double, relative to the Frobenius norms",
-             equations_of(r, call));
-    return BP_OK;
+    return 60 * (double)most * reference_unit(bp_dtype_from_dlpack(call->operand[0]->dtype));
+}
+
+const char *reference_linalg_equations(const bp_linalg_call *call) {
+    const rule *r = rule_of(call);
+    return r && is_complete(r, call) ? equations_of(r, call) : NULL;
 }

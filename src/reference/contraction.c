@@ -1,11 +1,12 @@
-/* check_contraction.c - checks the results of einsum, multi_dot and matrix_power, for compare and bench.
+/* contraction.c - computes einsum, multi_dot and matrix_power.
  *
- * The reference contracts the operands pair by pair in long double, with plain loops over all labels. Together with
+ * It contracts the operands pair by pair in long double, with plain loops over all labels. Together with
  * each value it computes the same sum of absolute values, which bounds the rounding errors. For a large contraction it
  * takes some indices of each label of the result only, so that it computes a part of the result.
  */
-#include "operations.h"
+#include "reference/results.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,13 @@
 typedef struct number {
     long double re, im, scale;
 } number;
+
+/* What is contracted: by an expression, or as a chain of matrices; `power`: the first tensor so often. */
+typedef struct inputs {
+    const char *expression;
+    int count, power;
+    const DLTensor *const *tensors;
+} inputs;
 
 /* An operand, or an intermediate result. */
 typedef struct factor {
@@ -40,7 +48,7 @@ typedef struct contraction {
     int label_count;
     int out[BP_MAX_NDIM], out_count;
     factor *factors; /* those that remain, in order */
-    wide *operands;
+    wide_tensor *operands;
     int count, operand_count;
     int (*steps)[2]; /* positions in the remaining factors; the second is -1 for a single one */
     int step_count;
@@ -253,7 +261,7 @@ static bp_status choose_part(contraction *c, bool *feasible) {
 /* ---- The operands and their labels ---- */
 
 static bp_status add_operand(contraction *c, const DLTensor *tensor, const int *labels) {
-    wide *operand = &c->operands[c->operand_count];
+    wide_tensor *operand = &c->operands[c->operand_count];
     factor *f = &c->factors[c->count];
     bp_status status = wide_make(operand, tensor, false);
     c->operand_count++;
@@ -283,7 +291,7 @@ static void add_output(contraction *c, int label) {
 static bp_status allocate(contraction *c, int count) {
     c->operands = calloc((size_t)count, sizeof *c->operands);
     c->factors = calloc((size_t)count + 1, sizeof *c->factors);
-    c->steps = calloc((size_t)count + 1, sizeof *c->steps);
+    c->steps = calloc(2 * (size_t)count + 1, sizeof *c->steps); /* each operand alone, and the pairs */
     for (int i = 0; i < MOST_LABELS; i++) {
         c->labels[i].size = 1;
     }
@@ -292,12 +300,13 @@ static bp_status allocate(contraction *c, int count) {
 
 /* A chain of matrices, from left to right: tensor i has the labels i and i + 1. The first and the last may be vectors.
  */
-static bp_status read_chain(contraction *c, const cli_job *job, int count, bool *feasible) {
-    bool power = job->input_count == 1;
+static bp_status read_chain(contraction *c, const inputs *in, bool *feasible) {
+    const bool power = in->power > 0;
+    const int count = power ? in->power : in->count;
     *feasible = count > 0 && count + 1 < MOST_LABELS - BP_MAX_NDIM;
     bp_status status = *feasible ? allocate(c, count) : BP_OK;
     for (int i = 0; status == BP_OK && *feasible && i < count; i++) {
-        const DLTensor *tensor = &job->inputs[power ? 0 : i].tensor;
+        const DLTensor *tensor = in->tensors[power ? 0 : i];
         int labels[BP_MAX_NDIM], ndim = tensor->ndim;
         for (int d = 0; d < ndim; d++) {
             labels[d] = count + 1 + d; /* of the batch */
@@ -313,7 +322,7 @@ static bp_status read_chain(contraction *c, const cli_job *job, int count, bool 
         }
     }
     if (status == BP_OK && *feasible) {
-        const DLTensor *first = &job->inputs[0].tensor, *last = &job->inputs[power ? 0 : count - 1].tensor;
+        const DLTensor *first = in->tensors[0], *last = in->tensors[power ? 0 : count - 1];
         for (int d = 0; power && d < first->ndim - 2; d++) {
             add_output(c, count + 1 + d);
         }
@@ -348,17 +357,17 @@ static int label_of(contraction *c, uint32_t letters[MOST_LABELS], const char **
 }
 
 /* Reads the expression of a path, "ab,bc->ac", whose ellipsis is replaced by letters. */
-static bp_status read_expression(contraction *c, const cli_job *job, const char *text, bool *feasible) {
+static bp_status read_expression(contraction *c, const inputs *in, const char *text, bool *feasible) {
     uint32_t letters[MOST_LABELS];
     bp_status status = BP_OK;
-    for (int i = 0; status == BP_OK && i < job->input_count; i++, text += *text == ',') {
+    for (int i = 0; status == BP_OK && i < in->count; i++, text += *text == ',') {
         int labels[BP_MAX_NDIM], count = 0;
         while (*feasible && *text && *text != ',' && *text != '-' && count < BP_MAX_NDIM) {
             labels[count] = label_of(c, letters, &text);
             *feasible &= labels[count++] >= 0;
         }
-        *feasible &= count == job->inputs[i].tensor.ndim;
-        status = *feasible ? add_operand(c, &job->inputs[i].tensor, labels) : BP_OK;
+        *feasible &= count == in->tensors[i]->ndim;
+        status = *feasible ? add_operand(c, in->tensors[i], labels) : BP_OK;
     }
     *feasible &= text[0] == '-' && text[1] == '>';
     for (text += 2 * *feasible; *feasible && *text;) {
@@ -371,22 +380,21 @@ static bp_status read_expression(contraction *c, const cli_job *job, const char 
     return status;
 }
 
-static bp_status read_einsum(contraction *c, const cli_job *job, bool *feasible) {
+static bp_status read_einsum(contraction *c, const inputs *in, bool *feasible) {
     bp_contraction_path *path = NULL;
-    bp_einsum_operand *shapes = calloc((size_t)job->input_count + 1, sizeof *shapes);
-    bp_status status = shapes ? allocate(c, job->input_count) : BP_E_NO_MEMORY;
-    for (int i = 0; status == BP_OK && i < job->input_count; i++) {
-        shapes[i] = (bp_einsum_operand){.ndim = job->inputs[i].tensor.ndim, .shape = job->inputs[i].shape};
+    bp_einsum_operand *shapes = calloc((size_t)in->count + 1, sizeof *shapes);
+    bp_status status = shapes ? allocate(c, in->count) : BP_E_NO_MEMORY;
+    for (int i = 0; status == BP_OK && i < in->count; i++) {
+        shapes[i] = (bp_einsum_operand){.ndim = in->tensors[i]->ndim, .shape = in->tensors[i]->shape};
     }
-    status = status == BP_OK ? bp_einsum_path(&path, &job->search.fields, job->expression, job->input_count, shapes)
-                             : status;
+    status = status == BP_OK ? bp_einsum_path(&path, NULL, in->expression, in->count, shapes) : status;
     bp_contraction_step step = {.struct_size = sizeof step};
-    for (int i = 0; status == BP_OK && i <= job->input_count && bp_contraction_path_at(path, i, &step); i++) {
+    for (int i = 0; status == BP_OK && i <= 2 * in->count && bp_contraction_path_at(path, i, &step); i++) {
         c->steps[c->step_count][0] = step.position[0];
         c->steps[c->step_count++][1] = step.count > 1 ? step.position[1] : -1;
     }
     *feasible = true;
-    status = status == BP_OK ? read_expression(c, job, bp_contraction_path_expression(path), feasible) : status;
+    status = status == BP_OK ? read_expression(c, in, bp_contraction_path_expression(path), feasible) : status;
     bp_contraction_path_release(path);
     free(shapes);
     return status;
@@ -395,7 +403,7 @@ static bp_status read_einsum(contraction *c, const cli_job *job, bool *feasible)
 /* ---- The values ---- */
 
 /* Runs the steps, and copies the computed part of the result. */
-static bp_status compute(contraction *c, cli_check *check, const DLTensor *out) {
+static bp_status compute(contraction *c, reference *made, const DLTensor *out) {
     bp_status status = BP_OK;
     for (int i = 0; status == BP_OK && i < c->step_count; i++) {
         status = run_step(c, c->steps[i][0], c->steps[i][1]);
@@ -403,15 +411,11 @@ static bp_status compute(contraction *c, cli_check *check, const DLTensor *out) 
     if (status == BP_OK && c->factors[0].data) { /* no step: a copy */
         status = run_step(c, 0, -1);
     }
-    reference *made = &check->values;
     double elements = product_of(c, c->out, c->out_count, false);
     made->values = calloc((size_t)elements + 1, sizeof *made->values);
     status = status == BP_OK && !made->values ? BP_E_NO_MEMORY : status;
     made->count = status == BP_OK ? (int64_t)elements : 0;
-    made->total = 1;
-    for (int i = 0; i < out->ndim; i++) {
-        made->total *= out->shape[i];
-    }
+    made->total = reference_count(out);
     made->terms = (int64_t)fmin(c->terms, 1e15) + c->step_count;
     for (int64_t e = 0; e < made->count; e++) {
         int64_t rest = e, from = 0, index = 0, stride = 1;
@@ -443,34 +447,65 @@ static void release(contraction *c) {
     free(c);
 }
 
-static bp_status make(contraction *c, cli_check *check, const cli_job *job, bool *feasible) {
-    bool power = job->input_count == 1 && !job->expression;
-    int64_t count = power ? job->words.vector.power : job->input_count;
-    bp_status status = job->expression ? read_einsum(c, job, feasible)
-                                       : read_chain(c, job, count < MOST_STEPS ? (int)count : 0, feasible);
+/* Turns the sums of absolute values into errors. The library may contract in another order, with other sums; each step
+ * may round its result to the type. */
+static void bound_values(const contraction *c, reference *made, bp_dtype dtype) {
+    const bool f64 = dtype == BP_F64 || dtype == BP_C128;
+    const double unit = reference_unit(dtype), largest = dtype == BP_F16 ? 65504 : f64 ? DBL_MAX : (double)FLT_MAX;
+    const double sums = 4 * ((double)made->terms + 4) * reference_sum_unit(dtype) / unit, steps = 2 * c->step_count + 1;
+    int64_t known = 0;
+    if (unit == 0) {
+        return;
+    }
+    for (int64_t i = 0; i < made->count; i++) {
+        reference_value value = made->values[i];
+        const bool is_finite = isfinite(value.re) && isfinite(value.im);
+        const bool bounded = !is_finite || value.scale < largest / 4; /* else a result of a step may overflow */
+        value.scale = (fabs(value.re) + fabs(value.im)) * (f64 ? 2 : 1) + (sums + steps) * value.scale;
+        made->values[known] = value;
+        known += bounded;
+    }
+    made->count = known;
+    made->bounded = true;
+    made->terms = (made->terms + 1) * (c->operand_count + 1); /* roundings of results of steps that are subnormal */
+}
+
+static bp_status compute_contraction(contraction *c, const inputs *in, reference *made, const DLTensor *out) {
+    bool feasible = false;
+    bp_status status = in->expression ? read_einsum(c, in, &feasible) : read_chain(c, in, &feasible);
     for (int i = 0; i < MOST_LABELS; i++) {
         c->labels[i].chosen = c->labels[i].size;
     }
-    status = status == BP_OK && *feasible ? choose_part(c, feasible) : status;
-    return status == BP_OK && *feasible ? compute(c, check, &job->results[0].tensor) : status;
+    status = status == BP_OK && feasible ? choose_part(c, &feasible) : status;
+    status = status == BP_OK && feasible ? compute(c, made, out) : status;
+    if (status == BP_OK && feasible) {
+        bound_values(c, made, bp_dtype_from_dlpack(out->dtype));
+    }
+    return status;
 }
 
-bp_status check_contraction(cli_check *check, const cli_job *job) {
+static bp_status add_contraction(reference_results *made, const inputs *in, const DLTensor *out) {
     contraction *c = calloc(1, sizeof *c);
-    bool feasible = false;
-    *check = (cli_check){.bound = 0};
-    bp_status status = c ? make(c, check, job, &feasible) : BP_E_NO_MEMORY;
-    int steps = c ? c->step_count : 0;
-    if (c) {
-        release(c);
+    *made = (reference_results){.count = 1, .of = {{.name = "out", .tensor = out}}};
+    if (!c) {
+        return BP_E_NO_MEMORY;
     }
-    if (status != BP_OK || !feasible) {
-        return status == BP_OK ? check_nothing(check) : status;
-    }
-    status = check_with_reference(check, job,
-                                  "the largest |C - reference| / (|A| |B| ...); the reference sums products in long "
-                                  "double");
-    bp_dtype dtype = bp_dtype_from_dlpack(job->results[0].tensor.dtype);
-    check->bound += 2 * steps * reference_unit(dtype); /* each step may round its result to the type */
+    const bp_status status = compute_contraction(c, in, &made->of[0].values, out);
+    release(c);
     return status;
+}
+
+bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
+                              const DLTensor *const *operands, const DLTensor *out) {
+    return add_contraction(made, &(inputs){expression, count, 0, operands}, out);
+}
+
+bp_status reference_of_multi_dot(reference_results *made, int count, const DLTensor *const *tensors,
+                                 const DLTensor *out) {
+    return add_contraction(made, &(inputs){NULL, count, 0, tensors}, out);
+}
+
+bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out) {
+    *made = (reference_results){.count = 0};
+    return n > 0 && n < MOST_STEPS ? add_contraction(made, &(inputs){NULL, 1, (int)n, &a}, out) : BP_OK;
 }
