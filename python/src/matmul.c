@@ -153,8 +153,9 @@ void core_product_release(product *of) {
 /* ---- The call ---- */
 
 static bp_status run(product *of) {
+    const DLTensor *const tensors[] = {&of->a.tensor, &of->b.tensor, &of->out};
     core_unlocked unlocked;
-    core_unlock(&unlocked);
+    core_unlock_for(&unlocked, tensors, 3);
     bp_status status = of->gemm ? bp_gemm_run(of->options, of->transform_a, of->transform_b, &of->alpha, &of->a.tensor,
                                               &of->b.tensor, &of->beta, &of->out)
                                 : bp_matmul_run(of->options, &of->a.tensor, &of->b.tensor, &of->out);

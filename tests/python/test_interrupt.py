@@ -171,3 +171,47 @@ def test_other_threads_continue(python):
         """,
     )
     assert words == ["['E_TIMEOUT']"]
+
+
+# The other thread gives the lock up at each turn, and gets it back only when this thread gives it up, because no thread asks for it within
+# an hour. The first call makes a plan, for which it looks for libraries: they are measured in a new cache.
+HOLDER = """
+import sys, threading, time
+import backplane
+
+turns = 0
+done = False
+
+def turn():
+    global turns
+    while not done:
+        turns += 1
+        time.sleep(0)
+
+sys.setswitchinterval(3600)
+thread = threading.Thread(target=turn)
+thread.start()
+first = turns
+numbers = NUMPY.ones(8)
+backplane.elementwise.add(numbers, numbers)
+made = turns - first
+for _ in range(3):
+    backplane.elementwise.add(numbers, numbers)
+first = turns
+for _ in range(1000):
+    backplane.elementwise.add(numbers, numbers)
+kept = turns - first
+large = NUMPY.ones(100000)
+first = turns
+while turns == first:
+    backplane.elementwise.add(large, large)
+done = True
+thread.join()
+print(made > 0, kept)
+"""
+
+
+def test_small_calls_keep_the_lock_once_they_have_a_plan(python, tmp_path):
+    pytest.importorskip("numpy")
+    result = python("-c", HOLDER.replace("import backplane", "import backplane, numpy as NUMPY", 1), BACKPLANE_CACHE_DIR=str(tmp_path))
+    assert result.stdout.split() == ["True", "0"], result.stdout + result.stderr
