@@ -174,10 +174,10 @@ def test_other_threads_continue(python):
 
 
 # The other thread gives the lock up at each turn, and gets it back only when this thread gives it up, because no thread asks for it within
-# an hour. The first call makes a plan, for which it looks for libraries: they are measured in a new cache.
+# an hour. A small call keeps the lock, but not while it makes a plan: for the first one, libraries are measured in a new cache.
 HOLDER = """
 import sys, threading, time
-import backplane
+import backplane, numpy
 
 turns = 0
 done = False
@@ -191,27 +191,19 @@ def turn():
 sys.setswitchinterval(3600)
 thread = threading.Thread(target=turn)
 thread.start()
+few, many = numpy.ones(8), numpy.ones(100000)
 first = turns
-numbers = NUMPY.ones(8)
-backplane.elementwise.add(numbers, numbers)
-made = turns - first
-for _ in range(3):
-    backplane.elementwise.add(numbers, numbers)
-first = turns
-for _ in range(1000):
-    backplane.elementwise.add(numbers, numbers)
-kept = turns - first
-large = NUMPY.ones(100000)
+backplane.elementwise.add(few, few)
+print(turns > first)
 first = turns
 while turns == first:
-    backplane.elementwise.add(large, large)
+    backplane.elementwise.add(many, many)
 done = True
 thread.join()
-print(made > 0, kept)
 """
 
 
-def test_small_calls_keep_the_lock_once_they_have_a_plan(python, tmp_path):
+def test_other_threads_run_while_a_small_call_makes_its_plan(python, tmp_path):
     pytest.importorskip("numpy")
-    result = python("-c", HOLDER.replace("import backplane", "import backplane, numpy as NUMPY", 1), BACKPLANE_CACHE_DIR=str(tmp_path))
-    assert result.stdout.split() == ["True", "0"], result.stdout + result.stderr
+    result = python("-c", HOLDER, BACKPLANE_CACHE_DIR=str(tmp_path))
+    assert result.stdout.split() == ["True"], result.stdout + result.stderr
