@@ -7,6 +7,7 @@
  *     transform or reduction;
  *   - between the items of a batch that a math library computes one by one, and between the library calls of one item;
  *   - copies and conversions of operands.
+ * A call also calls it before it makes a plan.
  * The interval is usually a few tenths of a millisecond, and a few milliseconds between the blocks of a large product.
  * Searches and steps of an einsum estimate it by counting work. If several threads share an operation, the others stop
  * after their current unit of work.
@@ -25,7 +26,7 @@
  * the same process: a child of fork cannot continue the call, because the threads that share it do not exist there.
  *
  * Cost without a check: one load of a thread-local variable per unit of work. With a check: one clock read. Calls
- * shorter than 0.1 ms never call it.
+ * that have their plan and are shorter than 0.1 ms never call it.
  */
 #ifndef BACKPLANE_INTERRUPT_H
 #define BACKPLANE_INTERRUPT_H

@@ -122,7 +122,7 @@ def _one(name: str, text: str) -> Callable[..., Any]:
         one = _transform(name, type, norm, orthogonalize, settings)
         return one.run(floating(name, input), -1 if lengths is None else lengths[0], chosen("axis", axis, dim, -1), out)
 
-    function: Callable[..., Any] = finish(transform, name, text, _explain)
+    function: Callable[..., Any] = finish(transform, name, text, _explain, "cosine")
     return function
 
 
@@ -148,8 +148,9 @@ def _many(name: str) -> Callable[..., Any]:
             return _like(each.run(result, *dimensions[-1], out), input)
         return _like(_core.fftshift(result, (), False) if out is None else einsum("...->...", result, out=out), input)
 
-    text = f"{name[:-1]}() over the dimensions of dim; default: all, or the last len(s)."
-    function: Callable[..., Any] = finish(transform, name, text, _explain)
+    text = f"Computes {name[:-1]}() over the dimensions of dim; default: all, or the last len(s)."
+    text += f"\n\n>>> backplane.fft.{name}(np.ones((2, 3))).shape\n(2, 3)\n"
+    function: Callable[..., Any] = finish(transform, name, text, _explain, "cosine")
     return function
 
 

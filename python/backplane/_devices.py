@@ -10,6 +10,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from . import _core, _plan_cache
 from ._elements import type_name
 from ._errors import bad_type, bad_value, failure, whole
+from ._help import helped
 from ._torch_names import default_device, device
 
 DeviceArgument = Union[None, str, int, device]
@@ -214,18 +215,24 @@ def _random(kind: str, size: Sequence[Any], dtype: Any, place: DeviceArgument) -
     return result
 
 
+@helped("random")
 def rand(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
-    """Returns random numbers that are uniform from 0, exclusive of 1; float32 unless ``dtype`` says otherwise."""
+    """Returns random numbers that are uniform from 0, exclusive of 1; float32 unless ``dtype`` says otherwise.
+
+    >>> backplane.rand(2, 3).shape
+    (2, 3)
+    """
     return _random("uniform", size, dtype, device)
 
 
+@helped("random")
 def randn(*size: Any, dtype: Any = None, device: DeviceArgument = None) -> _core.Tensor:
     """Returns normal random numbers with mean 0 and standard deviation 1; float32 unless ``dtype`` says otherwise.
 
-    >>> manual_seed(0)
-    >>> x = randn(5, 5).to(device("cpu"))
-    >>> manual_seed(0)
-    >>> randn(5, 5).tolist() == x.tolist()
+    >>> backplane.manual_seed(0)
+    >>> x = backplane.randn(5, 5)
+    >>> backplane.manual_seed(0)
+    >>> backplane.randn(5, 5).tolist() == x.tolist()
     True
     """
     return _random("normal", size, dtype, device)

@@ -7,6 +7,7 @@ import inspect
 from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Tuple, Union
 
 from ._errors import bad_type, bad_value
+from ._help import complete
 from ._products import _EXPLAINERS
 
 
@@ -40,10 +41,10 @@ def bound(function: Callable[..., Any], arguments: Tuple[Any, ...], names: Mappi
     return given.arguments
 
 
-def finish(function: Any, name: str, text: str, explain: Callable[..., Dict[str, Any]]) -> Any:
+def finish(function: Any, name: str, text: str, explain: Callable[..., Dict[str, Any]], family: str = "fft") -> Any:
     """Gives a function of backplane.fft its name, help, and the function that explains its calls: explain(function, ...)."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = "backplane.fft"
-    function.__doc__ = text
+    function.__doc__ = complete(function, family, text)
     _EXPLAINERS[function] = functools.partial(explain, function)
     return function

@@ -13,6 +13,7 @@ from . import _core
 from ._convert import is_literal, numpy_of, shape_of, with_numpy
 from ._elements import type_name
 from ._errors import bad_type, bad_value, whole
+from ._help import helped
 from ._products import _EXPLAINERS, _is_numpy, _like
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def _note_numpy(operands: Tuple[Any, ...]) -> None:
         _plain = sys.modules["numpy"].ndarray
 
 
+@helped("einsum")
 def einsum(
     *operands: Any,
     out: Any = None,

@@ -10,6 +10,7 @@ from . import _core
 from ._convert import WHOLE, floating, is_literal, type_of, unite, widen_any, with_numpy
 from ._dimensions import bound
 from ._errors import bad_type, bad_value, failure
+from ._help import complete
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 from ._quick import quick
 
@@ -142,7 +143,7 @@ def finish(
     """Gives a function its name, help, the function that explains its calls, and its frequent form, if it has one (_quick.py)."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
-    function.__doc__ = text
+    function.__doc__ = complete(function, "elementwise" if module == "backplane.elementwise" else "nn", text)
 
     def explain(*arguments: Any, **names: Any) -> Dict[str, Any]:
         page: Dict[str, Any] = call(dict(bound(function, arguments, names)), True)

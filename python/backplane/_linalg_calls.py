@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple, TypeVar,
 from . import _core
 from ._convert import numpy_of, unite, with_numpy
 from ._errors import bad_type, bad_value
+from ._help import complete
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ def operation(function: Function) -> Function:
             found: Dict[str, Any] = _slowly(function, arguments, names, settings, _explain, error)
             return found
 
+    run.__doc__ = complete(function, "linalg", function.__doc__ or "")
     _EXPLAINERS[run] = explain
     return cast(Function, run)
 

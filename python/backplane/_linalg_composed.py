@@ -13,6 +13,7 @@ from . import _linalg_arrays as arrays
 from . import linalg
 from ._convert import numpy_of
 from ._errors import bad_type, bad_value, failure, whole
+from ._help import helped
 from ._linalg_names import _matrix, _refuse, matmul
 from ._products import _EXPLAINERS
 
@@ -43,10 +44,14 @@ def _adjoint(array: Any) -> Any:
     return array.swapaxes(-1, -2).conj()
 
 
+@helped("linalg")
 def vander(x: Mixed, *, N: Optional[int] = None) -> Kind:
     """Computes the matrices whose columns are the powers 0, 1, ..., N-1 of vectors; N is the vectors' length if it is None.
 
     Integers stay integers, and wrap as those of NumPy do.
+
+    Shapes: x ... x n; the result ... x n x N.
+    Types: all that NumPy has.
 
     >>> backplane.linalg.vander([1, 2, 3], N=3)
     array([[1, 1, 1],
@@ -159,11 +164,14 @@ def _exponential(matrix: Any, settings: SettingsArgument, before: int = 0) -> An
     return result
 
 
+@helped("linalg")
 def matrix_exp(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
     """Computes the exponential of square matrices, by Pade approximants with scaling and squaring.
 
     f32 and c64 are computed in f64 and c128, and rounded once. The items of a batch do not depend on each other. An exponential
     that the type cannot represent has elements that are infinite or NaN.
+
+    Shapes: A ... x n x n; the result has the same.
 
     >>> backplane.linalg.matrix_exp(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([[1., 1.],
@@ -182,11 +190,14 @@ def matrix_exp(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
 # ---- Factors ----
 
 
+@helped("linalg")
 def householder_product(A: Mixed, tau: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the first n columns of the product of Householder reflections, as LAPACK's orgqr and ungqr do.
 
     Column i of A (m x n, m >= n) has the vector of reflection i below the diagonal, and tau (k <= n) its factor: the reflection
     is I - tau v v^H, where v is 0 above its element i, which is 1. Batches of A and tau are the same.
+
+    Shapes: A ... x m x n, tau ... x k, m >= n >= k; the result ... x m x n.
 
     >>> backplane.linalg.householder_product(np.array([[9.0], [1.0]]), np.array([1.0]))
     array([[ 0.],
@@ -218,10 +229,14 @@ def householder_product(A: Mixed, tau: Next, *, out: Optional[Out] = None, setti
     return arrays.deliver(result, (A, tau), out)
 
 
+@helped("linalg")
 def matrix_sqrth(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
     """Computes the principal square root of Hermitian positive-semidefinite matrices; reads the lower triangle only.
 
     An eigenvalue below 0 by more than rounding explains is a LinAlgError.
+
+    Shapes: A ... x n x n; the result has the same.
+    Errors: LinAlgError: an eigenvalue is negative
 
     >>> backplane.linalg.matrix_sqrth(np.diag([4.0, 9.0]))
     array([[2., 0.],
@@ -240,8 +255,11 @@ def matrix_sqrth(A: Mixed, *, settings: SettingsArgument = None) -> Kind:
     return arrays.like((result + _adjoint(result)) / 2, A)
 
 
+@helped("linalg")
 def polar(A: Mixed, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Polar:
     """Computes U and H with A = U H for m x n matrices, m >= n: U has orthonormal columns, H is positive semidefinite.
+
+    Shapes: A ... x m x n, m >= n; U ... x m x n, H ... x n x n.
 
     >>> backplane.linalg.polar(np.array([[0.0, -2.0], [3.0, 0.0]])).H.round(12)
     array([[3., 0.],

@@ -16,6 +16,7 @@ from ._dtypes import dtype as Own
 from ._einsum import einsum
 from .elementwise import astype
 from ._errors import bad_type, bad_value, failure, whole
+from ._help import complete, helped
 from ._linalg_calls import Function, ask, ask_for, number_of, operation
 from ._quick import quick
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
@@ -78,6 +79,8 @@ def vector_norm(
     not 0 for 0. No intermediate value overflows. Without elements the norm is 0 for an order of 0 or more, and infinity below;
     order -inf is refused. With ``dtype``, the elements are converted first. Integers count as float64; f16 of NumPy is computed in f32, without ``out``.
 
+    Shapes: any; the result lacks the dimensions of ``dim``, or has them with size 1 for ``keepdim``.
+
     >>> float(backplane.linalg.vector_norm([3e300, 4e300]))
     5e+300
     """
@@ -94,6 +97,7 @@ def vector_norm(
     return ask("vector_norm", (A,), (True,), out, **words)
 
 
+@helped("linalg")
 def norm(
     A: Kind,
     ord: Union[None, Literal["fro", "nuc"], float] = None,
@@ -110,6 +114,8 @@ def norm(
 
     Without ``dim`` and ``ord``, it is the 2-norm of all elements. With an order alone, a vector (rank 1) has a vector norm and a
     matrix (rank 2) a matrix norm.
+
+    Shapes: any; the result lacks the dimensions of ``dim``, or has them with size 1 for ``keepdim``.
 
     >>> float(backplane.linalg.norm([[3, 0], [0, 4]])), float(backplane.linalg.norm([[3, 0], [0, 4]], 2))
     (5.0, 4.0)
@@ -142,11 +148,14 @@ norm = quick(norm, ("norm", "norm"))
 # ---- Products ----
 
 
+@helped("linalg")
 def matmul(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
     NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
     library has it. Those of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32 and is otherwise the same.
+
+    Shapes: A ... x m x k, or k; B ... x k x n, or k; the result ... x m x n, without the dimension of a vector.
 
     >>> backplane.linalg.matmul([[1, 2]], [[3], [4]])
     array([[11]])
@@ -237,6 +246,7 @@ def _chain(function: Function) -> Function:
     def explain(*values: Any, **names: Any) -> Any:
         return _call_chain(function(*values, **names), True)
 
+    run.__doc__ = complete(function, "linalg", function.__doc__ or "")
     _EXPLAINERS[run] = explain
     return cast(Function, run)
 
@@ -252,6 +262,8 @@ def _number(op: str, name: str, value: Any) -> int:
 def matrix_power(A: Mixed, n: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power that of the inverse.
 
+    Shapes: A ... x n x n; the result has the same.
+
     >>> backplane.linalg.matrix_power([[1, 1], [0, 1]], 5)
     array([[1, 5],
            [0, 1]])
@@ -264,6 +276,8 @@ def multi_dot(tensors: Sequence[Mixed], *, out: Optional[Out] = None, settings: 
     """Computes the product of two or more matrices in the order that costs the fewest operations.
 
     The first and the last may be vectors: a row and a column.
+
+    Shapes: m x k, k x l, ..., or vectors at the ends; the result has the first rows and the last columns.
 
     >>> backplane.linalg.multi_dot([np.ones(2), np.ones((2, 3)), np.ones((3, 1))])
     array([6.])
@@ -279,6 +293,8 @@ def vecdot(
 
     A dimension below 0 counts from the back of both, otherwise from the front of the broadcast shape.
 
+    Shapes: equal or broadcast; the result lacks the dimension.
+
     >>> backplane.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
     array([3., 7.])
     """
@@ -289,8 +305,12 @@ def vecdot(
     return "vecdot", (A, B), number, out, settings
 
 
+@helped("linalg")
 def outer(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the products of each element of one vector with each of another.
+
+    Shapes: A m, B n; the result m x n.
+    Errors: BadValueError: an array is no vector
 
     >>> backplane.linalg.outer([1, 2], [3.0, 4.0])
     array([[3., 4.],
@@ -324,12 +344,15 @@ def _pairs(axes: Any, ranks: Tuple[int, int]) -> Tuple[Tuple[int, ...], Tuple[in
     return first, second
 
 
+@helped("linalg")
 def tensordot(
     A: Mixed, B: Next, axes: Axes = 2, *, dims: Optional[Axes] = None, out: Optional[Out] = None, settings: SettingsArgument = None
 ) -> Kind:
     """Computes the sum of products over dimensions of both: the last ``axes`` of A and first of B, or two lists of them.
 
     ``dims`` is another name of ``axes``.
+
+    Shapes: any; the result has the dimensions of A and of B that are not summed.
 
     >>> backplane.linalg.tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
@@ -355,8 +378,12 @@ def tensordot(
         return arrays.deliver(numpy_of("tensordot").tensordot(*given, (first, second)), (a, b), out)
 
 
+@helped("linalg")
 def cross(A: Mixed, B: Next, *, dim: int = -1, axis: Optional[int] = None, out: Optional[Out] = None) -> Kind:
     """Computes the cross product of vectors of 3 elements along one dimension (``dim`` or ``axis``). NumPy is needed.
+
+    Shapes: equal or broadcast, with 3 elements along the dimension; the result has the same.
+    Types: all that NumPy has.
 
     >>> backplane.linalg.cross([1, 0, 0], [0, 1, 0])
     array([0, 0, 1])
@@ -374,9 +401,13 @@ def cross(A: Mixed, B: Next, *, dim: int = -1, axis: Optional[int] = None, out: 
 # ---- Diagonals and transposes ----
 
 
+@helped("linalg")
 def diagonal(A: Mixed, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Kind:
     """Returns the diagonal of matrices, above the main one for a positive offset. It shares the memory of a NumPy array or
     torch tensor; NumPy makes it read-only.
+
+    Shapes: A ... x m x n; the result ... x the length of the diagonal.
+    Types: all.
 
     >>> backplane.linalg.diagonal([[1, 2], [3, 4]])
     array([1, 4])
@@ -388,8 +419,12 @@ def diagonal(A: Mixed, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Ki
     return arrays.like(array.diagonal(offset, dim1, dim2), A)
 
 
+@helped("linalg")
 def trace(A: Mixed, *, offset: int = 0, dtype: Optional[DType] = None, out: Optional[Out] = None) -> Kind:
     """Computes the sum of the diagonal of matrices, in the element type ``dtype`` if that is given. NumPy is needed.
+
+    Shapes: A ... x m x n; the result has the batch.
+    Types: all that NumPy has.
 
     >>> int(backplane.linalg.trace([[1, 2], [3, 4]]))
     5
@@ -400,8 +435,12 @@ def trace(A: Mixed, *, offset: int = 0, dtype: Optional[DType] = None, out: Opti
     return arrays.deliver(array.trace(offset, -2, -1, dtype), (A,), out)
 
 
+@helped("linalg")
 def matrix_transpose(A: Mixed) -> Kind:
     """Returns the matrices with rows and columns exchanged, in the same memory if A is a NumPy array or a torch tensor.
+
+    Shapes: A ... x m x n; the result ... x n x m.
+    Types: all.
 
     >>> backplane.linalg.matrix_transpose([[1, 2, 3]]).shape
     (3, 1)
@@ -423,11 +462,14 @@ def _count(shape: Sequence[int]) -> int:
     return count
 
 
+@helped("linalg")
 def tensorsolve(
     A: Mixed, B: Next, dims: Optional[Sequence[int]] = None, *, axes: Optional[Sequence[int]] = None,
     settings: SettingsArgument = None,
 ) -> Kind:
     """Solves tensordot(A, X, X.ndim) = B. ``dims`` or ``axes``: dimensions of A that are moved to the end first. NumPy is needed.
+
+    Shapes: A as B and further sizes, whose product is the number of elements of B; the result has the further sizes.
 
     >>> backplane.linalg.tensorsolve(np.eye(4).reshape(2, 2, 4), np.ones((2, 2)))
     array([1., 1., 1., 1.])
@@ -445,8 +487,11 @@ def tensorsolve(
     return arrays.like(found.reshape(shape), A, B)
 
 
+@helped("linalg")
 def tensorinv(A: Mixed, ind: int = 2, *, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of A as a linear map from its last dimensions to its first ``ind``. NumPy is needed.
+
+    Shapes: A with as many elements in the first ``ind`` dimensions as in the others; the result has the others first.
 
     >>> backplane.linalg.tensorinv(np.eye(6).reshape(6, 2, 3), ind=1).shape
     (2, 3, 6)

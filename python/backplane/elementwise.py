@@ -50,41 +50,46 @@ __all__ = [
 ]
 
 
-def _unary(name: str, text: str) -> Callable[..., Any]:
+def _example(name: str, arguments: str, result: str) -> str:
+    return f"\n\n>>> backplane.elementwise.{name}({arguments})\n{result}\n"
+
+
+def _unary(name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
     def call(x: Kind, /, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return one(name, x, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return one(name, of["x"], of["out"], of["settings"], explains)
 
-    made: Callable[..., Any] = finish(call, __name__, name, f"Computes {text} of each element.", explained, ("unary", name))
+    text = f"Computes {text} of each element." + _example(name, arguments, result)
+    made: Callable[..., Any] = finish(call, __name__, name, text, explained, ("unary", name))
     return made
 
 
-def _binary(name: str, text: str) -> Callable[..., Any]:
+def _binary(name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
     def call(x1: Pair, x2: Pair, /, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return two(name, x1, x2, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return two(name, of["x1"], of["x2"], of["out"], of["settings"], explains)
 
-    text = f"Computes {text} of each pair of elements. Arrays are broadcast."
+    text = f"Computes {text} of each pair of elements. Arrays are broadcast." + _example(name, arguments, result)
     made: Callable[..., Any] = finish(call, __name__, name, text, explained, ("binary", name))
     return made
 
 
-abs = _unary("abs", "the absolute value")
-exp = _unary("exp", "e to the power")
-log = _unary("log", "the natural logarithm")
-negative = _unary("negative", "the negative")
-sqrt = _unary("sqrt", "the square root")
-tanh = _unary("tanh", "the hyperbolic tangent")
-add = _binary("add", "the sum")
-subtract = _binary("subtract", "the difference")
-multiply = _binary("multiply", "the product")
-divide = _binary("divide", "the quotient (of integers as float64)")
-maximum = _binary("maximum", "the larger one (NaN if one is NaN)")
-minimum = _binary("minimum", "the smaller one (NaN if one is NaN)")
+abs = _unary("abs", "the absolute value", "[-1.5, 2.0]", "array([1.5, 2. ])")
+exp = _unary("exp", "e to the power", "[0.0, 1.0]", "array([1.        , 2.71828183])")
+log = _unary("log", "the natural logarithm", "[1.0]", "array([0.])")
+negative = _unary("negative", "the negative", "[1.0, -2.0]", "array([-1.,  2.])")
+sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
+tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
+add = _binary("add", "the sum", "[1.0, 2.0], [3.0, 4.0]", "array([4., 6.])")
+subtract = _binary("subtract", "the difference", "[1.0, 2.0], [3.0, 4.0]", "array([-2., -2.])")
+multiply = _binary("multiply", "the product", "[1.0, 2.0], [3.0, 4.0]", "array([3., 8.])")
+divide = _binary("divide", "the quotient (of integers as float64)", "[1, 4], [2, 2]", "array([0.5, 2. ])")
+maximum = _binary("maximum", "the larger one (NaN if one is NaN)", "[1.0, 4.0], [2.0, 3.0]", "array([2., 4.])")
+minimum = _binary("minimum", "the smaller one (NaN if one is NaN)", "[1.0, 4.0], [2.0, 3.0]", "array([1., 3.])")
 
 
 def _take(of: Dict[str, Any], explains: bool) -> Any:
@@ -117,9 +122,14 @@ def _astype(of: Dict[str, Any], explains: bool) -> Any:
 def take(
     x: Kind, indices: Operand, /, axis: Optional[int] = None, *, out: Optional[Out] = None, settings: SettingsArgument = None
 ) -> Kind:
-    """Takes the slices of x with these indices along an axis, as numpy.take.
+    """Takes the slices of x with these indices along an axis, as numpy.take. x of one dimension needs no axis.
 
-    Indices are int32 or int64, of any shape, from 0 to the size less 1; others are an error. x of one dimension needs no axis.
+    Shapes: x any, indices any; in the result, the shape of indices is in the place of the axis.
+    Types: x f16, bf16, f32, f64, i32 or i64; indices i32 or i64.
+    Errors: BadValueError: an index is below 0 or not below the size, or x has several dimensions and there is no axis
+
+    >>> backplane.elementwise.take([10.0, 20.0, 30.0], [2, 0])
+    array([30., 10.])
     """
     return _take(dict(x=x, indices=indices, axis=axis, out=out, settings=settings), False)
 
@@ -129,13 +139,27 @@ def take_along_axis(
 ) -> Kind:
     """Takes one element of x for each index along an axis, as numpy.take_along_axis without broadcasting, or torch.gather.
 
-    Indices are int32 or int64, from 0 to the size less 1; others are an error.
+    Shapes: x any, indices as x but for the axis; the result is as the indices.
+    Types: x f16, bf16, f32, f64, i32 or i64; indices i32 or i64.
+    Errors: BadValueError: an index is below 0 or not below the size
+
+    >>> backplane.elementwise.take_along_axis(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1], [0]]))
+    array([[2.],
+           [3.]])
     """
     return _take_along_axis(dict(x=x, indices=indices, axis=axis, out=out, settings=settings), False)
 
 
 def concat(arrays: Sequence[Kind], /, axis: int = 0, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
-    """Returns the arrays, which have one element type, one after another along an axis."""
+    """Returns the arrays one after another along an axis.
+
+    Shapes: equal but for the axis, along which the sizes are added.
+    Types: f16, bf16, f32, f64, i32 and i64, one for all arrays.
+    Errors: BadValueError: there is no array
+
+    >>> backplane.elementwise.concat([np.array([1.0, 2.0]), np.array([3.0])])
+    array([1., 2., 3.])
+    """
     return _concat(dict(arrays=arrays, axis=axis, out=out, settings=settings), False)
 
 
@@ -146,6 +170,13 @@ def astype(
 
     Numbers are rounded to nearest even. Floating numbers are truncated to integers: those out of range become the nearest
     integer of the type, and NaN becomes 0.
+
+    Shapes: any; the result has the same.
+    Types: all, from and to f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 and bool; c64 and c128 to each other.
+    Errors: BadTypeError: dtype is no element type, or copy is False
+
+    >>> backplane.elementwise.astype([1.5, 2.5, float("nan")], "int32")
+    array([1, 2, 0], dtype=int32)
     """
     return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
 

@@ -29,6 +29,7 @@ from ._convert import floating, with_numpy
 from ._cosine import dct, dctn, dst, dstn, idct, idctn, idst, idstn
 from ._dimensions import as_tuple, bound, chosen, finish, length
 from ._errors import bad_value
+from ._help import helped
 from ._products import _is_a, _like
 from ._tensor import as_numpy
 from .backends._module import close
@@ -139,13 +140,14 @@ def _many(name: str, form: str, text: str) -> Callable[..., Any]:
         return _run(name, input, as_tuple(s), as_tuple(dim), norm, out, settings)
 
     which = "two dimensions; default: the last two." if form == "2" else "the dimensions of dim; default: all, or the last len(s)."
-    function: Callable[..., Any] = finish(transform, name + form, f"{name}() over {which}{text}", _explain)
+    example = f"\n\n>>> backplane.fft.{name}{form}(np.ones((2, 2))).shape\n(2, 2)\n"
+    function: Callable[..., Any] = finish(transform, name + form, f"Computes {name}() over {which}{text}{example}", _explain)
     return function
 
 
 fft = _one(
     "fft",
-    """Transforms one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``. The result is complex.
+    """Computes the transform of one dimension: ``out[k] = sum(input[j] * exp(-2j * pi * j * k / n))``. The result is complex.
 
     >>> fft(array("d", [1, 2, 3, 4])).tolist()
     [(10+0j), (-2+2j), (-2+0j), (-2-2j)]
@@ -162,6 +164,8 @@ ifft = _one(
 rfft = _one(
     "rfft",
     """Computes fft() of real input: the first n/2+1 elements; the others follow from symmetry.
+
+    Types: f32 and f64. Integers and bools become the default float type of the array's library.
 
     >>> rfft(array("d", [1, 2, 3, 4])).tolist()
     [(10+0j), (-2+2j), (-2+0j)]
@@ -187,11 +191,13 @@ ihfft = _one(
     "ihfft",
     """Computes the inverse of hfft(): n/2+1 elements from n real elements.
 
+    Types: f32 and f64. Integers and bools become the default float type of the array's library.
+
     >>> [value.real for value in ihfft(array("d", [8, -2, 0, -2])).tolist()]
     [1.0, 2.0, 3.0]
     """,
 )
-_HALF = " The last of dim has n/2+1 elements."
+_HALF = " The last of dim has n/2+1 elements.\n\nTypes: f32 and f64. Integers and bools become the default float type of the array's library."
 _HALF_INPUT = " The last of dim has n/2+1 elements in the input."
 fft2, fftn = _many("fft", "2", ""), _many("fft", "n", "")
 ifft2, ifftn = _many("ifft", "2", ""), _many("ifft", "n", "")
@@ -206,8 +212,12 @@ def _shift(input: Any, dim: Dims, axes: Dims, back: bool) -> Any:
     return _like(_core.fftshift(input, as_tuple(chosen("axes", axes, dim, None)), back), input)
 
 
+@helped("fft")
 def fftshift(input: Mixed, dim: Dims = None, *, axes: Dims = None) -> Kind:
     """Returns a copy with the zero frequency moved from the start to the middle of each dimension, or of those in dim.
+
+    Shapes: any; the result has the same.
+    Types: all.
 
     >>> fftshift(array("d", [0, 1, 2, -2, -1])).tolist()
     [-2.0, -1.0, 0.0, 1.0, 2.0]
@@ -215,8 +225,12 @@ def fftshift(input: Mixed, dim: Dims = None, *, axes: Dims = None) -> Kind:
     return _shift(input, dim, axes, False)
 
 
+@helped("fft")
 def ifftshift(input: Mixed, dim: Dims = None, *, axes: Dims = None) -> Kind:
     """Returns a copy with the zero frequency moved from the middle back to the start.
+
+    Shapes: any; the result has the same.
+    Types: all.
 
     >>> ifftshift(array("d", [-2, -1, 0, 1, 2])).tolist()
     [0.0, 1.0, 2.0, -2.0, -1.0]
@@ -237,6 +251,7 @@ def _frequencies(n: int, d: float, half: bool, dtype: Any, device: Any, out: Any
     return sys.modules["torch"].from_dlpack(result) if _is_a(dtype, "torch", "dtype") else as_numpy(result)
 
 
+@helped("fft")
 def fftfreq(
     n: int, d: float = 1.0, *, out: Optional[Out] = None, dtype: Optional[DType] = None, device: object = None
 ) -> Kind:
@@ -245,16 +260,25 @@ def fftfreq(
     The result is a backplane.Tensor of f64, or with a dtype of NumPy or torch an array of that library. ``device`` is None or
     "cpu".
 
+    Shapes: the result has n numbers.
+    Types: f32 and f64; f64 without ``dtype``.
+    Errors: BadValueError: n is below 1, or the device is not the CPU
+
     >>> fftfreq(4, d=0.5).tolist()
     [0.0, 0.5, -1.0, -0.5]
     """
     return _frequencies(n, d, False, dtype, device, out)
 
 
+@helped("fft")
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Optional[Out] = None, dtype: Optional[DType] = None, device: object = None
 ) -> Kind:
-    """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Arguments and types are as in fftfreq().
+    """Returns the frequencies of rfft(): (0, 1, ..., n/2) / (n * d). Arguments are as in fftfreq().
+
+    Shapes: the result has n / 2 + 1 numbers.
+    Types: f32 and f64; f64 without ``dtype``.
+    Errors: BadValueError: n is below 1, or the device is not the CPU
 
     >>> rfftfreq(4, d=0.5).tolist()
     [0.0, 0.5, 1.0]

@@ -146,6 +146,8 @@ class SignedLogarithm(NamedTuple):
 def inv(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of square matrices.
 
+    Shapes: A ... x n x n; the result has the same.
+
     >>> backplane.linalg.inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
@@ -157,6 +159,8 @@ def inv(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None
 def inv_ex(A: Kind, *, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> InvEx:
     """Computes the inverse, and for each item 0 or the index, from 1, of the zero on the diagonal of U.
 
+    Shapes: A ... x n x n; the inverse has the same, and info the batch.
+
     >>> backplane.linalg.inv_ex(np.zeros((2, 2))).info
     array(1, dtype=int32)
     """
@@ -166,6 +170,8 @@ def inv_ex(A: Kind, *, check_errors: bool = False, out: Optional[Sequence[Out]] 
 @operation
 def solve(A: Kind, B: Next, *, left: bool = True, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Solves A X = B, or X A = B if not ``left``. B is a matrix or a vector; batches broadcast.
+
+    Shapes: A ... x n x n, B ... x n x k or ... x n; the result is as B. Not ``left``: B ... x k x n.
 
     >>> backplane.linalg.solve([[2, 0], [0, 4]], [2, 2])
     array([1. , 0.5])
@@ -178,6 +184,8 @@ def solve_ex(
     A: Kind, B: Next, *, left: bool = True, check_errors: bool = False, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None
 ) -> SolveEx:
     """Computes X as solve() does, and an info for each item as inv_ex() does.
+
+    Shapes: as in solve(); info has the batch.
 
     >>> backplane.linalg.solve_ex(np.array([[2.0]]), np.array([3.0])).result
     array([1.5])
@@ -197,6 +205,8 @@ def solve_triangular(
     settings: SettingsArgument = None,
 ) -> Kind:
     """Solves A X = B, or X A = B if not ``left``, for a triangular A; reads one triangle only.
+
+    Shapes: A ... x n x n, B ... x n x k, not ``left`` ... x k x n; the result is as B.
 
     >>> backplane.linalg.solve_triangular(np.array([[2.0, 9.0], [1.0, 1.0]]), np.array([[2.0], [3.0]]), upper=False)
     array([[1.],
@@ -223,6 +233,9 @@ def lstsq(
     rcond is epsilon times the longer side; a negative value means LAPACK's machine precision. As in PyTorch, gels does not use
     rcond.
 
+    Shapes: A ... x m x n, B ... x m x k or ... x m; the solution ... x n x k or ... x n, residuals k, singular values min(m, n), rank the batch.
+    Errors: BadValueError: out is given
+
     >>> backplane.linalg.lstsq(np.array([[1.0], [1.0]]), np.array([[1.0], [3.0]])).solution.round(12)
     array([[2.]])
     """
@@ -240,6 +253,8 @@ def lstsq(
 def cholesky(A: Kind, *, upper: bool = False, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Factors Hermitian positive-definite A = L L^H, or A = U^H U if ``upper``; reads one triangle only.
 
+    Shapes: A ... x n x n; the result has the same.
+
     >>> backplane.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]]))
     array([[2., 0.],
            [1., 1.]])
@@ -253,6 +268,8 @@ def cholesky_ex(
 ) -> CholeskyEx:
     """Computes the factor, and for each item 0 or the order of the leading minor that is not positive definite.
 
+    Shapes: A ... x n x n; the factor has the same, and info the batch.
+
     >>> backplane.linalg.cholesky_ex(-np.eye(2)).info
     array(1, dtype=int32)
     """
@@ -262,6 +279,8 @@ def cholesky_ex(
 @operation
 def cholesky_solve(B: Kind, L: Next, upper: bool = False, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Solves L L^H X = B.
+
+    Shapes: B ... x n x k, L ... x n x n; the result is as B.
 
     >>> backplane.linalg.cholesky_solve(np.array([[4.0], [2.0]]), np.array([[2.0, 0.0], [1.0, 1.0]]))
     array([[1.],
@@ -273,6 +292,8 @@ def cholesky_solve(B: Kind, L: Next, upper: bool = False, *, out: Optional[Out] 
 @operation
 def cholesky_inverse(L: Kind, upper: bool = False, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the inverse of L L^H.
+
+    Shapes: L ... x n x n; the result has the same.
 
     >>> backplane.linalg.cholesky_inverse(np.array([[2.0, 0.0], [0.0, 1.0]]))
     array([[0.25, 0.  ],
@@ -292,6 +313,9 @@ def _word(op: str, name: str, word: Any, known: Tuple[str, ...]) -> str:
 @operation
 def qr(A: Kind, mode: Literal["reduced", "complete", "r"] = "reduced", *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> QR:
     """Computes Q and R with A = Q R. mode is reduced, complete, or r (Q is then an empty array).
+
+    Shapes: A ... x m x n; Q ... x m x k and R ... x k x n, where k is min(m, n), or m in mode complete.
+    Errors: BadValueError: mode is another word, or out is given in mode r
 
     >>> backplane.linalg.qr(np.ones((3, 2)), "complete").Q.shape
     (3, 3)
@@ -313,6 +337,9 @@ def _upper(op: str, UPLO: Any) -> bool:
 def eigh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues, ascending, and eigenvectors of Hermitian matrices; reads one triangle only.
 
+    Shapes: A ... x n x n; eigenvalues ... x n, eigenvectors ... x n x n.
+    Errors: BadValueError: UPLO is neither L nor U
+
     >>> backplane.linalg.eigh(np.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     array([1., 2.])
     """
@@ -322,6 +349,9 @@ def eigh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Sequence[Out]] = None, sett
 @operation
 def eigvalsh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the eigenvalues of Hermitian matrices, ascending; reads one triangle only.
+
+    Shapes: A ... x n x n; the result ... x n.
+    Errors: BadValueError: UPLO is neither L nor U
 
     >>> backplane.linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 2.0]])).round(12)
     array([1., 3.])
@@ -333,6 +363,8 @@ def eigvalsh(A: Kind, UPLO: UpLo = "L", *, out: Optional[Out] = None, settings: 
 def eig(A: Kind, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> Eigen:
     """Computes the eigenvalues and eigenvectors of square matrices; both are complex.
 
+    Shapes: A ... x n x n; eigenvalues ... x n, eigenvectors ... x n x n.
+
     >>> backplane.linalg.eig(np.array([[2.0]])).eigenvalues
     array([2.+0.j])
     """
@@ -342,6 +374,8 @@ def eig(A: Kind, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgum
 @operation
 def eigvals(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the eigenvalues of square matrices; they are complex.
+
+    Shapes: A ... x n x n; the result ... x n.
 
     >>> backplane.linalg.eigvals(np.array([[0.0, 1.0], [-1.0, 0.0]])).imag
     array([ 1., -1.])
@@ -365,6 +399,9 @@ def svd(
 ) -> SVD:
     """Computes U, S, Vh with A = U diag(S) Vh; S is descending.
 
+    Shapes: A ... x m x n; U ... x m x m, S ... x k, Vh ... x n x n, where k is min(m, n); not full_matrices: U ... x m x k, Vh ... x k x n.
+    Errors: Error: driver is given
+
     >>> backplane.linalg.svd(np.ones((2, 3)), full_matrices=False).Vh.shape
     (2, 3)
     """
@@ -375,6 +412,9 @@ def svd(
 @operation
 def svdvals(A: Kind, *, driver: None = None, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the singular values, descending.
+
+    Shapes: A ... x m x n; the result ... x min(m, n).
+    Errors: Error: driver is given
 
     >>> backplane.linalg.svdvals(np.array([[3.0, 0.0], [0.0, -4.0]]))
     array([4., 3.])
@@ -390,6 +430,8 @@ def svdvals(A: Kind, *, driver: None = None, out: Optional[Out] = None, settings
 def det(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the determinant.
 
+    Shapes: A ... x n x n; the result has the batch.
+
     >>> float(backplane.linalg.det(np.array([[2.0, 0.0], [0.0, 4.0]])))
     8.0
     """
@@ -399,6 +441,8 @@ def det(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None
 @operation
 def slogdet(A: Kind, *, out: Optional[Sequence[Out]] = None, settings: SettingsArgument = None) -> SignedLogarithm:
     """Computes the sign of the determinant and the logarithm of its absolute value; 0 and -inf for a singular matrix.
+
+    Shapes: A ... x n x n; both results have the batch.
 
     >>> backplane.linalg.slogdet(np.zeros((2, 2))).logabsdet
     array(-inf)
@@ -429,6 +473,8 @@ def pinv(
 
     A tolerance may be an array with a value for each item of the batch. rcond is another name of rtol.
 
+    Shapes: A ... x m x n; the result ... x n x m.
+
     >>> backplane.linalg.pinv(np.array([[2.0], [0.0]]))
     array([[0.5, 0. ]])
     """
@@ -452,6 +498,8 @@ def matrix_rank(
     A tolerance may be an array with a value for each item of the batch. tol is another name of atol; with it, the default of
     rtol is 0.
 
+    Shapes: A ... x m x n; the result has the batch, of i64.
+
     >>> backplane.linalg.matrix_rank(np.ones((2, 3)))
     array(1)
     """
@@ -471,6 +519,9 @@ def _norm(op: str, order: Union[str, float]) -> Dict[str, Any]:
 @operation
 def cond(A: Kind, p: Union[None, Literal["fro", "nuc"], float] = None, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf.
+
+    Shapes: A ... x m x n, square unless p is None, 2 or -2; the result has the batch.
+    Errors: BadValueError: p is no such norm
 
     >>> float(backplane.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))
     2.0
@@ -494,6 +545,9 @@ def matrix_norm(
     """Computes a norm of the matrices in the two dimensions ``dim``: fro, nuc, 1, -1, 2, -2, inf, -inf.
 
     axis and keepdims are other names of dim and keepdim.
+
+    Shapes: A of two or more dimensions; the result lacks those of ``dim``, or has them with size 1 for ``keepdim``.
+    Errors: BadValueError: dtype is given
 
     >>> float(backplane.linalg.matrix_norm(np.array([[3.0, 0.0], [0.0, 4.0]])))
     5.0

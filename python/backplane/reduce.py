@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 from . import _core
 from ._convert import widen, with_numpy
 from ._dimensions import as_tuple
+from ._help import complete
 from ._products import _EXPLAINERS, _like
 from ._quick import quick
 from .backends._module import close as _close
@@ -46,7 +47,7 @@ def _run(name: str, x: Any, axis: Any, keepdims: bool, out: Any, settings: Setti
     return result if explains else out if result is None else _like(result, x)
 
 
-def _reduction(name: str, text: str) -> Callable[..., Any]:
+def _reduction(name: str, text: str, result: str) -> Callable[..., Any]:
     def call(
         x: Kind,
         /,
@@ -64,18 +65,19 @@ def _reduction(name: str, text: str) -> Callable[..., Any]:
         return _run(name, x, axis, keepdims, out, settings, True)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = text + " ``out`` is written in place and returned."
+    example = f"\n\n>>> backplane.reduce.{name}([1.0, 2.0, 3.0]).item()\n{result}\n"
+    call.__doc__ = complete(call, "reduce", text + example)
     made: Callable[..., Any] = quick(call, ("reduce", name))
     _EXPLAINERS[made] = functools.wraps(call)(explain)
     return made
 
 
-sum = _reduction("sum", "Adds elements. The sum of none is 0.")
-prod = _reduction("prod", "Multiplies elements. The product of none is 1.")
-mean = _reduction("mean", "Computes the mean of elements. That of none is NaN.")
-max = _reduction("max", "Finds the greatest element. NaN if one is NaN.")
-min = _reduction("min", "Finds the least element. NaN if one is NaN.")
-argmax = _reduction("argmax", "Finds the index of the first greatest element, or of the first NaN.")
-argmin = _reduction("argmin", "Finds the index of the first least element, or of the first NaN.")
+sum = _reduction("sum", "Adds elements. The sum of none is 0.", "6.0")
+prod = _reduction("prod", "Multiplies elements. The product of none is 1.", "6.0")
+mean = _reduction("mean", "Computes the mean of elements. The mean of none is NaN.\nTypes: f16, bf16, f32 and f64. Integers of NumPy become f64.", "2.0")
+max = _reduction("max", "Finds the greatest element, or NaN if one is NaN.\nErrors: BadValueError: there is no element", "3.0")
+min = _reduction("min", "Finds the least element, or NaN if one is NaN.\nErrors: BadValueError: there is no element", "1.0")
+argmax = _reduction("argmax", "Finds the index of the first greatest element, or of the first NaN. It is i64.\nErrors: BadValueError: there is no element", "2")
+argmin = _reduction("argmin", "Finds the index of the first least element, or of the first NaN. It is i64.\nErrors: BadValueError: there is no element", "0")
 
 _close(__name__)

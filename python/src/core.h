@@ -73,7 +73,8 @@ typedef struct core_exchange {
     const core_exchange_api *api; /* NULL: the type has none */
     PyObject *is_negative;        /* its method is_neg, or NULL */
     PyObject *is_conjugate;       /* its method is_conj, or NULL */
-    PyObject *gradient;           /* the name "requires_grad", if the type has that attribute; otherwise NULL */
+    PyObject *gradient; /* the name "requires_grad", or its descriptor; NULL: the type has no such attribute */
+    descrgetfunc get;   /* gets the value by the descriptor; NULL: `gradient` is a name */
 } core_exchange;
 
 enum { CORE_EXCHANGES = 8 };
@@ -170,12 +171,16 @@ PyObject *core_refuse(core_state *state, PyObject *type, bp_status status, const
 /* Brackets a long call of the library without the interpreter's lock. Ctrl-C stops it when the library calls its
  * interrupt check: it returns BP_E_CANCELLED, and the exception of Python's signal handler is set. */
 typedef struct core_unlocked {
-    PyThreadState *thread;
+    PyThreadState *thread;    /* NULL: the lock is kept so far */
     int64_t next;             /* time of the next check of signals in ns; 0: not determined yet */
     bp_interrupt_check check; /* the previous check */
     void *user;               /* its argument */
 } core_unlocked;
 void core_unlock(core_unlocked *unlocked);
+
+/* As core_unlock() for a call with these tensors. If they have few elements, the lock is kept until the library's first
+ * interrupt check. */
+void core_unlock_for(core_unlocked *unlocked, const DLTensor *const *tensors, int count);
 void core_lock(core_unlocked *unlocked);
 
 /* ---- settings.c ---- */

@@ -58,24 +58,26 @@ static bool read_factors(product *of, const product_arguments *given) {
 
 /* ---- The result's shape ---- */
 
-/* Fills a view with the shape of op(factor). */
-static void transformed(const operand *factor, bp_transform transform, bp_view *view) {
-    int last = factor->tensor.ndim - 1;
-    memcpy(view->shape, factor->shape, sizeof view->shape);
-    memcpy(view->strides, factor->strides, sizeof view->strides);
-    if (last > 0 && (transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE)) {
-        view->shape[last] = factor->shape[last - 1];
-        view->shape[last - 1] = factor->shape[last];
-        view->strides[last] = factor->strides[last - 1];
-        view->strides[last - 1] = factor->strides[last];
+/* Returns the tensor of op(factor), which is the factor's own unless the last two dimensions change places. */
+static const DLTensor *transformed(const operand *factor, bp_transform transform, bp_view *view) {
+    const int ndim = factor->tensor.ndim, last = ndim - 1;
+    if (last <= 0 || (transform != BP_TRANSPOSE && transform != BP_CONJUGATE_TRANSPOSE)) {
+        return &factor->tensor;
     }
+    memcpy(view->shape, factor->shape, (size_t)ndim * sizeof *view->shape);
+    memcpy(view->strides, factor->strides, (size_t)ndim * sizeof *view->strides);
+    view->shape[last] = factor->shape[last - 1];
+    view->shape[last - 1] = factor->shape[last];
+    view->strides[last] = factor->strides[last - 1];
+    view->strides[last - 1] = factor->strides[last];
     view->tensor = factor->tensor;
     view->tensor.shape = view->shape;
     view->tensor.strides = view->strides;
+    return &view->tensor;
 }
 
 static bool shape_result(product *of) {
-    bp_view a, b;
+    bp_view view_a, view_b;
     int ndim = 0;
     if (of->gemm && (of->a.tensor.ndim < 2 || of->b.tensor.ndim < 2)) {
         core_refuse(of->state, of->state->bad_value, BP_E_SHAPE,
@@ -83,14 +85,14 @@ static bool shape_result(product *of) {
                     of->b.tensor.ndim);
         return false;
     }
-    transformed(&of->a, of->transform_a, &a);
-    transformed(&of->b, of->transform_b, &b);
-    bp_status status = bp_matmul_shape(&a.tensor, &b.tensor, &ndim, of->shape);
+    const DLTensor *a = transformed(&of->a, of->transform_a, &view_a);
+    const DLTensor *b = transformed(&of->b, of->transform_b, &view_b);
+    bp_status status = bp_matmul_shape(a, b, &ndim, of->shape);
     if (status != BP_OK) {
         core_fail(of->state, status, NULL);
         return false;
     }
-    bp_dtype dtype = bp_matmul_dtype(&a.tensor, &b.tensor);
+    bp_dtype dtype = bp_matmul_dtype(a, b);
     of->out =
         (DLTensor){.device = of->a.tensor.device, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = of->shape};
     return true;
@@ -153,8 +155,9 @@ void core_product_release(product *of) {
 /* ---- The call ---- */
 
 static bp_status run(product *of) {
+    const DLTensor *const tensors[] = {&of->a.tensor, &of->b.tensor, &of->out};
     core_unlocked unlocked;
-    core_unlock(&unlocked);
+    core_unlock_for(&unlocked, tensors, 3);
     bp_status status = of->gemm ? bp_gemm_run(of->options, of->transform_a, of->transform_b, &of->alpha, &of->a.tensor,
                                               &of->b.tensor, &of->beta, &of->out)
                                 : bp_matmul_run(of->options, &of->a.tensor, &of->b.tensor, &of->out);

@@ -147,7 +147,8 @@ bool core_quick_compute(quick_call *of, core_state *state, bp_status (*run)(quic
     if (!core_result_new(state, &of->fresh, &of->result, &like, 1)) {
         return false;
     }
-    core_unlock(&unlocked);
+    of->tensors[of->count] = &of->result;
+    core_unlock_for(&unlocked, of->tensors, of->count + 1);
     const bp_status status = run(of);
     core_lock(&unlocked);
     return status == BP_OK;

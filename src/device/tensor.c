@@ -54,13 +54,13 @@ static bp_status measure(const bp_view *view, uint64_t *size) {
 
 bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
                              const int64_t *shape, const int64_t *strides) {
+    if (!tensor || place == 0) {
+        return bp_tensor_empty(tensor, dtype, ndim, shape, strides);
+    }
     BP__UNCANCELLED;
     bp__device *device;
     bp_view view;
     uint64_t size = 0;
-    if (!tensor || place == 0) {
-        return bp_tensor_empty(tensor, dtype, ndim, shape, strides);
-    }
     *tensor = NULL;
     BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, strides));
     BP__TRY(measure(&view, &size));

@@ -266,9 +266,18 @@ static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key,
     return bp__error_finish(&held, status);
 }
 
+/* Returns whether the thread's interrupt check stops the call before it makes a plan, which may take long. A thread
+ * that runs part of another one's call does not ask. */
+static bool is_stopped(bp_op op) {
+    const bool silent = bp__interrupt_silence(true);
+    bp__interrupt_silence(silent);
+    return !silent && bp__operation_interrupted(op);
+}
+
 static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const void *problem) {
     (void)key;
-    return bp__plan_make(plan, problem, NULL);
+    const bp_problem *of = problem;
+    return is_stopped(of->op) ? BP_E_CANCELLED : bp__plan_make(plan, of, NULL);
 }
 
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {

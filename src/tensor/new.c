@@ -5,11 +5,13 @@
 #include <sys/mman.h>
 
 enum {
+    ALIGNMENT = 64, /* that of bp__alloc_aligned() */
     HUGE_PAGE = 2 << 20,
     HUGE_FROM = 2 * HUGE_PAGE /* smaller blocks rarely contain a whole huge page */
 };
 
-/* One block holds the struct and both arrays; the elements have their own block because of their alignment. */
+/* One aligned block holds the struct, both arrays and, at the next aligned address, the elements: a small result of a
+ * call takes one allocation. */
 typedef struct owned_tensor {
     DLManagedTensorVersioned managed;
     int64_t dims[]; /* shape, then strides */
@@ -17,8 +19,7 @@ typedef struct owned_tensor {
 
 static void delete_tensor(DLManagedTensorVersioned *managed) {
     if (managed) {
-        bp__free_aligned(managed->dl_tensor.data);
-        bp__free(managed->manager_ctx);
+        bp__free_aligned(managed->manager_ctx);
     }
 }
 
@@ -32,23 +33,14 @@ static void ask_for_huge_pages(char *data, size_t size) {
     }
 }
 
-static bp_status allocate(size_t size, void **data) {
-    if (size == 0) {
+/* Computes the size from the first element to the end of the last one. No index may address memory before the first
+ * element, or another element. Row-major strides were checked with the view. */
+static bp_status measure(const bp_view *view, bool row_major, size_t *size) {
+    int64_t low, high;
+    if (row_major) {
+        *size = (size_t)bp__tensor_elements(&view->tensor) * (view->tensor.dtype.bits / 8);
         return BP_OK;
     }
-    char *bytes = bp__alloc_aligned(size);
-    if (!bytes) {
-        return bp__fail_memory(size, "a tensor");
-    }
-    ask_for_huge_pages(bytes, size);
-    *data = bytes;
-    return BP_OK;
-}
-
-/* Computes the size from the first element to the end of the last one. No index may address memory before the first
- * element, or another element. */
-static bp_status measure(const bp_view *view, size_t *size) {
-    int64_t low, high;
     for (int i = 0; i < view->tensor.ndim; i++) {
         if (view->strides[i] < 0) {
             return bp__fail(BP_E_ARGUMENT, "stride %d of a fresh tensor is negative; it must be 0 or more", i);
@@ -64,18 +56,28 @@ static bp_status measure(const bp_view *view, size_t *size) {
     return BP_OK;
 }
 
-static DLManagedTensorVersioned *manage(owned_tensor *owned, const bp_view *view) {
-    size_t dims = (size_t)view->tensor.ndim;
-    memcpy(owned->dims, view->shape, dims * sizeof *owned->dims);
-    memcpy(owned->dims + dims, view->strides, dims * sizeof *owned->dims);
+/* Returns the bytes before the elements. */
+static size_t head_size(int ndim) {
+    const size_t used = sizeof(owned_tensor) + 2 * (size_t)ndim * sizeof(int64_t);
+    return (used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static DLManagedTensorVersioned *manage(owned_tensor *owned, const bp_view *view, size_t size) {
+    const int ndim = view->tensor.ndim;
+    int64_t *strides = owned->dims + ndim;
+    for (int i = 0; i < ndim; i++) {
+        owned->dims[i] = view->shape[i];
+        strides[i] = view->strides[i];
+    }
     owned->managed = (DLManagedTensorVersioned){
         .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
         .manager_ctx = owned,
         .deleter = delete_tensor,
         .dl_tensor = view->tensor,
     };
+    owned->managed.dl_tensor.data = size > 0 ? (char *)owned + head_size(ndim) : NULL;
     owned->managed.dl_tensor.shape = owned->dims;
-    owned->managed.dl_tensor.strides = owned->dims + dims;
+    owned->managed.dl_tensor.strides = strides;
     return &owned->managed;
 }
 
@@ -86,19 +88,17 @@ bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int
     }
     *tensor = NULL;
     bp_view view;
-    size_t size = 0;
+    size_t size = 0, total;
     BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, strides));
-    BP__TRY(measure(&view, &size));
-    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * (size_t)ndim * sizeof *owned->dims);
+    BP__TRY(measure(&view, strides == NULL, &size));
+    owned_tensor *owned = __builtin_add_overflow(head_size(ndim), size, &total) ? NULL : bp__alloc_aligned(total);
     if (!owned) {
-        return bp__fail_memory(sizeof *owned, "a tensor");
+        return bp__fail_memory(size, "a tensor");
     }
-    bp_status status = allocate(size, &view.tensor.data);
-    if (status != BP_OK) {
-        bp__free(owned);
-        return status;
+    *tensor = manage(owned, &view, size);
+    if (size > 0) {
+        ask_for_huge_pages((*tensor)->dl_tensor.data, size);
     }
-    *tensor = manage(owned, &view);
     return BP_OK;
 }
 

@@ -276,6 +276,7 @@ static void short_calls_do_not_run_the_check(void **state) {
     MAKE(&w.a, BP_F64, 30, 3, 3);
     MAKE(&w.b, BP_F64, 30, 3, 3);
     MAKE(&w.out[0], BP_F64, 30, 3, 3);
+    assert_int_equal(w.run(&w), BP_OK); /* makes the plan */
     for (int i = 0; i < 100; i++) {
         c.asked = 0;
         bp_set_interrupt_check(count_asked, &c, NULL);
@@ -289,12 +290,36 @@ static void short_calls_do_not_run_the_check(void **state) {
     fail_msg("the check ran in every call of less than a microsecond");
 }
 
+/* ---- Plans ---- */
+
+/* A call without a plan calls the check once before it makes one, which may take long. One that stops it caches
+ * nothing. */
+static void the_check_runs_before_a_plan_is_made(void **state) {
+    (void)state;
+    work w = {.run = run_product};
+    counter c = {0, 1};
+    MAKE(&w.a, BP_F64, 30, 3, 5);
+    MAKE(&w.b, BP_F64, 30, 5, 3);
+    MAKE(&w.out[0], BP_F64, 30, 3, 3);
+    for (int i = 0; i < 2; i++) {
+        c.asked = 0;
+        bp_set_interrupt_check(count_asked, &c, NULL);
+        const bp_status status = w.run(&w);
+        bp_set_interrupt_check(NULL, NULL, NULL);
+        assert_int_equal(status, i == 0 ? BP_E_CANCELLED : BP_OK);
+        assert_true(i == 0 ? c.asked == 1 : c.asked >= 1);
+        c.stop = 0;
+    }
+    drop(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_one_thread),
         cmocka_unit_test(on_the_pool),
         cmocka_unit_test(on_an_executor),
         cmocka_unit_test(short_calls_do_not_run_the_check),
+        cmocka_unit_test(the_check_runs_before_a_plan_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

@@ -378,5 +378,5 @@ def test_signatures():
 
 
 def test_examples_in_docstrings():
-    done = doctest.testmod(bp.fft, extraglobs={"array": array.array})
+    done = doctest.testmod(bp.fft, extraglobs={"array": array.array, "np": np, "backplane": bp})
     assert done.failed == 0 and done.attempted >= 12

@@ -171,3 +171,39 @@ def test_other_threads_continue(python):
         """,
     )
     assert words == ["['E_TIMEOUT']"]
+
+
+# The other thread gives the lock up at each turn, and gets it back only when this thread gives it up, because no thread asks for it within
+# an hour. A small call keeps the lock, but not while it makes a plan: for the first one, libraries are measured in a new cache.
+HOLDER = """
+import sys, threading, time
+import backplane, numpy
+
+turns = 0
+done = False
+
+def turn():
+    global turns
+    while not done:
+        turns += 1
+        time.sleep(0)
+
+sys.setswitchinterval(3600)
+thread = threading.Thread(target=turn)
+thread.start()
+few, many = numpy.ones(8), numpy.ones(100000)
+first = turns
+backplane.elementwise.add(few, few)
+print(turns > first)
+first = turns
+while turns == first:
+    backplane.elementwise.add(many, many)
+done = True
+thread.join()
+"""
+
+
+def test_other_threads_run_while_a_small_call_makes_its_plan(python, tmp_path):
+    pytest.importorskip("numpy")
+    result = python("-c", HOLDER, BACKPLANE_CACHE_DIR=str(tmp_path))
+    assert result.stdout.split() == ["True"], result.stdout + result.stderr

@@ -19,19 +19,24 @@ def _one(name: str, x: Any, out: Any, settings: SettingsArgument, explains: bool
     return one(name, x if name == "relu" else exact(name, x), out, settings, explains)
 
 
-def plain(name: str, text: str) -> Callable[..., Any]:
+def _example(name: str, arguments: str, result: str) -> str:
+    parts = "Shapes: any; the result has the same." + ("\nTypes: f16, bf16, f32, f64, i32 and i64." if name == "relu" else "")
+    return f"\n\n{parts}\n\n>>> backplane.nn.functional.{name}({arguments})\n{result}\n"
+
+
+def plain(name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
     def call(input: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return _one(name, input, out, settings, False)
 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return _one(name, of["input"], of["out"], of["settings"], explains)
 
-    text = f"Computes {text} of each element, as torch.nn.functional.{name}."
+    text = f"Computes {text} of each element, as torch.nn.functional.{name}." + _example(name, arguments, result)
     made: Callable[..., Any] = finish(call, _MODULE, name, text, explained, ("unary", name))
     return made
 
 
-def in_place(name: str, text: str) -> Callable[..., Any]:
+def in_place(name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         if of["inplace"] and of["out"] is not None:
             raise bad_value("out: cannot be given together with inplace")
@@ -42,6 +47,7 @@ def in_place(name: str, text: str) -> Callable[..., Any]:
         return explained(dict(input=input, inplace=inplace, out=out, settings=settings), False)
 
     text = f"Computes {text} of each element, as torch.nn.functional.{name}. With ``inplace``, the input is written and returned."
+    text += _example(name, arguments, result)
     made: Callable[..., Any] = finish(call, _MODULE, name, text, explained, ("unary", name))
     return made
 
@@ -88,6 +94,12 @@ gelu = finish(
     """Computes ``x phi(x)`` of each element, with the normal distribution function, as torch.nn.functional.gelu.
 
     With ``approximate`` "tanh", computes ``x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))``.
+
+    Shapes: any; the result has the same.
+    Errors: BadValueError: approximate is neither none nor tanh
+
+    >>> backplane.nn.functional.gelu([0.0, 1.0]).round(6)
+    array([0.      , 0.841345])
     """,
     _gelu,
     ("unary", "gelu"),
@@ -99,6 +111,14 @@ finish(
     """Returns the rows of ``weight`` with the indices in ``input`` (int32 or int64), as torch.nn.functional.embedding.
 
     ``padding_idx``, ``scale_grad_by_freq`` and ``sparse`` are about gradients and have no effect. ``max_norm`` is refused.
+
+    Shapes: ``input`` any; ``weight`` V x D; the result has D as a further last size.
+    Types: ``weight`` f16, bf16, f32, f64, i32 or i64; ``input`` i32 or i64.
+    Errors: BadValueError: an index is below 0 or not below V, or max_norm is given
+
+    >>> backplane.nn.functional.embedding([1, 0], [[1.0, 2.0], [3.0, 4.0]])
+    array([[3., 4.],
+           [1., 2.]])
     """,
     _embed,
 )

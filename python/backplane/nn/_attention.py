@@ -147,11 +147,19 @@ def scaled_dot_product_attention(
     As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
     used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
     dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
-    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients. ``out`` is written in place and returned.
+    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients.
 
     With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
     ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
     ``is_causal`` lets the last query see all of them.
+
+    Shapes: ``query`` ... x L x E, ``key`` ... x S x E, ``value`` ... x S x V; ``attn_mask`` broadcasts to ... x L x S; the result ... x L x V, the logsumexp ... x L.
+    Types: f16, bf16, f32 and f64, one for query, key and value; the mask bool, f32 or as query.
+    Errors: BadTypeError: the mask has integers, or seed is no number
+
+    >>> q = np.zeros((1, 2, 4))
+    >>> backplane.nn.functional.scaled_dot_product_attention(q, q, np.ones((1, 2, 3)))[0, 0]
+    array([1., 1., 1.])
     """
     return locals()
 
@@ -178,5 +186,15 @@ def scaled_dot_product_attention_gradients(
 
     ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. With
     ``mask_gradient``, a fourth element is the gradient by ``attn_mask``, which must not be a mask of bools.
+
+    Shapes: as in the call that they belong to; each result is as the array that it is the gradient by.
+    Errors: BadTypeError: there is dropout, and seed is None
+    Errors: BadValueError: mask_gradient is True, and there is no mask
+
+    >>> q = np.ones((1, 2, 4))
+    >>> y, sums = backplane.nn.functional.scaled_dot_product_attention(q, q, q, return_logsumexp=True)
+    >>> by_value = backplane.nn.grad.scaled_dot_product_attention_gradients(np.ones_like(y), q, q, q, y, sums)[2]
+    >>> round(by_value.sum().item(), 12)
+    8.0
     """
     return locals()  # type: ignore[return-value]

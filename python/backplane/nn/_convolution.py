@@ -83,8 +83,7 @@ def _weight(ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 _FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"
-_NUMBERS = """``stride``, ``padding`` and ``dilation`` are numbers, or tuples with one for each dimension. ``out`` is written in place and
-    returned."""
+_NUMBERS = """``stride``, ``padding`` and ``dilation`` are numbers, or tuples with one for each dimension."""
 
 
 @for_each_ndim(_FUNCTIONS, "conv{ndim}d", functools.partial(_forward, False), numbers=_NUMBERS)
@@ -105,6 +104,13 @@ def convolution(
     As torch.nn.functional.conv{ndim}d. ``padding`` may also be "same" or "valid".
 
     {numbers}
+
+    Shapes: ``input`` N x C x {ndim} sizes, or C x {ndim} sizes; ``weight`` K x C/groups x {ndim} sizes; ``bias`` K; the result N x K x {ndim} sizes.
+    Errors: BadValueError: padding is a word other than same and valid, or groups is 0 or does not divide the channels
+
+    >>> x, w = np.ones((1, 1) + (3,) * {ndim}), np.ones((1, 1) + (2,) * {ndim})
+    >>> bool(backplane.nn.functional.conv{ndim}d(x, w).sum() == 4**{ndim})
+    True
     """
     return locals()
 
@@ -128,6 +134,13 @@ def transposed(
     As torch.nn.functional.conv_transpose{ndim}d.
 
     {numbers}
+
+    Shapes: ``input`` N x C x {ndim} sizes, or C x {ndim} sizes; ``weight`` C x K/groups x {ndim} sizes; ``bias`` K; the result N x K x {ndim} sizes.
+    Errors: BadValueError: groups is 0 or does not divide the channels, or output_padding is not below stride or dilation
+
+    >>> x, w = np.ones((1, 1) + (3,) * {ndim}), np.ones((1, 1) + (2,) * {ndim})
+    >>> backplane.nn.functional.conv_transpose{ndim}d(x, w).shape == (1, 1) + (4,) * {ndim}
+    True
     """
     return locals()
 
@@ -150,6 +163,12 @@ def input_gradient(
     As torch.nn.grad.conv{ndim}d_input.
 
     {numbers}
+
+    Shapes: ``weight`` K x C/groups x {ndim} sizes; ``grad_output`` as the output of conv{ndim}d(); the result has the shape ``input_size``.
+
+    >>> x, w = np.ones((1, 1) + (3,) * {ndim}), np.ones((1, 1) + (2,) * {ndim})
+    >>> bool(backplane.nn.grad.conv{ndim}d_input(x.shape, w, np.ones((1, 1) + (2,) * {ndim})).max() == 2**{ndim})
+    True
     """
     return locals()
 
@@ -172,5 +191,11 @@ def weight_gradient(
     As torch.nn.grad.conv{ndim}d_weight.
 
     {numbers}
+
+    Shapes: ``input`` N x C x {ndim} sizes; ``grad_output`` as the output of conv{ndim}d(); the result has the shape ``weight_size``.
+
+    >>> x, w = np.ones((1, 1) + (3,) * {ndim}), np.ones((1, 1) + (2,) * {ndim})
+    >>> bool(backplane.nn.grad.conv{ndim}d_weight(x, w.shape, np.ones((1, 1) + (2,) * {ndim})).max() == 2**{ndim})
+    True
     """
     return locals()

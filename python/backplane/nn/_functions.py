@@ -7,6 +7,7 @@ import types
 from typing import Any, Callable, Dict, Optional, Tuple, TypeVar, cast
 
 from .._dimensions import bound
+from .._help import complete
 from .._products import _EXPLAINERS
 from .._quick import quick
 
@@ -35,7 +36,7 @@ def _make(signature: Any, module: str, name: str, text: str, run: Run, form: Opt
 
     call.__name__ = call.__qualname__ = name
     call.__module__ = module
-    call.__doc__ = text
+    call.__doc__ = complete(signature, "nn", text)
     call.__wrapped__ = arguments  # type: ignore[attr-defined]  # what inspect.signature() shows
     made = call if form is None else quick(call, form)
     _EXPLAINERS[made] = _explainer(call, name, run)

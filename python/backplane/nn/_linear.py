@@ -127,14 +127,25 @@ def linear(
     one dimension (I) gives results without the last dimension.
 
     As torch.nn.functional.linear. ``activation`` is the name of a function of elementwise.h, such as ``"gelu"``, that is
-    computed of each result. ``out`` is written in place and returned.
+    computed of each result.
+
+    Shapes: ``input`` ... x I; ``weight`` O x I, or I; ``bias`` O; the result ... x O, or ....
+
+    >>> backplane.nn.functional.linear([[1.0, 2.0]], [[3.0, 4.0]], [0.5])
+    array([[11.5]])
     """
     return locals()
 
 
 @function("backplane.nn.grad", _input)
 def linear_input(weight: Next, grad_output: Kind, *, settings: SettingsArgument = None) -> Kind:
-    """Computes the gradient of linear() by its input, from the gradient by its output."""
+    """Computes the gradient of linear() by its input, from the gradient by its output.
+
+    Shapes: ``weight`` O x I; ``grad_output`` ... x O; the result ... x I.
+
+    >>> backplane.nn.grad.linear_input([[3.0, 4.0]], [[2.0]])
+    array([[6., 8.]])
+    """
     return locals()
 
 
@@ -145,5 +156,10 @@ def linear_weight(
     """Computes the gradient of linear() by its weight, from the gradient by its output.
 
     With ``bias``, returns a tuple of the gradients by weight and bias.
+
+    Shapes: ``input`` ... x I; ``grad_output`` ... x O; the results O x I, and O with ``bias``.
+
+    >>> backplane.nn.grad.linear_weight([[1.0, 2.0]], [[2.0]])
+    array([[2., 4.]])
     """
     return locals()

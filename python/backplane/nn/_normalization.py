@@ -97,7 +97,13 @@ def batch_norm(
     As torch.nn.functional.batch_norm: with ``training`` by the statistics of the batch, which update ``running_mean`` and
     ``running_var`` in place (None: not), otherwise by these two. With ``relu`` (inference), negative elements become 0. With
     ``return_statistics`` (training), returns a tuple of output, mean and inverse standard deviation, for the gradients.
-    ``out`` is written in place and returned.
+
+    Shapes: ``input`` N x C, or with one to three sizes more; statistics and parameters C; the result has the input's shape.
+    Errors: BadValueError: there is one value per channel with ``training``, or no running statistics without it
+
+    >>> backplane.nn.functional.batch_norm([[1.0], [3.0]], [1.0], [4.0], eps=0.0)
+    array([[0.],
+           [1.]])
     """
     return locals()
 
@@ -118,5 +124,11 @@ def batch_norm_gradients(
 
     With ``training``, ``mean`` and ``spread`` are the mean and inverse standard deviation that batch_norm() returned.
     Otherwise they are the running mean and variance, which are constants, and ``eps`` is added to the variance.
+
+    Shapes: ``input`` and ``grad_output`` N x C, or with one to three sizes more; all others C; the results are as input, C and C.
+
+    >>> x, one = np.array([[1.0], [3.0]]), np.ones(1)
+    >>> backplane.nn.grad.batch_norm_gradients(x, np.ones_like(x), one, one, one, training=False, eps=0.0)[2]
+    array([2.])
     """
     return locals()  # type: ignore[return-value]

@@ -84,7 +84,7 @@ _GRADIENTS = functools.partial(for_each_ndim, "backplane.nn.grad")
 _MAX, _AVERAGE = (functools.partial(_forward, kind) for kind in ("max", "average"))
 _MAX_GRADIENT, _AVERAGE_GRADIENT = (functools.partial(_gradient, kind) for kind in ("max", "average"))
 _KERNEL = """``stride`` is ``kernel_size`` by default. ``kernel_size``, ``stride`` and ``padding`` are numbers, or tuples with one for
-    each dimension. With ``ceil_mode`` the size of the output is rounded up. ``out`` is written in place and returned."""
+    each dimension. With ``ceil_mode`` the size of the output is rounded up."""
 
 
 @_FUNCTIONS("max_pool{ndim}d", _MAX, kernel=_KERNEL)
@@ -106,6 +106,12 @@ def max_pool(
     in its channel, as PyTorch does.
 
     {kernel}
+
+    Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the number of windows as sizes, and so have the places, which are i64.
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> bool(backplane.nn.functional.max_pool{ndim}d(x, 2).max() == x.max())
+    True
     """
     return locals()
 
@@ -128,6 +134,13 @@ def avg_pool(
     As torch.nn.functional.avg_pool{ndim}d. ``divisor_override`` replaces the number of elements.
 
     {kernel}
+
+    Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the number of windows as sizes.
+    Errors: BadValueError: divisor_override is 0
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> bool(backplane.nn.functional.avg_pool{ndim}d(x, 4).item() == x.mean())
+    True
     """
     return locals()
 
@@ -139,7 +152,13 @@ def adaptive_max_pool(
     """Returns the maxima of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
     As torch.nn.functional.adaptive_max_pool{ndim}d. A size of None is that of the input. With ``return_indices``, returns a
-    tuple of the maxima and the place of each in its channel, as PyTorch does. ``out`` is written in place and returned.
+    tuple of the maxima and the place of each in its channel, as PyTorch does.
+
+    Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the sizes ``output_size``, and so have the places, which are i64.
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> bool(backplane.nn.functional.adaptive_max_pool{ndim}d(x, 1).item() == x.max())
+    True
     """
     return locals()
 
@@ -150,6 +169,12 @@ def adaptive_avg_pool(input: Kind, output_size: Sizes, *, out: Optional[Out] = N
 
     As torch.nn.functional.adaptive_avg_pool{ndim}d. A size of None is that of the input. ``out`` is written in place and
     returned.
+
+    Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the sizes ``output_size``.
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> bool(backplane.nn.functional.adaptive_avg_pool{ndim}d(x, 1).item() == x.mean())
+    True
     """
     return locals()
 
@@ -171,6 +196,13 @@ def max_pool_gradient(
     """Computes the gradient of max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it returned.
 
     {kernel}
+
+    Shapes: ``grad_output`` and ``indices`` as the output of max_pool{ndim}d(); the result has the shape ``input_size``.
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> y, places = backplane.nn.functional.max_pool{ndim}d(x, 2, return_indices=True)
+    >>> bool(backplane.nn.grad.max_pool{ndim}d_input(x.shape, places, np.ones_like(y), 2).sum() == y.size)
+    True
     """
     return locals()
 
@@ -192,6 +224,12 @@ def avg_pool_gradient(
     """Computes the gradient of avg_pool{ndim}d() by its input, of shape ``input_size``.
 
     {kernel}
+
+    Shapes: ``grad_output`` as the output of avg_pool{ndim}d(); the result has the shape ``input_size``.
+    Errors: BadValueError: divisor_override is 0
+
+    >>> backplane.nn.grad.avg_pool{ndim}d_input((1, 1) + (2,) * {ndim}, np.ones((1, 1) + (1,) * {ndim}), 2).sum().item()
+    1.0
     """
     return locals()
 
@@ -203,7 +241,12 @@ def adaptive_max_pool_gradient(
     """Computes the gradient of adaptive_max_pool{ndim}d() by its input, of shape ``input_size``, from the ``indices`` that it
     returned.
 
-    ``out`` is written in place and returned.
+    Shapes: ``grad_output`` and ``indices`` as the output of adaptive_max_pool{ndim}d(); the result has the shape ``input_size``.
+
+    >>> x = np.arange(4.0**{ndim}).reshape((1, 1) + (4,) * {ndim})
+    >>> y, places = backplane.nn.functional.adaptive_max_pool{ndim}d(x, 2, return_indices=True)
+    >>> bool(backplane.nn.grad.adaptive_max_pool{ndim}d_input(x.shape, places, np.ones_like(y)).sum() == y.size)
+    True
     """
     return locals()
 
@@ -212,7 +255,11 @@ def adaptive_max_pool_gradient(
 def adaptive_avg_pool_gradient(
     input_size: Sequence[int], grad_output: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = None
 ) -> Kind:
-    """Computes the gradient of adaptive_avg_pool{ndim}d() by its input, of shape ``input_size``. ``out`` is written in place
-    and returned.
+    """Computes the gradient of adaptive_avg_pool{ndim}d() by its input, of shape ``input_size``.
+
+    Shapes: ``grad_output`` as the output of adaptive_avg_pool{ndim}d(); the result has the shape ``input_size``.
+
+    >>> backplane.nn.grad.adaptive_avg_pool{ndim}d_input((1, 1) + (2,) * {ndim}, np.ones((1, 1) + (1,) * {ndim})).sum().item()
+    1.0
     """
     return locals()

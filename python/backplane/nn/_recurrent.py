@@ -24,6 +24,9 @@ BY_INPUT, BY_HIDDEN, BY_CELL = "input_gradient", "initial_hidden_gradient", "ini
 BY_IH, BY_HH, BY_HR = "weight_ih_gradient", "weight_hh_gradient", "weight_hr_gradient"
 BY_BIAS_IH, BY_BIAS_HH = "bias_ih_gradient", "bias_hh_gradient"
 
+GATES = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
+"""Rows of the weights for each unit."""
+
 # ---- Views ----
 
 
@@ -284,11 +287,28 @@ _TEXT = """Computes {what}, as torch.{name}().
     ``input`` may be a PackedSequence of backplane.nn.utils.rnn or of torch; then the output is one, and the items of the states
     are in the caller's order. The form of torch with ``batch_sizes`` is accepted, with all of its arguments:
     ``{name}(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)``.
+
+    Shapes: with T steps, N items, I columns, H units and D directions: ``input`` T x N x I, the states layers * D x N x H, the output
+    T x N x D * H; the weights {gates} * H x I and {gates} * H x H, the biases {gates} * H. Later layers have D * H columns.
+    Errors: BadValueError: the number of arrays in params is another than the arguments say, or dropout is not from 0 to 1
+
+    >>> params = [np.zeros(({gates}, 1)), np.zeros(({gates}, 1))]
+    >>> results = backplane.nn.functional.{name}(np.ones((2, 1, 1)), None, params, has_biases=False)
+    >>> results[0].shape, len(results)
+    ((2, 1, 1), {count})
     """
 _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``hx`` and ``params``, as a tuple.
 
     ``output`` and ``reserve`` are what that call returned with ``return_reserve``; all other arguments are those of that call.
     {states} gradients by the final states, or None. The second result is {hx}, the third a list as ``params``.
+
+    Shapes: as in the call that they belong to; each result is as the array that it is the gradient by.
+
+    >>> x, params = np.ones((2, 1, 1)), [np.ones(({gates}, 1)), np.ones(({gates}, 1))]
+    >>> y, *states, reserve = backplane.nn.functional.{name}(x, None, params, has_biases=False, return_reserve=True)
+    >>> by_input, by_hx, by_params = backplane.nn.grad.{name}_gradients(np.ones_like(y), x, None, params, y, reserve, has_biases=False)
+    >>> by_input.shape, [one.shape for one in by_params]
+    ((2, 1, 1), [({gates}, 1), ({gates}, 1)])
     """
 
 
@@ -315,7 +335,7 @@ def _layers(
 def _layers_help(name: str, what: str) -> str:
     """Returns the help of a mode other than LSTM."""
     hx, results = "the initial hidden states, (layers * directions) x items x units", "output and final hidden states"
-    return _TEXT.format(what=what, hx=hx, projection="", results=results, name=name)
+    return _TEXT.format(what=what, hx=hx, projection="", results=results, name=name, gates=GATES[name], count=2)
 
 
 rnn_tanh, rnn_relu, gru = (
@@ -337,6 +357,8 @@ rnn_tanh, rnn_relu, gru = (
         projection=", and with ``proj_size`` ``w_hr``",
         results="output, final hidden states and final cells",
         name="lstm",
+        gates=GATES["lstm"],
+        count=3,
     ),
 )
 def lstm(
@@ -388,7 +410,7 @@ rnn_tanh_gradients, rnn_relu_gradients, gru_gradients = (
         "backplane.nn.grad",
         _differentiate,
         f"{name}_gradients",
-        help=_GRADIENTS.format(name=name, states="``grad_h_n`` is the", hx="the gradient by ``hx``"),
+        help=_GRADIENTS.format(name=name, gates=GATES[name], states="``grad_h_n`` is the", hx="the gradient by ``hx``"),
     )(_gradients)
     for name in ("rnn_tanh", "rnn_relu", "gru")
 )
@@ -398,7 +420,7 @@ rnn_tanh_gradients, rnn_relu_gradients, gru_gradients = (
     "backplane.nn.grad",
     _differentiate,
     help=_GRADIENTS.format(
-        name="lstm", states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
+        name="lstm", gates=GATES["lstm"], states="``grad_h_n`` and ``grad_c_n`` are the", hx="a tuple of the gradients by both parts of ``hx``"
     ),
 )
 def lstm_gradients(

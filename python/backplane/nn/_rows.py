@@ -18,7 +18,7 @@ SOFTMAX, LOG_SOFTMAX = range(2)
 
 _FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"
 _STATISTICS = """With ``return_statistics``, returns a tuple of output, mean and inverse standard deviation of each row, for the
-    gradients. ``out`` is written in place and returned."""
+    gradients."""
 
 # ---- Softmax ----
 
@@ -42,7 +42,12 @@ def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
 def softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
 
-    As torch.nn.functional.softmax. ``out`` is written in place and returned; it may be the input.
+    As torch.nn.functional.softmax. ``out`` may be the input.
+
+    Shapes: any; the result has the same.
+
+    >>> backplane.nn.functional.softmax([0.0, 0.0], 0)
+    array([0.5, 0.5])
     """
     return locals()
 
@@ -51,7 +56,12 @@ def softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: Setti
 def log_softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
 
-    As torch.nn.functional.log_softmax. ``out`` is written in place and returned; it may be the input.
+    As torch.nn.functional.log_softmax. ``out`` may be the input.
+
+    Shapes: any; the result has the same.
+
+    >>> backplane.nn.functional.log_softmax([0.0, 0.0], 0).round(6)
+    array([-0.693147, -0.693147])
     """
     return locals()
 
@@ -60,7 +70,13 @@ def log_softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: S
 def softmax_input(
     output: Kind, grad_output: Operand, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None
 ) -> Kind:
-    """Computes the gradient of softmax() by its input, from its output and the gradient by the output."""
+    """Computes the gradient of softmax() by its input, from its output and the gradient by the output.
+
+    Shapes: any, the same for both and the result.
+
+    >>> backplane.nn.grad.softmax_input([0.5, 0.5], [1.0, 0.0], 0)
+    array([ 0.25, -0.25])
+    """
     return locals()
 
 
@@ -68,7 +84,13 @@ def softmax_input(
 def log_softmax_input(
     output: Kind, grad_output: Operand, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None
 ) -> Kind:
-    """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output."""
+    """Computes the gradient of log_softmax() by its input, from its output and the gradient by the output.
+
+    Shapes: any, the same for both and the result.
+
+    >>> backplane.nn.grad.log_softmax_input(np.log([0.5, 0.5]), [1.0, 0.0], 0).round(6)
+    array([ 0.5, -0.5])
+    """
     return locals()
 
 
@@ -167,6 +189,11 @@ def layer_norm(
     As torch.nn.functional.layer_norm; ``weight`` and ``bias`` have the shape of a row.
 
     {statistics}
+
+    Shapes: ``input`` ... x ``normalized_shape``; ``weight`` and ``bias`` ``normalized_shape``; the result has the input's shape, the statistics one element for each row.
+
+    >>> backplane.nn.functional.layer_norm([[1.0, 3.0]], 2, eps=0.0)
+    array([[-1.,  1.]])
     """
     return locals()
 
@@ -185,8 +212,12 @@ def rms_norm(
     """Divides the rows of ``input`` by their root mean square. Rows are as in layer_norm().
 
     As torch.nn.functional.rms_norm; ``eps`` None is the machine epsilon of the input's type, of f32 for f16 and bf16, as
-    these are computed in f32. With ``return_statistics``, returns a tuple of output and inverse root mean square. ``out`` is
-    written in place and returned.
+    these are computed in f32. With ``return_statistics``, returns a tuple of output and inverse root mean square.
+
+    Shapes: ``input`` ... x ``normalized_shape``; ``weight`` ``normalized_shape``; the result has the input's shape, the statistic one element for each row.
+
+    >>> backplane.nn.functional.rms_norm([[3.0, -3.0]], 2, eps=0.0)
+    array([[ 1., -1.]])
     """
     return locals()
 
@@ -208,6 +239,12 @@ def group_norm(
     As torch.nn.functional.group_norm; ``weight`` and ``bias`` have C elements.
 
     {statistics}
+
+    Shapes: ``input`` N x C x ...; ``weight`` and ``bias`` C; the result has the input's shape, the statistics N x groups.
+    Errors: BadValueError: num_groups does not divide the channels
+
+    >>> backplane.nn.functional.group_norm([[1.0, 3.0]], 1, eps=0.0)
+    array([[-1.,  1.]])
     """
     return locals()
 
@@ -243,6 +280,12 @@ def instance_norm(
 
     As torch.nn.functional.instance_norm with the input's statistics; running statistics must be None. ``out`` is written in
     place and returned.
+
+    Shapes: ``input`` N x C x ...; ``weight`` and ``bias`` C; the result has the input's shape.
+    Errors: BadValueError: running statistics are given, or use_input_stats is False
+
+    >>> backplane.nn.functional.instance_norm([[[1.0, 3.0]]], eps=0.0)
+    array([[[-1.,  1.]]])
     """
     return locals()
 
@@ -262,6 +305,12 @@ def layer_norm_gradients(
     """Computes the gradients of layer_norm() by its input, weight and bias, as a tuple.
 
     ``mean`` and ``inverse_std`` are those that layer_norm() returned; without them they are computed again, with ``eps``.
+
+    Shapes: ``input`` and ``grad_output`` ... x ``normalized_shape``; ``weight`` ``normalized_shape``; the results are as input, weight and weight.
+
+    >>> x = np.array([[1.0, 3.0]])
+    >>> backplane.nn.grad.layer_norm_gradients(x, np.ones_like(x), 2, eps=0.0)[2]
+    array([1., 1.])
     """
     return locals()  # type: ignore[return-value]
 
@@ -280,6 +329,12 @@ def rms_norm_gradients(
     """Computes the gradients of rms_norm() by its input and weight, as a tuple.
 
     ``inverse_std`` is what rms_norm() returned; without it, it is computed again, with ``eps``.
+
+    Shapes: ``input`` and ``grad_output`` ... x ``normalized_shape``; ``weight`` ``normalized_shape``; the results are as input and weight.
+
+    >>> x = np.array([[1.0, 3.0]])
+    >>> backplane.nn.grad.rms_norm_gradients(x / x, np.ones_like(x), 2, eps=0.0)[1]
+    array([1., 1.])
     """
     return locals()  # type: ignore[return-value]
 
@@ -299,5 +354,11 @@ def group_norm_gradients(
     """Computes the gradients of group_norm() by its input, weight and bias, as a tuple.
 
     ``mean`` and ``inverse_std`` are those that group_norm() returned; without them they are computed again, with ``eps``.
+
+    Shapes: ``input`` and ``grad_output`` N x C x ...; ``weight`` C; the results are as input, C and C.
+
+    >>> x = np.array([[1.0, 3.0]])
+    >>> backplane.nn.grad.group_norm_gradients(x, np.ones_like(x), 1, eps=0.0)[2]
+    array([1., 1.])
     """
     return locals()  # type: ignore[return-value]

@@ -94,10 +94,10 @@ max_pool1d, max_pool2d, max_pool3d = max_pool
 avg_pool1d, avg_pool2d, avg_pool3d = avg_pool
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = adaptive_max_pool
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = adaptive_avg_pool
-relu = in_place("relu", "max(x, 0)")
-silu = in_place("silu", "x / (1 + exp(-x))")
-hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6")
-sigmoid = plain("sigmoid", "1 / (1 + exp(-x))")
-tanh = plain("tanh", "the hyperbolic tangent")
+relu = in_place("relu", "max(x, 0)", "[-1.0, 2.0]", "array([0., 2.])")
+silu = in_place("silu", "x / (1 + exp(-x))", "[0.0]", "array([0.])")
+hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6", "[-3.0, 3.0]", "array([-0.,  3.])")
+sigmoid = plain("sigmoid", "1 / (1 + exp(-x))", "[0.0]", "array([0.5])")
+tanh = plain("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 
 _close(__name__)
