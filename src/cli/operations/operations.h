@@ -39,14 +39,9 @@ typedef struct described_words {
     const bp_call *call;
     union {
         size_t struct_size;
-        bp_attention_call attention;
-        bp_batch_norm_call batch_norm;
-        bp_conv_call conv;
-        bp_layer_norm_call layer_norm;
-        bp_linear_call linear;
-        bp_pool_call pool;
-        bp_random_call random;
-        bp_rnn_call rnn;
+#define X(name) bp_##name##_call name;
+        BP_CALL_MAP(X)
+#undef X
     } of;
     int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
     int size_count;
@@ -147,10 +142,13 @@ struct cli_operation {
     const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
 };
 
-/* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_random[],
-    operations_elementwise[], operations_rows[], operations_linalg[], operations_vectors[];
+/* The lists of operations: operations_<name>, in the order of the help. */
+#define OPERATIONS_MAP(X)                                                                                              \
+    X(products)                                                                                                        \
+    X(einsum) X(fft) X(conv) X(pool) X(norm) X(attention) X(rnn) X(random) X(elementwise) X(rows) X(linalg) X(vectors)
+#define X(name) extern const cli_operation operations_##name[];
+OPERATIONS_MAP(X)
+#undef X
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
