@@ -64,7 +64,8 @@ extern "C" {
     X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention) \
     X(50, RANDOM, "random", "seed", "output", random)                                       \
     X(51, LDL_FACTOR, "ldl_factor", "A", "LD,pivots,info", linalg)                          \
-    X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)
+    X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
+    X(53, CUMSUM, "cumsum", "input", "output", cumsum)
 /* clang-format on */
 
 /* The families whose settings are named after them. From a row follow the three settings, the member of bp_problem.of,
@@ -83,7 +84,8 @@ extern "C" {
     F(X, rnn, STRUCT, 101, 113, 121, "recurrent layers", "recurrent layers", "onednn, native")                  \
     F(X, elementwise, ARGUMENTS, 102, 114, 122, "functions of single elements", "functions of single elements, and of elements at indices", "native") \
     F(X, reduce, ARGUMENTS, 103, 115, 123, "reductions, softmax", "reductions and softmax", "native")           \
-    F(X, random, STRUCT, 104, 116, 124, "random numbers", "random numbers", "native")
+    F(X, random, STRUCT, 104, 116, 124, "random numbers", "random numbers", "native")                           \
+    F(X, cumsum, STRUCT, 125, 126, 127, "cumulative sums", "cumulative sums", "native")
 
 /* The same of families whose settings have other names, or more of them: family, and how its calls are. */
 #define BP_OLDER_FAMILY_MAP(F, X) \

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 11u
+#define BP_PROVIDER_ABI_MINOR 12u
 #define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
