@@ -10,6 +10,7 @@ typedef struct adder {
     const bp_cumsum_call *call;
     bp_dtype dtype;        /* of the output */
     int64_t length, inner; /* of a row, and between its elements */
+    int64_t elements;
     wide values;
     wholes integers;
     int64_t start, added;        /* the row, and how many of its elements are added */
@@ -81,16 +82,36 @@ static void set_value(adder *a, reference_value *value) {
     }
 }
 
+/* Returns the position among `count` values of the one that is computed as number `i`: if they are all elements, row by
+ * row, in the order of the additions. */
+static int64_t position_of(const adder *a, int64_t count, int64_t i) {
+    const int64_t slice = a->length * a->inner, in_slice = i % slice, place = in_slice % a->length;
+    if (count != a->elements) {
+        return i;
+    }
+    const int64_t along = a->call->reverse ? a->length - 1 - place : place;
+    return i - in_slice + along * a->inner + in_slice / a->length;
+}
+
+/* An element is one addition behind the one that was computed before, unless they are not all checked. */
+static bp_status begin(reference *made, adder *a) {
+    const DLTensor *out = a->call->output;
+    a->elements = 1;
+    for (int d = 0; d < out->ndim; d++) {
+        a->elements *= out->shape[d];
+    }
+    return reference_begin(made, out, a->elements > REFERENCE_MOST_WORK ? a->length : 1, 16);
+}
+
 bp_status reference_cumsum(reference *made, const bp_cumsum_call *call, double *bound) {
     adder a;
     bp_status status = open_adder(&a, call);
-    /* Elements of contiguous rows are checked in their order. */
-    status = status == BP_OK ? reference_begin(made, call->output, a.inner == 1 ? 1 : a.length, 16) : status;
+    status = status == BP_OK ? begin(made, &a) : status;
     made->measure = wholes_can(call->output) ? REFERENCE_WHOLE : REFERENCE_NUMBERS;
     made->terms = 0;
     const int64_t count = status == BP_OK ? made->count : 0;
-    for (int64_t i = 0; i < count; i++) { /* in the order of the additions */
-        set_value(&a, &made->values[call->reverse ? count - 1 - i : i]);
+    for (int64_t i = 0; i < count; i++) {
+        set_value(&a, &made->values[position_of(&a, count, i)]);
     }
     int64_t known = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -109,7 +109,7 @@ static void wrong_arguments(void **unused) {
         assert_int_equal(bp_preferred_check(others[i], "native"), BP_E_UNKNOWN_NAME);
         assert_int_equal(bp_preferred_set(others[i], "native"), BP_E_UNKNOWN_NAME);
         assert_said(
-            "it must be one of blas.preferred, fft.preferred, linalg.preferred, einsum.preferred, conv.preferred");
+            "it must be one of blas.preferred, fft.preferred, linalg.preferred, conv.preferred, einsum.preferred");
     }
     assert_int_equal(bp_preferred_check(NULL, "native"), BP_E_ARGUMENT);
     assert_int_equal(bp_preferred_set("blas.preferred", NULL), BP_E_ARGUMENT);
