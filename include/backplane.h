@@ -23,6 +23,7 @@
  *   rnn.h       recurrent layers and their gradients
  *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   reduce.h    sums, means, extremes; softmax and its gradients
+ *   cumsum.h    cumulative sums
  *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
  *   calls.h     descriptions of the calls of operations, and functions that run any of them by name
@@ -56,6 +57,7 @@
 #include "backplane/rnn.h"
 #include "backplane/elementwise.h"
 #include "backplane/reduce.h"
+#include "backplane/cumsum.h"
 #include "backplane/random.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"

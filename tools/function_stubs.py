@@ -21,7 +21,7 @@ from backplane._quick import SLOW  # noqa: E402
 
 MODULES = ("elementwise", "fft", "linalg", "nn.functional", "nn.grad", "reduce")
 # Functions of the package itself, whose modules have no stubs of this kind. Those of the extension have their signatures in its stub.
-TOP = ("bmm", "dot", "einsum", "gemm", "matmul", "mm", "mv")
+TOP = ("bmm", "cumsum", "dot", "einsum", "gemm", "matmul", "mm", "mv")
 TYPING = "Any Callable Dict List Literal NamedTuple Optional Sequence Tuple TypeVar Union".split()
 DECIDES = ("Kind", "Mixed", "Steps", "Pair", "Sequence[Kind]", "Sequence[Mixed]")
 NUMPY, SAME = "NDArray[Any]", "Same"

@@ -27,11 +27,12 @@ extern "C" {
 #endif
 
 /* The calls that take a struct: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain().
- * bp_call_at() has all calls. */
-/* clang-format off */
-#define BP_CALL_MAP(X) \
-    X(attention) X(batch_norm) X(conv) X(layer_norm) X(linear) X(pool) X(random) X(rnn)
-/* clang-format on */
+ * They are those of the families with STRUCT in BP_FAMILY_MAP, and one more. bp_call_at() has all calls. */
+#define BP_CALL_MAP(X) X(linear) BP_OLDER_FAMILY_MAP(BP__CALL_OF_OLDER, X) BP_FAMILY_MAP(BP__CALL_OF_FAMILY, X)
+#define BP__CALL_OF_OLDER(X, family, calls) BP__CALL_OF_##calls(X, family)
+#define BP__CALL_OF_FAMILY(X, family, calls, ...) BP__CALL_OF_##calls(X, family)
+#define BP__CALL_OF_STRUCT(X, family) X(family)
+#define BP__CALL_OF_ARGUMENTS(X, family)
 
 typedef struct bp_call bp_call;
 

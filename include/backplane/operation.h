@@ -1,4 +1,4 @@
-/* operation.h - lists the operations of providers, and the reasons why they refuse some. */
+/* operation.h - lists the operations of providers and their families, and the reasons why they refuse some. */
 #ifndef BACKPLANE_OPERATION_H
 #define BACKPLANE_OPERATION_H
 
@@ -64,7 +64,32 @@ extern "C" {
     X(49, ATTENTION_PAGED, "attention_paged", "query,key,value,mask,seed,pages,lengths", "output,logsumexp", attention) \
     X(50, RANDOM, "random", "seed", "output", random)                                       \
     X(51, LDL_FACTOR, "ldl_factor", "A", "LD,pivots,info", linalg)                          \
-    X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)
+    X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
+    X(53, CUMSUM, "cumsum", "input", "output", cumsum)
+/* clang-format on */
+
+/* The families whose settings are named after them. From a row follow the three settings, the member of bp_problem.of,
+ * which is a bp_<family>_problem, the entry in BP_CALL_MAP, and the family in dispatch, calibration and `native`.
+ *
+ * F is the macro that makes something of a row; its first argument is X, for macros that hand on what they make. Then
+ * follow: family; STRUCT if its call is a bp_<family>_call, ARGUMENTS if its functions take arguments; the numbers of
+ * the settings <family>.preferred, .enabled and .benchmark; what the settings affect, the same in a sentence after
+ * "libraries that may run", and the libraries that can be preferred. */
+/* clang-format off */
+#define BP_FAMILY_MAP(F, X)                                                                                     \
+    F(X, pool, STRUCT, 97, 109, 117, "pooling", "pooling", "onednn, native")                                    \
+    F(X, batch_norm, STRUCT, 98, 110, 118, "batch normalization", "batch normalization", "onednn, native")      \
+    F(X, layer_norm, STRUCT, 99, 111, 119, "layer_norm, rms_norm, group_norm", "normalizations of rows", "native") \
+    F(X, attention, STRUCT, 100, 112, 120, "attention", "attention", "native")                                  \
+    F(X, rnn, STRUCT, 101, 113, 121, "recurrent layers", "recurrent layers", "onednn, native")                  \
+    F(X, elementwise, ARGUMENTS, 102, 114, 122, "functions of single elements", "functions of single elements, and of elements at indices", "native") \
+    F(X, reduce, ARGUMENTS, 103, 115, 123, "reductions, softmax", "reductions and softmax", "native")           \
+    F(X, random, STRUCT, 104, 116, 124, "random numbers", "random numbers", "native")                           \
+    F(X, cumsum, STRUCT, 125, 126, 127, "cumulative sums", "cumulative sums", "native")
+
+/* The same of families whose settings have other names, or more of them: family, and how its calls are. */
+#define BP_OLDER_FAMILY_MAP(F, X) \
+    F(X, gemm, ARGUMENTS) F(X, fft, ARGUMENTS) F(X, linalg, ARGUMENTS) F(X, conv, STRUCT) F(X, contract, ARGUMENTS)
 /* clang-format on */
 
 typedef enum bp_op {

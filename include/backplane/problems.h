@@ -513,6 +513,26 @@ typedef struct bp_random_problem {
     int64_t stride[BP_MAX_RANDOM_NDIM];
 } bp_random_problem;
 
+#define BP_MAX_CUMSUM_NDIM 63
+
+/* Cumulative sums along rows, as cumsum.h describes them; since 2.12. Operands: {X, Y}. The dimensions are those of the
+ * rows, sorted by decreasing magnitude of their stride in Y, without those of size 1, and merged if all strides allow.
+ * Strides are in elements, those along a row 0 if its length is 1; strides of X may be 0. Without elements, the length
+ * is 0, and there are no dimensions; otherwise no size is 0. Y does not overlap itself. It may be X, with its type and
+ * strides; otherwise it does not overlap X.
+ *
+ * Types are F16, BF16, F32, F64, I32 and I64. `output` is the type of Y: the same, or I64 for I32. */
+typedef struct bp_cumsum_problem {
+    uint32_t output; /* a bp_dtype */
+    int32_t ndim;
+    uint8_t exclusive, reverse;
+    uint8_t reserved[6];
+    int64_t length;         /* elements of a row */
+    int64_t x_axis, y_axis; /* strides along a row */
+    int64_t size[BP_MAX_CUMSUM_NDIM];
+    int64_t x[BP_MAX_CUMSUM_NDIM], y[BP_MAX_CUMSUM_NDIM];
+} bp_cumsum_problem;
+
 #ifdef __cplusplus
 }
 #endif

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 11u
+#define BP_PROVIDER_ABI_MINOR 12u
 #define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
@@ -78,20 +78,10 @@ typedef struct bp_problem {
     uint32_t dtype; /* a bp_dtype: type of operands and result; the members of `of` state exceptions */
     int32_t place;  /* the device that all operands are on: 0 is the host */
     bp_policy policy;
-    union {
-        bp_gemm_problem gemm;
-        bp_fft_problem fft;
-        bp_linalg_problem linalg;
-        bp_contract_problem contract;
-        bp_conv_problem conv;
-        bp_pool_problem pool;
-        bp_batch_norm_problem batch_norm;
-        bp_attention_problem attention;
-        bp_rnn_problem rnn;
-        bp_elementwise_problem elementwise;
-        bp_layer_norm_problem layer_norm;
-        bp_reduce_problem reduce;
-        bp_random_problem random;
+    union { /* one member for each family: bp_pool_problem pool, ... */
+#define BP__MEMBER(unused, family, ...) bp_##family##_problem family;
+        BP_OLDER_FAMILY_MAP(BP__MEMBER, ) BP_FAMILY_MAP(BP__MEMBER, )
+#undef BP__MEMBER
     } of;
 } bp_problem;
 

@@ -5,7 +5,8 @@
  *
  * Settings are listed in the order of the table. The number is BP_SET_<identifier> in compiled programs: it never
  * changes and is never reused. A new entry may be anywhere in the table and takes the next number, so that
- * 0 .. BP_SETTING_COUNT-1 are each used once. tests/checks/setting_numbers.txt pins the numbers.
+ * 0 .. BP_SETTING_COUNT-1 are each used once. The rows of BP_FAMILY_MAP (operation.h) have numbers too.
+ * tests/checks/setting_numbers.txt pins the numbers.
  *
  * An ENUM value that ends in "-N" means any number from 1 to 1000000 in place of the N.
  *
@@ -16,7 +17,20 @@
 #ifndef BACKPLANE_SETTINGS_TABLE_H
 #define BACKPLANE_SETTINGS_TABLE_H
 
+#include "backplane/operation.h"
+
 /* clang-format off */
+/* The settings that follow from the rows of BP_FAMILY_MAP. */
+#define BP__SETTING_PREFERRED(X, family, calls, number, enabled, benchmark, affects, what, libraries) \
+    X(family##_preferred, number, #family ".preferred", TEXT, "", "", "", BP_SETTING_POLICY, affects, \
+      "Library to use if it can run the call: an id from `backplane list` (" libraries "), a path, or ID:ALGORITHM; empty: no preference.")
+#define BP__SETTING_ENABLED(X, family, calls, preferred, number, benchmark, affects, what, libraries) \
+    X(family##_enabled, number, #family ".enabled", TEXT, "", "", "", BP_SETTING_POLICY, affects, \
+      "Comma-separated libraries that may run " what ", each as in " #family ".preferred; empty: all. dispatch.exclude applies too.")
+#define BP__SETTING_BENCHMARK(X, family, calls, preferred, enabled, number, affects, what, libraries) \
+    X(family##_benchmark, number, #family ".benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, affects, \
+      "The same for " what "; inherit: as benchmark says.")
+
 /* The library itself: choice, threads, discovery, trace. */
 #define BP_SETTINGS_CORE(X) \
     X(num_threads, 0, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations", \
@@ -33,22 +47,7 @@
       "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
     X(einsum_preferred, 96, "einsum.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
       "Library to use for contractions that are no matrix product if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(pool_preferred, 97, "pool.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "pooling", \
-      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(batch_norm_preferred, 98, "batch_norm.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "batch normalization", \
-      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(layer_norm_preferred, 99, "layer_norm.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
-      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(attention_preferred, 100, "attention.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "attention", \
-      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(rnn_preferred, 101, "rnn.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "recurrent layers", \
-      "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(elementwise_preferred, 102, "elementwise.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "functions of single elements", \
-      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(reduce_preferred, 103, "reduce.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "reductions, softmax", \
-      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
-    X(random_preferred, 104, "random.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "random numbers", \
-      "Library to use if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+    BP_FAMILY_MAP(BP__SETTING_PREFERRED, X) \
     X(blas_enabled, 105, "blas.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm", \
       "Comma-separated libraries that may run matrix products, each as in blas.preferred; empty: all. dispatch.exclude applies too.") \
     X(linalg_enabled, 106, "linalg.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "linear algebra", \
@@ -57,22 +56,7 @@
       "Comma-separated libraries that may run Fourier transforms, each as in fft.preferred; empty: all. dispatch.exclude applies too.") \
     X(einsum_enabled, 108, "einsum.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
       "Comma-separated libraries that may run contractions that are no matrix product, each as in einsum.preferred; empty: all. dispatch.exclude applies too.") \
-    X(pool_enabled, 109, "pool.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "pooling", \
-      "Comma-separated libraries that may run pooling, each as in pool.preferred; empty: all. dispatch.exclude applies too.") \
-    X(batch_norm_enabled, 110, "batch_norm.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "batch normalization", \
-      "Comma-separated libraries that may run batch normalization, each as in batch_norm.preferred; empty: all. dispatch.exclude applies too.") \
-    X(layer_norm_enabled, 111, "layer_norm.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
-      "Comma-separated libraries that may run normalizations of rows, each as in layer_norm.preferred; empty: all. dispatch.exclude applies too.") \
-    X(attention_enabled, 112, "attention.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "attention", \
-      "Comma-separated libraries that may run attention, each as in attention.preferred; empty: all. dispatch.exclude applies too.") \
-    X(rnn_enabled, 113, "rnn.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "recurrent layers", \
-      "Comma-separated libraries that may run recurrent layers, each as in rnn.preferred; empty: all. dispatch.exclude applies too.") \
-    X(elementwise_enabled, 114, "elementwise.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "functions of single elements", \
-      "Comma-separated libraries that may run functions of single elements, and of elements at indices, each as in elementwise.preferred; empty: all. dispatch.exclude applies too.") \
-    X(reduce_enabled, 115, "reduce.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "reductions, softmax", \
-      "Comma-separated libraries that may run reductions and softmax, each as in reduce.preferred; empty: all. dispatch.exclude applies too.") \
-    X(random_enabled, 116, "random.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "random numbers", \
-      "Comma-separated libraries that may run random numbers, each as in random.preferred; empty: all. dispatch.exclude applies too.") \
+    BP_FAMILY_MAP(BP__SETTING_ENABLED, X) \
     X(conv_enabled, 88, "conv.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Comma-separated libraries that may run convolutions, each as in conv.preferred; empty: all. dispatch.exclude applies too.") \
     X(conv_deterministic, 89, "conv.deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "convolutions", \
@@ -130,22 +114,7 @@
       "The same for linear algebra; inherit: as benchmark says.") \
     X(conv_benchmark, 87, "conv.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "convolutions", \
       "The same for convolutions; inherit: as benchmark says.") \
-    X(pool_benchmark, 117, "pool.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "pooling", \
-      "The same for pooling; inherit: as benchmark says.") \
-    X(batch_norm_benchmark, 118, "batch_norm.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "batch normalization", \
-      "The same for batch normalization; inherit: as benchmark says.") \
-    X(layer_norm_benchmark, 119, "layer_norm.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "layer_norm, rms_norm, group_norm", \
-      "The same for normalizations of rows; inherit: as benchmark says.") \
-    X(attention_benchmark, 120, "attention.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "attention", \
-      "The same for attention; inherit: as benchmark says.") \
-    X(rnn_benchmark, 121, "rnn.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "recurrent layers", \
-      "The same for recurrent layers; inherit: as benchmark says.") \
-    X(elementwise_benchmark, 122, "elementwise.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "functions of single elements", \
-      "The same for functions of single elements, and of elements at indices; inherit: as benchmark says.") \
-    X(reduce_benchmark, 123, "reduce.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "reductions, softmax", \
-      "The same for reductions and softmax; inherit: as benchmark says.") \
-    X(random_benchmark, 124, "random.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "random numbers", \
-      "The same for random numbers; inherit: as benchmark says.") \
+    BP_FAMILY_MAP(BP__SETTING_BENCHMARK, X) \
     X(benchmark_limit, 81, "benchmark_limit", INT, "10", "0..2147483647", "", BP_SETTING_POLICY, "all operations", \
       "Maximum number of candidates that are measured for one problem, those with the least estimates first; 0 means all.") \
     X(conv_benchmark_limit, 91, "conv.benchmark_limit", INT, "-1", "-1..2147483647", "", BP_SETTING_POLICY, "convolutions", \

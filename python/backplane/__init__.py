@@ -91,8 +91,9 @@ from .backends._module import close as _close
 from .linalg import cholesky_inverse, cholesky_solve
 
 if TYPE_CHECKING:  # with the overloads that follow from their signatures
-    from ._typed import bmm, dot, einsum, gemm, matmul, mm, mv
+    from ._typed import bmm, cumsum, dot, einsum, gemm, matmul, mm, mv
 else:
+    from ._cumsum import cumsum
     from ._einsum import einsum
     from ._products import bmm, dot, gemm, matmul, mm, mv
 
@@ -132,6 +133,7 @@ __all__ = [
     "complex64",
     "cpu",
     "cuda",
+    "cumsum",
     "device",
     "devices",
     "dot",

@@ -34,6 +34,8 @@ class Root(Settings):
     @property
     def random(self) -> Random: ...
     @property
+    def cumsum(self) -> Cumsum: ...
+    @property
     def dispatch(self) -> Dispatch: ...
     calibration: Literal["off", "read", "auto"]
     @property
@@ -152,6 +154,11 @@ class Reduce(Settings):
     benchmark: Literal["inherit", "true", "false"]
 
 class Random(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Cumsum(Settings):
     preferred: str
     enabled: str
     benchmark: Literal["inherit", "true", "false"]
@@ -318,6 +325,7 @@ Named = TypedDict(
         "elementwise.preferred": str,
         "reduce.preferred": str,
         "random.preferred": str,
+        "cumsum.preferred": str,
         "blas.enabled": str,
         "linalg.enabled": str,
         "fft.enabled": str,
@@ -330,6 +338,7 @@ Named = TypedDict(
         "elementwise.enabled": str,
         "reduce.enabled": str,
         "random.enabled": str,
+        "cumsum.enabled": str,
         "conv.enabled": str,
         "conv.deterministic": Literal["off", "run", "threads"],
         "dispatch.exclude": str,
@@ -366,6 +375,7 @@ Named = TypedDict(
         "elementwise.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "reduce.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "random.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "cumsum.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "benchmark_limit": int,
         "conv.benchmark_limit": int,
         "tuning.start": Literal["auto", "now"],
@@ -447,6 +457,7 @@ class Keywords(TypedDict, total=False):
     elementwise__preferred: str
     reduce__preferred: str
     random__preferred: str
+    cumsum__preferred: str
     blas__enabled: str
     linalg__enabled: str
     fft__enabled: str
@@ -459,6 +470,7 @@ class Keywords(TypedDict, total=False):
     elementwise__enabled: str
     reduce__enabled: str
     random__enabled: str
+    cumsum__enabled: str
     conv__enabled: str
     conv__deterministic: Literal["off", "run", "threads"]
     dispatch__exclude: str
@@ -495,6 +507,7 @@ class Keywords(TypedDict, total=False):
     elementwise__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     reduce__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     random__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    cumsum__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     benchmark_limit: int
     conv__benchmark_limit: int
     tuning__start: Literal["auto", "now"]

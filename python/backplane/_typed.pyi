@@ -1,7 +1,9 @@
 """Types of backplane. Written by tools/function_stubs.py from the signatures (make docs)."""
 
-from typing import Any, overload, Sequence, Union
-from ._types import Array, Labels, NDArray, Nested, Operand, Optimize, Own, Plain, Same, SettingsArgument, Transform, Written
+from typing import Any, Optional, overload, Sequence, Union
+from ._types import (
+    Array, Buffer, DType, Labels, NDArray, Nested, Operand, Optimize, Own, Plain, Same, SettingsArgument, Tensor, Transform, Written
+)
 
 @overload
 def bmm(input: NDArray[Any], mat2: Operand, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
@@ -19,6 +21,22 @@ def bmm(input: Same, mat2: Operand, *, out: None = None, settings: SettingsArgum
 def bmm(input: Nested, mat2: Operand, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
 def bmm(input: Operand, mat2: Operand, *, out: Written, settings: SettingsArgument = None) -> Written: ...
+
+@overload
+def cumsum(input: NDArray[Any], dim: int, *, dtype: Optional[DType] = None, out: None = None, exclusive: bool = False,
+    reverse: bool = False, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def cumsum(input: Same, dim: int, *, dtype: Optional[DType] = None, out: None = None, exclusive: bool = False, reverse: bool = False,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def cumsum(input: Buffer, dim: int, *, dtype: Optional[DType] = None, out: None = None, exclusive: bool = False, reverse: bool = False,
+    settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def cumsum(input: Nested, dim: int, *, dtype: Optional[DType] = None, out: None = None, exclusive: bool = False, reverse: bool = False,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def cumsum(input: Operand, dim: int, *, dtype: Optional[DType] = None, out: Written, exclusive: bool = False, reverse: bool = False,
+    settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def dot(input: NDArray[Any], tensor: Operand, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...

@@ -3,6 +3,7 @@
  * the results that it wants. */
 #include "described.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -76,6 +77,17 @@ static bool read_int(described_call *of, const described_field *field, PyObject 
     return number != -1 || !PyErr_Occurred();
 }
 
+/* Reads an int of the caller. Numbers that no int has become the next one, which the library refuses. */
+static bool read_signed(described_call *of, const described_field *field, PyObject *value) {
+    int overflow;
+    const long number = PyLong_AsLongAndOverflow(value, &overflow);
+    const int nearest = overflow > 0 || number > INT_MAX   ? INT_MAX
+                        : overflow < 0 || number < INT_MIN ? INT_MIN
+                                                           : (int)number;
+    set(of, field->info, &nearest, sizeof nearest);
+    return !PyErr_Occurred() || refuse_value(of, field, "a whole number", value);
+}
+
 static bool read_number(described_call *of, const described_field *field, PyObject *value) {
     int64_t number = field->is_unsigned ? (int64_t)PyLong_AsUnsignedLongLongMask(value) : PyLong_AsLongLong(value);
     set(of, field->info, &number, sizeof number);
@@ -111,6 +123,8 @@ static bool read_parameter(described_call *of, const described_field *field, PyO
     switch (field->info->kind) {
     case BP_FIELD_INT:
         return read_int(of, field, value);
+    case BP_FIELD_SIGNED:
+        return read_signed(of, field, value);
     case BP_FIELD_FLAG:
         return read_flag(of, field, value);
     case BP_FIELD_NUMBER:

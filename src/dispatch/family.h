@@ -142,13 +142,9 @@ enum {
         BP__OPERATIONS
 };
 
-/* The families, spelled as in BP_OP_MAP. */
-#define BP__FAMILY_MAP(X)                                                                                              \
-    X(gemm)                                                                                                            \
-    X(fft)                                                                                                             \
-    X(linalg)                                                                                                          \
-    X(contract)                                                                                                        \
-    X(einsum) X(conv) X(pool) X(batch_norm) X(attention) X(rnn) X(elementwise) X(reduce) X(layer_norm) X(random)
+/* All families, spelled as in BP_OP_MAP. einsum has no problem of providers. */
+#define BP__FAMILY_MAP(X) X(einsum) BP_OLDER_FAMILY_MAP(BP__FAMILY_OF_ROW, X) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
+#define BP__FAMILY_OF_ROW(X, family, ...) X(family)
 enum {
 #define X(name) BP__FAMILY_##name,
     BP__FAMILY_MAP(X)

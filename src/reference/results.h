@@ -63,6 +63,8 @@ bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, 
 
 bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
 
+bp_status reference_of_cumsum(reference_results *made, const bp_cumsum_call *call);
+
 /* An index that is out of range has no reference: the operation reports it. */
 bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output);
 bp_status reference_of_binary(reference_results *made, int kind, const DLTensor *a, const DLTensor *b,

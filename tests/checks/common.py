@@ -27,6 +27,13 @@ def code_of(path):
     return COMMENT_OR_TEXT.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), read(path))
 
 
+def settings():
+    """Returns identifier, number and name of each setting, from the table as the compiler reads it."""
+    text = run("cc", "-E", "-P", "-I", ROOT / "include", "-xc", "-", input='#include "backplane/settings_table.h"\nBP_SETTINGS_MAP(ROW)\n')
+    rows = re.findall(r'\bROW\((\w+), (\w+), ((?:"[^"]*" ?)+),', text)
+    return [(identifier, int(number, 0), name.replace('" "', "").strip('" ')) for identifier, number, name in rows]
+
+
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 

@@ -25,8 +25,7 @@ def main():
             changes = difflib.unified_diff(kept.splitlines(), fresh.splitlines(), f"docs/reference/{name}.md", "generated", lineterm="")
             failures.append("\n".join(changes) + f"\ndocs/reference/{name}.md is out of date: make docs")
     listed = set(re.findall(r"`(bp_\w+)`", common.read("docs/reference/c-api.md")))
-    settings = {f"bp_{access}_{name}" for access in ("get", "set")
-                for name in re.findall(r"^    X\((\w+),", common.read("include/backplane/settings_table.h"), re.M)}
+    settings = {f"bp_{access}_{name}" for access in ("get", "set") for name, _, _ in common.settings()}
     symbols = set(re.findall(r"\bbp_[a-z]\w*", common.read("tests/checks/symbols.txt")))
     failures += [f"c-api.md lacks {name}: tools/c_api.py does not find its declaration" for name in sorted(symbols - settings - listed)]
     common.finish(failures, checked)

@@ -1,28 +1,23 @@
 """Checks that the numbers of settings, which are compiled into programs, match setting_numbers.txt: each number is used once,
 and none is skipped, changed, removed or reused. `make symbols` adds new numbers to the list; it changes none."""
 
-import re
 import sys
 
 import common
 
 TABLE = "include/backplane/settings_table.h"
 PINNED = common.ROOT / "tests/checks/setting_numbers.txt"
-ROW = re.compile(r'^ +X\(\w+, (0|[1-9][0-9]*), "([a-z0-9_.]+)",', re.M)
+FAMILIES = "include/backplane/operation.h"
 
 
 def read_table(failures):
-    """Returns the name of each number. Adds a failure for each entry that is malformed or has a used number."""
-    text, names = common.read(TABLE), {}
-    for start in re.finditer(r"^ +X\(", text, re.M):
-        row = ROW.match(text, start.start())
-        where = f"{TABLE}:{common.line_of(text, start.start())}"
-        if not row:
-            failures.append(f"{where}: an entry must start with X(identifier, number, \"name\",")
-        elif int(row[1]) in names:
-            failures.append(f"{where}: {row[2]} has the number {row[1]}, which {names[int(row[1])]} has")
+    """Returns the name of each number. Adds a failure for each entry that has a used number."""
+    names = {}
+    for _, number, name in common.settings():
+        if number in names:
+            failures.append(f"{TABLE}, or BP_FAMILY_MAP of {FAMILIES}: {name} has the number {number}, which {names[number]} has")
         else:
-            names[int(row[1])] = row[2]
+            names[number] = name
     return names
 
 

@@ -141,6 +141,10 @@ static const char *const cases[][WORDS] = {
     {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
     {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
     {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
+    {"cumsum", "3x4x5"},
+    {"cumsum", "3x4x5", "--dim", "-1", "--exclusive"},
+    {"cumsum", "3x40x5", "--dim", "1", "--reverse"},
+    {"cumsum", "9000", "--exclusive", "--reverse"},
     {"softmax", "3x4x5"},
     {"softmax", "3x4x5", "--dim", "0"},
     {"log_softmax", "3x4x5", "--dim", "1"},
@@ -181,6 +185,7 @@ static const char *const whole_cases[][WORDS] = {
     {"gather", "3x4", "3x6 I", "--dim", "1"},
     {"reduce", "3x4x5"},
     {"reduce", "3x4x5", "--kind", "prod", "--dim", "0,-1"},
+    {"cumsum", "3x4x5", "--dim", "1", "--reverse"},
     {"reduce", "3x4x5", "--kind", "max", "--dim", "2"},
     {"reduce", "3x4x5", "--kind", "min", "--dim", "0,1"},
     {"reduce", "3x40", "--kind", "argmax", "--dim", "1"},
@@ -383,8 +388,8 @@ static void try_one(const char *const *words, bp_dtype dtype) {
 
 static bool takes(const char *operation, bp_dtype dtype) {
     bool is_complex = dtype == BP_C64 || dtype == BP_C128;
-    static const char *const real[] = {"_pool", "conv",   "_norm",  "sdpa",   "rnn",     "lstm",  "gru",
-                                       "unary", "binary", "reduce", "linear", "softmax", "random"};
+    static const char *const real[] = {"_pool", "conv",   "_norm",  "sdpa",   "rnn",     "lstm",   "gru",
+                                       "unary", "binary", "reduce", "linear", "softmax", "random", "cumsum"};
     const bool of_matrices = strcmp(operation, "vector_norm") == 0 || strcmp(operation, "matrix_norm") == 0;
     for (size_t i = 0; i < sizeof real / sizeof real[0] && !of_matrices; i++) {
         if (strstr(operation, real[i])) {
@@ -477,6 +482,8 @@ static void awkward_values_pass(void **state) {
         {"reduce", "30x5 X", "--dim", "0", "--kind", "mean"},
         {"reduce", "30x3 X", "--dim", "1", "--kind", "max"},
         {"reduce", "30x3 X", "--dim", "1", "--kind", "argmin"},
+        {"cumsum", "30x5 X", "--dim", "1"},
+        {"cumsum", "30x5 X", "--exclusive", "--reverse"},
         {"softmax", "50x2 X"},
         {"softmax", "50x3 X", "--dim", "0"},
         {"log_softmax", "50x2 X"},

@@ -566,13 +566,25 @@ static void random_numbers(void **state) {
     compare("random", run_random);
 }
 
+static bp_status run_cumsum(void) {
+    const bp_cumsum_call call = {.struct_size = sizeof call, .axis = 1, .input = t(0), .output = t(1)};
+    return bp_cumsum_run(options, &call);
+}
+
+static void cumulative_sums(void **state) {
+    (void)state;
+    add(BP_F32, false, SHAPE(5, 7, 3));
+    add(BP_F32, true, SHAPE(5, 7, 3));
+    compare("cumsum", run_cumsum);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, clear)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(elementwise),    TEST(reductions), TEST(pooling),          TEST(convolutions),
         TEST(normalization),  TEST(attentions), TEST(recurrent_layers), TEST(transforms),
-        TEST(linear_algebra), TEST(products),   TEST(random_numbers),
+        TEST(linear_algebra), TEST(products),   TEST(random_numbers),   TEST(cumulative_sums),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -34,6 +34,9 @@ bp_status call_concat(void);
 /* Random numbers: one-shot and planned. */
 bp_status call_random(void);
 
+/* Cumulative sums, of rows that threads share: one-shot, planned and explained. */
+bp_status call_cumsum(void);
+
 /* Both passes of layer normalization. */
 bp_status call_layer_norm(void);
 

@@ -379,6 +379,34 @@ bp_status call_random(void) {
     return status;
 }
 
+/* ---- Cumulative sums ---- */
+
+bp_status call_cumsum(void) {
+    enum { LENGTH = 200000 };
+    static float x[LENGTH], y[LENGTH];
+    static const int64_t shape[] = {LENGTH};
+    bp_view in, out;
+    bp_options *options;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = bp_view_init(&in, x, BP_F32, 1, shape, NULL);
+    status = status == BP_OK ? bp_view_init(&out, y, BP_F32, 1, shape, NULL) : status;
+    status = status == BP_OK ? bp_options_new(&options, "num_threads=2") : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    const bp_cumsum_call call = {.struct_size = sizeof call, .input = &in.tensor, .output = &out.tensor};
+    status = bp_cumsum_run(options, &call);
+    status = status == BP_OK ? release(bp_cumsum_explain(&explanation, options, &call), &explanation) : status;
+    status = status == BP_OK ? bp_cumsum_plan(&plan, options, &call) : status;
+    if (status == BP_OK) {
+        status = bp_execute(plan, (bp_operand[]){{x, 0}, {y, 0}}, NULL);
+        bp_plan_release(plan);
+    }
+    bp_options_release(options);
+    return status;
+}
+
 /* ---- Layer normalization ---- */
 
 bp_status call_layer_norm(void) {

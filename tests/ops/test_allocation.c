@@ -498,6 +498,7 @@ static const struct {
     {"elementwise", call_elementwise},
     {"concat", call_concat},
     {"random", call_random},
+    {"cumsum", call_cumsum},
     {"layer_norm", call_layer_norm},
     {"reductions", call_reductions},
 };

@@ -324,7 +324,7 @@ static void linear_algebra(void **state) {
         const DLTensor *tensors[BP_LINALG_OPERANDS] = {NULL};
         const bp_op op = bp_call_pass_at(call, 0)->op;
         if (strcmp(bp_op_name(op), bp_call_get_info(call)->name) != 0 || op < BP_OP_INV ||
-            (op > BP_OP_MATRIX_NORM && op != BP_OP_VECTOR_NORM && op < BP_OP_LDL_FACTOR)) {
+            (op > BP_OP_MATRIX_NORM && op != BP_OP_VECTOR_NORM && op != BP_OP_LDL_FACTOR && op != BP_OP_LDL_SOLVE)) {
             continue;
         }
         named_call n;

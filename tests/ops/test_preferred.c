@@ -28,6 +28,7 @@ static const struct {
      "offers no functions of single elements", 0},
     {"reduce.preferred", "reductions are offered by native", "offers no reductions", 0},
     {"random.preferred", "random numbers are offered by native", "offers no random numbers", 0},
+    {"cumsum.preferred", "cumulative sums are offered by native", "offers no cumulative sums", 0},
     {"einsum.preferred", "contractions are offered by native", "offers no contractions", 0}};
 #define FAMILIES (sizeof families / sizeof families[0])
 
@@ -108,7 +109,7 @@ static void wrong_arguments(void **unused) {
         assert_int_equal(bp_preferred_check(others[i], "native"), BP_E_UNKNOWN_NAME);
         assert_int_equal(bp_preferred_set(others[i], "native"), BP_E_UNKNOWN_NAME);
         assert_said(
-            "it must be one of blas.preferred, fft.preferred, linalg.preferred, einsum.preferred, conv.preferred");
+            "it must be one of blas.preferred, fft.preferred, linalg.preferred, conv.preferred, einsum.preferred");
     }
     assert_int_equal(bp_preferred_check(NULL, "native"), BP_E_ARGUMENT);
     assert_int_equal(bp_preferred_set("blas.preferred", NULL), BP_E_ARGUMENT);
@@ -171,6 +172,7 @@ static void settings_have_an_effect_where_there_is_a_choice(void **unused) {
                  {"elementwise", false, 0},
                  {"reduce", false, 0},
                  {"random", false, 0},
+                 {"cumsum", false, 0},
                  {"layer_norm", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int last = 0; last < 2; last++) {
@@ -191,9 +193,9 @@ static void settings_have_an_effect_where_there_is_a_choice(void **unused) {
 /* Each family follows its preference, and refuses libraries that its list of enabled ones does not name. */
 static void each_family_has_a_preference_and_a_list(void **unused) {
     (void)unused;
-    static const char *const names[] = {"blas",   "einsum",     "fft",       "linalg", "conv",
-                                        "pool",   "batch_norm", "attention", "rnn",    "elementwise",
-                                        "reduce", "random",     "layer_norm"};
+    static const char *const names[] = {"blas",   "einsum",     "fft",        "linalg", "conv",
+                                        "pool",   "batch_norm", "attention",  "rnn",    "elementwise",
+                                        "reduce", "random",     "layer_norm", "cumsum"};
     static const int64_t shape[] = {4, 4};
     bp_view a, b;
     bp_view_init(&a, NULL, BP_F32, 2, shape, NULL);

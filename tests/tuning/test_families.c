@@ -211,6 +211,12 @@ static bp_status random_numbers(bp_explanation **e, const bp_options *options, c
     return bp_random_explain(e, options, &call);
 }
 
+static bp_status cumulative_sums(bp_explanation **e, const bp_options *options, const problem *p) {
+    const bp_cumsum_call call = {
+        .struct_size = sizeof call, .axis = 1, .reverse = p->kind, .input = f32("6x300x5"), .output = f32("6x300x5")};
+    return bp_cumsum_explain(e, options, &call);
+}
+
 /* Only values of an eigenvalue or singular value problem, because vectors are not determined by it. */
 static bp_status matrices(bp_explanation **e, const bp_options *options, const problem *p) {
     bp_linalg_call call = {.struct_size = sizeof call, .op = p->op, .mode = (bp_linalg_mode)p->kind};
@@ -292,6 +298,8 @@ static const problem problems[] = {
     {BP_OP_LAYER_NORM_BACKWARD, layer_norm, BP_LAYER_NORM_BACKWARD, ""},
     {BP_OP_RANDOM, random_numbers, BP_RANDOM_NORMAL, "normal"},
     {BP_OP_RANDOM, random_numbers, BP_RANDOM_BITS, "bits"},
+    {BP_OP_CUMSUM, cumulative_sums, 0, ""},
+    {BP_OP_CUMSUM, cumulative_sums, 1, "reverse"},
 };
 
 /* Operations that native does not offer, so that there is nothing to mirror. */

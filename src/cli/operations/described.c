@@ -11,8 +11,8 @@
 static const struct {
     const char *option, *field;
 } renamed[] = {
-    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"}, {"row-dims", "dims"},
-    {"size", ""}, /* the shape of a result, which no field has */
+    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"},
+    {"row-dims", "dims"},  {"dim", "axis"},         {"size", ""}, /* the shape of a result, which no field has */
 };
 
 /* Whether a name of a field is the first `length` characters of a text, with '-' for '_'. */
@@ -103,10 +103,11 @@ static int read_word(cli_job *job, const char *option, const bp_call_field *fiel
 }
 
 static int read_whole(cli_job *job, const char *option, const bp_call_field *field) {
-    const bool is_int = field->kind == BP_FIELD_INT;
+    const bool is_int = field->kind == BP_FIELD_INT || field->kind == BP_FIELD_SIGNED;
+    const int64_t least = field->kind == BP_FIELD_INT ? 0 : is_int ? INT_MIN : INT64_MIN;
+    const int64_t most = field->kind == BP_FIELD_INT ? field->most : is_int ? INT_MAX : INT64_MAX;
     int64_t number;
-    const int code = cli_number(job->args, option, is_int ? 0 : INT64_MIN, is_int ? field->most : INT64_MAX,
-                                (int64_t)field->usual, &number);
+    const int code = cli_number(job->args, option, least, most, (int64_t)field->usual, &number);
     const int small = (int)number;
     void *to = place_of(&job->words.described, field);
     if (is_int) {

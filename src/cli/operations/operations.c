@@ -7,9 +7,10 @@
 #include <string.h>
 
 static const cli_operation *const families[] = {
-    operations_products, operations_einsum,    operations_fft,    operations_conv,   operations_pool,
-    operations_norm,     operations_attention, operations_rnn,    operations_random, operations_elementwise,
-    operations_rows,     operations_linalg,    operations_vectors};
+#define X(name) operations_##name,
+    OPERATIONS_MAP(X)
+#undef X
+};
 
 const cli_operation *cli_operation_at(int index) {
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {

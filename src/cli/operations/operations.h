@@ -39,14 +39,9 @@ typedef struct described_words {
     const bp_call *call;
     union {
         size_t struct_size;
-        bp_attention_call attention;
-        bp_batch_norm_call batch_norm;
-        bp_conv_call conv;
-        bp_layer_norm_call layer_norm;
-        bp_linear_call linear;
-        bp_pool_call pool;
-        bp_random_call random;
-        bp_rnn_call rnn;
+#define X(name) bp_##name##_call name;
+        BP_CALL_MAP(X)
+#undef X
     } of;
     int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
     int size_count;
@@ -147,10 +142,15 @@ struct cli_operation {
     const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
 };
 
-/* The families; operations.c has the list of them. */
-extern const cli_operation operations_products[], operations_einsum[], operations_fft[], operations_conv[],
-    operations_pool[], operations_norm[], operations_attention[], operations_rnn[], operations_random[],
-    operations_elementwise[], operations_rows[], operations_linalg[], operations_vectors[];
+/* The lists of operations: operations_<name>, in the order of the help. */
+/* clang-format off */
+#define OPERATIONS_MAP(X) \
+    X(products) X(einsum) X(fft) X(conv) X(pool) X(norm) X(attention) X(rnn) X(random) X(elementwise) X(rows) \
+    X(cumsum) X(linalg) X(vectors)
+/* clang-format on */
+#define X(name) extern const cli_operation operations_##name[];
+OPERATIONS_MAP(X)
+#undef X
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \
@@ -174,8 +174,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
      "Transforms of one dimension: its length; longer input is truncated, shorter input is zero-padded."},             \
         {"s", 0, "N,N", "Transforms of several dimensions: their lengths; -1 is the length of the input."},            \
         {"dim", 0, "D,D",                                                                                              \
-         "Transforms, shifts, reductions, norms, vecdot, indices: the dimensions; negative numbers count from the "    \
-         "last one."},                                                                                                 \
+         "Transforms, shifts, reductions, cumsum, norms, vecdot, indices: the dimensions; below 0: from the last "     \
+         "one."},                                                                                                      \
     {                                                                                                                  \
         "norm", 0, "NORM", "Transforms: normalization: backward (default), ortho or forward."                          \
     }
@@ -213,7 +213,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
     }
 
 #define OPTIONS_RNN                                                                                                    \
-    {"reverse", 0, NULL, "rnn, lstm, gru: take the steps in descending order."}, {                                     \
+    {"reverse", 0, NULL, "rnn, lstm, gru, cumsum: take the steps or elements in descending order."}, {                 \
         "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \
@@ -222,6 +222,8 @@ extern const cli_operation operations_products[], operations_einsum[], operation
     }
 #define OPTIONS_RANDOM                                                                                                 \
     { "offset", 0, "N", "Random numbers: number of the first block of the generator." }
+#define OPTIONS_CUMSUM                                                                                                 \
+    { "exclusive", 0, NULL, "cumsum: an element is not in its own sum." }
 #define OPTIONS_ROWS                                                                                                   \
     { "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default those of WEIGHT, else 1." }
 
@@ -245,7 +247,7 @@ extern const cli_operation operations_products[], operations_einsum[], operation
 /* Options of all families but products and einsum, in the order of the help. */
 #define OPTIONS_FAMILIES                                                                                               \
     OPTIONS_FFT, OPTIONS_CONV, OPTIONS_POOL, OPTIONS_ATTENTION, OPTIONS_RNN, OPTIONS_ELEMENTWISE, OPTIONS_ROWS,        \
-        OPTIONS_RANDOM, OPTIONS_LINALG
+        OPTIONS_CUMSUM, OPTIONS_RANDOM, OPTIONS_LINALG
 
 const cli_operation *cli_operation_at(int index);           /* NULL past the end */
 const cli_operation *cli_operation_named(const char *name); /* NULL: there is none */

@@ -32,10 +32,10 @@ static const bp__lattice bp__attention_few = {
                          .algorithm = text)                                                                            \
     BP__CLASS_OF_TYPE("attention_backward.f32." text, BP_OP_ATTENTION_BACKWARD, BP_F32, &bp__attention_few,            \
                       .variant = number, .algorithm = text)
-#define BP__CLASSES_OF_ATTENTION                                                                                       \
+#define BP__CLASSES_OF_attention                                                                                       \
     BP__ATTENTION_CLASS("flash", 0)                                                                                    \
     BP__ATTENTION_CLASS("mem_efficient", 1)                                                                            \
-    BP__ATTENTION_CLASS("math", 2) BP__ATTENTION_CLASSES("flash", 0) BP__ATTENTION_CLASSES("mem_efficient", 1)         \
-        BP__ATTENTION_CLASSES("math", 2)
+    BP__ATTENTION_CLASS("math", 2)                                                                                     \
+    BP__ATTENTION_CLASSES("flash", 0) BP__ATTENTION_CLASSES("mem_efficient", 1) BP__ATTENTION_CLASSES("math", 2)
 
 #endif

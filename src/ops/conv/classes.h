@@ -36,7 +36,7 @@ static const bp__lattice bp__conv_few = {
 #define BP__IN_IEEE "dispatch.packed=second,conv.fp32_precision=ieee"
 #define BP__IN_ANY "dispatch.packed=second,conv.fp32_precision=none"
 /* clang-format off */
-#define BP__CLASSES_OF_CONV \
+#define BP__CLASSES_OF_conv \
     {"conv.f32.points", BP_OP_CONV, BP_F32, BP__CONV_POINTS, &bp__conv_images, .settings = BP__IN_IEEE}, \
     {"conv.f32.dense", BP_OP_CONV, BP_F32, BP__CONV_DENSE, &bp__conv_images, .settings = BP__IN_IEEE}, \
     {"conv.f32.depthwise", BP_OP_CONV, BP_F32, BP__CONV_DEPTHWISE, &bp__conv_many_channels, .settings = BP__IN_IEEE}, \

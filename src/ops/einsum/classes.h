@@ -21,7 +21,7 @@ static const bp__lattice bp__contract_few = {
 
 enum { BP__CONTRACT_COPIES, BP__CONTRACT_SUMS };
 
-#define BP__CLASSES_OF_CONTRACT                                                                                        \
+#define BP__CLASSES_OF_contract                                                                                        \
     {.name = "contract.f32.copies",                                                                                    \
      .op = BP_OP_CONTRACT,                                                                                             \
      .dtype = BP_F32,                                                                                                  \

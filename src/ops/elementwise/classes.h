@@ -19,7 +19,7 @@ static const bp__lattice bp__elementwise_few = {
     .most = 1 << 18,
 };
 
-#define BP__CLASSES_OF_ELEMENTWISE                                                                                     \
+#define BP__CLASSES_OF_elementwise                                                                                     \
     {.name = "unary.f32", .op = BP_OP_UNARY, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                      \
         {.name = "binary.f32", .op = BP_OP_BINARY, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                \
         {.name = "take.f32", .op = BP_OP_TAKE, .dtype = BP_F32, .lattice = &bp__elementwise_sizes},                    \

@@ -46,7 +46,7 @@ static const bp__lattice bp__fft_squares = {
         {"fft." text "." kind "primes", BP_OP_FFT, type, first + BP__FFT_PRIMES, &bp__fft_primes, .typed = true},      \
         {"fft." text "." kind "squares", BP_OP_FFT, type, first + BP__FFT_SQUARES, &bp__fft_squares, .typed = true},
 /* clang-format off */
-#define BP__CLASSES_OF_FFT                                    \
+#define BP__CLASSES_OF_fft                                    \
     BP__TRANSFORMS_OF(BP_C64, "c64", "", 0)                   \
     BP__TRANSFORMS_OF(BP_C64, "c64", "real-", BP__FFT_REAL)   \
     BP__TRANSFORMS_OF(BP_C128, "c128", "", 0)                 \

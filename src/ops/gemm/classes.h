@@ -40,7 +40,7 @@ static const bp__lattice bp__gemm_large = {
 #define BP__PLAIN_PRODUCT(type, text, is_first)                                                                        \
     {"gemm." text, BP_OP_GEMM, type, BP__VARIANT_PLAIN, &bp__gemm_dense, .times = true, .first = is_first},
 /* clang-format off */
-#define BP__CLASSES_OF_GEMM              \
+#define BP__CLASSES_OF_gemm              \
     BP__PLAIN_PRODUCT(BP_F32, "f32", true) \
     BP__PLAIN_PRODUCT(BP_F64, "f64", true) \
     BP__PLAIN_PRODUCT(BP_C64, "c64", false) \

@@ -14,7 +14,7 @@ static const bp__lattice bp__linalg_matrices = {
 #define BP__MATRICES_OF(op_, text, type) {.name = text, .op = op_, .dtype = type, .lattice = &bp__linalg_matrices},
 #define BP__MATRICES(op, text) BP__MATRICES_OF(op, text ".f32", BP_F32) BP__MATRICES_OF(op, text ".f64", BP_F64)
 /* clang-format off */
-#define BP__CLASSES_OF_LINALG                   \
+#define BP__CLASSES_OF_linalg                   \
     BP__MATRICES(BP_OP_INV, "inv")              \
     BP__MATRICES(BP_OP_CHOLESKY, "cholesky")    \
     BP__MATRICES(BP_OP_LU_FACTOR, "lu_factor")  \

@@ -33,18 +33,20 @@ static const bp__lattice bp__batch_norm_few_rows = {
     .most = 1 << 18,
 };
 
-#define BP__CLASSES_OF_NORM                                                                                            \
+#define BP__CLASSES_OF_batch_norm                                                                                      \
     {.name = "batch_norm.f32", .op = BP_OP_BATCH_NORM, .dtype = BP_F32, .lattice = &bp__batch_norm_images},            \
         {.name = "batch_norm_training.f32",                                                                            \
          .op = BP_OP_BATCH_NORM_TRAINING,                                                                              \
          .dtype = BP_F32,                                                                                              \
          .lattice = &bp__batch_norm_images},                                                                           \
-        {.name = "layer_norm.f32", .op = BP_OP_LAYER_NORM, .dtype = BP_F32, .lattice = &bp__batch_norm_rows},          \
         BP__CLASSES_OF_TYPES("batch_norm", "", BP_OP_BATCH_NORM, &bp__batch_norm_few_images)                           \
             BP__CLASSES_OF_TYPES("batch_norm_training", "", BP_OP_BATCH_NORM_TRAINING, &bp__batch_norm_few_images)     \
-                BP__CLASSES_OF_TYPES("layer_norm", "", BP_OP_LAYER_NORM, &bp__batch_norm_few_rows) BP__CLASS_OF_TYPE(  \
-                    "batch_norm_backward.f32", BP_OP_BATCH_NORM_BACKWARD, BP_F32, &bp__batch_norm_few_images)          \
-                    BP__CLASS_OF_TYPE("layer_norm_backward.f32", BP_OP_LAYER_NORM_BACKWARD, BP_F32,                    \
-                                      &bp__batch_norm_few_rows)
+                BP__CLASS_OF_TYPE("batch_norm_backward.f32", BP_OP_BATCH_NORM_BACKWARD, BP_F32,                        \
+                                  &bp__batch_norm_few_images)
+
+#define BP__CLASSES_OF_layer_norm                                                                                      \
+    {.name = "layer_norm.f32", .op = BP_OP_LAYER_NORM, .dtype = BP_F32, .lattice = &bp__batch_norm_rows},              \
+        BP__CLASSES_OF_TYPES("layer_norm", "", BP_OP_LAYER_NORM, &bp__batch_norm_few_rows)                             \
+            BP__CLASS_OF_TYPE("layer_norm_backward.f32", BP_OP_LAYER_NORM_BACKWARD, BP_F32, &bp__batch_norm_few_rows)
 
 #endif

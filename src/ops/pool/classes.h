@@ -20,7 +20,7 @@ static const bp__lattice bp__pool_few = {
 };
 
 /* A preferred library must offer the first: oneDNN has averages only. */
-#define BP__CLASSES_OF_POOL                                                                                            \
+#define BP__CLASSES_OF_pool                                                                                            \
     {.name = "avg_pool.f32", .op = BP_OP_AVG_POOL, .dtype = BP_F32, .lattice = &bp__pool_images},                      \
         {.name = "max_pool.f32", .op = BP_OP_MAX_POOL, .dtype = BP_F32, .lattice = &bp__pool_images},                  \
         BP__CLASSES_OF_TYPES("avg_pool", "", BP_OP_AVG_POOL, &bp__pool_few)                                            \

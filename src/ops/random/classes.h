@@ -19,7 +19,7 @@ static const bp__lattice bp__random_few = {
     .most = 1 << 18,
 };
 
-#define BP__CLASSES_OF_RANDOM                                                                                          \
+#define BP__CLASSES_OF_random                                                                                          \
     {.name = "random.f32", .op = BP_OP_RANDOM, .dtype = BP_F32, .lattice = &bp__random_sizes},                         \
         BP__CLASSES_OF_TYPES("random", "", BP_OP_RANDOM, &bp__random_few)
 

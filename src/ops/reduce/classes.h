@@ -19,7 +19,7 @@ static const bp__lattice bp__reduce_few = {
     .most = 1 << 18,
 };
 
-#define BP__CLASSES_OF_REDUCE                                                                                          \
+#define BP__CLASSES_OF_reduce                                                                                          \
     {.name = "reduce.f32", .op = BP_OP_REDUCE, .dtype = BP_F32, .lattice = &bp__reduce_sizes},                         \
         {.name = "softmax.f32", .op = BP_OP_SOFTMAX, .dtype = BP_F32, .lattice = &bp__reduce_sizes},                   \
         BP__CLASSES_OF_TYPES("reduce", "", BP_OP_REDUCE, &bp__reduce_few)                                              \

@@ -21,9 +21,10 @@ static const bp__lattice bp__rnn_few = {
 
 #define BP__RNN_CLASS(text, mode)                                                                                      \
     {.name = "rnn.f32." text, .op = BP_OP_RNN, .dtype = BP_F32, .variant = mode, .lattice = &bp__rnn_sizes},
-#define BP__CLASSES_OF_RNN                                                                                             \
+#define BP__CLASSES_OF_rnn                                                                                             \
     BP__RNN_CLASS("tanh", BP_RNN_TANH)                                                                                 \
-    BP__RNN_CLASS("lstm", BP_RNN_LSTM) BP__RNN_CLASS("gru", BP_RNN_GRU)                                                \
+    BP__RNN_CLASS("lstm", BP_RNN_LSTM)                                                                                 \
+    BP__RNN_CLASS("gru", BP_RNN_GRU)                                                                                   \
         BP__CLASSES_OF_TYPES("rnn", ".tanh", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_TANH)                          \
             BP__CLASSES_OF_TYPES("rnn", ".lstm", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_LSTM)                      \
                 BP__CLASSES_OF_TYPES("rnn", ".gru", BP_OP_RNN, &bp__rnn_few, .variant = BP_RNN_GRU) BP__CLASS_OF_TYPE( \

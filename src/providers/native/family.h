@@ -19,18 +19,9 @@ void bp__native_refuse(bp_offers *offers, bp_reason reason, const char *text);
 const struct bp__native_kernels *bp__native_bf16_kernels(const bp_host *host, const bp_problem *problem,
                                                          bp_offers *offers);
 
-extern const bp__native_family bp__native_gemm;
-extern const bp__native_family bp__native_fft;
-extern const bp__native_family bp__native_linalg;
-extern const bp__native_family bp__native_contract;
-extern const bp__native_family bp__native_conv;
-extern const bp__native_family bp__native_pool;
-extern const bp__native_family bp__native_batch_norm;
-extern const bp__native_family bp__native_attention;
-extern const bp__native_family bp__native_rnn;
-extern const bp__native_family bp__native_elementwise;
-extern const bp__native_family bp__native_reduce;
-extern const bp__native_family bp__native_layer_norm;
-extern const bp__native_family bp__native_random;
+/* bp__native_<family> for each family, defined in its folder. */
+#define X(unused, family, ...) extern const bp__native_family bp__native_##family;
+BP_OLDER_FAMILY_MAP(X, ) BP_FAMILY_MAP(X, )
+#undef X
 
 #endif

@@ -181,4 +181,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_attention_run(set, &c) : request_described(t, what, "attention", &c, set, made);
 }
 
-const family family_attention = {"attention", NULL, make, call, prepare};
+const family family_attention = {"attention", NULL, make, call, prepare, false};

@@ -94,7 +94,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_conv_run(set, &c) : request_described(t, what, "conv", &c, set, made);
 }
 
-const family family_conv = {"conv", "conv.preferred", make, call, NULL};
+const family family_conv = {"conv", "conv.preferred", make, call, NULL, false};
 
 /* ---- Linear layers ---- */
 
@@ -145,4 +145,4 @@ static bp_status call_linear(const trial *t, request what, const bp_options *set
     return what == RUN ? bp_linear_run(set, &c) : request_described(t, what, "linear", &c, set, made);
 }
 
-const family family_linear = {"linear", "conv.preferred", make_linear, call_linear, NULL};
+const family family_linear = {"linear", "conv.preferred", make_linear, call_linear, NULL, false};

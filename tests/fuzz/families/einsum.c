@@ -80,4 +80,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return request_described(t, what, "einsum", &n.arguments, set, made);
 }
 
-const family family_einsum = {"einsum", "blas.preferred", make, call, NULL};
+const family family_einsum = {"einsum", "blas.preferred", make, call, NULL, false};

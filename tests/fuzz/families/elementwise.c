@@ -130,4 +130,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     }
 }
 
-const family family_elementwise = {"elementwise", NULL, make, call, NULL};
+const family family_elementwise = {"elementwise", NULL, make, call, NULL, true};

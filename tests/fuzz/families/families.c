@@ -2,12 +2,13 @@
 #include "trial.h"
 
 extern const family family_gemm, family_linalg, family_fft, family_einsum, family_conv, family_pool, family_batch_norm,
-    family_layer_norm, family_attention, family_rnn, family_linear, family_elementwise, family_reduce, family_random;
+    family_layer_norm, family_attention, family_rnn, family_linear, family_elementwise, family_reduce, family_random,
+    family_cumsum;
 
 const family *const families[] = {&family_gemm,      &family_linalg, &family_fft,        &family_einsum,
                                   &family_conv,      &family_pool,   &family_batch_norm, &family_layer_norm,
                                   &family_attention, &family_rnn,    &family_linear,     &family_elementwise,
-                                  &family_reduce,    &family_random};
+                                  &family_reduce,    &family_random, &family_cumsum};
 
 int family_count(void) {
     return BP__COUNT(families);

@@ -105,4 +105,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
                                 : bp_rfftfreq(p.n, 0.25, out);
 }
 
-const family family_fft = {"fft", "fft.preferred", make, call, NULL};
+const family family_fft = {"fft", "fft.preferred", make, call, NULL, false};

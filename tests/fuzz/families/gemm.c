@@ -114,4 +114,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return request_described(t, what, name, &n.arguments, set, made);
 }
 
-const family family_gemm = {"gemm", "blas.preferred", make, call, NULL};
+const family family_gemm = {"gemm", "blas.preferred", make, call, NULL, false};

@@ -156,4 +156,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_linalg_run(set, &c) : request_described(t, what, bp_op_name(c.op), &c, set, made);
 }
 
-const family family_linalg = {"linalg", "linalg.preferred", make, call, NULL};
+const family family_linalg = {"linalg", "linalg.preferred", make, call, NULL, false};

@@ -95,7 +95,7 @@ static bp_status call_batch(const trial *t, request what, const bp_options *set,
     return what == RUN ? bp_batch_norm_run(set, &c) : request_described(t, what, "batch_norm", &c, set, made);
 }
 
-const family family_batch_norm = {"batch_norm", NULL, make_batch, call_batch, NULL};
+const family family_batch_norm = {"batch_norm", NULL, make_batch, call_batch, NULL, false};
 
 /* ---- Layer, RMS and group normalization ---- */
 
@@ -167,4 +167,4 @@ static bp_status call_layer(const trial *t, request what, const bp_options *set,
     return what == RUN ? bp_layer_norm_run(set, &c) : request_described(t, what, "layer_norm", &c, set, made);
 }
 
-const family family_layer_norm = {"layer_norm", NULL, make_layer, call_layer, NULL};
+const family family_layer_norm = {"layer_norm", NULL, make_layer, call_layer, NULL, false};

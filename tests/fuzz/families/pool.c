@@ -89,4 +89,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_pool_run(set, &c) : request_described(t, what, "pool", &c, set, made);
 }
 
-const family family_pool = {"pool", NULL, make, call, NULL};
+const family family_pool = {"pool", NULL, make, call, NULL, false};

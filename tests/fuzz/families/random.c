@@ -30,4 +30,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == PLAN ? BP_E_UNSUPPORTED : request_described(t, what, "random", &c, set, made);
 }
 
-const family family_random = {"random", NULL, make, call, NULL};
+const family family_random = {"random", NULL, make, call, NULL, false};

@@ -96,4 +96,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     }
 }
 
-const family family_reduce = {"reduce", NULL, make, call, NULL};
+const family family_reduce = {"reduce", NULL, make, call, NULL, false};

@@ -150,4 +150,4 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     return what == RUN ? bp_rnn_run(own, &c) : request_described(t, what, "rnn", &c, own, made);
 }
 
-const family family_rnn = {"rnn", NULL, make, call, prepare};
+const family family_rnn = {"rnn", NULL, make, call, prepare, false};

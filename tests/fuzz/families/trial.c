@@ -214,7 +214,7 @@ static void run_misplaced(trial *t, const bp_plan *plan, const bp_operand *right
         for (int other = 0; other < i && of[i]->written && !empty; other++) {
             const bool same = of[other] && of[other]->dtype == of[i]->dtype && count_of(of[other]) > 0;
             operands[i] = right[other];
-            if (same && right[other].base != right[i].base && strcmp(t->family->name, "elementwise") != 0) {
+            if (same && right[other].base != right[i].base && !t->family->shares) {
                 expect(t, plan, operands, BP_E_OVERLAP, "an output at the address of another operand");
             }
         }

@@ -70,6 +70,7 @@ typedef struct family {
     void (*make)(trial *t); /* draws the parameters and adds the operands */
     bp_status (*call)(const trial *t, request what, const bp_options *options, void *made);
     void (*prepare)(const trial *t); /* computes inputs that another call must have written; NULL: there are none */
+    bool shares;                     /* an output of a plan may be in the place of an input */
 } family;
 
 struct trial {

@@ -97,6 +97,9 @@ assert_type(bp.einsum("ij,jk", own, own), NDArray[Any])
 assert_type(bp.einsum("ij,jk", [other, other]), Foreign)
 assert_type(bp.einsum(other, [0, 1], own, [1, 2], [0, 2]), Foreign)
 assert_type(bp.mm(rows, rows), NDArray[Any])
+assert_type(bp.cumsum(own, 0), NDArray[Any])
+assert_type(bp.cumsum(other, dim=-1, exclusive=True), Foreign)
+assert_type(bp.cumsum(tensor, 0, reverse=True, dtype=bp.float32), Tensor)
 with bp.flags(num_threads=1, cudnn__deterministic=True, matmul__benchmark=True):
     pass
 with bp.flags({"dispatch.fallback": "strict"}):
