@@ -142,7 +142,7 @@ static void pack(layer *l, const DLTensor *weight, const DLTensor *bias) {
 }
 
 void layer_linear(layer *l, const bp_options *options, const bp_view *in, const bp_view weight_and_bias[2],
-                  const bp_view *out, bp_unary_kind activation) {
+                  bp_view *out, bp_unary_kind activation) {
     const DLTensor *weight = &weight_and_bias[0].tensor, *bias = &weight_and_bias[1].tensor;
     const bp_linear_call call = {.struct_size = sizeof call,
                                  .activation = activation,

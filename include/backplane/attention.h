@@ -91,9 +91,10 @@ typedef struct bp_attention_call {
     double scale;   /* 0 unless has_scale */
     double dropout; /* probability of a weight to become 0 */
     const DLTensor *query, *key, *value, *mask, *seed;
-    const DLTensor *output, *logsumexp;
-    const DLTensor *output_gradient, *query_gradient, *key_gradient, *value_gradient;
-    const DLTensor *mask_gradient;   /* BACKWARD only; needs a mask */
+    DLTensor *output, *logsumexp; /* FORWARD writes them, BACKWARD reads them */
+    const DLTensor *output_gradient;
+    DLTensor *query_gradient, *key_gradient, *value_gradient;
+    DLTensor *mask_gradient;         /* BACKWARD only; needs a mask */
     const DLTensor *pages, *lengths; /* both or none */
 } bp_attention_call;
 

@@ -112,8 +112,8 @@ BP_API bp_status bp_call_explain(bp_explanation **explanation, const bp_options 
  * for inputs of F16 and BF16.
  *
  * Errors: those of the operation, and BP_E_ARGUMENT (NULL; no output of the pass), BP_E_UNSUPPORTED (the shape does not
- * follow from other tensors: `input` of gradients by it of pool and conv, `weight` of a gradient by it of conv,
- * `output` of random and fftfreq). */
+ * follow from other tensors: `input_gradient` of pool and conv, `weight_gradient` of conv, `output` of random and
+ * fftfreq). */
 BP_API bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand, bp_dtype *dtype, int *ndim,
                                int64_t *shape);
 

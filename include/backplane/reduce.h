@@ -64,7 +64,7 @@ extern "C" {
  * For planning and explaining, data pointers may be NULL. Release a plan with bp_plan_release(), an explanation with
  * bp_explanation_release(). The operands of a plan are {input, output}. */
 BP_API bp_status bp_reduce_run(const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
-                               const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
+                               const int32_t *axes, int32_t axis_count, int keep, DLTensor *output);
 BP_API bp_status bp_reduce_plan(bp_plan **plan, const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
                                 const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
 BP_API bp_status bp_reduce_explain(bp_explanation **explanation, const bp_options *options, bp_reduce_kind kind,
@@ -77,7 +77,7 @@ BP_API bp_status bp_reduce_shape(const DLTensor *input, const int32_t *axes, int
 
 /* Computes softmax along `axis`. The operands of a plan are {input, output}. */
 BP_API bp_status bp_softmax_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *input, int32_t axis,
-                                const DLTensor *output);
+                                DLTensor *output);
 BP_API bp_status bp_softmax_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind, const DLTensor *input,
                                  int32_t axis, const DLTensor *output);
 BP_API bp_status bp_softmax_explain(bp_explanation **explanation, const bp_options *options, bp_softmax_kind kind,
@@ -86,7 +86,7 @@ BP_API bp_status bp_softmax_explain(bp_explanation **explanation, const bp_optio
 /* Computes the gradient by the input of softmax from its output and the gradient by the output. The operands of a plan
  * are {output, output_gradient, input_gradient}. */
 BP_API bp_status bp_softmax_backward_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *output,
-                                         const DLTensor *output_gradient, int32_t axis, const DLTensor *input_gradient);
+                                         const DLTensor *output_gradient, int32_t axis, DLTensor *input_gradient);
 BP_API bp_status bp_softmax_backward_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind,
                                           const DLTensor *output, const DLTensor *output_gradient, int32_t axis,
                                           const DLTensor *input_gradient);

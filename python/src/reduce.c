@@ -16,7 +16,7 @@ typedef struct reduction {
     core_result fresh;
     DLTensor result;
     int64_t shape[BP_MAX_NDIM];
-    const DLTensor *to;
+    DLTensor *to;
     const bp_options *options;
     PyObject *options_owner;
 } reduction;

@@ -16,7 +16,9 @@ struct reference_conv {
 
 static void read_sizes(reference_conv *c) {
     const bp_conv_call *call = c->call;
-    const DLTensor *in = call->input, *out = call->output, *weight = call->weight;
+    const DLTensor *in = call->input ? call->input : call->input_gradient;
+    const DLTensor *out = call->output ? call->output : call->output_gradient;
+    const DLTensor *weight = call->weight ? call->weight : call->weight_gradient;
     c->groups = call->groups ? call->groups : 1;
     c->items = in->ndim > call->ndim + 1 ? in->shape[0] : 1;
     c->in_channels = in->shape[in->ndim - call->ndim - 1] / c->groups;
@@ -170,8 +172,8 @@ double reference_conv_work(const reference_conv *c) {
     return (double)outputs_of(c) * (double)reference_conv_terms(c);
 }
 
-static bp_status read_tensor(wide *made, const DLTensor *tensor, bool read) {
-    return tensor && read ? wide_make(made, tensor, false) : BP_OK;
+static bp_status read_tensor(wide *made, const DLTensor *tensor) {
+    return tensor ? wide_make(made, tensor, false) : BP_OK;
 }
 
 bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
@@ -182,10 +184,10 @@ bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
     }
     c->call = call;
     read_sizes(c);
-    bp_status status = read_tensor(&c->input, call->input, call->pass != BP_CONV_INPUT);
-    status = status == BP_OK ? read_tensor(&c->weight, call->weight, call->pass != BP_CONV_WEIGHT) : status;
-    status = status == BP_OK ? read_tensor(&c->bias, call->bias, forward) : status;
-    status = status == BP_OK ? read_tensor(&c->output, call->output, !forward) : status;
+    bp_status status = read_tensor(&c->input, call->input);
+    status = status == BP_OK ? read_tensor(&c->weight, call->weight) : status;
+    status = status == BP_OK ? read_tensor(&c->bias, call->bias) : status;
+    status = status == BP_OK ? read_tensor(&c->output, call->output_gradient) : status;
     const wide *image = forward ? &c->input : &c->output;
     for (int64_t i = 0; status == BP_OK && i < image->count; i++) {
         const long double size = fabsl((long double)image->data[i]);

@@ -167,7 +167,8 @@ double reference_pool_work(const reference_pool *p) {
 
 bp_status reference_pool_open(reference_pool **made, const bp_pool_call *call) {
     const bool forward = call->pass == BP_POOL_FORWARD;
-    const DLTensor *in = call->input, *out = call->output;
+    const DLTensor *in = forward ? call->input : call->input_gradient;
+    const DLTensor *out = forward ? call->output : call->output_gradient;
     reference_pool *p = *made = calloc(1, sizeof *p);
     if (!p) {
         return BP_E_NO_MEMORY;

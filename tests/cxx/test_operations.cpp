@@ -367,10 +367,10 @@ static void rows() {
 
 /* The calls of neural networks that no test above makes. */
 static void networks() {
-    const float x[1][1][2][2] = {{{{1, 2}, {4, 3}}}}, one[1] = {1}, none[1] = {0};
-    float pooled[1][1][1][1] = {}, y[1][1][2][2] = {};
-    const bp::const_view in = x, mean = none, var = one;
-    const bp::view by_window = pooled, out = y;
+    const float x[1][1][2][2] = {{{{1, 2}, {4, 3}}}};
+    float one[1] = {1}, none[1] = {0}, pooled[1][1][1][1] = {}, y[1][1][2][2] = {};
+    const bp::const_view in = x;
+    const bp::view by_window = pooled, out = y, mean = none, var = one;
     const std::int64_t window[2] = {2, 2};
     auto pool = bp::init<bp_pool_call>();
     pool.ndim = 2;

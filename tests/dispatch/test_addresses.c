@@ -3,6 +3,7 @@
  * build/tests/fuzz_families passes such addresses to plans of every family. Here are the rules of overlap, operations
  * in place, and packed operands. */
 #include "dispatch/product.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,13 +166,13 @@ static void empty_images_need_no_address(void **state) {
     (void)state;
     assert_int_equal(bp_view_init(&image, NULL, BP_F32, 3, shape, strides), BP_OK);
     for (int pass = BP_POOL_FORWARD; pass <= BP_POOL_BACKWARD; pass++) {
-        const bp_pool_call call = {.struct_size = sizeof call,
-                                   .kind = BP_POOL_AVERAGE,
-                                   .pass = (bp_pool_pass)pass,
-                                   .ndim = 1,
-                                   .kernel = kernel,
-                                   .input = &image.tensor,
-                                   .output = &image.tensor};
+        bp_pool_call call = {.struct_size = sizeof call,
+                             .kind = BP_POOL_AVERAGE,
+                             .ndim = 1,
+                             .kernel = kernel,
+                             .input = &image.tensor,
+                             .output = &image.tensor};
+        test_call_to_pass("pool", &call, pass);
         assert_int_equal(bp_pool_plan(&plan, NULL, &call), BP_OK);
         assert_int_equal(bp_execute(plan, (const bp_operand[]){{NULL, 0}, {NULL, 0}}, NULL), BP_OK);
         bp_plan_release(plan);

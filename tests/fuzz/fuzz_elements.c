@@ -298,12 +298,12 @@ static void run_huge(input *in, const bp_options *set) {
             copy_shape(&x[i], &x[0]);
         }
     }
-    const DLTensor *a = &x[0].tensor, *b = &x[1].tensor, *c = &x[2].tensor;
+    DLTensor *a = &x[0].tensor, *b = &x[1].tensor, *c = &x[2].tensor;
     bp_explanation *e = NULL;
     int32_t axis = below(in, 4);
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    bp_linear_call linear = {sizeof linear, BP_LINEAR_FORWARD, 0, a, b, NULL, c};
+    bp_linear_call linear = {.struct_size = sizeof linear, .input = a, .weight = b, .output = c};
     bp_layer_norm_call layer = {.struct_size = sizeof layer, .dims = 1, .input = a, .weight = b, .output = c};
     bp_rnn_call rnn = {.struct_size = sizeof rnn,
                        .mode = (bp_rnn_mode)below(in, 4),

@@ -1,5 +1,6 @@
 /* test_layers.c - linear layers against sums in f64: passes, layouts, sizes of 0, packed weights, and refused calls. */
 #include "backplane.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -61,12 +62,12 @@ static void fill(int which) {
 
 static void begin(bp_linear_pass pass, bool with_bias, bool relu) {
     call = (bp_linear_call){.struct_size = sizeof call,
-                            .pass = pass,
                             .activation = relu ? BP_UNARY_RELU : BP_UNARY_COPY,
                             .input = &view[INPUT].tensor,
                             .weight = &view[WEIGHT].tensor,
                             .bias = with_bias ? &view[BIAS].tensor : NULL,
                             .output = &view[OUTPUT].tensor};
+    test_call_to_pass("linear", &call, (int)pass);
     for (int i = 0; i < 4; i++) {
         fill(i);
     }
@@ -81,7 +82,7 @@ static void expect(int which, int64_t row, int64_t column, double wanted) {
 
 /* Compares the results of the call's pass with the definition. */
 static void check(int64_t rows, int64_t in, int64_t out) {
-    const bool bias = call.bias != NULL;
+    const bool bias = call.bias || call.bias_gradient;
     for (int64_t r = 0; r < rows && call.pass == BP_LINEAR_FORWARD; r++) {
         for (int64_t o = 0; o < out; o++) {
             double sum = bias ? get(BIAS, place(BIAS, 0, o)) : 0;
@@ -247,9 +248,12 @@ static void refusals(void **state) {
     call.pass = BP_LINEAR_INPUT;
     refused(BP_E_ARGUMENT, "bias");
     valid();
-    call.pass = BP_LINEAR_WEIGHT;
+    test_call_to_pass("linear", &call, BP_LINEAR_WEIGHT);
     call.activation = BP_UNARY_RELU;
     refused(BP_E_ARGUMENT, "activation");
+    valid();
+    call.weight_gradient = &view[WEIGHT].tensor;
+    refused(BP_E_ARGUMENT, "linear: FORWARD has no weight_gradient, which must be NULL");
     valid();
     init(WEIGHT, BP_F32, 2, I64(5, 7), NULL);
     refused(BP_E_SHAPE, "a row of input has 6 elements, a row of weight 7");

@@ -36,7 +36,7 @@ typedef struct normalization {
     char text[160];
 } normalization;
 
-static const DLTensor *of(const normalization *c, int which) {
+static DLTensor *of(normalization *c, int which) {
     return &c->tensor[which].view.tensor;
 }
 
@@ -113,6 +113,8 @@ static void turn(normalization *c) {
     const bool rms = c->call.kind == BP_RMS_NORM, given = test_array_between(0, 1);
     c->call.pass = BP_LAYER_NORM_BACKWARD;
     c->call.bias = NULL;
+    c->call.output_gradient = c->call.output;
+    c->call.output = NULL;
     fill(c, OUTPUT, 0, 1);
     fill(c, MEAN, c->center, 0.1);
     fill(c, INVERSE_STD, 1.5, 0.5);
@@ -371,7 +373,8 @@ static void differences(void **state) {
         call = c.call;
         call.pass = BP_LAYER_NORM_BACKWARD;
         call.bias = call.mean = call.inverse_std = NULL;
-        call.output = &d.view.tensor;
+        call.output = NULL;
+        call.output_gradient = &d.view.tensor;
         call.input_gradient = of(&c, INPUT_GRADIENT);
         call.weight_gradient = of(&c, WEIGHT_GRADIENT);
         call.bias_gradient = rms ? NULL : of(&c, BIAS_GRADIENT);
@@ -454,9 +457,13 @@ static void refused(void **state) {
     REFUSED(BP_E_ARGUMENT, call.kind = BP_RMS_NORM, call.mean = &three.tensor);
     REFUSED(BP_E_ARGUMENT, call.input_gradient = &out.tensor);
     REFUSED(BP_E_ARGUMENT, call.weight_gradient = &four.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.bias = &four.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.mean = &three.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
+    REFUSED(BP_E_ARGUMENT, call.output_gradient = &out.tensor);
+#define BACKWARD call.pass = BP_LAYER_NORM_BACKWARD, call.output = NULL, call.output_gradient = &out.tensor
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.bias = &four.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.eps = 0, call.output = &out.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.mean = &three.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
+#undef BACKWARD
     REFUSED(BP_E_SHAPE, call.dims = 3);
     REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.dims = 0, call.groups = 3);
     REFUSED(BP_E_SHAPE, call.weight = &three.tensor);
@@ -497,6 +504,8 @@ static void no_rows(void **state) {
                                .weight = &weight.tensor};
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
     call.pass = BP_LAYER_NORM_BACKWARD;
+    call.output = NULL;
+    call.output_gradient = &in.tensor;
     call.weight = NULL;
     call.weight_gradient = &weight.tensor;
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
@@ -572,7 +581,7 @@ static void longest_row(void **state) {
     bp_plan *plan;
     bp_view_init(&row, NULL, BP_F16, 1, (const int64_t[]){INT64_C(1) << 59}, NULL);
     bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .dims = 1, .input = &row.tensor};
-    call.output = call.weight_gradient = call.input;
+    call.output_gradient = call.weight_gradient = &row.tensor;
     assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
     bp_plan_release(plan);
 }

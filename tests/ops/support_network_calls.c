@@ -1,6 +1,7 @@
 /* support_network_calls.c - makes small calls of the operations of neural networks, in all ways in which the library
  * allocates memory for them. */
 #include "ops/network_calls.h"
+#include "support/passes.h"
 
 #include <stdio.h>
 
@@ -96,12 +97,16 @@ bp_status call_convolution_gradients(void) {
                          .ndim = 2,
                          .mode = BP_CONV_SAME,
                          .pass = BP_CONV_INPUT,
-                         .input = &t.x.tensor,
+                         .input_gradient = &t.x.tensor,
                          .weight = &t.w.tensor,
-                         .output = &t.y.tensor};
+                         .output_gradient = &t.y.tensor};
     status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
     call.pass = BP_CONV_WEIGHT;
-    call.bias = &t.b.tensor;
+    call.input = &t.x.tensor;
+    call.input_gradient = NULL;
+    call.weight = NULL;
+    call.weight_gradient = &t.w.tensor;
+    call.bias_gradient = &t.b.tensor;
     status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
     call.mode = BP_CONV_EXPLICIT;
     call.transposed = 1;
@@ -129,7 +134,7 @@ bp_status call_pooling(void) {
                          .output = &y.tensor,
                          .indices = &indices.tensor};
     status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
-    call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &call, BP_POOL_BACKWARD);
     status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
     call = (bp_pool_call){.struct_size = sizeof call,
                           .kind = BP_POOL_AVERAGE,
@@ -406,7 +411,7 @@ bp_status call_layer_norm(void) {
                             NULL);
         bp_plan_release(plan);
     }
-    call.pass = BP_LAYER_NORM_BACKWARD;
+    test_call_to_pass("layer_norm", &call, BP_LAYER_NORM_BACKWARD);
     call.input_gradient = &x.tensor;
     call.weight_gradient = &g.tensor;
     return status == BP_OK ? bp_layer_norm_run(NULL, &call) : status;
@@ -426,7 +431,8 @@ bp_status call_reductions(void) {
         status = bp_view_init(&in, row, BP_F32, 1, &lengths[i], NULL);
         status = status == BP_OK ? bp_view_init(&out, result, BP_F32, 1, &lengths[i], NULL) : status;
         status = status == BP_OK ? bp_view_init(&one, result, BP_F32, 0, NULL, NULL) : status;
-        const DLTensor *x = &in.tensor, *y = &one.tensor;
+        const DLTensor *x = &in.tensor;
+        DLTensor *y = &one.tensor;
         status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y) : status;
         status = status == BP_OK
                      ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y), &explanation)

@@ -53,10 +53,10 @@ static void shapes_of_what_cannot_run(void **state) {
                   "weight is 2 x 0");
     named_int(&n, "pass", BP_LINEAR_INPUT);
     shape_refused(&n, (const DLTensor *[]){square, TENSOR(in[2], BP_F64, 2, 3, 4), NULL, NULL}, 3, BP_E_SHAPE,
-                  "a row of output has 4 elements, a column of weight 3");
+                  "a row of output_gradient has 4 elements, a column of weight 3");
     named_int(&n, "pass", BP_LINEAR_WEIGHT);
     shape_refused(&n, (const DLTensor *[]){x, square, NULL, NULL}, 2, BP_E_SHAPE,
-                  "output has shape (4, 4); it must have shape (3, 4)");
+                  "output_gradient has shape (4, 4); it must have shape (3, 4)");
 }
 
 static void a_refused_call_gives_no_plan(void **state) {

@@ -114,12 +114,12 @@ static void assert_element(const void *element, bp_random_kind kind, bp_dtype dt
     }
 }
 
-static bp_random_call call_of(bp_random_kind kind, uint64_t offset, const bp_view *output) {
+static bp_random_call call_of(bp_random_kind kind, uint64_t offset, bp_view *output) {
     return (bp_random_call){
         .struct_size = sizeof(bp_random_call), .kind = kind, .seed = SEED, .offset = offset, .output = &output->tensor};
 }
 
-static void fill(const char *settings, bp_random_kind kind, uint64_t offset, const bp_view *output) {
+static void fill(const char *settings, bp_random_kind kind, uint64_t offset, bp_view *output) {
     bp_options *options;
     const bp_random_call call = call_of(kind, offset, output);
     assert_ok(bp_options_new(&options, settings));

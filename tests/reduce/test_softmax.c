@@ -65,7 +65,7 @@ static void end(softmax *c) {
     }
 }
 
-static void run(const softmax *c, const char *setting, bool backward) {
+static void run(softmax *c, const char *setting, bool backward) {
     bp_options *options;
     assert_int_equal(bp_options_new(&options, setting), BP_OK);
     const bp_status status = backward ? bp_softmax_backward_run(options, c->kind, &c->y.view.tensor, &c->d.view.tensor,
@@ -304,7 +304,7 @@ static void refused(void **state) {
     assert_int_equal(bp_view_init(&in, x, BP_F32, 2, I64(3, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&out, y, BP_F32, 2, I64(3, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&third, x + 12, BP_F32, 2, I64(3, 4), NULL), BP_OK);
-    const DLTensor *i = &in.tensor, *o = &out.tensor, *t = &third.tensor;
+    DLTensor *i = &in.tensor, *o = &out.tensor, *t = &third.tensor;
     assert_int_equal(bp_softmax_run(NULL, (bp_softmax_kind)2, i, 0, o), BP_E_ARGUMENT);
     assert_int_equal(bp_softmax_run(NULL, BP_SOFTMAX, i, 2, o), BP_E_ARGUMENT);
     assert_int_equal(bp_softmax_run(NULL, BP_SOFTMAX, i, -3, o), BP_E_ARGUMENT);

@@ -4,6 +4,7 @@
 #include "tuning/support_tuning.h"
 
 #include "dispatch/internal.h"
+#include "support/passes.h"
 
 /* ---- Calls: tensors without memory, as explanations allow ---- */
 
@@ -12,7 +13,7 @@ static bp_view views[MOST_VIEWS];
 static int view_count;
 
 /* Returns a tensor: tensor(BP_F32, "2x3"). */
-static const DLTensor *tensor(bp_dtype dtype, const char *sizes) {
+static DLTensor *tensor(bp_dtype dtype, const char *sizes) {
     int64_t shape[BP_MAX_NDIM];
     int ndim = 0;
     while (*sizes) {
@@ -25,7 +26,7 @@ static const DLTensor *tensor(bp_dtype dtype, const char *sizes) {
     return &views[view_count++].tensor;
 }
 
-static const DLTensor *f32(const char *sizes) {
+static DLTensor *f32(const char *sizes) {
     return tensor(BP_F32, sizes);
 }
 
@@ -60,13 +61,13 @@ static bp_status contraction(bp_explanation **e, const bp_options *options, cons
 }
 
 static bp_status convolution(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = (bp_conv_pass)p->kind,
-                               .ndim = 2,
-                               .input = f32("2x3x9x8"),
-                               .weight = f32("4x3x3x2"),
-                               .bias = p->kind == BP_CONV_INPUT ? NULL : f32("4"),
-                               .output = f32("2x4x7x7")};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .input = f32("2x3x9x8"),
+                         .weight = f32("4x3x3x2"),
+                         .bias = p->kind == BP_CONV_INPUT ? NULL : f32("4"),
+                         .output = f32("2x4x7x7")};
+    test_call_to_pass("conv", &call, p->kind);
     return bp_conv_explain(e, options, &call);
 }
 
@@ -74,15 +75,15 @@ static bp_status pooling(bp_explanation **e, const bp_options *options, const pr
     static const int64_t kernel[] = {3, 2}, padding[] = {1, 0};
     const bool maximum = p->op == BP_OP_MAX_POOL || p->op == BP_OP_MAX_POOL_BACKWARD;
     const bool forward = p->op == BP_OP_MAX_POOL || p->op == BP_OP_AVG_POOL;
-    const bp_pool_call call = {.struct_size = sizeof call,
-                               .kind = maximum ? BP_POOL_MAX : BP_POOL_AVERAGE,
-                               .pass = forward ? BP_POOL_FORWARD : BP_POOL_BACKWARD,
-                               .ndim = 2,
-                               .kernel = kernel,
-                               .padding = padding,
-                               .input = f32("2x3x10x8"),
-                               .output = f32("2x3x4x4"),
-                               .indices = maximum ? tensor(BP_I64, "2x3x4x4") : NULL};
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = maximum ? BP_POOL_MAX : BP_POOL_AVERAGE,
+                         .ndim = 2,
+                         .kernel = kernel,
+                         .padding = padding,
+                         .input = f32("2x3x10x8"),
+                         .output = f32("2x3x4x4"),
+                         .indices = maximum ? tensor(BP_I64, "2x3x4x4") : NULL};
+    test_call_to_pass("pool", &call, forward ? BP_POOL_FORWARD : BP_POOL_BACKWARD);
     return bp_pool_explain(e, options, &call);
 }
 
@@ -95,7 +96,8 @@ static bp_status batch_norm(bp_explanation **e, const bp_options *options, const
                                      .input = f32("4x3x5x5"),
                                      .weight = f32("3"),
                                      .bias = backward ? NULL : f32("3"),
-                                     .output = f32("4x3x5x5"),
+                                     .output = backward ? NULL : f32("4x3x5x5"),
+                                     .output_gradient = backward ? f32("4x3x5x5") : NULL,
                                      .running_mean = backward ? NULL : f32("3"),
                                      .running_var = backward ? NULL : f32("3"),
                                      .mean = training || backward ? f32("3") : NULL,
@@ -115,7 +117,8 @@ static bp_status layer_norm(bp_explanation **e, const bp_options *options, const
                                      .input = f32("6x40"),
                                      .weight = f32("40"),
                                      .bias = backward ? NULL : f32("40"),
-                                     .output = f32("6x40"),
+                                     .output = backward ? NULL : f32("6x40"),
+                                     .output_gradient = backward ? f32("6x40") : NULL,
                                      .mean = f32("6"),
                                      .inverse_std = f32("6"),
                                      .input_gradient = backward ? f32("6x40") : NULL,

@@ -13,11 +13,12 @@ static const char gradient_text[] =
 /* Whether an algorithm may transform tiles of the image, whose errors depend on all elements of a tile, not only on
  * those of one result. It needs stride 1 and a kernel of several taps. */
 static bool may_transform(const bp_conv_call *call) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(call->input->dtype);
+    const DLTensor *weight = call->weight ? call->weight : call->weight_gradient;
+    const bp_dtype dtype = bp_dtype_from_dlpack(weight->dtype);
     bool tiles = dtype == BP_F32 || dtype == BP_F64;
     int64_t taps = 1;
     for (int d = 0; d < call->ndim; d++) {
-        const int64_t kernel = call->weight->shape[2 + d];
+        const int64_t kernel = weight->shape[2 + d];
         taps *= kernel;
         tiles = tiles && (!call->stride || call->stride[d] == 1 || kernel == 1);
     }

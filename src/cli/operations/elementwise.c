@@ -118,7 +118,8 @@ static int prepare(cli_job *job) {
 
 static bp_status run(cli_job *job) {
     const elementwise_words *words = &job->words.elementwise;
-    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const DLTensor *const *in = job->tensors;
+    DLTensor *out = &job->results[0].tensor;
     switch (job->operation->number) {
     case UNARY:
         return bp_unary_run(job->options, (bp_unary_kind)words->kind, in[0], out);

@@ -102,7 +102,8 @@ static int prepare_softmax(cli_job *job) {
 }
 
 static bp_status run_softmax(cli_job *job) {
-    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const DLTensor *const *in = job->tensors;
+    DLTensor *out = &job->results[0].tensor;
     const int32_t axis = job->words.rows.axes[0];
     return job->operation->number >= GRADIENT
                ? bp_softmax_backward_run(job->options, softmax_kind(job), in[0], in[1], axis, out)

@@ -159,7 +159,7 @@ const bp_call bp__concat_call = {
 };
 
 bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
-                        const DLTensor *output) {
+                        DLTensor *output) {
     const bp__concat_arguments call = {sizeof call, axis, count, tensors, output};
     return concat_run(&bp__concat_call, options, &call);
 }

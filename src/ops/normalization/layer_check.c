@@ -41,7 +41,9 @@ static bp_status check_surplus(const bp_layer_norm_call *call) {
         const DLTensor *tensor;
         bool surplus;
     } all[] = {{"bias", call->bias, !forward || rms},
+               {"output", call->output, !forward},
                {"mean", call->mean, rms},
+               {"output_gradient", call->output_gradient, forward},
                {"input_gradient", call->input_gradient, forward},
                {"weight_gradient", call->weight_gradient, forward},
                {"bias_gradient", call->bias_gradient, forward || rms}};

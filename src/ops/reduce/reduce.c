@@ -68,16 +68,13 @@ DESCRIBED(softmax_backward, SOFTMAX_BACKWARD, -1, 0, 0, "the gradient of softmax
 /* ---- Functions ---- */
 
 BP__DEFINE_OF_ARGUMENTS(reduce, bp__reduce_arguments,
-                        (bp_reduce_kind kind, const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
-                         const DLTensor *output),
-                        kind, axis_count, keep, axes, input, output)
-BP__DEFINE_OF_ARGUMENTS(softmax, bp__softmax_arguments,
-                        (bp_softmax_kind kind, const DLTensor *input, int32_t axis, const DLTensor *output), kind, axis,
-                        input, output)
+                        (bp_reduce_kind kind, const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep),
+                        output, kind, axis_count, keep, axes, input, output)
+BP__DEFINE_OF_ARGUMENTS(softmax, bp__softmax_arguments, (bp_softmax_kind kind, const DLTensor *input, int32_t axis),
+                        output, kind, axis, input, output)
 BP__DEFINE_OF_ARGUMENTS(softmax_backward, bp__softmax_backward_arguments,
-                        (bp_softmax_kind kind, const DLTensor *output, const DLTensor *output_gradient, int32_t axis,
-                         const DLTensor *input_gradient),
-                        kind, axis, output, output_gradient, input_gradient)
+                        (bp_softmax_kind kind, const DLTensor *output, const DLTensor *output_gradient, int32_t axis),
+                        input_gradient, kind, axis, output, output_gradient, input_gradient)
 
 bp_status bp_reduce_shape(const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep, int32_t *ndim,
                           int64_t *shape) {

@@ -64,9 +64,11 @@ static void make(trial *t) {
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    const bp_einsum_call c = {
-        .struct_size = sizeof c, .expression = p.expression, .count = p.inputs, .operands = t->tensor};
-    DLTensor *out = (DLTensor *)(uintptr_t)t->tensor[p.inputs];
+    const bp_einsum_call c = {.struct_size = sizeof c,
+                              .expression = p.expression,
+                              .count = p.inputs,
+                              .operands = (const DLTensor *const *)t->tensor};
+    DLTensor *out = t->tensor[p.inputs];
     if (what == RUN) {
         return bp_einsum_run(set, &c, out);
     }

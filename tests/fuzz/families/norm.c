@@ -59,7 +59,7 @@ static void make_batch(trial *t) {
             t->operand[t->count - 1].tolerance = 1024;
         }
     } else {
-        add(t, "output", type, ndim, shape)->content = FRACTIONS;
+        add(t, "output_gradient", type, ndim, shape)->content = FRACTIONS;
         add(t, "input", type, ndim, shape)->content = FRACTIONS;
         add_vector(t, draw(s, 2), "weight", other, 1, c);
         add_vector(t, true, running ? "running_mean" : "mean", other, 1, c);
@@ -77,7 +77,7 @@ static void make_batch(trial *t) {
 
 static bp_status call_batch(const trial *t, request what, const bp_options *set, void *made) {
     bp_batch_norm_call c = batch;
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (c.pass == BP_BATCH_NORM_INFERENCE) {
         c.momentum = 0;
         c.input = x[0], c.weight = x[1], c.bias = x[2], c.running_mean = x[3], c.running_var = x[4], c.output = x[5];
@@ -87,7 +87,7 @@ static bp_status call_batch(const trial *t, request what, const bp_options *set,
     } else {
         const bool running = c.momentum != 0;
         c.momentum = 0;
-        c.output = x[0], c.input = x[1], c.weight = x[2];
+        c.output_gradient = x[0], c.input = x[1], c.weight = x[2];
         *(running ? &c.running_mean : &c.mean) = x[3];
         *(running ? &c.running_var : &c.inverse_std) = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
@@ -141,7 +141,7 @@ static void make_layer(trial *t) {
         add_result(t, !rms && draw(s, 2), "mean", other, deep, rows);
         add_result(t, draw(s, 2), "inverse_std", other, deep, rows);
     } else {
-        add(t, "output", type, ndim, shape)->content = FRACTIONS;
+        add(t, "output_gradient", type, ndim, shape)->content = FRACTIONS;
         add(t, "input", type, ndim, shape)->content = FRACTIONS;
         add_vector(t, draw(s, 2), "weight", other, wide, weight);
         add_vector(t, statistics && !rms, "mean", other, deep, rows);
@@ -157,11 +157,11 @@ static void make_layer(trial *t) {
 
 static bp_status call_layer(const trial *t, request what, const bp_options *set, void *made) {
     bp_layer_norm_call c = layer;
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (c.pass == BP_LAYER_NORM_FORWARD) {
         c.input = x[0], c.weight = x[1], c.bias = x[2], c.output = x[3], c.mean = x[4], c.inverse_std = x[5];
     } else {
-        c.output = x[0], c.input = x[1], c.weight = x[2], c.mean = x[3], c.inverse_std = x[4];
+        c.output_gradient = x[0], c.input = x[1], c.weight = x[2], c.mean = x[3], c.inverse_std = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
     }
     return what == RUN ? bp_layer_norm_run(set, &c) : request_described(t, what, "layer_norm", &c, set, made);

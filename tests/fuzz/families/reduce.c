@@ -76,12 +76,12 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     } else {
         named_int(&n, "axis", p.axis);
     }
-    named_operands(&n, t->tensor);
+    named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, names[p.op], &n.arguments, set, made);
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     const bp_softmax_kind kind = (bp_softmax_kind)p.kind;
     if (what != RUN) {
         return call_named(t, what, set, made);
