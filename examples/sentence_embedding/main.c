@@ -119,7 +119,7 @@ static void add_and_normalize(encoder *e, const bp_view *to, const bp_view *pair
     DLTensor *sum = &e->sum.tensor;
     const bp_layer_norm_call norm = {.struct_size = sizeof norm,
                                      .kind = BP_LAYER_NORM,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = 1e-12,
                                      .input = sum,
                                      .weight = &pair[0].tensor,

@@ -45,15 +45,15 @@ typedef struct bp_call_info {
 } bp_call_info;
 
 typedef enum bp_field_kind {
-    BP_FIELD_INT,     /* an int, or an enumeration: from 0 to `most` */
-    BP_FIELD_FLAG,    /* an int: 0, or not 0 */
-    BP_FIELD_NUMBER,  /* an int64_t, or for `seed` and `offset` a uint64_t */
-    BP_FIELD_REAL,    /* a double */
-    BP_FIELD_SIZES,   /* a pointer to as many int64_t as the field `ndim` says, or NULL */
-    BP_FIELD_TENSOR,  /* a pointer to a DLTensor, or NULL */
-    BP_FIELD_SIGNED,  /* an int, which may be negative */
-    BP_FIELD_AXES,    /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
-    BP_FIELD_TENSORS, /* a pointer to as many pointers to a DLTensor as the field `count` says */
+    BP_FIELD_INT,       /* an int, or an enumeration: from 0 to `most` */
+    BP_FIELD_FLAG,      /* an int: 0, or not 0 */
+    BP_FIELD_NUMBER,    /* an int64_t, or for `seed` and `offset` a uint64_t */
+    BP_FIELD_REAL,      /* a double */
+    BP_FIELD_SIZES,     /* a pointer to as many int64_t as the field `ndim` or `axis_count` says, or NULL */
+    BP_FIELD_TENSOR,    /* a pointer to a DLTensor, or NULL */
+    BP_FIELD_SIGNED,    /* an int, which may be negative */
+    BP_FIELD_AXES,      /* a pointer to as many int as the field `axis_count` says, or NULL; negative: from the end */
+    BP_FIELD_TENSORS,   /* a pointer to as many pointers to a DLTensor as the field `count` says */
     BP_FIELD_TOLERANCE, /* a pointer to a double, or NULL: the call's own choice */
     BP_FIELD_FACTOR,    /* a pointer to a bp_scalar, or NULL: `usual` */
     BP_FIELD_TEXT       /* a string */

@@ -99,13 +99,13 @@ BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_option
 /* Writes `count` tensors one after another along an axis (-1: the last one). They and the output have one type, and
  * equal sizes except along the axis, where the output has the sum. The output overlaps none of them. Each part is a
  * copy as bp_unary_run() makes it. */
-BP_API bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
+BP_API bp_status bp_concat_run(const bp_options *options, int count, const DLTensor *const *tensors, int axis,
                                DLTensor *output);
 
 /* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
 BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 BP_API bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape);
-BP_API bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape);
+BP_API bp_status bp_concat_shape(int count, const DLTensor *const *tensors, int axis, int *ndim, int64_t *shape);
 
 #ifdef __cplusplus
 }

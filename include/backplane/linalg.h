@@ -51,9 +51,9 @@ typedef struct bp_linalg_call {
     int fail_on_item_error;    /* with info: a failing item fails the call too */
     const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ (but not GELS). NULL: default */
     double order;              /* COND, MATRIX_NORM and VECTOR_NORM with BP_NORM_P */
-    const int *dims; /* VECTOR_NORM: the dimensions that make one vector, negative ones from the back; NULL: all */
-    int ndim;        /* how many they are; 0 if dims is NULL */
-    int keepdim;     /* VECTOR_NORM: the result keeps those dimensions, with size 1 */
+    int axis_count;            /* VECTOR_NORM: number of axes; 0 if axes is NULL */
+    const int *axes; /* VECTOR_NORM: the dimensions that make one vector, negative ones from the back; NULL: all */
+    int keep;        /* VECTOR_NORM: the result keeps the axes, with size 1 */
 } bp_linalg_call;
 
 /* Runs the call. `options` may be NULL, here and below. */
@@ -195,13 +195,13 @@ BP_API bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double o
 
 /* norm of A's elements along the given dimensions, real: (sum of |a|^order)^(1/order). An order of inf or -inf gives
  * the largest or smallest absolute value, 0 the number of elements that are not 0. Other orders may be any number.
- * dims: `ndim` dimensions, negative ones from the back; NULL (ndim 0): all. The result lacks these dimensions, or has
- * them with size 1 if `keepdim`. No intermediate value overflows or underflows. Without elements the norm is 0 for an
+ * axes: `axis_count` dimensions, negative ones from the back; NULL (axis_count 0): all. The result lacks them, or has
+ * them with size 1 if `keep`. No intermediate value overflows or underflows. Without elements the norm is 0 for an
  * order of 0 or more, and infinity below; order -inf is refused (BP_E_SHAPE). Dimensions that are more than
  * two after merging are copied; plans and explanations refuse them (BP_E_LAYOUT). The native provider computes all of
  * these norms. In the general form:
  * BP_OP_VECTOR_NORM with mode BP_NORM_P; BP_MODE_DEFAULT has order 2. */
-BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const int *dims, int keepdim,
+BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int axis_count, const int *axes, int keep,
                                 DLTensor *norm);
 
 /* ---- Products ----
@@ -210,15 +210,16 @@ BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const
  * those (blas.preferred, ...). `options` may be NULL. */
 
 /* out = the sum of conj(a) * b along one dimension of both, which has the same size in a and b; all other dimensions
- * broadcast. `dim` below 0 counts from the back of a and of b, else from the front of the broadcast shape. The shape of
- * out is the broadcast shape without that dimension. Plans take {a, b, out} and are those of bp_gemm. */
-BP_API bp_status bp_vecdot(const DLTensor *a, const DLTensor *b, int dim, DLTensor *out);
-BP_API bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int dim, DLTensor *out);
+ * broadcast. `axis` below 0 counts from the back of a and of b, else from the front of the broadcast shape. The shape
+ * of out is the broadcast shape without that dimension. Plans take {a, b, out} and are those of bp_gemm. */
+BP_API bp_status bp_vecdot(const DLTensor *a, const DLTensor *b, int axis, DLTensor *out);
+BP_API bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int axis,
+                               DLTensor *out);
 BP_API bp_status bp_vecdot_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
-                                int dim, const DLTensor *out);
+                                int axis, const DLTensor *out);
 BP_API bp_status bp_vecdot_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
-                                   const DLTensor *b, int dim, const DLTensor *out);
-BP_API bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int dim, int *ndim, int64_t *shape);
+                                   const DLTensor *b, int axis, const DLTensor *out);
+BP_API bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int axis, int *ndim, int64_t *shape);
 
 /* out = the product of two or more matrices, in the order that costs the fewest operations. The first and the last
  * operand may be a vector (rank 1), which is a row or a column; out lacks that dimension. Plans take the operands, then

@@ -44,7 +44,7 @@
  *
  * Layer, RMS and group normalization divide the input into rows, and normalize each row with its own statistics.
  *
- *     LAYER   a row is the last `dims` dimensions; weight and bias have the shape of a row
+ *     LAYER   a row is the last `row_ndim` dimensions; weight and bias have the shape of a row
  *     RMS     the same with a mean of 0, and without bias
  *     GROUP   the input is N x C x ...; a row has C / groups channels of one item. Weight and bias have C elements.
  *             With C groups this is instance normalization, with one group layer normalization of items
@@ -148,7 +148,7 @@ typedef struct bp_layer_norm_call {
     size_t struct_size; /* sizeof(bp_layer_norm_call) */
     bp_layer_norm_pass pass;
     bp_layer_norm_kind kind;
-    int32_t dims;   /* LAYER, RMS: number of dimensions of a row, at least 1 */
+    int row_ndim;   /* LAYER, RMS: number of dimensions of a row, at least 1 */
     int64_t groups; /* GROUP: at least 1 */
     double eps;     /* added to variances; 0: nothing. BACKWARD with inverse_std: 0 */
     const DLTensor *input, *weight, *bias;

@@ -50,7 +50,7 @@ inline const bp_options *of(const options *o) noexcept {
     return o ? o->get() : nullptr;
 }
 
-inline constexpr int no_dimension = 0; /* an empty list, which must not be NULL */
+inline constexpr int no_axis = 0; /* an empty list, which must not be NULL */
 
 /* The tensors of a list of operands, as the C interface takes them. */
 struct operand_list {
@@ -74,7 +74,7 @@ inline bp_einsum_call einsum_call(const char *expression, const operand_list &op
 }
 
 inline bp_status concat(const operand_list &list, int axis, const view &output, const options *o) noexcept {
-    return bp_concat_run(of(o), list.tensors.data(), list.count(), axis, output.get());
+    return bp_concat_run(of(o), list.count(), list.tensors.data(), axis, output.get());
 }
 
 } // namespace detail
@@ -251,8 +251,8 @@ BACKPLANE_FUNCTION(gemm,
                     bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
                    bp_gemm_run(detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
 BACKPLANE_FUNCTION(vecdot,
-                   (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                   bp_vecdot_run(detail::of(o), a.get(), b.get(), dim, c.get()))
+                   (const const_view &a, const const_view &b, const view &c, int axis = -1, const options *o = nullptr),
+                   bp_vecdot_run(detail::of(o), a.get(), b.get(), axis, c.get()))
 BACKPLANE_FUNCTION(matrix_power, (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr),
                    bp_matrix_power_run(detail::of(o), a.get(), n, c.get()))
 
@@ -355,11 +355,12 @@ BACKPLANE_OBJECT(explanation, gemm_explain,
                  (made, alpha, a, b, beta, c, ta, tb, o),
                  bp_gemm_explain(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
 BACKPLANE_OBJECT(plan, vecdot_plan,
-                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                 (made, a, b, c, dim, o), bp_vecdot_plan(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+                 (const const_view &a, const const_view &b, const view &c, int axis = -1, const options *o = nullptr),
+                 (made, a, b, c, axis, o), bp_vecdot_plan(made.put(), detail::of(o), a.get(), b.get(), axis, c.get()))
 BACKPLANE_OBJECT(explanation, vecdot_explain,
-                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                 (made, a, b, c, dim, o), bp_vecdot_explain(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+                 (const const_view &a, const const_view &b, const view &c, int axis = -1, const options *o = nullptr),
+                 (made, a, b, c, axis, o),
+                 bp_vecdot_explain(made.put(), detail::of(o), a.get(), b.get(), axis, c.get()))
 BACKPLANE_OBJECT(explanation, matrix_power_explain,
                  (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr), (made, a, n, c, o),
                  bp_matrix_power_explain(made.put(), detail::of(o), a.get(), n, c.get()))
@@ -454,10 +455,10 @@ BACKPLANE_FUNCTION(vector_norm, (const const_view &a, const view &norm, double o
                    bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
 /* Along some; none: the absolute values. */
 BACKPLANE_FUNCTION(vector_norm,
-                   (const const_view &a, const view &norm, double order, const std::vector<int> &dims,
-                    bool keepdim = false),
-                   bp_vector_norm(a.get(), order, static_cast<int>(dims.size()),
-                                  dims.empty() ? &detail::no_dimension : dims.data(), keepdim, norm.get()))
+                   (const const_view &a, const view &norm, double order, const std::vector<int> &axes,
+                    bool keep = false),
+                   bp_vector_norm(a.get(), order, static_cast<int>(axes.size()),
+                                  axes.empty() ? &detail::no_axis : axes.data(), keep, norm.get()))
 
 /* ---- Fourier transforms ---- */
 
@@ -475,9 +476,9 @@ BACKPLANE_OBJECT(explanation, fft_explain,
 /* fft: one dimension; fft2: the last two; fftn: all. */
 #define BACKPLANE_TRANSFORM(name)                                                                                      \
     BACKPLANE_FUNCTION(name,                                                                                           \
-                       (const const_view &in, const view &out, int dim = -1, std::int64_t n = BP_FFT_LENGTH,           \
+                       (const const_view &in, const view &out, int axis = -1, std::int64_t n = BP_FFT_LENGTH,          \
                         bp_fft_norm norm = BP_FFT_BACKWARD),                                                           \
-                       bp_##name(in.get(), n, dim, norm, out.get()))                                                   \
+                       bp_##name(in.get(), n, axis, norm, out.get()))                                                  \
     BACKPLANE_FUNCTION(name##2, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
                        bp_##name##2(in.get(), nullptr, nullptr, norm, out.get()))                                      \
     BACKPLANE_FUNCTION(name##n, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
@@ -532,15 +533,15 @@ BACKPLANE_FUNCTION(concat_run,
                     const options *o = nullptr),
                    detail::concat(detail::operand_list(tensors), axis, output, o))
 
-/* Reductions and softmax: see reduce.h. With axes nullptr (and the count 0), all dimensions are reduced. */
+/* Reductions and softmax: see reduce.h. With axis_count 0 and axes nullptr, all dimensions are reduced. */
 BACKPLANE_OPERATION(reduce,
-                    (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
+                    (bp_reduce_kind kind, const const_view &in, int axis_count, const int *axes, bool keep,
                      const view &out),
-                    (kind, in.get(), axes, count, keep, out.get()), (kind, in, axes, count, keep, out))
-BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out),
+                    (kind, in.get(), axis_count, axes, keep, out.get()), (kind, in, axis_count, axes, keep, out))
+BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &in, int axis, const view &out),
                     (kind, in.get(), axis, out.get()), (kind, in, axis, out))
 BACKPLANE_OPERATION(softmax_backward,
-                    (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                    (bp_softmax_kind kind, const const_view &output, const const_view &gradient, int axis,
                      const view &input_gradient),
                     (kind, output.get(), gradient.get(), axis, input_gradient.get()),
                     (kind, output, gradient, axis, input_gradient))

@@ -55,7 +55,8 @@ static bool add_fields(core_described *of) {
         if (!add_field(of, info, name_in_package(info->name))) {
             return false;
         }
-        of->ndim = strcmp(info->name, "ndim") == 0 ? info->offset : of->ndim;
+        const bool counts = strcmp(info->name, "ndim") == 0 || strcmp(info->name, "axis_count") == 0;
+        of->ndim = counts ? info->offset : of->ndim;
     }
     return true;
 }

@@ -183,7 +183,7 @@ static void concatenation_writes_parts_of_a_tensor(void **state) {
     const DLTensor *parts[] = {&m.on_a->dl_tensor, &m.on_b->dl_tensor};
     static double got[2 * N * N];
     DLManagedTensorVersioned *out = empty_on(first, BP_F64, 2, shape);
-    assert_ok(bp_concat_run(NULL, parts, 2, 0, &out->dl_tensor));
+    assert_ok(bp_concat_run(NULL, 2, parts, 0, &out->dl_tensor));
     get(out, got);
     assert_memory_equal(got, m.a, sizeof m.a);
     assert_memory_equal(got + N * N, m.b, sizeof m.b);

@@ -177,8 +177,8 @@ static void elementwise(void **state) {
     compare("gather", run_gather);
 }
 
-RUN(run_sum, bp_reduce_run(options, BP_REDUCE_SUM, t(0), (int32_t[]){0, 2}, 2, 0, t(1)))
-RUN(run_argmax, bp_reduce_run(options, BP_REDUCE_ARGMAX, t(0), (int32_t[]){1}, 1, 0, t(1)))
+RUN(run_sum, bp_reduce_run(options, BP_REDUCE_SUM, t(0), 2, (int[]){0, 2}, 0, t(1)))
+RUN(run_argmax, bp_reduce_run(options, BP_REDUCE_ARGMAX, t(0), 1, (int[]){1}, 0, t(1)))
 RUN(run_softmax, bp_softmax_run(options, BP_SOFTMAX, t(0), 0, t(1)))
 RUN(run_softmax_backward, bp_softmax_backward_run(options, BP_LOG_SOFTMAX, t(0), t(1), 1, t(2)))
 
@@ -285,7 +285,7 @@ static bp_status layer_norm(bp_layer_norm_pass pass) {
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .pass = pass,
                                      .kind = BP_LAYER_NORM,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = back ? 0 : 1e-3,
                                      .input = t(0),
                                      .weight = t(1),
@@ -467,7 +467,7 @@ static void recurrent_layers(void **state) {
 
 static bp_status transform(bp_fft_transform kind, int64_t length) {
     const bp_fft_call call = {
-        .struct_size = sizeof call, .transform = kind, .ndim = 1, .dims = (int[]){-1}, .s = (int64_t[]){length}};
+        .struct_size = sizeof call, .transform = kind, .axis_count = 1, .axes = (int[]){-1}, .s = (int64_t[]){length}};
     return bp_fft_run(options, &call, t(0), t(1));
 }
 RUN(run_fft, transform(BP_FFT, 8))

@@ -111,7 +111,7 @@ static void transforms_in_place_stay_in_place(void **state) {
     bp_view_init(&v, a, BP_C128, 1, (int64_t[]){SIDE}, NULL);
     bp_view_init(&w, spectrum, BP_C128, 1, (int64_t[]){SIDE}, NULL);
     fill();
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = 1};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = 1};
     assert_int_equal(bp_fft_plan(&plan, NULL, &call, &v.tensor, &v.tensor), BP_OK);
     refuses(plan, (bp_operand[]){{a, 0}, {c, 0}}, NULL, BP_E_ARGUMENT, "in place");
     assert_int_equal(bp_execute(plan, (bp_operand[]){{spectrum, 0}, {spectrum, 0}}, NULL), BP_OK);

@@ -251,7 +251,7 @@ static void only_products_pack(void **state) {
     bp_packed *packed;
     bp_view_init(&v, in, BP_F64, 1, length, NULL);
     bp_view_init(&w, out, BP_C128, 1, half, NULL);
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_RFFT, .ndim = BP_FFT_ALL};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_RFFT, .axis_count = BP_FFT_ALL};
     assert_int_equal(bp_fft_plan(&plan, NULL, &call, &v.tensor, &w.tensor), BP_OK);
     const bp_operand at[] = {{in, 0}, {out, 0}};
     const bp_packed *list[2] = {NULL, NULL};

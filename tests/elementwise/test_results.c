@@ -422,7 +422,7 @@ static void concat(void **state) {
         }
         bp_options *options = settings_of(i);
         begin_tensor(&y, dtype, ndim, whole, (layout)between(0, BROADCAST - 1));
-        assert_status(bp_concat_run(options, list, count, axis - (int)between(0, 1) * ndim, &y.view.tensor), BP_OK);
+        assert_status(bp_concat_run(options, count, list, axis - (int)between(0, 1) * ndim, &y.view.tensor), BP_OK);
         for (int64_t j = 0; j < count_of(&y); j++) {
             int64_t place = j / after % whole[axis];
             int p = 0;

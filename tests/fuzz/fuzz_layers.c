@@ -62,10 +62,10 @@ static void run_layer_norm(input *in, const bp_options *set) {
         mean.shape[0] = x.shape[0];
         mean.shape[1] = call.groups;
     } else {
-        call.dims = 1 + below(in, x.tensor.ndim);
-        const int rows = x.tensor.ndim - call.dims;
-        weight.tensor.ndim = call.dims;
-        memcpy(weight.shape, x.shape + rows, (size_t)call.dims * sizeof(int64_t));
+        call.row_ndim = 1 + below(in, x.tensor.ndim);
+        const int rows = x.tensor.ndim - call.row_ndim;
+        weight.tensor.ndim = call.row_ndim;
+        memcpy(weight.shape, x.shape + rows, (size_t)call.row_ndim * sizeof(int64_t));
         copy_shape(&mean, &x);
         mean.tensor.ndim = rows;
     }

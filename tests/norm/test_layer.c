@@ -60,11 +60,11 @@ static void fill(normalization *c, int which, double center, double scale) {
 
 static void make_tensors(normalization *c, int ndim, const int64_t *shape) {
     const bool group = c->call.kind == BP_GROUP_NORM;
-    const int row_ndim = group ? 2 : ndim - c->call.dims;
+    const int row_ndim = group ? 2 : ndim - c->call.row_ndim;
     const int64_t groups[] = {shape[0], c->call.groups};
     for (int i = 0; i < TENSORS; i++) {
         const bool image = i == INPUT || i == OUTPUT || i == INPUT_GRADIENT, row = i == MEAN || i == INVERSE_STD;
-        const int rank = image ? ndim : row ? row_ndim : group ? 1 : c->call.dims;
+        const int rank = image ? ndim : row ? row_ndim : group ? 1 : c->call.row_ndim;
         const int64_t *sizes = image ? shape : row ? (group ? groups : shape) : shape + (group ? 1 : row_ndim);
         test_array_make(&c->tensor[i], image ? c->dtype : c->parameters, rank, sizes,
                         (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
@@ -87,7 +87,7 @@ static void begin(normalization *c, bp_dtype dtype, bp_layer_norm_kind kind, int
     c->dtype = dtype;
     c->parameters = dtype < BP_F32 && test_array_between(0, 1) ? BP_F32 : dtype;
     c->call = (bp_layer_norm_call){.struct_size = sizeof c->call, .kind = kind, .eps = 0.0625};
-    c->call.dims = kind == BP_GROUP_NORM ? 0 : (int32_t)number_of;
+    c->call.row_ndim = kind == BP_GROUP_NORM ? 0 : (int)number_of;
     c->call.groups = kind == BP_GROUP_NORM ? number_of : 0;
     make_tensors(c, ndim, shape);
     c->center = kind == BP_RMS_NORM && dtype == BP_F16 ? 2 : any_center(dtype); /* f16 ends at 65504 */
@@ -409,7 +409,7 @@ static void values(void **state) {
     assert_int_equal(bp_view_init(&out, y, BP_F32, 2, I64(3, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&inverse, s, BP_F32, 1, I64(3), NULL), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = 0x1p-20,
                                .input = &in.tensor,
                                .output = &out.tensor,
@@ -434,7 +434,7 @@ static void refused(void **state) {
     assert_int_equal(bp_view_init(&four, w, BP_F32, 1, I64(4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&three, w + 4, BP_F32, 1, I64(3), NULL), BP_OK);
     const bp_layer_norm_call good = {
-        .struct_size = sizeof good, .dims = 1, .eps = 1, .input = &in.tensor, .output = &out.tensor};
+        .struct_size = sizeof good, .row_ndim = 1, .eps = 1, .input = &in.tensor, .output = &out.tensor};
 #define REFUSED(status, ...)                                                                                           \
     do {                                                                                                               \
         bp_layer_norm_call call = good;                                                                                \
@@ -447,10 +447,10 @@ static void refused(void **state) {
     REFUSED(BP_E_ARGUMENT, call.eps = -1);
     REFUSED(BP_E_ARGUMENT, call.eps = NAN);
     REFUSED(BP_E_ARGUMENT, call.eps = INFINITY);
-    REFUSED(BP_E_ARGUMENT, call.dims = 0);
+    REFUSED(BP_E_ARGUMENT, call.row_ndim = 0);
     REFUSED(BP_E_ARGUMENT, call.groups = 1);
     REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM);
-    REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM, call.dims = 0);
+    REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM, call.row_ndim = 0);
     REFUSED(BP_E_ARGUMENT, call.input = NULL);
     REFUSED(BP_E_ARGUMENT, call.output = NULL);
     REFUSED(BP_E_ARGUMENT, call.kind = BP_RMS_NORM, call.bias = &four.tensor);
@@ -464,8 +464,8 @@ static void refused(void **state) {
     REFUSED(BP_E_ARGUMENT, BACKWARD, call.mean = &three.tensor);
     REFUSED(BP_E_ARGUMENT, BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
 #undef BACKWARD
-    REFUSED(BP_E_SHAPE, call.dims = 3);
-    REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.dims = 0, call.groups = 3);
+    REFUSED(BP_E_SHAPE, call.row_ndim = 3);
+    REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.row_ndim = 0, call.groups = 3);
     REFUSED(BP_E_SHAPE, call.weight = &three.tensor);
     REFUSED(BP_E_SHAPE, call.mean = &four.tensor);
     assert_int_equal(bp_view_init(&bad, w, BP_F64, 1, I64(4), NULL), BP_OK);
@@ -497,7 +497,7 @@ static void no_rows(void **state) {
     assert_int_equal(bp_view_init(&in, x, BP_F32, 2, I64(0, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&weight, g, BP_F32, 1, I64(4), NULL), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = 1,
                                .input = &in.tensor,
                                .output = &in.tensor,
@@ -520,7 +520,8 @@ static void plans(void **state) {
     bp_explanation *explanation;
     assert_int_equal(bp_view_init(&in, NULL, BP_F32, 2, I64(2, 2), NULL), BP_OK);
     assert_int_equal(bp_view_init(&out, NULL, BP_F32, 2, I64(2, 2), NULL), BP_OK);
-    const bp_layer_norm_call call = {.struct_size = sizeof call, .dims = 1, .input = &in.tensor, .output = &out.tensor};
+    const bp_layer_norm_call call = {
+        .struct_size = sizeof call, .row_ndim = 1, .input = &in.tensor, .output = &out.tensor};
     assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
     assert_int_equal(bp_execute(plan, (bp_operand[]){{x, 0}, {NULL, 0}, {NULL, 0}, {y, 0}, {NULL, 0}, {NULL, 0}}, NULL),
                      BP_OK);
@@ -580,7 +581,7 @@ static void longest_row(void **state) {
     bp_view row;
     bp_plan *plan;
     bp_view_init(&row, NULL, BP_F16, 1, (const int64_t[]){INT64_C(1) << 59}, NULL);
-    bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .dims = 1, .input = &row.tensor};
+    bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .row_ndim = 1, .input = &row.tensor};
     call.output_gradient = call.weight_gradient = &row.tensor;
     assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
     bp_plan_release(plan);

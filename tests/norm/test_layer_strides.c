@@ -163,7 +163,7 @@ static void run(pair *p, bool strided, bp_layer_norm_call call, const char *sett
     bp_options *options = NULL;
     assert_int_equal(bp_options_new(&options, setting), BP_OK);
     call.struct_size = sizeof call;
-    call.dims = 1;
+    call.row_ndim = 1;
     call.eps = 1e-5;
     call.input = &m[INPUT].view.tensor;
     const bool backward = call.pass == BP_LAYER_NORM_BACKWARD;
@@ -277,7 +277,7 @@ static void dimensions_and_means(void **state) {
     assert_int_equal(bp_tensor_copy(&in.tensor, &compact_in.tensor), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
                                .kind = BP_LAYER_NORM,
-                               .dims = 2,
+                               .row_ndim = 2,
                                .input = &compact_in.tensor,
                                .output = &compact.tensor};
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);

@@ -87,8 +87,8 @@ static bp_status run_linalg(work *w) {
                            .op = w->op,
                            .mode = w->mode,
                            .order = w->order,
-                           .dims = w->dims,
-                           .ndim = w->dims ? w->ndim : 0};
+                           .axes = w->dims,
+                           .axis_count = w->dims ? w->ndim : 0};
     call.operand[0] = &w->a.view.tensor;
     for (int i = 0; i < OUTPUTS; i++) {
         call.operand[1 + i] = w->out[i].memory ? &w->out[i].view.tensor : NULL;
@@ -97,7 +97,7 @@ static bp_status run_linalg(work *w) {
 }
 
 static bp_status run_transform(work *w) {
-    bp_fft_call call = {.struct_size = sizeof call, .transform = w->transform, .ndim = w->ndim};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = w->transform, .axis_count = w->ndim};
     call.s = w->length ? &w->length : NULL;
     return bp_fft_run(NULL, &call, &w->a.view.tensor, &w->out[0].view.tensor);
 }

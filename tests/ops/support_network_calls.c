@@ -353,7 +353,7 @@ bp_status call_concat(void) {
     for (int i = 0; i < LENGTH; i++) {
         joined[i] = 7;
     }
-    status = status == BP_OK ? bp_concat_run(NULL, parts, COUNT, 0, &result.tensor) : status;
+    status = status == BP_OK ? bp_concat_run(NULL, COUNT, parts, 0, &result.tensor) : status;
     for (int i = 0; i < LENGTH; i++) {
         if (joined[i] != (status == BP_OK ? 0.0F : 7.0F)) {
             return BP_E_INTERNAL;
@@ -398,7 +398,7 @@ bp_status call_layer_norm(void) {
     status = status == BP_OK ? bp_view_init(&g, by_weight, BP_F32, 3, &t.x.tensor.shape[1], NULL) : status;
     status = status == BP_OK ? bp_view_init(&x, by_input, BP_F32, 4, t.x.tensor.shape, NULL) : status;
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 3,
+                               .row_ndim = 3,
                                .eps = 1e-5,
                                .input = &t.x.tensor,
                                .weight = &w.tensor,
@@ -433,9 +433,9 @@ bp_status call_reductions(void) {
         status = status == BP_OK ? bp_view_init(&one, result, BP_F32, 0, NULL, NULL) : status;
         const DLTensor *x = &in.tensor;
         DLTensor *y = &one.tensor;
-        status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y) : status;
+        status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y) : status;
         status = status == BP_OK
-                     ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y), &explanation)
+                     ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y), &explanation)
                      : status;
         status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_backward_run(NULL, BP_SOFTMAX, x, x, 0, &out.tensor) : status;

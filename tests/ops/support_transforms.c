@@ -28,13 +28,13 @@ static void resolve(resolved *r, const bp_fft_call *call, const DLTensor *in) {
     r->to_real = t == BP_IRFFT || t == BP_HFFT;
     r->sign = t == BP_FFT || t == BP_RFFT || t == BP_HFFT ? -1 : 1;
     r->rank = in->ndim;
-    r->ndim = call->ndim == BP_FFT_ALL ? in->ndim : call->ndim;
+    r->ndim = call->axis_count == BP_FFT_ALL ? in->ndim : call->axis_count;
     r->points = 1;
     for (int i = 0; i < r->rank; i++) {
         r->shape[i] = in->shape[i];
     }
     for (int i = 0; i < r->ndim; i++) {
-        int dim = call->dims ? call->dims[i] : r->rank - r->ndim + i;
+        int dim = call->axes ? call->axes[i] : r->rank - r->ndim + i;
         dim = dim < 0 ? dim + r->rank : dim;
         int64_t length = r->to_real && i == r->ndim - 1 ? 2 * (in->shape[dim] - 1) : in->shape[dim];
         r->dims[i] = dim;

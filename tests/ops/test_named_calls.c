@@ -176,7 +176,7 @@ static void tensors_one_after_another(void **state) {
     named_pointer(&n, "tensors", parts);
     named_pointer(&n, "output", output);
     clear();
-    assert_int_equal(bp_concat_run(NULL, parts, 2, -1, written(output)), BP_OK);
+    assert_int_equal(bp_concat_run(NULL, 2, parts, -1, written(output)), BP_OK);
     check(&n, parts, 2);
     named_pointer(&n, "tensors", overlapping);
     named_pointer(&n, "output", TENSOR(out, BP_F64, 2, 3, 8));
@@ -195,17 +195,17 @@ static void reductions(void **state) {
     named_begin(&n, "reduce");
     named_int(&n, "kind", BP_REDUCE_MEAN);
     named_int(&n, "keep", 1);
-    named_int(&n, "ndim", 2);
+    named_int(&n, "axis_count", 2);
     named_pointer(&n, "axes", axes);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, x[0], axes, 2, 1, written(x[1])), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, x[0], 2, axes, 1, written(x[1])), BP_OK);
     check(&n, x, 2);
     named_begin(&n, "reduce");
     named_int(&n, "kind", BP_REDUCE_ARGMAX);
     named_operands(&n, all);
     clear();
-    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, all[0], NULL, 0, 0, written(all[1])), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, all[0], 0, NULL, 0, written(all[1])), BP_OK);
     check(&n, all, 2);
 }
 
@@ -236,7 +236,7 @@ static void transforms(void **state) {
     static const int dims[] = {0, -1};
     const int64_t s[] = {4, 6};
     const bp_fft_call call = {sizeof call, BP_RFFT, BP_FFT_ORTHO, 2, dims, s};
-    const bp_fft_call all = {.struct_size = sizeof all, .transform = BP_IFFT, .ndim = BP_FFT_ALL};
+    const bp_fft_call all = {.struct_size = sizeof all, .transform = BP_IFFT, .axis_count = BP_FFT_ALL};
     const DLTensor *x[] = {TENSOR(in[0], BP_F64, 2, 4, 5), TENSOR(out, BP_C128, 2, 4, 4)};
     const DLTensor *whole[] = {TENSOR(in[0], BP_C128, 2, 3, 5), TENSOR(out, BP_C128, 2, 3, 5)};
     named_call n;
@@ -244,8 +244,8 @@ static void transforms(void **state) {
     named_begin(&n, "fft");
     named_int(&n, "transform", BP_RFFT);
     named_int(&n, "norm", BP_FFT_ORTHO);
-    named_int(&n, "ndim", 2);
-    named_pointer(&n, "dims", dims);
+    named_int(&n, "axis_count", 2);
+    named_pointer(&n, "axes", dims);
     named_pointer(&n, "s", s);
     named_operands(&n, x);
     clear();
@@ -253,7 +253,7 @@ static void transforms(void **state) {
     check(&n, x, 2);
     named_begin(&n, "fft");
     named_int(&n, "transform", BP_IFFT);
-    named_int(&n, "ndim", BP_FFT_ALL);
+    named_int(&n, "axis_count", BP_FFT_ALL);
     named_operands(&n, whole);
     clear();
     assert_int_equal(bp_fft_run(NULL, &all, whole[0], written(whole[1])), BP_OK);
@@ -285,8 +285,8 @@ static void frequencies_and_shifts(void **state) {
     check(&n, one, 1);
     for (int back = 0; back < 2; back++) {
         named_begin(&n, back ? "ifftshift" : "fftshift");
-        named_int(&n, "ndim", 1);
-        named_pointer(&n, "dims", dims);
+        named_int(&n, "axis_count", 1);
+        named_pointer(&n, "axes", dims);
         named_operands(&n, x);
         clear();
         assert_int_equal((back ? bp_ifftshift : bp_fftshift)(x[0], 1, dims, &shifted->tensor), BP_OK);
@@ -448,7 +448,7 @@ static void axes_are_in_the_key(void **state) {
             const int step = axis ? 1 : 3, other = axis ? 3 : 1;
             assert_int_equal(bp_softmax_run(NULL, BP_SOFTMAX, x, axis, &to->tensor), BP_OK);
             assert_true(fabs(sum_of(out + other, step) - 1) < 1e-12);
-            assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, x, &axis, 1, 0, written(sums)), BP_OK);
+            assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, x, 1, &axis, 0, written(sums)), BP_OK);
             assert_true(fabs(sum_of(in[0] + other, step) - out[1]) < 1e-12);
             assert_int_equal(bp_vector_norm(x, 1, 1, &axis, 0, written(sums)), BP_OK);
             const double *at = in[0] + other;

@@ -146,7 +146,7 @@ STATE(batch_constant, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_BACK
       .output_gradient = &y, .running_mean = &c, .running_var = &d, .eps = 1, .input_gradient = &g)
 
 #define NORM(row_kind, row_dims, row_groups, ...)                                                                      \
-    .kind = row_kind, .dims = row_dims, .groups = row_groups, .input = &x, __VA_ARGS__
+    .kind = row_kind, .row_ndim = row_dims, .groups = row_groups, .input = &x, __VA_ARGS__
 STATE(layer_forward, layer_norm, bp_layer_norm_call, NORM(BP_LAYER_NORM, 1, 0, .eps = 1, .output = &y))
 STATE(rms_forward, layer_norm, bp_layer_norm_call, NORM(BP_RMS_NORM, 1, 0, .eps = 1, .output = &y))
 STATE(group_forward, layer_norm, bp_layer_norm_call, NORM(BP_GROUP_NORM, 0, 1, .eps = 1, .output = &y))
@@ -200,7 +200,7 @@ STATE(pinv, linalg, bp_linalg_call, .op = BP_OP_PINV, .operand = {&a, &inverse})
 STATE(gels, linalg, bp_linalg_call, .op = BP_OP_LSTSQ, .mode = BP_LSTSQ_GELS, .operand = {&a, &b, &inverse})
 STATE(cond, linalg, bp_linalg_call, .op = BP_OP_COND, .operand = {&a, &number})
 STATE(vector_norm, linalg, bp_linalg_call, .op = BP_OP_VECTOR_NORM, .operand = {&a, &number})
-STATE(fft_all, fft, bp_fft_call, .transform = BP_RFFT, .ndim = BP_FFT_ALL)
+STATE(fft_all, fft, bp_fft_call, .transform = BP_RFFT, .axis_count = BP_FFT_ALL)
 
 STATE(search_greedy, search, bp_einsum_search, .strategy = BP_PATH_GREEDY)
 STATE(search_given, search, bp_einsum_search, .strategy = BP_PATH_GIVEN, .path = positions, .path_steps = 1)
@@ -250,8 +250,8 @@ typedef struct row {
         RECUR(state, bias_ih_gradient), RECUR(state, bias_hh_gradient)
 #define NO_FLAGS(state)                                                                                                \
     FLAG(state, bp_linalg_call, upper), FLAG(state, bp_linalg_call, right), FLAG(state, bp_linalg_call, adjoint),      \
-        FLAG(state, bp_linalg_call, unitriangular), FLAG(state, bp_linalg_call, keepdim),                              \
-        ROW(state, bp_linalg_call, dims, const int *, dimension), REAL(state, bp_linalg_call, order)
+        FLAG(state, bp_linalg_call, unitriangular), FLAG(state, bp_linalg_call, keep),                                 \
+        ROW(state, bp_linalg_call, axes, const int *, dimension), REAL(state, bp_linalg_call, order)
 #define NO_OPERAND(state) ROW(state, bp_linalg_call, operand[5], const DLTensor *, &spare)
 #define NO_TOLERANCES(state)                                                                                           \
     ROW(state, bp_linalg_call, rtol, const double *, &half), ROW(state, bp_linalg_call, atol, const double *, &half)
@@ -309,7 +309,7 @@ static const row table[] = {
     LAYER(rms_forward, input_gradient),
     LAYER(rms_forward, weight_gradient),
     LAYER(rms_forward, bias_gradient),
-    ROW(group_forward, bp_layer_norm_call, dims, int32_t, 1),
+    ROW(group_forward, bp_layer_norm_call, row_ndim, int, 1),
     LAYER(group_forward, input_gradient),
     REAL(layer_back, bp_layer_norm_call, eps),
     LONG(layer_back, bp_layer_norm_call, groups),
@@ -319,7 +319,7 @@ static const row table[] = {
     LAYER(rms_back, mean),
     LAYER(rms_back, bias_gradient),
     REAL(group_back, bp_layer_norm_call, eps),
-    ROW(group_back, bp_layer_norm_call, dims, int32_t, 1),
+    ROW(group_back, bp_layer_norm_call, row_ndim, int, 1),
     LAYER(group_back, bias),
     LAYER(layer_again, bias),
 
@@ -382,8 +382,8 @@ static const row table[] = {
     NO_TOLERANCES(cond),
     NO_TOLERANCES(vector_norm),
     FLAG(vector_norm, bp_linalg_call, upper),
-    FLAG(vector_norm, bp_linalg_call, ndim),
-    ROW(fft_all, bp_fft_call, dims, const int *, dimension),
+    FLAG(vector_norm, bp_linalg_call, axis_count),
+    ROW(fft_all, bp_fft_call, axes, const int *, dimension),
 
     ROW(search_greedy, bp_einsum_search, path, const int32_t *, positions),
     ROW(search_greedy, bp_einsum_search, path_counts, const int32_t *, positions),

@@ -27,7 +27,7 @@ static const char *const settings[] = {"", "cpu.capability=default", "cpu.capabi
 typedef struct softmax {
     bp_softmax_kind kind;
     bp_dtype dtype;
-    int32_t axis;
+    int axis;
     int64_t length, inner; /* elements of a row, and between its elements in row-major order */
     test_array x, y, d, g;
     char text[160];

@@ -46,7 +46,7 @@ static bp_status product(bp_explanation **e, const bp_options *options, const pr
 }
 
 static bp_status transform(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bp_fft_call call = {.struct_size = sizeof call, .transform = (bp_fft_transform)p->kind, .ndim = 2};
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = (bp_fft_transform)p->kind, .axis_count = 2};
     const DLTensor *whole = tensor(p->kind == BP_FFT ? BP_C64 : BP_F32, "3x6x10");
     const DLTensor *other = p->kind == BP_FFT ? tensor(BP_C64, "3x6x10") : tensor(BP_C64, "3x6x6");
     const bool inverse = p->kind == BP_IRFFT;
@@ -112,7 +112,7 @@ static bp_status layer_norm(bp_explanation **e, const bp_options *options, const
     const bool backward = p->kind == BP_LAYER_NORM_BACKWARD;
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .pass = (bp_layer_norm_pass)p->kind,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = backward ? 0 : 1e-5,
                                      .input = f32("6x40"),
                                      .weight = f32("40"),
@@ -195,9 +195,9 @@ static bp_status selection(bp_explanation **e, const bp_options *options, const 
 }
 
 static bp_status reduction(bp_explanation **e, const bp_options *options, const problem *p) {
-    static const int32_t axes[] = {1};
+    static const int axes[] = {1};
     const DLTensor *output = p->kind >= BP_REDUCE_ARGMAX ? tensor(BP_I64, "6x5") : f32("6x5");
-    return bp_reduce_explain(e, options, (bp_reduce_kind)p->kind, f32("6x300x5"), axes, 1, 0, output);
+    return bp_reduce_explain(e, options, (bp_reduce_kind)p->kind, f32("6x300x5"), 1, axes, 0, output);
 }
 
 static bp_status softmax(bp_explanation **e, const bp_options *options, const problem *p) {

@@ -136,12 +136,12 @@ bp_status check_vecdot(cli_check *check, const cli_job *job) {
 /* ---- vector_norm ---- */
 
 static bool is_reduced(const bp_linalg_call *call, int ndim, int dim) {
-    for (int i = 0; i < call->ndim; i++) {
-        if (call->dims[i] == dim || call->dims[i] + ndim == dim) {
+    for (int i = 0; i < call->axis_count; i++) {
+        if (call->axes[i] == dim || call->axes[i] + ndim == dim) {
             return true;
         }
     }
-    return call->ndim == 0;
+    return call->axis_count == 0;
 }
 
 static long double magnitude(const wide *a, int64_t at) {

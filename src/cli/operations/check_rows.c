@@ -342,7 +342,7 @@ static bp_status open_normalization(normalization *n, const bp_layer_norm_call *
     const DLTensor *in = call->input;
     *n = (normalization){.call = call, .dtype = dtype_of(in), .elements = 1, .positions = 1, .row = -1};
     const bool group = call->kind == BP_GROUP_NORM;
-    for (int i = group ? 1 : in->ndim - call->dims; i < in->ndim; i++) {
+    for (int i = group ? 1 : in->ndim - call->row_ndim; i < in->ndim; i++) {
         n->elements *= in->shape[i];
         n->positions *= i > 1 ? in->shape[i] : 1;
     }

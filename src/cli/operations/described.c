@@ -11,7 +11,7 @@
 static const struct {
     const char *option, *field;
 } renamed[] = {
-    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"}, {"row-dims", "dims"},
+    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"}, {"row-dims", "row_ndim"},
     {"size", ""}, /* the shape of a result, which no field has */
 };
 

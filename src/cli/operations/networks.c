@@ -59,7 +59,7 @@ static int adjust_layer_norm(cli_job *job) {
     }
     const int64_t otherwise = call->weight && call->weight->ndim > 0 ? call->weight->ndim : 1;
     const int code = cli_number(job->args, "row-dims", 1, BP_MAX_NDIM, otherwise, &number);
-    call->dims = (int32_t)number;
+    call->row_ndim = (int)number;
     return code;
 }
 

@@ -79,12 +79,12 @@ double work_power(const cli_job *job) {
 double work_transform(const cli_job *job) {
     const bp_fft_call *call = &job->words.fft.call;
     const DLTensor *in = &job->inputs[0].tensor, *out = &job->results[0].tensor;
-    const int all = call->ndim == BP_FFT_ALL ? in->ndim : call->ndim;
+    const int all = call->axis_count == BP_FFT_ALL ? in->ndim : call->axis_count;
     const bool real = in->dtype.code != kDLComplex || out->dtype.code != kDLComplex;
     double points = 1;
     for (int i = 0; i < all; i++) {
         const int dim =
-            call->dims ? (call->dims[i] < 0 ? call->dims[i] + in->ndim : call->dims[i]) : in->ndim - all + i;
+            call->axes ? (call->axes[i] < 0 ? call->axes[i] + in->ndim : call->axes[i]) : in->ndim - all + i;
         points *= fmax((double)in->shape[dim], (double)out->shape[dim]);
     }
     return (real ? 2.5 : 5) * fmax(elements_of(in), elements_of(out)) * log2(points > 1 ? points : 2);

@@ -9,10 +9,10 @@
 static const bp_call_field bp__layer_fields[] = {
     BP__WORD(pass, BP_LAYER_NORM_BACKWARD, "forward,backward", "what is computed"),
     BP__WORD(kind, BP_GROUP_NORM, "layer,rms,group", "which normalization"),
-    BP__COUNT_UP_TO(dims, BP_MAX_LAYER_NORM_NDIM, "layer, rms: number of dimensions of a row"),
+    BP__COUNT_UP_TO(row_ndim, BP_MAX_LAYER_NORM_NDIM, "layer, rms: number of dimensions of a row"),
     BP__NUMBER(groups, 0, "group: groups of channels"),
     BP__REAL(eps, 1e-05, "added to variances"),
-    BP__TENSOR(input, "rows: the last dims dimensions; group: N x C x sizes"),
+    BP__TENSOR(input, "rows: the last row_ndim dimensions; group: N x C x sizes"),
     BP__TENSOR(weight, "shape of a row; group: C"),
     BP__TENSOR(bias, "shape of a row; group: C"),
     BP__TENSOR(output, "as input"),

@@ -104,7 +104,7 @@ static bp_status sample_layer_norm(bp_problem *problem, const bp__class *class,
     }
     const bool gradient = class->op == BP_OP_LAYER_NORM_BACKWARD;
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = gradient ? 0 : 1e-5, /* inverse_std has it */
                                .input = &views[INPUT].tensor,
                                .weight = &views[WEIGHT].tensor,

@@ -126,7 +126,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     case GATHER:
         return bp_gather_run(set, x[0], x[1], p.axis, x[2]);
     default:
-        return bp_concat_run(set, (const DLTensor *const *)x, p.parts, p.axis, x[p.parts]);
+        return bp_concat_run(set, p.parts, (const DLTensor *const *)x, p.axis, x[p.parts]);
     }
 }
 

@@ -84,8 +84,8 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     named_begin(&n, "fft");
     named_int(&n, "transform", (int)c.transform);
     named_int(&n, "norm", (int)c.norm);
-    named_int(&n, "ndim", c.ndim);
-    named_pointer(&n, "dims", c.dims);
+    named_int(&n, "axis_count", c.axis_count);
+    named_pointer(&n, "axes", c.axes);
     named_pointer(&n, "s", c.s);
     named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, "fft", &n.arguments, set, made);

@@ -112,7 +112,7 @@ static void row_shapes(source *s, int ndim, const int64_t *shape, int *wide, int
         return;
     }
     *wide = 1 + draw(s, ndim);
-    layer.dims = (int32_t)draw_wild(s, *wide);
+    layer.row_ndim = (int32_t)draw_wild(s, *wide);
     memcpy(weight, shape + ndim - *wide, (size_t)*wide * sizeof *shape);
     *deep = ndim - *wide;
     memcpy(rows, shape, (size_t)*deep * sizeof *shape);
@@ -151,8 +151,8 @@ static void make_layer(trial *t) {
         add_result(t, draw(s, 2), "weight_gradient", other, wide, weight);
         add_result(t, !rms && draw(s, 2), "bias_gradient", other, wide, weight);
     }
-    describe(t, "layer_norm kind %d pass %d dims %d groups %lld eps %g", (int)layer.kind, (int)layer.pass, layer.dims,
-             (long long)layer.groups, layer.eps);
+    describe(t, "layer_norm kind %d pass %d dims %d groups %lld eps %g", (int)layer.kind, (int)layer.pass,
+             layer.row_ndim, (long long)layer.groups, layer.eps);
 }
 
 static bp_status call_layer(const trial *t, request what, const bp_options *set, void *made) {
