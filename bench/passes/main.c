@@ -130,7 +130,7 @@ static bp_status plan_convolution(job *j, const options *o, const layer *l, cons
     j->operands[3] = gradient ? none : back ? input : output;
     (void)o;
     const bp_status status = bp_conv_plan(&j->plan, settings, &call);
-    return status != BP_OK || gradient ? status : bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed);
+    return status != BP_OK || gradient ? status : bp_plan_pack(&j->packed, j->plan, 1, &j->operands[1]);
 }
 
 static bp_status plan_pooling(job *j, const layer *l, const bp_options *settings, tensors *t) {

@@ -137,7 +137,7 @@ static void pack(layer *l, const DLTensor *weight, const DLTensor *bias) {
     CHECK(bp_plan_describe(l->plan, &info));
     l->packed = NULL;
     if (info.packs & 2) {
-        CHECK(bp_plan_pack(l->plan, 1, &(bp_operand){l->weight, 0}, &l->packed));
+        CHECK(bp_plan_pack(&l->packed, l->plan, 1, &(bp_operand){l->weight, 0}));
     }
 }
 

@@ -128,7 +128,7 @@ BP_API bp_status bp_ifftshift(const DLTensor *in, int axis_count, const int *axe
 /* As bp_plan_cache_stats(), bp_plan_cache_clear() and bp_plan_cache_at(), which are for all other operations. */
 BP_API bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info);
 BP_API bp_status bp_fft_plan_cache_clear(void);
-BP_API int bp_fft_plan_cache_at(int index, bp_plan **plan);
+BP_API int bp_fft_plan_cache_at(bp_plan **plan, int index);
 
 #ifdef __cplusplus
 }

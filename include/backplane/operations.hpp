@@ -134,7 +134,7 @@ namespace nothrow {
 /* Copies input number `operand` into the layout of the plan's library. */
 [[nodiscard]] inline bp_status pack(packed &made, const plan &p, int operand, const const_view &source) noexcept {
     const bp_operand address = {source.get()->data, source.get()->byte_offset};
-    return bp_plan_pack(p.get(), operand, &address, made.put());
+    return bp_plan_pack(made.put(), p.get(), operand, &address);
 }
 
 /* Runs a plan of a product with packed operands, one for each operand or nullptr. */
@@ -189,10 +189,10 @@ namespace nothrow {
 /* The text of bp_tensor_print. */
 [[nodiscard]] inline bp_status format(std::string &text, const const_view &x, const bp_print_options *how = nullptr) {
     std::size_t length = 0;
-    bp_status status = bp_tensor_format(nullptr, 0, &length, x.get(), how);
+    bp_status status = bp_tensor_format(x.get(), how, nullptr, 0, &length);
     if (status == BP_OK) {
         text.resize(length + 1);
-        status = bp_tensor_format(&text[0], text.size(), nullptr, x.get(), how);
+        status = bp_tensor_format(x.get(), how, &text[0], text.size(), nullptr);
         text.resize(length);
     }
     return status;

@@ -171,7 +171,7 @@ void transformed_packed_weights_give_the_same_bits(void **state) {
         conv_written(&c, written);
         assert_int_equal(transformed_plan(by, &made, &c.call, ", num_threads=2, dispatch.packed=second"), BP_OK);
         const bp_operand weight = {c.call.weight->data, c.call.weight->byte_offset};
-        assert_int_equal(bp_plan_pack(made, 1, &weight, &packed), BP_OK);
+        assert_int_equal(bp_plan_pack(&packed, made, 1, &weight), BP_OK);
         bp_plan_info info = {.struct_size = sizeof info};
         bp_plan_describe(made, &info);
         assert_int_equal(info.packs & 2u, 2u);

@@ -57,7 +57,7 @@ static void run_packed(const conv_case *c, const char *settings) {
             operands[i] = (bp_operand){tensors[i]->data, tensors[i]->byte_offset};
         }
     }
-    assert_int_equal(bp_plan_pack(plan, WEIGHT, &operands[WEIGHT], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, plan, WEIGHT, &operands[WEIGHT]), BP_OK);
     const bp_packed *const list[4] = {NULL, packed};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = list, .operand_count = 4};
     operands[WEIGHT] = (bp_operand){NULL, 0};

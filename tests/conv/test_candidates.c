@@ -48,7 +48,7 @@ static void run_packed(const conv_case *c, const char *settings) {
             operands[i] = (bp_operand){tensors[i]->data, tensors[i]->byte_offset};
         }
     }
-    if (bp_plan_pack(plan, 1, &operands[1], &packed) != BP_OK) {
+    if (bp_plan_pack(&packed, plan, 1, &operands[1]) != BP_OK) {
         fail_msg("%s, %s: %s", c->text, settings, bp_last_error());
     }
     const bp_packed *const list[4] = {NULL, packed};

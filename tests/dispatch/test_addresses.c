@@ -146,9 +146,9 @@ static void packed_operands_need_no_address(void **state) {
     bp_packed *packed;
     bp_plan *plan = product_plan("blas.preferred=native:packed");
     fill();
-    assert_int_equal(bp_plan_pack(plan, 1, &odd, &packed), BP_E_LAYOUT);
+    assert_int_equal(bp_plan_pack(&packed, plan, 1, &odd), BP_E_LAYOUT);
     assert_non_null(strstr(bp_last_error(), "bp_plan_pack"));
-    assert_int_equal(bp_plan_pack(plan, 1, &source, &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, plan, 1, &source), BP_OK);
     const bp_packed *const list[] = {NULL, packed, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
     assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);

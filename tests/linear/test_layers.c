@@ -195,7 +195,7 @@ static void packed_weight(void **state) {
     assert_int_equal(bp_linear_plan(&plan, NULL, &call), BP_OK);
     const bp_operand operands[] = {{memory[INPUT], 0}, {memory[WEIGHT], 0}, {memory[BIAS], 0}, {memory[OUTPUT], 0}};
     bp_packed *weight;
-    assert_int_equal(bp_plan_pack(plan, 1, &operands[1], &weight), BP_OK);
+    assert_int_equal(bp_plan_pack(&weight, plan, 1, &operands[1]), BP_OK);
     const bp_packed *packed[] = {NULL, weight, NULL, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};
     assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);

@@ -326,7 +326,7 @@ static void packed_operands(void **state) {
         bp_operand operands[3] = {{a.first, 0}, {b.first, 0}, {c.first, 0}};
         for (int o = 0; o < 2; o++) {
             if (which >> o & 1) {
-                assert_int_equal(bp_plan_pack(plan, o, &operands[o], &packed[o]), BP_OK);
+                assert_int_equal(bp_plan_pack(&packed[o], plan, o, &operands[o]), BP_OK);
             }
         }
         unsigned char *before = malloc(c.bytes);

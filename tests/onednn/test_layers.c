@@ -185,7 +185,7 @@ static void run_packed(rnn_case *c) {
     }
     for (int i = 1; i < 4; i++) {
         if (c->tensor[order[i]].memory) {
-            if (bp_plan_pack(plan, i, &operands[i], &packed[i]) != BP_OK) {
+            if (bp_plan_pack(&packed[i], plan, i, &operands[i]) != BP_OK) {
                 fail_msg("%s: %s", c->text, bp_last_error());
             }
             strided_fill(&c->tensor[order[i]], 1000);

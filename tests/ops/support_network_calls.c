@@ -38,7 +38,7 @@ static bp_status release(bp_status status, bp_explanation *const *explanation) {
 static bp_status run_packed(const bp_plan *plan) {
     const bp_operand operands[] = {{image, 0}, {kernel, 0}, {bias, 0}, {other, 0}};
     bp_packed *packed;
-    bp_status status = bp_plan_pack(plan, 1, &operands[1], &packed);
+    bp_status status = bp_plan_pack(&packed, plan, 1, &operands[1]);
     if (status == BP_OK) {
         const bp_packed *list[] = {NULL, packed, NULL, NULL};
         const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
@@ -250,7 +250,7 @@ static bp_status run_packed_rnn(const bp_plan *plan, bp_operand operands[13]) {
     bp_status status = BP_OK;
     for (int i = 1; i <= 3 && status == BP_OK; i++) {
         bp_packed *packed;
-        status = bp_plan_pack(plan, i, &operands[i], &packed);
+        status = bp_plan_pack(&packed, plan, i, &operands[i]);
         list[i] = status == BP_OK ? packed : NULL;
     }
     if (status == BP_OK) {
