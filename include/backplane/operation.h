@@ -36,7 +36,7 @@ extern "C" {
     X(21, COND, "cond", "A", "cond", linalg)                                                \
     X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
     X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
-    X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
+    X(24, EINSUM, "einsum", "operands", "output", einsum)                                      \
     X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)                                  \
     X(26, CONV, "conv", "input,weight,bias", "output", conv)                                \
     X(27, CONV_INPUT, "conv_input", "output_gradient,weight,bias", "input_gradient", conv)                    \

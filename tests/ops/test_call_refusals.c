@@ -89,7 +89,7 @@ static void a_refused_call_gives_no_plan(void **state) {
     named_begin(&n, "einsum");
     named_int(&n, "count", 1);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", TENSOR(out, BP_F64, 0, 0));
+    named_pointer(&n, "output", TENSOR(out, BP_F64, 0, 0));
     assert_int_equal(bp_call_run(NULL, n.call, &n.arguments), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "expression is NULL"));
 }

@@ -405,14 +405,14 @@ static void products_of_several(void **state) {
     named_pointer(&n, "expression", "ij,jk->ik");
     named_int(&n, "count", 2);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", x[2]);
+    named_pointer(&n, "output", x[2]);
     clear();
     assert_int_equal(bp_einsum("ij,jk->ik", 2, x, written(x[2])), BP_OK);
     check(&n, x, 3);
     named_begin(&n, "multi_dot");
     named_int(&n, "count", 2);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", x[2]);
+    named_pointer(&n, "output", x[2]);
     clear();
     assert_int_equal(bp_multi_dot(2, x, written(x[2])), BP_OK);
     check(&n, x, 3);
