@@ -109,6 +109,11 @@ BP_API bp_status bp_attention_explain(bp_explanation **explanation, const bp_opt
  * elements. logsumexp has this shape without the last dimension. */
 BP_API bp_status bp_attention_shape(const bp_attention_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
 
+/* Computes attention in one line, under the settings of the calling thread: FORWARD, with the usual scale, without
+ * dropout and without logsumexp. `mask` may be NULL. */
+BP_API bp_status bp_attention(const DLTensor *query, const DLTensor *key, const DLTensor *value, const DLTensor *mask,
+                              int is_causal, DLTensor *output);
+
 #ifdef __cplusplus
 }
 #endif

@@ -99,6 +99,12 @@ BP_API bp_status bp_conv_explain(bp_explanation **explanation, const bp_options 
  * an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_conv_shape(const bp_conv_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
 
+/* Computes a convolution in one line, under the settings of the calling thread: FORWARD, over the dimensions that the
+ * weight has more than two, with one group, dilation 1, and no activation. `stride` and `padding` have a number for
+ * each of these dimensions. NULL: no bias, stride 1, padding 0. */
+BP_API bp_status bp_conv(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, const int64_t *stride,
+                         const int64_t *padding, DLTensor *output);
+
 #ifdef __cplusplus
 }
 #endif

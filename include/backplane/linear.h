@@ -52,6 +52,10 @@ BP_API bp_status bp_linear_run(const bp_options *options, const bp_linear_call *
 BP_API bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_linear_call *call);
 BP_API bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *options, const bp_linear_call *call);
 
+/* Computes a layer in one line, under the settings of the calling thread: FORWARD without activation. `bias` may be
+ * NULL. */
+BP_API bp_status bp_linear(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, DLTensor *output);
+
 #ifdef __cplusplus
 }
 #endif

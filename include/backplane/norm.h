@@ -132,6 +132,10 @@ BP_API bp_status bp_batch_norm_plan(bp_plan **plan, const bp_options *options, c
 BP_API bp_status bp_batch_norm_explain(bp_explanation **explanation, const bp_options *options,
                                        const bp_batch_norm_call *call);
 
+/* Normalizes in one line, under the settings of the calling thread: INFERENCE. `weight` and `bias` may be NULL. */
+BP_API bp_status bp_batch_norm(const DLTensor *input, const DLTensor *running_mean, const DLTensor *running_var,
+                               const DLTensor *weight, const DLTensor *bias, double eps, DLTensor *output);
+
 /* The rows of bp_layer_norm_call. */
 typedef enum bp_layer_norm_kind { BP_LAYER_NORM, BP_RMS_NORM, BP_GROUP_NORM } bp_layer_norm_kind;
 
@@ -163,6 +167,13 @@ BP_API bp_status bp_layer_norm_run(const bp_options *options, const bp_layer_nor
 BP_API bp_status bp_layer_norm_plan(bp_plan **plan, const bp_options *options, const bp_layer_norm_call *call);
 BP_API bp_status bp_layer_norm_explain(bp_explanation **explanation, const bp_options *options,
                                        const bp_layer_norm_call *call);
+
+/* Normalizes rows in one line, under the settings of the calling thread: FORWARD of BP_LAYER_NORM and BP_RMS_NORM,
+ * without statistics. A row has the dimensions of the weight, without weight those of the bias, and without both it is
+ * the last dimension. `weight` and `bias` may be NULL. */
+BP_API bp_status bp_layer_norm(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, double eps,
+                               DLTensor *output);
+BP_API bp_status bp_rms_norm(const DLTensor *input, const DLTensor *weight, double eps, DLTensor *output);
 
 #ifdef __cplusplus
 }

@@ -114,3 +114,19 @@ static bp_status bp__conv_problem(bp_problem *problem, const bp_conv_call *call,
 BP__DEFINE_RUN(conv, bp_conv_call)
 BP__DEFINE_PLAN(conv, bp_conv_call)
 BP__DEFINE_SHAPE(conv, bp_conv_call)
+
+bp_status bp_conv(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, const int64_t *stride,
+                  const int64_t *padding, DLTensor *output) {
+    if (!weight) {
+        return bp__tensor_check(weight, "weight", false);
+    }
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = weight->ndim - 2,
+                               .stride = stride,
+                               .padding = padding,
+                               .input = input,
+                               .weight = weight,
+                               .bias = bias,
+                               .output = output};
+    return bp_conv_run(NULL, &call);
+}

@@ -214,6 +214,12 @@ bp_status bp_linear_run(const bp_options *options, const bp_linear_call *call) {
     return bp_conv_run(options, &l.call);
 }
 
+bp_status bp_linear(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, DLTensor *output) {
+    const bp_linear_call call = {
+        .struct_size = sizeof call, .input = input, .weight = weight, .bias = bias, .output = output};
+    return bp_linear_run(NULL, &call);
+}
+
 bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_linear_call *call) {
     layer l;
     if (plan) {
