@@ -268,8 +268,7 @@ static void inference(void **state) {
         begin(&c, dtypes[i % DTYPES], BP_BATCH_NORM_INFERENCE);
         c.call.relu = i % 3 == 0;
         c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
-        c.call.running_mean = vector(&c, RUNNING_MEAN);
-        c.call.running_var = vector(&c, RUNNING_VAR);
+        c.call.running_mean = vector(&c, RUNNING_MEAN), c.call.running_var = vector(&c, RUNNING_VAR);
         run(&c, i % 5 ? "" : "cpu.capability=default");
         for (int64_t channel = 0; channel < c.channels; channel++) {
             compare_elements(&c, channel, given_statistics(&c, channel));
@@ -294,8 +293,7 @@ static void libraries(void **state) {
         begin(&c, i % 4 ? BP_F32 : BP_BF16, BP_BATCH_NORM_INFERENCE);
         c.call.relu = i % 5 == 0;
         c.call.bias = between(0, 3) ? vector(&c, BIAS) : NULL;
-        c.call.running_mean = vector(&c, RUNNING_MEAN);
-        c.call.running_var = vector(&c, RUNNING_VAR);
+        c.call.running_mean = vector(&c, RUNNING_MEAN), c.call.running_var = vector(&c, RUNNING_VAR);
         assert_int_equal(bp_options_new(&options, settings[i % 2]), BP_OK);
         const bp_status status = bp_batch_norm_run(options, &c.call);
         bp_options_release(options);
@@ -328,8 +326,7 @@ static void training(void **state) {
         for (int64_t j = 0; j < 2 * c.channels; j++) {
             kept[j] = get(&old[j % 2], j / 2);
         }
-        c.call.running_mean = vector(&c, RUNNING_MEAN);
-        c.call.running_var = vector(&c, RUNNING_VAR);
+        c.call.running_mean = vector(&c, RUNNING_MEAN), c.call.running_var = vector(&c, RUNNING_VAR);
         run(&c, i % 5 ? "" : "cpu.capability=default");
         for (int64_t channel = 0; channel < c.channels; channel++) {
             const moments m = statistics(&c, channel);
@@ -397,8 +394,7 @@ static void begin_backward(normalization *c, bp_dtype dtype, bool constant) {
     c->call.mean = constant ? NULL : vector(c, MEAN);
     c->call.inverse_std = constant ? NULL : vector(c, INVERSE_STD);
     c->call.eps = constant ? c->call.eps : 0;
-    c->call.output = NULL;
-    c->call.output_gradient = &c->output.view.tensor;
+    c->call.output = NULL, c->call.output_gradient = &c->output.view.tensor;
     c->call.input_gradient = &c->gradient.view.tensor;
     c->call.weight_gradient = vector(c, WEIGHT_GRADIENT);
     c->call.bias_gradient = vector(c, BIAS_GRADIENT);
@@ -501,8 +497,7 @@ static void threads_do_not_change_bits(void **state) {
         tensor *written = i / 8 ? &c.gradient : &c.output;
         if (i / 8 == 0) {
             c.call.pass = BP_BATCH_NORM_TRAINING;
-            c.call.output = &c.output.view.tensor;
-            c.call.output_gradient = NULL;
+            c.call.output = &c.output.view.tensor, c.call.output_gradient = NULL;
             c.call.input_gradient = c.call.weight_gradient = c.call.bias_gradient = NULL;
         }
         run(&c, "num_threads=1");
@@ -579,8 +574,7 @@ static void errors(void **state) {
     bp_view_init(&out, NULL, BP_F32, 2, I64(0, 4), NULL);
     assert_int_equal(bp_batch_norm_run(NULL, &call), BP_OK);
     call.pass = BP_BATCH_NORM_BACKWARD;
-    call.output = NULL;
-    call.output_gradient = &out.tensor;
+    call.output = NULL, call.output_gradient = &out.tensor;
     call.running_mean = call.running_var = NULL;
     call.mean = &mean.tensor, call.inverse_std = &var.tensor, call.eps = 0;
     bp_view_init(&weight, v[2], BP_F32, 1, I64(4), NULL);
