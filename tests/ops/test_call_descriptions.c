@@ -37,7 +37,7 @@ static size_t padding_of(const char *name) {
         return 8;
     }
     if (strcmp(name, "linalg") == 0) { /* with the operation, which is in the key by itself */
-        return 12;
+        return 20;
     }
     static const char *const padded[] = {"binary", "conv",      "einsum",     "fft",       "fftshift",
                                          "gather", "ifftshift", "layer_norm", "multi_dot", "pool",

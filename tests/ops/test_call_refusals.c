@@ -104,7 +104,7 @@ static void overlaps_name_the_operation(void **state) {
         named_call n;
         named_begin(&n, names[i]);
         if (strstr(names[i], "shift")) {
-            named_int(&n, "ndim", -1);
+            named_int(&n, "axis_count", -1);
         }
         named_operands(&n, (const DLTensor *[]){x, y, NULL});
         snprintf(words, sizeof words, "%s: ", names[i]);

@@ -417,7 +417,7 @@ static void products_of_several(void **state) {
     assert_int_equal(bp_multi_dot(2, x, written(x[2])), BP_OK);
     check(&n, x, 3);
     named_begin(&n, "vecdot");
-    named_int(&n, "dim", -1);
+    named_int(&n, "axis", -1);
     named_operands(&n, v);
     clear();
     assert_int_equal(bp_vecdot(v[0], v[1], -1, written(v[2])), BP_OK);
