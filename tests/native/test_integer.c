@@ -354,10 +354,10 @@ static void refused_types(void **state) {
         bp_dtype a, b, c;
         const char *text;
     } cases[] = {
-        {BP_I8, BP_I8, BP_I8, "a is i8 and b is i8, but out is i8; the product of integers is i32"},
-        {BP_U8, BP_I8, BP_F32, "a is u8 and b is i8, but out is f32; the product of integers is i32"},
+        {BP_I8, BP_I8, BP_I8, "a is i8 and b is i8, but output is i8; the product of integers is i32"},
+        {BP_U8, BP_I8, BP_F32, "a is u8 and b is i8, but output is f32; the product of integers is i32"},
         {BP_I8, BP_F32, BP_I32, "a is i8 and b is f32; they must have the same type, or both be i8 or u8"},
-        {BP_F32, BP_F32, BP_I32, "a and b are f32, but out is i32; they must have the same type"},
+        {BP_F32, BP_F32, BP_I32, "a and b are f32, but output is i32; they must have the same type"},
         {BP_I32, BP_I32, BP_I32, "a is i32; matrix products take f16, bf16, f32, f64, c64 and c128, i8 and u8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -76,7 +76,7 @@ static void dimensions(void **state) {
     refused(run(BP_FFT, 2, DIMS(1, -1), NULL), BP_E_ARGUMENT, "dimension 1 is given twice");
     refused(run(BP_FFT, 3, DIMS(1, 0, 1), NULL), BP_E_ARGUMENT, "axes must be unique");
     refused(run(BP_FFT, 3, NULL, NULL), BP_E_ARGUMENT, "3 dimensions are given, but the input has rank 2");
-    refused(run(BP_FFT, -2, NULL, NULL), BP_E_ARGUMENT, "ndim is -2");
+    refused(run(BP_FFT, -2, NULL, NULL), BP_E_ARGUMENT, "axis_count is -2");
     refused(run(BP_FFT, BP_FFT_ALL, DIMS(0), NULL), BP_E_ARGUMENT, "axes is given, but axis_count is BP_FFT_ALL");
     refused(bp_fft2(&in.tensor, NULL, DIMS(0, 2), BP_FFT_BACKWARD, &out.tensor), BP_E_ARGUMENT, "dimension 2");
     views(BP_F64, 2, I64(3, 8), BP_C128, 2, I64(3, 8));

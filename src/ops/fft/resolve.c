@@ -35,7 +35,7 @@ static bp_status check_call(const bp__fft_arguments *call) {
         return bp__fail(BP_E_ARGUMENT, "norm is %d; it must be a bp_fft_norm", (int)call->norm);
     }
     if (call->axis_count < BP_FFT_ALL) {
-        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be a number of dimensions, or BP_FFT_ALL",
+        return bp__fail(BP_E_ARGUMENT, "axis_count is %d; it must be a number of dimensions, or BP_FFT_ALL",
                         call->axis_count);
     }
     if (call->axis_count == BP_FFT_ALL && call->axes) {
