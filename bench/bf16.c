@@ -134,7 +134,7 @@ static void measure_layer(const settings *s, const layer *l, double sums[VARIANT
         jobs[i].operands[1] = (bp_operand){memory[1], 0};
         jobs[i].operands[3] = (bp_operand){memory[2], 0};
         if (bp_conv_plan(&jobs[i].plan, options, &call) != BP_OK ||
-            bp_plan_pack(jobs[i].plan, 1, &jobs[i].operands[1], &jobs[i].packed) != BP_OK) {
+            bp_plan_pack(&jobs[i].packed, jobs[i].plan, 1, &jobs[i].operands[1]) != BP_OK) {
             die();
         }
         bp_options_release(options);

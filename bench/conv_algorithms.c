@@ -127,7 +127,7 @@ static bool make(job *j, const settings *s, const layer *l, const char *algorith
     for (int i = 0; i < 3; i++) {
         j->operands[i < 2 ? i : 3] = (bp_operand){memory[i], 0};
     }
-    return status == BP_OK && (!s->packed || bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed) == BP_OK ||
+    return status == BP_OK && (!s->packed || bp_plan_pack(&j->packed, j->plan, 1, &j->operands[1]) == BP_OK ||
                                strcmp(algorithm, "direct") == 0);
 }
 

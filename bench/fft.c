@@ -161,7 +161,7 @@ static void benchmark(const fftw *library, bp_dtype dtype, const char *text, int
         bp_tensor_new(&out, dtype, s.rank + 1, sizes) != BP_OK) {
         die("memory");
     }
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = s.rank};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = s.rank};
     job jobs[4] = {0};
     for (int i = 0; i < 4; i++) {
         jobs[i] = (job){.library = library, .in = &in->dl_tensor, .out = &out->dl_tensor, .call = &call};

@@ -105,7 +105,7 @@ static void measure(bp_dtype dtype, int n) {
                                       : (number){((const double *)data)[2 * i], ((const double *)data)[2 * i + 1]};
     }
     number *exact = reference(n, exact_in);
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = 1};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = 1};
     bp_explanation *candidates;
     bp_candidate_info c = {.struct_size = sizeof c};
     if (bp_fft_explain(&candidates, NULL, &call, &in->dl_tensor, &out->dl_tensor) == BP_OK) {

@@ -69,7 +69,7 @@ static void enqueue_clblast(const product *c) {
 /* Waits for the end of CLBlast's work, of which the library knows nothing. */
 static void wait_for_all(const product *c) {
     bp_event *end;
-    check(bp_event_record(c->queue, &end), "bp_event_record");
+    check(bp_event_record(&end, c->queue), "bp_event_record");
     check(bp_event_sync(end, -1), "bp_event_sync");
     bp_event_release(end);
 }
@@ -199,7 +199,7 @@ int main(int count, char **arguments) {
     }
     check(bp_device_find(id, &place), "device");
     check(bp_device_describe(place, &device), "device");
-    check(bp_queue_new(place, 0, &c.queue), "queue");
+    check(bp_queue_new(&c.queue, place, 0), "queue");
     void *clblast = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
     c.sgemm = clblast ? (clblast_sgemm)dlsym(clblast, "CLBlastSgemm") : NULL;
     printf("%s, %s; f32, %d rounds, medians%s\n", device.name, device.driver, rounds,

@@ -93,7 +93,7 @@ static void measure(job *j, const char *library, int threads) {
         variants[i] = (variant){j, i};
         list[i] = (candidate){.run = run, .context = &variants[i]};
     }
-    if (bp_plan_pack(j->plan[0], 1, &(bp_operand){j->memory[1], 0}, &j->packed) != BP_OK) {
+    if (bp_plan_pack(&j->packed, j->plan[0], 1, &(bp_operand){j->memory[1], 0}) != BP_OK) {
         die("pack");
     }
     timing_interleave(list, VARIANTS, ROUNDS, 2e6, threads);

@@ -34,7 +34,7 @@ static void make(problem *p, bp_dtype dtype, bool inverse, shape s) {
                            .transform = real      ? BP_RFFT
                                         : inverse ? BP_IFFT
                                                   : BP_FFT,
-                           .ndim = s.m ? 2 : 1};
+                           .axis_count = s.m ? 2 : 1};
     problem_add(p, dtype, s.m ? 3 : 2, sizes);
     must(bp_fft_shape(&p->fft, &p->views[0].tensor, &out, &ndim, out_sizes), "bp_fft_shape");
     problem_add(p, out, ndim, out_sizes);

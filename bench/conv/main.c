@@ -80,7 +80,7 @@ static bool make(job *j, const options *o, const layer *l, const char *preferred
     j->operands[0] = (bp_operand){memory[0], 0};
     j->operands[1] = (bp_operand){memory[1], 0};
     j->operands[3] = (bp_operand){memory[2], 0};
-    return status == BP_OK && bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed) == BP_OK;
+    return status == BP_OK && bp_plan_pack(&j->packed, j->plan, 1, &j->operands[1]) == BP_OK;
 }
 
 /* Measures a layer. Adds its times, as often as the network has it, to the sums; a variant that lacks a layer gets

@@ -106,28 +106,31 @@ static void view_tensors(tensors *t, const layer *l, int batch, float *memory[3]
 
 static bp_status plan_convolution(job *j, const options *o, const layer *l, const bp_options *settings, tensors *t) {
     const int64_t stride[] = {l->stride, l->stride, l->stride}, padding[] = {l->padding, l->padding, l->padding};
+    const bool back = l->pass == INPUT_GRADIENT, gradient = l->pass == WEIGHT_GRADIENT;
     const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = l->pass == INPUT_GRADIENT    ? BP_CONV_INPUT
-                                       : l->pass == WEIGHT_GRADIENT ? BP_CONV_WEIGHT
-                                                                    : BP_CONV_FORWARD,
+                               .pass = back       ? BP_CONV_INPUT
+                                       : gradient ? BP_CONV_WEIGHT
+                                                  : BP_CONV_FORWARD,
                                .ndim = l->ndim,
                                .transposed = l->pass == TRANSPOSED,
                                .groups = l->groups,
                                .stride = stride,
                                .padding = padding,
-                               .input = &t->input.tensor,
-                               .weight = &t->weight.tensor,
-                               .output = &t->output.tensor};
+                               .input = back ? NULL : &t->input.tensor,
+                               .weight = gradient ? NULL : &t->weight.tensor,
+                               .output = back || gradient ? NULL : &t->output.tensor,
+                               .output_gradient = back || gradient ? &t->output.tensor : NULL,
+                               .input_gradient = back ? &t->input.tensor : NULL,
+                               .weight_gradient = gradient ? &t->weight.tensor : NULL};
     const bp_operand input = {t->input.tensor.data, 0}, weight = {t->weight.tensor.data, 0},
                      output = {t->output.tensor.data, 0}, none = {NULL, 0};
-    const bool back = l->pass == INPUT_GRADIENT, gradient = l->pass == WEIGHT_GRADIENT;
     j->operands[0] = back ? output : input;
     j->operands[1] = gradient ? output : weight;
     j->operands[2] = gradient ? weight : none;
     j->operands[3] = gradient ? none : back ? input : output;
     (void)o;
     const bp_status status = bp_conv_plan(&j->plan, settings, &call);
-    return status != BP_OK || gradient ? status : bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed);
+    return status != BP_OK || gradient ? status : bp_plan_pack(&j->packed, j->plan, 1, &j->operands[1]);
 }
 
 static bp_status plan_pooling(job *j, const layer *l, const bp_options *settings, tensors *t) {
@@ -141,8 +144,10 @@ static bp_status plan_pooling(job *j, const layer *l, const bp_options *settings
                                .kernel = kernel,
                                .stride = stride,
                                .padding = padding,
-                               .input = &t->input.tensor,
-                               .output = &t->output.tensor};
+                               .input = back ? NULL : &t->input.tensor,
+                               .output = back ? NULL : &t->output.tensor,
+                               .output_gradient = back ? &t->output.tensor : NULL,
+                               .input_gradient = back ? &t->input.tensor : NULL};
     j->operands[back] = (bp_operand){t->input.tensor.data, 0};
     j->operands[!back] = (bp_operand){t->output.tensor.data, 0};
     return bp_pool_plan(&j->plan, settings, &call);

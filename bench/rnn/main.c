@@ -69,8 +69,8 @@ static bool make(job *j, const options *o, const layer *l, const char *excluded)
     j->operands[2] = (bp_operand){l->weight_hh, 0};
     j->operands[4] = (bp_operand){l->bias, 0};
     j->operands[9] = (bp_operand){l->output, 0};
-    return status == BP_OK && bp_plan_pack(j->plan, 1, &j->operands[1], &j->packed[0]) == BP_OK &&
-           bp_plan_pack(j->plan, 2, &j->operands[2], &j->packed[1]) == BP_OK;
+    return status == BP_OK && bp_plan_pack(&j->packed[0], j->plan, 1, &j->operands[1]) == BP_OK &&
+           bp_plan_pack(&j->packed[1], j->plan, 2, &j->operands[2]) == BP_OK;
 }
 
 /* Returns whether a plan runs on the library that the variant is for. */

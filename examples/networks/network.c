@@ -137,12 +137,12 @@ static void pack(layer *l, const DLTensor *weight, const DLTensor *bias) {
     CHECK(bp_plan_describe(l->plan, &info));
     l->packed = NULL;
     if (info.packs & 2) {
-        CHECK(bp_plan_pack(l->plan, 1, &(bp_operand){l->weight, 0}, &l->packed));
+        CHECK(bp_plan_pack(&l->packed, l->plan, 1, &(bp_operand){l->weight, 0}));
     }
 }
 
 void layer_linear(layer *l, const bp_options *options, const bp_view *in, const bp_view weight_and_bias[2],
-                  const bp_view *out, bp_unary_kind activation) {
+                  bp_view *out, bp_unary_kind activation) {
     const DLTensor *weight = &weight_and_bias[0].tensor, *bias = &weight_and_bias[1].tensor;
     const bp_linear_call call = {.struct_size = sizeof call,
                                  .activation = activation,

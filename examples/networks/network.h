@@ -33,7 +33,7 @@ typedef struct layer {
     void *weight, *bias;
 } layer;
 void layer_linear(layer *l, const bp_options *options, const bp_view *in, const bp_view weight_and_bias[2],
-                  const bp_view *out, bp_unary_kind activation);
+                  bp_view *out, bp_unary_kind activation);
 void layer_conv(layer *l, const bp_options *options, const bp_conv_call *call);
 bp_status layer_run(const layer *l, void *in, void *out);
 void layer_release(layer *l);

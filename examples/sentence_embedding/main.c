@@ -106,7 +106,7 @@ static void set_shape(encoder *e, int64_t batch, int64_t length) {
     view(&e->wide, e->memory.wide, BP_F32, batch, length, WIDE);
     view(&e->vectors, e->memory.vectors, BP_F32, batch, 1, HIDDEN);
     const bp_view *in[] = {&e->hidden, &e->attended, &e->hidden, &e->wide};
-    const bp_view *out[] = {&e->qkv, &e->sum, &e->wide, &e->sum};
+    bp_view *out[] = {&e->qkv, &e->sum, &e->wide, &e->sum};
     for (int i = 0; i < BLOCKS * LAYERS; i++) {
         const int part = i % LAYERS;
         layer_linear(&e->layers[i / LAYERS][part], e->options, in[part], e->of[i / LAYERS][part], out[part],
@@ -115,11 +115,11 @@ static void set_shape(encoder *e, int64_t batch, int64_t length) {
 }
 
 /* Adds a tensor to e->sum, and normalizes the rows to e->hidden. */
-static void add_and_normalize(const encoder *e, const bp_view *to, const bp_view *pair) {
-    const DLTensor *sum = &e->sum.tensor;
+static void add_and_normalize(encoder *e, const bp_view *to, const bp_view *pair) {
+    DLTensor *sum = &e->sum.tensor;
     const bp_layer_norm_call norm = {.struct_size = sizeof norm,
                                      .kind = BP_LAYER_NORM,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = 1e-12,
                                      .input = sum,
                                      .weight = &pair[0].tensor,
@@ -158,7 +158,7 @@ static void run_encoder(void *context) {
 typedef struct sentence {
     char *text;
     int32_t ids[LONGEST];
-    int count; /* of the ids */
+    int count;                        /* of the ids */
     float vector[HIDDEN], similarity; /* to the query */
 } sentence;
 

@@ -124,7 +124,7 @@ static void run_lstm(detector *d, int64_t blocks) {
 /* Computes the probabilities of the blocks in d->samples. */
 static void detect(detector *d, int64_t blocks, float *probabilities) {
     static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
-    const DLTensor *re = &d->real.tensor, *im = &d->imaginary.tensor, *m = &d->magnitude.view.tensor;
+    DLTensor *re = &d->real.tensor, *im = &d->imaginary.tensor, *m = &d->magnitude.view.tensor;
     RUN("stft", layer_run(&d->stft, d->samples.data, d->spectrum.data));
     CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, re, re, m));
     CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, im, im, im));
@@ -135,7 +135,7 @@ static void detect(detector *d, int64_t blocks, float *probabilities) {
         RUN(names[i], layer_run(&d->conv[i], in->data, d->features[i].data));
     }
     run_lstm(d, blocks);
-    const DLTensor *hidden = &d->hidden.view.tensor;
+    DLTensor *hidden = &d->hidden.view.tensor;
     CHECK(bp_unary_run(d->options, BP_UNARY_RELU, hidden, hidden));
     RUN("last", layer_run(&d->last, d->hidden.data, d->speech.data));
     memcpy(probabilities, d->speech.data, (size_t)blocks * sizeof(float));

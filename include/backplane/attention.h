@@ -91,9 +91,10 @@ typedef struct bp_attention_call {
     double scale;   /* 0 unless has_scale */
     double dropout; /* probability of a weight to become 0 */
     const DLTensor *query, *key, *value, *mask, *seed;
-    const DLTensor *output, *logsumexp;
-    const DLTensor *output_gradient, *query_gradient, *key_gradient, *value_gradient;
-    const DLTensor *mask_gradient;   /* BACKWARD only; needs a mask */
+    DLTensor *output, *logsumexp; /* FORWARD writes them, BACKWARD reads them */
+    const DLTensor *output_gradient;
+    DLTensor *query_gradient, *key_gradient, *value_gradient;
+    DLTensor *mask_gradient;         /* BACKWARD only; needs a mask */
     const DLTensor *pages, *lengths; /* both or none */
 } bp_attention_call;
 
@@ -107,6 +108,11 @@ BP_API bp_status bp_attention_explain(bp_explanation **explanation, const bp_opt
 /* Returns the element type and shape of the output, from query, key and value. `shape` is an array of BP_MAX_NDIM
  * elements. logsumexp has this shape without the last dimension. */
 BP_API bp_status bp_attention_shape(const bp_attention_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+/* Computes attention in one line, under the settings of the calling thread: FORWARD, with the usual scale, without
+ * dropout and without logsumexp. `mask` may be NULL. */
+BP_API bp_status bp_attention(const DLTensor *query, const DLTensor *key, const DLTensor *value, const DLTensor *mask,
+                              int is_causal, DLTensor *output);
 
 #ifdef __cplusplus
 }

@@ -46,15 +46,15 @@ typedef struct bp_call_info {
 } bp_call_info;
 
 typedef enum bp_field_kind {
-    BP_FIELD_INT,     /* an int, or an enumeration: from 0 to `most` */
-    BP_FIELD_FLAG,    /* an int: 0, or not 0 */
-    BP_FIELD_NUMBER,  /* an int64_t, or for `seed` and `offset` a uint64_t */
-    BP_FIELD_REAL,    /* a double */
-    BP_FIELD_SIZES,   /* a pointer to as many int64_t as the field `ndim` says, or NULL */
-    BP_FIELD_TENSOR,  /* a pointer to a DLTensor, or NULL */
-    BP_FIELD_SIGNED,  /* an int, which may be negative */
-    BP_FIELD_AXES,    /* a pointer to as many int as the field `ndim` says, or NULL; negative ones count from the end */
-    BP_FIELD_TENSORS, /* a pointer to as many pointers to a DLTensor as the field `count` says */
+    BP_FIELD_INT,       /* an int, or an enumeration: from 0 to `most` */
+    BP_FIELD_FLAG,      /* an int: 0, or not 0 */
+    BP_FIELD_NUMBER,    /* an int64_t, or for `seed` and `offset` a uint64_t */
+    BP_FIELD_REAL,      /* a double */
+    BP_FIELD_SIZES,     /* a pointer to as many int64_t as the field `ndim` or `axis_count` says, or NULL */
+    BP_FIELD_TENSOR,    /* a pointer to a DLTensor, or NULL */
+    BP_FIELD_SIGNED,    /* an int, which may be negative */
+    BP_FIELD_AXES,      /* a pointer to as many int as the field `axis_count` says, or NULL; negative: from the end */
+    BP_FIELD_TENSORS,   /* a pointer to as many pointers to a DLTensor as the field `count` says */
     BP_FIELD_TOLERANCE, /* a pointer to a double, or NULL: the call's own choice */
     BP_FIELD_FACTOR,    /* a pointer to a bp_scalar, or NULL: `usual` */
     BP_FIELD_TEXT       /* a string */
@@ -113,8 +113,8 @@ BP_API bp_status bp_call_explain(bp_explanation **explanation, const bp_options 
  * for inputs of F16 and BF16.
  *
  * Errors: those of the operation, and BP_E_ARGUMENT (NULL; no output of the pass), BP_E_UNSUPPORTED (the shape does not
- * follow from other tensors: `input` of gradients by it of pool and conv, `weight` of a gradient by it of conv,
- * `output` of random and fftfreq). */
+ * follow from other tensors: `input_gradient` of pool and conv, `weight_gradient` of conv, `output` of random and
+ * fftfreq). */
 BP_API bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand, bp_dtype *dtype, int *ndim,
                                int64_t *shape);
 

@@ -37,9 +37,10 @@
  * If the padding of a transposed convolution removes all elements of a dimension, the output is empty and the gradients
  * are zeros. Such a call runs, but has neither a plan nor an explanation: BP_E_UNSUPPORTED.
  *
- * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; stride, dilation or groups below 1; negative padding),
- * BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP,
- * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; stride, dilation or groups below 1; negative padding;
+ * a tensor that the pass does not have), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not
+ * aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY,
+ * BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_CONV_H
 #define BACKPLANE_CONV_H
@@ -56,9 +57,9 @@ extern "C" {
  * output. */
 typedef enum bp_conv_pass {
     BP_CONV_FORWARD, /* output from input, weight and bias (optional): operands {input, weight, bias, output} */
-    BP_CONV_INPUT,   /* gradient by input, from weight and the gradient by output: {output, weight, NULL, input} */
-    BP_CONV_WEIGHT   /* gradients by weight and bias (optional), from input and the gradient by output: {input, output,
-                      * weight, bias} */
+    BP_CONV_INPUT, /* input_gradient from output_gradient and weight: {output_gradient, weight, NULL, input_gradient} */
+    BP_CONV_WEIGHT /* weight_gradient and bias_gradient (optional) from input and output_gradient: {input,
+                    * output_gradient, weight_gradient, bias_gradient} */
 } bp_conv_pass;
 
 typedef enum bp_conv_padding {
@@ -80,8 +81,11 @@ typedef struct bp_conv_call {
     const int64_t *padding_end;    /* at the end */
     const int64_t *output_padding; /* transposed: added to the end of the output, less than stride or dilation */
     bp_conv_padding mode;
-    bp_unary_kind activation;                       /* FORWARD: a function of elementwise.h; 0: none */
-    const DLTensor *input, *weight, *bias, *output; /* the tensors, or the gradients by them; bias may be NULL */
+    bp_unary_kind activation; /* FORWARD: a function of elementwise.h; 0: none */
+    const DLTensor *input, *weight, *bias;
+    DLTensor *output;
+    const DLTensor *output_gradient;
+    DLTensor *input_gradient, *weight_gradient, *bias_gradient;
 } bp_conv_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may
@@ -90,9 +94,16 @@ BP_API bp_status bp_conv_run(const bp_options *options, const bp_conv_call *call
 BP_API bp_status bp_conv_plan(bp_plan **plan, const bp_options *options, const bp_conv_call *call);
 BP_API bp_status bp_conv_explain(bp_explanation **explanation, const bp_options *options, const bp_conv_call *call);
 
-/* Returns the element type and shape of the output, from input and weight (the other tensors may be NULL). `shape` is
+/* Returns the element type and shape of the output, from the tensors that FORWARD has as input and weight, in
+ * INPUT and WEIGHT with the gradients by them (the other tensors may be NULL). `shape` is
  * an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_conv_shape(const bp_conv_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
+
+/* Computes a convolution in one line, under the settings of the calling thread: FORWARD, over the dimensions that the
+ * weight has more than two, with one group, dilation 1, and no activation. `stride` and `padding` have a number for
+ * each of these dimensions. NULL: no bias, stride 1, padding 0. */
+BP_API bp_status bp_conv(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, const int64_t *stride,
+                         const int64_t *padding, DLTensor *output);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,8 @@ typedef struct bp_cumsum_call {
     int axis;           /* below 0: counts from the end */
     int exclusive;      /* an element is not in its own sum */
     int reverse;        /* sums are those of the elements from the end of the row */
-    const DLTensor *input, *output;
+    const DLTensor *input;
+    DLTensor *output;
 } bp_cumsum_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

@@ -135,21 +135,21 @@ typedef struct bp_event bp_event;
 
 /* Creates a queue that runs commands in order. Errors: BP_E_DEVICE (not ready, with the reason; the host has no
  * queues), BP_E_ARGUMENT, BP_E_NO_MEMORY. */
-BP_API bp_status bp_queue_new(int32_t place, uint32_t flags, bp_queue **queue);
+BP_API bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags);
 
 /* Makes the program's own queue usable: on OpenCL a cl_command_queue of the device's context
  * (bp_device_context). The program keeps it alive until
  * the release, and sees our commands in its order. Wrapping it again returns the same object with a further reference.
  * Work that the program itself enqueues is not tracked: wait for it before memory is freed that it uses. Errors:
  * BP_E_DEVICE; BP_E_UNSUPPORTED (a queue that may change the order of commands); BP_E_ARGUMENT. */
-BP_API bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue);
+BP_API bp_status bp_queue_wrap(bp_queue **queue, int32_t place, void *native);
 
 /* Makes it the calling thread's queue for calls on its device that name none. NULL with a place: the default one
  * again, which each thread has for each device. The thread holds a reference. Errors: BP_E_ARGUMENT, BP_E_DEVICE. */
 BP_API bp_status bp_queue_use(int32_t place, bp_queue *queue);
 
 /* Sets *queue to the calling thread's queue for the device, with a reference. Errors: BP_E_DEVICE, BP_E_NO_MEMORY. */
-BP_API bp_status bp_queue_current(int32_t place, bp_queue **queue);
+BP_API bp_status bp_queue_current(bp_queue **queue, int32_t place);
 
 /* Waits until the queue has run everything. Returns BP_OK, or the first failure since the last wait: the message names
  * the operation, the library's error and how many later commands failed too. The queue can be used again afterwards,
@@ -173,10 +173,10 @@ BP_API void bp_queue_release(bp_queue *queue);
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 /* Sets *event to the end of the work that the queue has so far. Errors: BP_E_DEVICE, BP_E_ARGUMENT, BP_E_NO_MEMORY. */
-BP_API bp_status bp_event_record(bp_queue *queue, bp_event **event);
+BP_API bp_status bp_event_record(bp_event **event, bp_queue *queue);
 
 /* Wraps the runtime's own event (a cl_event, of which it keeps a reference). */
-BP_API bp_status bp_event_wrap(int32_t place, void *native, bp_event **event);
+BP_API bp_status bp_event_wrap(bp_event **event, int32_t place, void *native);
 
 /* Makes the commands that the queue gets from now on wait for the event. The calling thread does not wait, unless the
  * event belongs to a device that the queue's runtime cannot wait for. Errors: BP_E_DEVICE, BP_E_ARGUMENT. */
@@ -223,8 +223,8 @@ BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
  * calling thread's), and sets *view to a tensor in host memory with the same shape and strides. Until bp_unmap() no
  * command may use this memory. Errors: BP_E_UNSUPPORTED (the device cannot, see BP_DEVICE_CAN_MAP), BP_E_DEVICE,
  * BP_E_ARGUMENT. */
-BP_API bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_view *view);
-BP_API bp_status bp_unmap(const DLTensor *tensor, bp_queue *queue, bp_view *view);
+BP_API bp_status bp_map(bp_view *view, const DLTensor *tensor, uint32_t flags, bp_queue *queue);
+BP_API bp_status bp_unmap(bp_view *view, const DLTensor *tensor, bp_queue *queue);
 
 /* The pool of a device. It keeps freed blocks for reuse. */
 typedef struct bp_device_memory_info {

@@ -72,7 +72,7 @@ BP_API bp_status bp_execute(const bp_plan *plan, const bp_operand *operands, con
  *
  * Errors: BP_E_ARGUMENT (an output, an operand that the plan does not have, or NULL); BP_E_LAYOUT (not aligned);
  * BP_E_UNSUPPORTED (a plan of another operation, or on a device); BP_E_NO_MEMORY. */
-BP_API bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed);
+BP_API bp_status bp_plan_pack(bp_packed **packed, const bp_plan *plan, int operand, const bp_operand *source);
 BP_API void bp_packed_release(bp_packed *packed); /* NULL is allowed */
 
 BP_API void bp_plan_release(bp_plan *plan); /* NULL is allowed */
@@ -124,7 +124,7 @@ BP_API bp_status bp_plan_cache_clear(void);
 
 /* Sets *plan to plan `index` (0: most recently used) with a new reference, which you release, and returns 1. Sets it to
  * NULL and returns 0 past the end. */
-BP_API int bp_plan_cache_at(int index, bp_plan **plan);
+BP_API int bp_plan_cache_at(bp_plan **plan, int index);
 
 /* Each device has a plan cache of its own, limited by plan_cache.max_size unless a limit is set for the device (-1: the
  * setting again). Errors: BP_E_ARGUMENT (the host, NULL, a negative limit), BP_E_NOT_FOUND (no such device),

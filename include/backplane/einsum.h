@@ -193,29 +193,29 @@ typedef struct bp_einsum_call {
  * chooses for it; the settings of products apply. All other steps, and copies of operands whose layout no product
  * accepts, run on the native provider. So dispatch.exclude = native makes expressions that need them fail. Plans are
  * kept in the plan cache. The calling thread keeps up to 64 MiB of memory for intermediate results; larger memory is
- * freed after the call. After BP_E_NO_MEMORY `out` may be partly written.
+ * freed after the call. After BP_E_NO_MEMORY `output` may be partly written.
  *
  * Errors of bp_einsum, _run, _plan and _explain: those at the top, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address
  * that is not aligned for its type; a step with more than BP_MAX_CONTRACT_NDIM dimensions after merging), BP_E_OVERLAP,
  * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND. */
-BP_API bp_status bp_einsum(const char *expression, int count, const DLTensor *const *operands, DLTensor *out);
+BP_API bp_status bp_einsum(const char *expression, int count, const DLTensor *const *operands, DLTensor *output);
 
 /* General form of bp_einsum(): any call, with settings for this call. `options` may be NULL, here and below. */
-BP_API bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *out);
+BP_API bp_status bp_einsum_run(const bp_options *options, const bp_einsum_call *call, DLTensor *output);
 
 /* Returns the element type and shape of the output. `shape` is an array of BP_MAX_NDIM elements. Data pointers may be
  * NULL. */
 BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim, int64_t *shape);
 
 /* Create a plan for bp_execute() with the operands, then the output; or explain it: each sub-plan with all its
- * candidates (bp_explanation_part). Data pointers may be NULL. `out` may be NULL: the output then has the layout that
- * costs least; bp_einsum_plan_output() returns it, bp_tensor_empty() allocates it. If a sub-problem has no candidate,
- * the explanation is that of this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and otherwise
- * the sub-plan that takes longest. Release with bp_plan_release() or bp_explanation_release(). */
+ * candidates (bp_explanation_part). Data pointers may be NULL. `output` may be NULL: the output then has the layout
+ * that costs least; bp_einsum_plan_output() returns it, bp_tensor_empty() allocates it. If a sub-problem has no
+ * candidate, the explanation is that of this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and
+ * otherwise the sub-plan that takes longest. Release with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call,
-                                const DLTensor *out);
+                                const DLTensor *output);
 BP_API bp_status bp_einsum_explain(bp_explanation **explanation, const bp_options *options, const bp_einsum_call *call,
-                                   const DLTensor *out);
+                                   const DLTensor *output);
 
 /* Returns type, shape and strides (in elements) of a plan's output. `shape` and `strides` are arrays of BP_MAX_NDIM
  * elements. Errors: BP_E_ARGUMENT if the plan is not for einsum. */

@@ -57,8 +57,7 @@ extern "C" {
 /* Run, plan or explain a function of one element: the output has the shape of the input. `options` are settings for
  * this call (NULL: none). For planning and explaining, data pointers may be NULL. Release a plan with
  * bp_plan_release(), an explanation with bp_explanation_release(). Operands of a plan: {input, output}. */
-BP_API bp_status bp_unary_run(const bp_options *options, bp_unary_kind kind, const DLTensor *input,
-                              const DLTensor *output);
+BP_API bp_status bp_unary_run(const bp_options *options, bp_unary_kind kind, const DLTensor *input, DLTensor *output);
 BP_API bp_status bp_unary_plan(bp_plan **plan, const bp_options *options, bp_unary_kind kind, const DLTensor *input,
                                const DLTensor *output);
 BP_API bp_status bp_unary_explain(bp_explanation **explanation, const bp_options *options, bp_unary_kind kind,
@@ -67,7 +66,7 @@ BP_API bp_status bp_unary_explain(bp_explanation **explanation, const bp_options
 /* As above, of two elements: the output has the shape to which a and b are broadcast. Operands of a plan: {a, b,
  * output}. */
 BP_API bp_status bp_binary_run(const bp_options *options, bp_binary_kind kind, const DLTensor *a, const DLTensor *b,
-                               const DLTensor *output);
+                               DLTensor *output);
 BP_API bp_status bp_binary_plan(bp_plan **plan, const bp_options *options, bp_binary_kind kind, const DLTensor *a,
                                 const DLTensor *b, const DLTensor *output);
 BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_options *options, bp_binary_kind kind,
@@ -81,7 +80,7 @@ BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_option
  * written. Operands of a plan: {input, indices, output}.
  */
 BP_API bp_status bp_take_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
-                             const DLTensor *output);
+                             DLTensor *output);
 BP_API bp_status bp_take_plan(bp_plan **plan, const bp_options *options, const DLTensor *input, const DLTensor *indices,
                               int axis, const DLTensor *output);
 BP_API bp_status bp_take_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *input,
@@ -91,7 +90,7 @@ BP_API bp_status bp_take_explain(bp_explanation **explanation, const bp_options 
  * output[i,j] = input[indices[i,j], j]. The output has the shape of the indices, which has the rank of the input and no
  * larger size in any dimension but the axis. Otherwise as bp_take_run(). */
 BP_API bp_status bp_gather_run(const bp_options *options, const DLTensor *input, const DLTensor *indices, int axis,
-                               const DLTensor *output);
+                               DLTensor *output);
 BP_API bp_status bp_gather_plan(bp_plan **plan, const bp_options *options, const DLTensor *input,
                                 const DLTensor *indices, int axis, const DLTensor *output);
 BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *input,
@@ -100,13 +99,13 @@ BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_option
 /* Writes `count` tensors one after another along an axis (-1: the last one). They and the output have one type, and
  * equal sizes except along the axis, where the output has the sum. The output overlaps none of them. Each part is a
  * copy as bp_unary_run() makes it. */
-BP_API bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
-                               const DLTensor *output);
+BP_API bp_status bp_concat_run(const bp_options *options, int count, const DLTensor *const *tensors, int axis,
+                               DLTensor *output);
 
 /* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
 BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 BP_API bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape);
-BP_API bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape);
+BP_API bp_status bp_concat_shape(int count, const DLTensor *const *tensors, int axis, int *ndim, int64_t *shape);
 
 #ifdef __cplusplus
 }

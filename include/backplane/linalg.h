@@ -51,9 +51,9 @@ typedef struct bp_linalg_call {
     int fail_on_item_error;    /* with info: a failing item fails the call too */
     const double *rtol, *atol; /* PINV, MATRIX_RANK; rtol is rcond for LSTSQ (but not GELS). NULL: default */
     double order;              /* COND, MATRIX_NORM and VECTOR_NORM with BP_NORM_P */
-    const int *dims; /* VECTOR_NORM: the dimensions that make one vector, negative ones from the back; NULL: all */
-    int ndim;        /* how many they are; 0 if dims is NULL */
-    int keepdim;     /* VECTOR_NORM: the result keeps those dimensions, with size 1 */
+    int axis_count;            /* VECTOR_NORM: number of axes; 0 if axes is NULL */
+    const int *axes; /* VECTOR_NORM: the dimensions that make one vector, negative ones from the back; NULL: all */
+    int keep;        /* VECTOR_NORM: the result keeps the axes, with size 1 */
 } bp_linalg_call;
 
 /* Runs the call. `options` may be NULL, here and below. */
@@ -195,13 +195,13 @@ BP_API bp_status bp_matrix_norm(const DLTensor *a, bp_linalg_mode kind, double o
 
 /* norm of A's elements along the given dimensions, real: (sum of |a|^order)^(1/order). An order of inf or -inf gives
  * the largest or smallest absolute value, 0 the number of elements that are not 0. Other orders may be any number.
- * dims: `ndim` dimensions, negative ones from the back; NULL (ndim 0): all. The result lacks these dimensions, or has
- * them with size 1 if `keepdim`. No intermediate value overflows or underflows. Without elements the norm is 0 for an
+ * axes: `axis_count` dimensions, negative ones from the back; NULL (axis_count 0): all. The result lacks them, or has
+ * them with size 1 if `keep`. No intermediate value overflows or underflows. Without elements the norm is 0 for an
  * order of 0 or more, and infinity below; order -inf is refused (BP_E_SHAPE). Dimensions that are more than
  * two after merging are copied; plans and explanations refuse them (BP_E_LAYOUT). The native provider computes all of
  * these norms. In the general form:
  * BP_OP_VECTOR_NORM with mode BP_NORM_P; BP_MODE_DEFAULT has order 2. */
-BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const int *dims, int keepdim,
+BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int axis_count, const int *axes, int keep,
                                 DLTensor *norm);
 
 /* ---- Products ----
@@ -209,36 +209,39 @@ BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const
  * Element types of these: f16, bf16, f32, f64, c64, c128. They are made of matrix products and follow the settings of
  * those (blas.preferred, ...). `options` may be NULL. */
 
-/* out = the sum of conj(a) * b along one dimension of both, which has the same size in a and b; all other dimensions
- * broadcast. `dim` below 0 counts from the back of a and of b, else from the front of the broadcast shape. The shape of
- * out is the broadcast shape without that dimension. Plans take {a, b, out} and are those of bp_gemm. */
-BP_API bp_status bp_vecdot(const DLTensor *a, const DLTensor *b, int dim, DLTensor *out);
-BP_API bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int dim, DLTensor *out);
+/* output = the sum of conj(a) * b along one dimension of both, which has the same size in a and b; all other dimensions
+ * broadcast. `axis` below 0 counts from the back of a and of b, else from the front of the broadcast shape. The shape
+ * of output is the broadcast shape without that dimension. Plans take {a, b, output} and are those of bp_gemm. */
+BP_API bp_status bp_vecdot(const DLTensor *a, const DLTensor *b, int axis, DLTensor *output);
+BP_API bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int axis,
+                               DLTensor *output);
 BP_API bp_status bp_vecdot_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
-                                int dim, const DLTensor *out);
+                                int axis, const DLTensor *output);
 BP_API bp_status bp_vecdot_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
-                                   const DLTensor *b, int dim, const DLTensor *out);
-BP_API bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int dim, int *ndim, int64_t *shape);
+                                   const DLTensor *b, int axis, const DLTensor *output);
+BP_API bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int axis, int *ndim, int64_t *shape);
 
-/* out = the product of two or more matrices, in the order that costs the fewest operations. The first and the last
- * operand may be a vector (rank 1), which is a row or a column; out lacks that dimension. Plans take the operands, then
- * out, and are those of bp_einsum. An order is found by dynamic programming and kept (einsum.path_cache.max_size). */
-BP_API bp_status bp_multi_dot(int count, const DLTensor *const *operands, DLTensor *out);
-BP_API bp_status bp_multi_dot_run(const bp_options *options, int count, const DLTensor *const *operands, DLTensor *out);
+/* output = the product of two or more matrices, in the order that costs the fewest operations. The first and the last
+ * operand may be a vector (rank 1), which is a row or a column; output lacks that dimension. Plans take the operands,
+ * then output, and are those of bp_einsum. An order is found by dynamic programming and kept
+ * (einsum.path_cache.max_size). */
+BP_API bp_status bp_multi_dot(int count, const DLTensor *const *operands, DLTensor *output);
+BP_API bp_status bp_multi_dot_run(const bp_options *options, int count, const DLTensor *const *operands,
+                                  DLTensor *output);
 BP_API bp_status bp_multi_dot_plan(bp_plan **plan, const bp_options *options, int count,
-                                   const DLTensor *const *operands, const DLTensor *out);
+                                   const DLTensor *const *operands, const DLTensor *output);
 BP_API bp_status bp_multi_dot_explain(bp_explanation **explanation, const bp_options *options, int count,
-                                      const DLTensor *const *operands, const DLTensor *out);
+                                      const DLTensor *const *operands, const DLTensor *output);
 BP_API bp_status bp_multi_dot_shape(int count, const DLTensor *const *operands, int *ndim, int64_t *shape);
 
-/* out (*,n,n) = A (*,n,n) to the power `n`, by repeated squaring: about log2(n) to 2 log2(n) products. 0 gives the
+/* output (*,n,n) = A (*,n,n) to the power `n`, by repeated squaring: about log2(n) to 2 log2(n) products. 0 gives the
  * identity. A negative power is that of the inverse (f32, f64, c64 and c128 only; BP_E_SINGULAR and BP_E_NON_FINITE as
  * bp_inv). The explanation has a part for each step (bp_explanation_part). There is no plan: the steps have plans of
  * their own in the plan cache. */
-BP_API bp_status bp_matrix_power(const DLTensor *a, int64_t n, DLTensor *out);
-BP_API bp_status bp_matrix_power_run(const bp_options *options, const DLTensor *a, int64_t n, DLTensor *out);
+BP_API bp_status bp_matrix_power(const DLTensor *a, int64_t n, DLTensor *output);
+BP_API bp_status bp_matrix_power_run(const bp_options *options, const DLTensor *a, int64_t n, DLTensor *output);
 BP_API bp_status bp_matrix_power_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
-                                         int64_t n, const DLTensor *out);
+                                         int64_t n, const DLTensor *output);
 
 #ifdef __cplusplus
 }

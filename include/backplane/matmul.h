@@ -21,13 +21,13 @@
 extern "C" {
 #endif
 
-/* Computes out = a @ b with the shape rules of numpy.matmul:
+/* Computes output = a @ b with the shape rules of numpy.matmul:
  *   (m,k) @ (k,n) -> (m,n);  (k) @ (k,n) -> (n);  (m,k) @ (k) -> (m);  (k) @ (k) -> ();
  *   leading dimensions are a batch and broadcast: (5,1,m,k) @ (3,k,n) -> (5,3,m,n). Rank 0 is BP_E_SHAPE. */
-BP_API bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *out);
+BP_API bp_status bp_matmul(const DLTensor *a, const DLTensor *b, DLTensor *output);
 
 /* General form of bp_matmul(): with settings for this call; NULL means none. */
-BP_API bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *out);
+BP_API bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, const DLTensor *b, DLTensor *output);
 
 /* Returns the shape of bp_matmul's output. `shape` is an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
@@ -51,10 +51,10 @@ BP_API bp_status bp_gemm_run(const bp_options *options, bp_transform transform_a
                              const bp_scalar *alpha, const DLTensor *a, const DLTensor *b, const bp_scalar *beta,
                              DLTensor *c);
 
-/* Create a plan for bp_execute() with the operands {a, b, out} or {a, b, c}. Release it with bp_plan_release(). Data
+/* Create a plan for bp_execute() with the operands {a, b, output} or {a, b, c}. Release it with bp_plan_release(). Data
  * pointers may be NULL. Of alpha and beta only the class matters (0, 1, other). */
 BP_API bp_status bp_matmul_plan(bp_plan **plan, const bp_options *options, const DLTensor *a, const DLTensor *b,
-                                const DLTensor *out);
+                                const DLTensor *output);
 BP_API bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_transform transform_a,
                               bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                               const bp_scalar *beta, const DLTensor *c);
@@ -62,7 +62,7 @@ BP_API bp_status bp_gemm_plan(bp_plan **plan, const bp_options *options, bp_tran
 /* Return all candidates for the call, and the choice. Release the result with bp_explanation_release(). Data pointers
  * may be NULL. Succeed even if the call itself would fail with BP_E_NO_CANDIDATE or BP_E_FALLBACK. */
 BP_API bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *a,
-                                   const DLTensor *b, const DLTensor *out);
+                                   const DLTensor *b, const DLTensor *output);
 BP_API bp_status bp_gemm_explain(bp_explanation **explanation, const bp_options *options, bp_transform transform_a,
                                  bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a, const DLTensor *b,
                                  const bp_scalar *beta, const DLTensor *c);

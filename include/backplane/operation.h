@@ -36,18 +36,18 @@ extern "C" {
     X(21, COND, "cond", "A", "cond", linalg)                                                \
     X(22, MATRIX_NORM, "matrix_norm", "A", "norm", linalg)                                  \
     X(23, CONTRACT, "contract", "A,B", "C", contract)                                       \
-    X(24, EINSUM, "einsum", "operands", "out", einsum)                                      \
+    X(24, EINSUM, "einsum", "operands", "output", einsum)                                      \
     X(25, VECTOR_NORM, "vector_norm", "A", "norm", linalg)                                  \
     X(26, CONV, "conv", "input,weight,bias", "output", conv)                                \
-    X(27, CONV_INPUT, "conv_input", "output,weight,bias", "input", conv)                    \
-    X(28, CONV_WEIGHT, "conv_weight", "input,output", "weight,bias", conv)                  \
+    X(27, CONV_INPUT, "conv_input", "output_gradient,weight,bias", "input_gradient", conv)                    \
+    X(28, CONV_WEIGHT, "conv_weight", "input,output_gradient", "weight_gradient,bias_gradient", conv)                  \
     X(29, MAX_POOL, "max_pool", "input", "output,indices", pool)                            \
     X(30, AVG_POOL, "avg_pool", "input", "output", pool)                                    \
-    X(31, MAX_POOL_BACKWARD, "max_pool_backward", "output,indices", "input", pool)          \
-    X(32, AVG_POOL_BACKWARD, "avg_pool_backward", "output", "input", pool)                  \
+    X(31, MAX_POOL_BACKWARD, "max_pool_backward", "output_gradient,indices", "input_gradient", pool)          \
+    X(32, AVG_POOL_BACKWARD, "avg_pool_backward", "output_gradient", "input_gradient", pool)                  \
     X(33, BATCH_NORM, "batch_norm", "input,weight,bias,running_mean,running_var", "output", batch_norm) \
     X(34, BATCH_NORM_TRAINING, "batch_norm_training", "input,weight,bias", "output,mean,inverse_std,running_mean,running_var", batch_norm) \
-    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", batch_norm) \
+    X(35, BATCH_NORM_BACKWARD, "batch_norm_backward", "output_gradient,input,weight,mean,inverse_std", "input_gradient,weight_gradient,bias_gradient", batch_norm) \
     X(36, ATTENTION, "attention", "query,key,value,mask,seed", "output,logsumexp", attention) \
     X(37, ATTENTION_BACKWARD, "attention_backward", "output_gradient,query,key,value,mask,seed,output,logsumexp", "query_gradient,key_gradient,value_gradient,mask_gradient", attention) \
     X(38, RNN, "rnn", "input,weight_ih,weight_hh,weight_hr,bias_ih,bias_hh,initial_hidden,initial_cell,lengths", "output,final_hidden,final_cell,reserve", rnn) \

@@ -50,7 +50,7 @@ inline const bp_options *of(const options *o) noexcept {
     return o ? o->get() : nullptr;
 }
 
-inline constexpr int no_dimension = 0; /* an empty list, which must not be NULL */
+inline constexpr int no_axis = 0; /* an empty list, which must not be NULL */
 
 /* The tensors of a list of operands, as the C interface takes them. */
 struct operand_list {
@@ -74,7 +74,7 @@ inline bp_einsum_call einsum_call(const char *expression, const operand_list &op
 }
 
 inline bp_status concat(const operand_list &list, int axis, const view &output, const options *o) noexcept {
-    return bp_concat_run(of(o), list.tensors.data(), list.count(), axis, output.get());
+    return bp_concat_run(of(o), list.count(), list.tensors.data(), axis, output.get());
 }
 
 } // namespace detail
@@ -134,7 +134,7 @@ namespace nothrow {
 /* Copies input number `operand` into the layout of the plan's library. */
 [[nodiscard]] inline bp_status pack(packed &made, const plan &p, int operand, const const_view &source) noexcept {
     const bp_operand address = {source.get()->data, source.get()->byte_offset};
-    return bp_plan_pack(p.get(), operand, &address, made.put());
+    return bp_plan_pack(made.put(), p.get(), operand, &address);
 }
 
 /* Runs a plan of a product with packed operands, one for each operand or nullptr. */
@@ -189,10 +189,10 @@ namespace nothrow {
 /* The text of bp_tensor_print. */
 [[nodiscard]] inline bp_status format(std::string &text, const const_view &x, const bp_print_options *how = nullptr) {
     std::size_t length = 0;
-    bp_status status = bp_tensor_format(nullptr, 0, &length, x.get(), how);
+    bp_status status = bp_tensor_format(x.get(), how, nullptr, 0, &length);
     if (status == BP_OK) {
         text.resize(length + 1);
-        status = bp_tensor_format(&text[0], text.size(), nullptr, x.get(), how);
+        status = bp_tensor_format(x.get(), how, &text[0], text.size(), nullptr);
         text.resize(length);
     }
     return status;
@@ -205,7 +205,8 @@ BACKPLANE_OBJECT(tensor, empty, (bp_dtype dtype, const extents &shape), (made, d
 BACKPLANE_MAKER(std::string, format, (const const_view &x, const bp_print_options *how = nullptr), (made, x, how))
 
 BACKPLANE_FUNCTION(copy, (const view &to, const const_view &from), bp_tensor_copy(to.get(), from.get()))
-BACKPLANE_FUNCTION(print, (std::FILE * file, const const_view &x), bp_tensor_print(file, x.get(), nullptr))
+BACKPLANE_FUNCTION(print, (std::FILE * file, const const_view &x, const bp_print_options *how = nullptr),
+                   bp_tensor_print(file, x.get(), how))
 
 /* ---- Settings and libraries ---- */
 
@@ -243,107 +244,110 @@ BACKPLANE_MAKER(std::vector<bp_library_info>, libraries, (), (made))
 
 /* ---- Products ---- */
 
-BACKPLANE_FUNCTION(matmul, (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
-                   o ? bp_matmul_run(o->get(), a.get(), b.get(), c.get()) : bp_matmul(a.get(), b.get(), c.get()))
+BACKPLANE_FUNCTION(matmul, (const const_view &a, const const_view &b, const view &output, const options *o = nullptr),
+                   o ? bp_matmul_run(o->get(), a.get(), b.get(), output.get())
+                     : bp_matmul(a.get(), b.get(), output.get()))
 /* c = alpha op(a) op(b) + beta c. */
 BACKPLANE_FUNCTION(gemm,
                    (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
                     bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
                    bp_gemm_run(detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
 BACKPLANE_FUNCTION(vecdot,
-                   (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                   bp_vecdot_run(detail::of(o), a.get(), b.get(), dim, c.get()))
-BACKPLANE_FUNCTION(matrix_power, (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr),
-                   bp_matrix_power_run(detail::of(o), a.get(), n, c.get()))
+                   (const const_view &a, const const_view &b, const view &output, int axis = -1,
+                    const options *o = nullptr),
+                   bp_vecdot_run(detail::of(o), a.get(), b.get(), axis, output.get()))
+BACKPLANE_FUNCTION(matrix_power, (const const_view &a, std::int64_t n, const view &output, const options *o = nullptr),
+                   bp_matrix_power_run(detail::of(o), a.get(), n, output.get()))
 
 namespace nothrow {
 
-[[nodiscard]] inline bp_status multi_dot(std::initializer_list<const_view> operands, const view &c,
+[[nodiscard]] inline bp_status multi_dot(std::initializer_list<const_view> operands, const view &output,
                                          const options *o = nullptr) {
     const detail::operand_list list(operands);
-    return bp_multi_dot_run(detail::of(o), list.count(), list.tensors.data(), c.get());
+    return bp_multi_dot_run(detail::of(o), list.count(), list.tensors.data(), output.get());
 }
-[[nodiscard]] inline bp_status multi_dot_plan(plan &made, std::initializer_list<const_view> operands, const view &c,
-                                              const options *o = nullptr) {
+[[nodiscard]] inline bp_status multi_dot_plan(plan &made, std::initializer_list<const_view> operands,
+                                              const view &output, const options *o = nullptr) {
     const detail::operand_list list(operands);
-    return bp_multi_dot_plan(made.put(), detail::of(o), list.count(), list.tensors.data(), c.get());
+    return bp_multi_dot_plan(made.put(), detail::of(o), list.count(), list.tensors.data(), output.get());
 }
 [[nodiscard]] inline bp_status multi_dot_explain(explanation &made, std::initializer_list<const_view> operands,
-                                                 const view &c, const options *o = nullptr) {
+                                                 const view &output, const options *o = nullptr) {
     const detail::operand_list list(operands);
-    return bp_multi_dot_explain(made.put(), detail::of(o), list.count(), list.tensors.data(), c.get());
+    return bp_multi_dot_explain(made.put(), detail::of(o), list.count(), list.tensors.data(), output.get());
 }
-[[nodiscard]] inline bp_status einsum(const char *expression, std::initializer_list<const_view> operands, const view &c,
-                                      const options *o = nullptr) {
+[[nodiscard]] inline bp_status einsum(const char *expression, std::initializer_list<const_view> operands,
+                                      const view &output, const options *o = nullptr) {
     const detail::operand_list list(operands);
     const bp_einsum_call call = detail::einsum_call(expression, list);
-    return bp_einsum_run(detail::of(o), &call, c.get());
+    return bp_einsum_run(detail::of(o), &call, output.get());
 }
 
 /* Products into a new tensor. */
-[[nodiscard]] inline bp_status new_matmul(tensor &c, const const_view &a, const const_view &b,
+[[nodiscard]] inline bp_status new_matmul(tensor &output, const const_view &a, const const_view &b,
                                           const options *o = nullptr) {
     int ndim = 0;
     std::int64_t shape[BP_MAX_NDIM];
     bp_status status = bp_matmul_shape(a.get(), b.get(), &ndim, shape);
-    status =
-        status == BP_OK ? bp_tensor_empty(c.put(), bp_matmul_dtype(a.get(), b.get()), ndim, shape, nullptr) : status;
-    return status == BP_OK ? nothrow::matmul(a, b, view(c), o) : status;
+    status = status == BP_OK ? bp_tensor_empty(output.put(), bp_matmul_dtype(a.get(), b.get()), ndim, shape, nullptr)
+                             : status;
+    return status == BP_OK ? nothrow::matmul(a, b, view(output), o) : status;
 }
-[[nodiscard]] inline bp_status new_einsum(tensor &c, const char *expression, std::initializer_list<const_view> operands,
-                                          const options *o = nullptr) {
+[[nodiscard]] inline bp_status new_einsum(tensor &output, const char *expression,
+                                          std::initializer_list<const_view> operands, const options *o = nullptr) {
     const detail::operand_list list(operands);
     const bp_einsum_call call = detail::einsum_call(expression, list);
     bp_dtype dtype = BP_DTYPE_NONE;
     int ndim = 0;
     std::int64_t shape[BP_MAX_NDIM];
     bp_status status = bp_einsum_shape(&call, &dtype, &ndim, shape);
-    status = status == BP_OK ? bp_tensor_empty(c.put(), dtype, ndim, shape, nullptr) : status;
-    return status == BP_OK ? bp_einsum_run(detail::of(o), &call, view(c).get()) : status;
+    status = status == BP_OK ? bp_tensor_empty(output.put(), dtype, ndim, shape, nullptr) : status;
+    return status == BP_OK ? bp_einsum_run(detail::of(o), &call, view(output).get()) : status;
 }
 
 [[nodiscard]] inline bp_status einsum_plan(plan &made, const char *expression,
-                                           std::initializer_list<const_view> operands, const view &c,
+                                           std::initializer_list<const_view> operands, const view &output,
                                            const options *o = nullptr) {
     const detail::operand_list list(operands);
     const bp_einsum_call call = detail::einsum_call(expression, list);
-    return bp_einsum_plan(made.put(), detail::of(o), &call, c.get());
+    return bp_einsum_plan(made.put(), detail::of(o), &call, output.get());
 }
 [[nodiscard]] inline bp_status einsum_explain(explanation &made, const char *expression,
-                                              std::initializer_list<const_view> operands, const view &c,
+                                              std::initializer_list<const_view> operands, const view &output,
                                               const options *o = nullptr) {
     const detail::operand_list list(operands);
     const bp_einsum_call call = detail::einsum_call(expression, list);
-    return bp_einsum_explain(made.put(), detail::of(o), &call, c.get());
+    return bp_einsum_explain(made.put(), detail::of(o), &call, output.get());
 }
 
 } // namespace nothrow
 
-BACKPLANE_RESULT multi_dot(std::initializer_list<const_view> operands, const view &c, const options *o = nullptr) {
-    return check(nothrow::multi_dot(operands, c, o));
+BACKPLANE_RESULT multi_dot(std::initializer_list<const_view> operands, const view &output, const options *o = nullptr) {
+    return check(nothrow::multi_dot(operands, output, o));
 }
-BACKPLANE_RESULT einsum(const char *expression, std::initializer_list<const_view> operands, const view &c,
+BACKPLANE_RESULT einsum(const char *expression, std::initializer_list<const_view> operands, const view &output,
                         const options *o = nullptr) {
-    return check(nothrow::einsum(expression, operands, c, o));
+    return check(nothrow::einsum(expression, operands, output, o));
 }
 #if !defined(BACKPLANE_NO_EXCEPTIONS)
-[[nodiscard]] inline tensor matmul(const const_view &a, const const_view &b) {
+[[nodiscard]] inline tensor matmul(const const_view &a, const const_view &b, const options *o = nullptr) {
     tensor made;
-    check(nothrow::new_matmul(made, a, b));
+    check(nothrow::new_matmul(made, a, b, o));
     return made;
 }
-[[nodiscard]] inline tensor einsum(const char *expression, std::initializer_list<const_view> operands) {
+[[nodiscard]] inline tensor einsum(const char *expression, std::initializer_list<const_view> operands,
+                                   const options *o = nullptr) {
     tensor made;
-    check(nothrow::new_einsum(made, expression, operands));
+    check(nothrow::new_einsum(made, expression, operands, o));
     return made;
 }
 #endif
 BACKPLANE_OBJECT(plan, matmul_plan,
-                 (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
-                 (made, a, b, c, o), bp_matmul_plan(made.put(), detail::of(o), a.get(), b.get(), c.get()))
+                 (const const_view &a, const const_view &b, const view &output, const options *o = nullptr),
+                 (made, a, b, output, o), bp_matmul_plan(made.put(), detail::of(o), a.get(), b.get(), output.get()))
 BACKPLANE_OBJECT(explanation, matmul_explain,
-                 (const const_view &a, const const_view &b, const view &c, const options *o = nullptr),
-                 (made, a, b, c, o), bp_matmul_explain(made.put(), detail::of(o), a.get(), b.get(), c.get()))
+                 (const const_view &a, const const_view &b, const view &output, const options *o = nullptr),
+                 (made, a, b, output, o), bp_matmul_explain(made.put(), detail::of(o), a.get(), b.get(), output.get()))
 BACKPLANE_OBJECT(plan, gemm_plan,
                  (bp_scalar alpha, const const_view &a, const const_view &b, bp_scalar beta, const view &c,
                   bp_transform ta = BP_AS_IS, bp_transform tb = BP_AS_IS, const options *o = nullptr),
@@ -355,28 +359,32 @@ BACKPLANE_OBJECT(explanation, gemm_explain,
                  (made, alpha, a, b, beta, c, ta, tb, o),
                  bp_gemm_explain(made.put(), detail::of(o), ta, tb, &alpha, a.get(), b.get(), &beta, c.get()))
 BACKPLANE_OBJECT(plan, vecdot_plan,
-                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                 (made, a, b, c, dim, o), bp_vecdot_plan(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+                 (const const_view &a, const const_view &b, const view &output, int axis = -1,
+                  const options *o = nullptr),
+                 (made, a, b, output, axis, o),
+                 bp_vecdot_plan(made.put(), detail::of(o), a.get(), b.get(), axis, output.get()))
 BACKPLANE_OBJECT(explanation, vecdot_explain,
-                 (const const_view &a, const const_view &b, const view &c, int dim = -1, const options *o = nullptr),
-                 (made, a, b, c, dim, o), bp_vecdot_explain(made.put(), detail::of(o), a.get(), b.get(), dim, c.get()))
+                 (const const_view &a, const const_view &b, const view &output, int axis = -1,
+                  const options *o = nullptr),
+                 (made, a, b, output, axis, o),
+                 bp_vecdot_explain(made.put(), detail::of(o), a.get(), b.get(), axis, output.get()))
 BACKPLANE_OBJECT(explanation, matrix_power_explain,
-                 (const const_view &a, std::int64_t n, const view &c, const options *o = nullptr), (made, a, n, c, o),
-                 bp_matrix_power_explain(made.put(), detail::of(o), a.get(), n, c.get()))
+                 (const const_view &a, std::int64_t n, const view &output, const options *o = nullptr),
+                 (made, a, n, output, o), bp_matrix_power_explain(made.put(), detail::of(o), a.get(), n, output.get()))
 BACKPLANE_MAKER(plan, multi_dot_plan,
-                (std::initializer_list<const_view> operands, const view &c, const options *o = nullptr),
-                (made, operands, c, o))
+                (std::initializer_list<const_view> operands, const view &output, const options *o = nullptr),
+                (made, operands, output, o))
 BACKPLANE_MAKER(explanation, multi_dot_explain,
-                (std::initializer_list<const_view> operands, const view &c, const options *o = nullptr),
-                (made, operands, c, o))
+                (std::initializer_list<const_view> operands, const view &output, const options *o = nullptr),
+                (made, operands, output, o))
 BACKPLANE_MAKER(plan, einsum_plan,
-                (const char *expression, std::initializer_list<const_view> operands, const view &c,
+                (const char *expression, std::initializer_list<const_view> operands, const view &output,
                  const options *o = nullptr),
-                (made, expression, operands, c, o))
+                (made, expression, operands, output, o))
 BACKPLANE_MAKER(explanation, einsum_explain,
-                (const char *expression, std::initializer_list<const_view> operands, const view &c,
+                (const char *expression, std::initializer_list<const_view> operands, const view &output,
                  const options *o = nullptr),
-                (made, expression, operands, c, o))
+                (made, expression, operands, output, o))
 
 /* ---- Linear algebra ---- */
 
@@ -433,7 +441,7 @@ BACKPLANE_FUNCTION(lstsq,
                     const view *rank = nullptr, const view *s = nullptr),
                    bp_lstsq(a.get(), b.get(), rcond, driver, x.get(), detail::out(residuals), detail::out(rank),
                             detail::out(s)))
-BACKPLANE_FUNCTION(det, (const const_view &a, const view &d), bp_det(a.get(), d.get()))
+BACKPLANE_FUNCTION(det, (const const_view &a, const view &det), bp_det(a.get(), det.get()))
 BACKPLANE_FUNCTION(slogdet, (const const_view &a, const view &sign, const view &logabsdet),
                    bp_slogdet(a.get(), sign.get(), logabsdet.get()))
 BACKPLANE_FUNCTION(pinv,
@@ -444,8 +452,8 @@ BACKPLANE_FUNCTION(matrix_rank,
                    (const const_view &a, const view &rank, const double *rtol = nullptr, const double *atol = nullptr,
                     bool hermitian = false),
                    bp_matrix_rank(a.get(), rtol, atol, hermitian, rank.get()))
-BACKPLANE_FUNCTION(cond, (const const_view &a, const view &c, bp_linalg_mode kind = BP_NORM_P, double order = 2),
-                   bp_cond(a.get(), kind, order, c.get()))
+BACKPLANE_FUNCTION(cond, (const const_view &a, const view &cond, bp_linalg_mode kind = BP_NORM_P, double order = 2),
+                   bp_cond(a.get(), kind, order, cond.get()))
 BACKPLANE_FUNCTION(matrix_norm,
                    (const const_view &a, const view &norm, bp_linalg_mode kind = BP_NORM_FRO, double order = 0),
                    bp_matrix_norm(a.get(), kind, order, norm.get()))
@@ -454,46 +462,70 @@ BACKPLANE_FUNCTION(vector_norm, (const const_view &a, const view &norm, double o
                    bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
 /* Along some; none: the absolute values. */
 BACKPLANE_FUNCTION(vector_norm,
-                   (const const_view &a, const view &norm, double order, const std::vector<int> &dims,
-                    bool keepdim = false),
-                   bp_vector_norm(a.get(), order, static_cast<int>(dims.size()),
-                                  dims.empty() ? &detail::no_dimension : dims.data(), keepdim, norm.get()))
+                   (const const_view &a, const view &norm, double order, const std::vector<int> &axes,
+                    bool keep = false),
+                   bp_vector_norm(a.get(), order, static_cast<int>(axes.size()),
+                                  axes.empty() ? &detail::no_axis : axes.data(), keep, norm.get()))
 
 /* ---- Fourier transforms ---- */
 
 /* Any transform in the general form. */
 BACKPLANE_FUNCTION(fft_run,
-                   (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
-                   bp_fft_run(detail::of(o), &call, in.get(), out.get()))
+                   (const bp_fft_call &call, const const_view &input, const view &output, const options *o = nullptr),
+                   bp_fft_run(detail::of(o), &call, input.get(), output.get()))
 BACKPLANE_OBJECT(plan, fft_plan,
-                 (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
-                 (made, call, in, out, o), bp_fft_plan(made.put(), detail::of(o), &call, in.get(), out.get()))
+                 (const bp_fft_call &call, const const_view &input, const view &output, const options *o = nullptr),
+                 (made, call, input, output, o),
+                 bp_fft_plan(made.put(), detail::of(o), &call, input.get(), output.get()))
 BACKPLANE_OBJECT(explanation, fft_explain,
-                 (const bp_fft_call &call, const const_view &in, const view &out, const options *o = nullptr),
-                 (made, call, in, out, o), bp_fft_explain(made.put(), detail::of(o), &call, in.get(), out.get()))
+                 (const bp_fft_call &call, const const_view &input, const view &output, const options *o = nullptr),
+                 (made, call, input, output, o),
+                 bp_fft_explain(made.put(), detail::of(o), &call, input.get(), output.get()))
+
+namespace detail {
+
+inline bp_fft_call fft_call(bp_fft_transform transform, int axis_count, const int *axes, const std::int64_t *lengths,
+                            bp_fft_norm norm) noexcept {
+    auto call = init<bp_fft_call>();
+    call.transform = transform;
+    call.norm = norm;
+    call.axis_count = axis_count;
+    call.axes = axes;
+    call.s = lengths;
+    return call;
+}
+inline bp_status fft(const bp_fft_call &call, const const_view &input, const view &output, const options *o) noexcept {
+    return bp_fft_run(of(o), &call, input.get(), output.get());
+}
+
+} // namespace detail
 
 /* fft: one dimension; fft2: the last two; fftn: all. */
-#define BACKPLANE_TRANSFORM(name)                                                                                      \
+#define BACKPLANE_TRANSFORM(name, transform)                                                                           \
     BACKPLANE_FUNCTION(name,                                                                                           \
-                       (const const_view &in, const view &out, int dim = -1, std::int64_t n = BP_FFT_LENGTH,           \
-                        bp_fft_norm norm = BP_FFT_BACKWARD),                                                           \
-                       bp_##name(in.get(), n, dim, norm, out.get()))                                                   \
-    BACKPLANE_FUNCTION(name##2, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
-                       bp_##name##2(in.get(), nullptr, nullptr, norm, out.get()))                                      \
-    BACKPLANE_FUNCTION(name##n, (const const_view &in, const view &out, bp_fft_norm norm = BP_FFT_BACKWARD),           \
-                       bp_##name##n(in.get(), BP_FFT_ALL, nullptr, nullptr, norm, out.get()))
-BACKPLANE_TRANSFORM(fft)
-BACKPLANE_TRANSFORM(ifft)
-BACKPLANE_TRANSFORM(rfft)
-BACKPLANE_TRANSFORM(irfft)
-BACKPLANE_TRANSFORM(hfft)
-BACKPLANE_TRANSFORM(ihfft)
-BACKPLANE_FUNCTION(fftfreq, (double d, const view &out), bp_fftfreq(d, out.get()))
-BACKPLANE_FUNCTION(rfftfreq, (std::int64_t n, double d, const view &out), bp_rfftfreq(n, d, out.get()))
-BACKPLANE_FUNCTION(fftshift, (const const_view &in, const view &out),
-                   bp_fftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
-BACKPLANE_FUNCTION(ifftshift, (const const_view &in, const view &out),
-                   bp_ifftshift(in.get(), BP_FFT_ALL, nullptr, out.get()))
+                       (const const_view &input, const view &output, int axis = -1, std::int64_t n = BP_FFT_LENGTH,    \
+                        bp_fft_norm norm = BP_FFT_BACKWARD, const options *o = nullptr),                               \
+                       detail::fft(detail::fft_call(transform, 1, &axis, &n, norm), input, output, o))                 \
+    BACKPLANE_FUNCTION(                                                                                                \
+        name##2,                                                                                                       \
+        (const const_view &input, const view &output, bp_fft_norm norm = BP_FFT_BACKWARD, const options *o = nullptr), \
+        detail::fft(detail::fft_call(transform, 2, nullptr, nullptr, norm), input, output, o))                         \
+    BACKPLANE_FUNCTION(                                                                                                \
+        name##n,                                                                                                       \
+        (const const_view &input, const view &output, bp_fft_norm norm = BP_FFT_BACKWARD, const options *o = nullptr), \
+        detail::fft(detail::fft_call(transform, BP_FFT_ALL, nullptr, nullptr, norm), input, output, o))
+BACKPLANE_TRANSFORM(fft, BP_FFT)
+BACKPLANE_TRANSFORM(ifft, BP_IFFT)
+BACKPLANE_TRANSFORM(rfft, BP_RFFT)
+BACKPLANE_TRANSFORM(irfft, BP_IRFFT)
+BACKPLANE_TRANSFORM(hfft, BP_HFFT)
+BACKPLANE_TRANSFORM(ihfft, BP_IHFFT)
+BACKPLANE_FUNCTION(fftfreq, (double d, const view &output), bp_fftfreq(d, output.get()))
+BACKPLANE_FUNCTION(rfftfreq, (std::int64_t n, double d, const view &output), bp_rfftfreq(n, d, output.get()))
+BACKPLANE_FUNCTION(fftshift, (const const_view &input, const view &output),
+                   bp_fftshift(input.get(), BP_FFT_ALL, nullptr, output.get()))
+BACKPLANE_FUNCTION(ifftshift, (const const_view &input, const view &output),
+                   bp_ifftshift(input.get(), BP_FFT_ALL, nullptr, output.get()))
 
 /* Calls that take a struct: conv_run(), conv_plan(), conv_explain() of conv.h, and so on for each name of BP_CALL_MAP
  * (calls.h). The call names its tensors: call.input = input.get(). */
@@ -532,18 +564,19 @@ BACKPLANE_FUNCTION(concat_run,
                     const options *o = nullptr),
                    detail::concat(detail::operand_list(tensors), axis, output, o))
 
-/* Reductions and softmax: see reduce.h. With axes nullptr (and the count 0), all dimensions are reduced. */
+/* Reductions and softmax: see reduce.h. With axis_count 0 and axes nullptr, all dimensions are reduced. */
 BACKPLANE_OPERATION(reduce,
-                    (bp_reduce_kind kind, const const_view &in, const std::int32_t *axes, std::int32_t count, bool keep,
-                     const view &out),
-                    (kind, in.get(), axes, count, keep, out.get()), (kind, in, axes, count, keep, out))
-BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &in, std::int32_t axis, const view &out),
-                    (kind, in.get(), axis, out.get()), (kind, in, axis, out))
+                    (bp_reduce_kind kind, const const_view &input, int axis_count, const int *axes, bool keep,
+                     const view &output),
+                    (kind, input.get(), axis_count, axes, keep, output.get()),
+                    (kind, input, axis_count, axes, keep, output))
+BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &input, int axis, const view &output),
+                    (kind, input.get(), axis, output.get()), (kind, input, axis, output))
 BACKPLANE_OPERATION(softmax_backward,
-                    (bp_softmax_kind kind, const const_view &output, const const_view &gradient, std::int32_t axis,
+                    (bp_softmax_kind kind, const const_view &output, const const_view &output_gradient, int axis,
                      const view &input_gradient),
-                    (kind, output.get(), gradient.get(), axis, input_gradient.get()),
-                    (kind, output, gradient, axis, input_gradient))
+                    (kind, output.get(), output_gradient.get(), axis, input_gradient.get()),
+                    (kind, output, output_gradient, axis, input_gradient))
 
 #undef BACKPLANE_OPERATION
 #undef BACKPLANE_TRANSFORM

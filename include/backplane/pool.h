@@ -26,9 +26,10 @@
  * part of a window behind the padding does not count), unless `exclude_padding` is set. `divisor` replaces it. The
  * average of an empty window is 0.
  *
- * Gradients: the pass BACKWARD computes the gradient of a loss by `input` from that by `output`. For a maximum it adds
- * each gradient at the place that `indices` has, which may be any place of the channel; -1 adds nothing, and other
- * values fail with BP_E_ARGUMENT. For an average it adds the gradient, divided as above, at each place of the window.
+ * Gradients: the pass BACKWARD computes input_gradient, the gradient of a loss by `input`, from output_gradient. For a
+ * maximum it adds each gradient at the place that `indices` has, which may be any place of the channel; -1 adds
+ * nothing, and other values fail with BP_E_ARGUMENT. For an average it adds the gradient, divided as above, at each
+ * place of the window.
  *
  * Element types: f16, bf16, f32 and f64, the same for input and output; indices are i64. Sums of f16 and bf16 are
  * accumulated in f32 and rounded once. Tensors may have any strides and are read where they are, without copies;
@@ -38,9 +39,10 @@
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL; ndim not 1 to 3; kernel, stride or dilation below 1; padding negative
- * or more than half of the kernel's span, dilation (kernel - 1) + 1; a parameter that the kind of pooling does not
- * have; a bad index), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type),
- * BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * or more than half of the kernel's span, dilation (kernel - 1) + 1; a parameter or tensor that the kind of pooling
+ * or the pass does not have; a bad index), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not
+ * aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED
+ * (interrupt.h).
  */
 #ifndef BACKPLANE_POOL_H
 #define BACKPLANE_POOL_H
@@ -58,7 +60,8 @@ typedef enum bp_pool_kind { BP_POOL_MAX, BP_POOL_AVERAGE } bp_pool_kind;
 /* What a call computes, and the operands of its plan. */
 typedef enum bp_pool_pass {
     BP_POOL_FORWARD, /* maximum: {input, output, indices}, indices optional; average: {input, output} */
-    BP_POOL_BACKWARD /* maximum: {output, indices, input}; average: {output, input} */
+    BP_POOL_BACKWARD /* maximum: {output_gradient, indices, input_gradient}; average: {output_gradient, input_gradient}
+                      */
 } bp_pool_pass;
 
 /* One call. Members that are 0 or NULL have their defaults. The arrays have `ndim` elements. */
@@ -73,9 +76,12 @@ typedef struct bp_pool_call {
     const int64_t *dilation; /* maximum; NULL: 1 */
     const int64_t *padding;  /* on both sides; NULL: 0 */
     int ceil_mode;
-    int exclude_padding;                      /* average */
-    int64_t divisor;                          /* average; 0: the number of elements. Not with exclude_padding */
-    const DLTensor *input, *output, *indices; /* the tensors, or the gradients by them */
+    int exclude_padding; /* average */
+    int64_t divisor;     /* average; 0: the number of elements. Not with exclude_padding */
+    const DLTensor *input;
+    DLTensor *output, *indices; /* BACKWARD reads the indices */
+    const DLTensor *output_gradient;
+    DLTensor *input_gradient;
 } bp_pool_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

@@ -48,7 +48,7 @@ typedef struct bp_random_call {
     size_t struct_size; /* sizeof(bp_random_call) */
     bp_random_kind kind;
     uint64_t seed, offset; /* not read for planning and explaining */
-    const DLTensor *output;
+    DLTensor *output;
 } bp_random_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, the data pointer

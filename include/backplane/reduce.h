@@ -63,37 +63,36 @@ extern "C" {
  *
  * For planning and explaining, data pointers may be NULL. Release a plan with bp_plan_release(), an explanation with
  * bp_explanation_release(). The operands of a plan are {input, output}. */
-BP_API bp_status bp_reduce_run(const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
-                               const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
+BP_API bp_status bp_reduce_run(const bp_options *options, bp_reduce_kind kind, const DLTensor *input, int axis_count,
+                               const int *axes, int keep, DLTensor *output);
 BP_API bp_status bp_reduce_plan(bp_plan **plan, const bp_options *options, bp_reduce_kind kind, const DLTensor *input,
-                                const int32_t *axes, int32_t axis_count, int keep, const DLTensor *output);
+                                int axis_count, const int *axes, int keep, const DLTensor *output);
 BP_API bp_status bp_reduce_explain(bp_explanation **explanation, const bp_options *options, bp_reduce_kind kind,
-                                   const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
+                                   const DLTensor *input, int axis_count, const int *axes, int keep,
                                    const DLTensor *output);
 
 /* Writes the shape of the output, up to BP_MAX_NDIM sizes, and its rank. Data pointers are not needed. */
-BP_API bp_status bp_reduce_shape(const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
-                                 int32_t *ndim, int64_t *shape);
+BP_API bp_status bp_reduce_shape(const DLTensor *input, int axis_count, const int *axes, int keep, int *ndim,
+                                 int64_t *shape);
 
 /* Computes softmax along `axis`. The operands of a plan are {input, output}. */
-BP_API bp_status bp_softmax_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *input, int32_t axis,
-                                const DLTensor *output);
+BP_API bp_status bp_softmax_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *input, int axis,
+                                DLTensor *output);
 BP_API bp_status bp_softmax_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind, const DLTensor *input,
-                                 int32_t axis, const DLTensor *output);
+                                 int axis, const DLTensor *output);
 BP_API bp_status bp_softmax_explain(bp_explanation **explanation, const bp_options *options, bp_softmax_kind kind,
-                                    const DLTensor *input, int32_t axis, const DLTensor *output);
+                                    const DLTensor *input, int axis, const DLTensor *output);
 
 /* Computes the gradient by the input of softmax from its output and the gradient by the output. The operands of a plan
  * are {output, output_gradient, input_gradient}. */
 BP_API bp_status bp_softmax_backward_run(const bp_options *options, bp_softmax_kind kind, const DLTensor *output,
-                                         const DLTensor *output_gradient, int32_t axis, const DLTensor *input_gradient);
+                                         const DLTensor *output_gradient, int axis, DLTensor *input_gradient);
 BP_API bp_status bp_softmax_backward_plan(bp_plan **plan, const bp_options *options, bp_softmax_kind kind,
-                                          const DLTensor *output, const DLTensor *output_gradient, int32_t axis,
+                                          const DLTensor *output, const DLTensor *output_gradient, int axis,
                                           const DLTensor *input_gradient);
 BP_API bp_status bp_softmax_backward_explain(bp_explanation **explanation, const bp_options *options,
                                              bp_softmax_kind kind, const DLTensor *output,
-                                             const DLTensor *output_gradient, int32_t axis,
-                                             const DLTensor *input_gradient);
+                                             const DLTensor *output_gradient, int axis, const DLTensor *input_gradient);
 
 #ifdef __cplusplus
 }

@@ -86,11 +86,11 @@ typedef struct bp_rnn_call {
     int reverse;      /* the one direction takes the steps in descending order */
     const DLTensor *input, *weight_ih, *weight_hh, *weight_hr, *bias_ih, *bias_hh;
     const DLTensor *initial_hidden, *initial_cell, *lengths;
-    const DLTensor *output, *final_hidden, *final_cell, *reserve;
+    DLTensor *output, *final_hidden, *final_cell, *reserve; /* BACKWARD reads output and reserve */
     const DLTensor *output_gradient, *final_hidden_gradient, *final_cell_gradient;
-    const DLTensor *input_gradient, *initial_hidden_gradient, *initial_cell_gradient;
-    const DLTensor *weight_ih_gradient, *weight_hh_gradient, *weight_hr_gradient;
-    const DLTensor *bias_ih_gradient, *bias_hh_gradient;
+    DLTensor *input_gradient, *initial_hidden_gradient, *initial_cell_gradient;
+    DLTensor *weight_ih_gradient, *weight_hh_gradient, *weight_hr_gradient;
+    DLTensor *bias_ih_gradient, *bias_hh_gradient;
 } bp_rnn_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

@@ -56,8 +56,8 @@ typedef struct bp_runtime {
     void (*device_close)(void *device);
     void *(*device_context)(void *device);
 
-    /* Memory. BP_E_NO_MEMORY if it is exhausted. Commands may still use a block that is released, those of the program's
-     * own queues among them: its memory is free when they have ended. */
+    /* Memory. BP_E_NO_MEMORY if it is exhausted. Commands may still use a block that is released, those of the
+     * program's own queues among them: its memory is free when they have ended. */
     bp_status (*allocate)(void *device, size_t size, void **base);
     void (*release)(void *device, void *base);
     bp_status (*size)(void *device, void *base, size_t *size); /* of a block, also of one that the program allocated */

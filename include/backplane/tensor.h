@@ -116,8 +116,8 @@ BP_API bp_status bp_tensor_print(FILE *file, const DLTensor *tensor, const bp_pr
 
 /* Writes the same text into `buffer`, cut to `size` bytes with the final zero, as snprintf does. *length (may be NULL)
  * is the length of the whole text. `buffer` may be NULL if `size` is 0. */
-BP_API bp_status bp_tensor_format(char *buffer, size_t size, size_t *length, const DLTensor *tensor,
-                                  const bp_print_options *options);
+BP_API bp_status bp_tensor_format(const DLTensor *tensor, const bp_print_options *options, char *buffer, size_t size,
+                                  size_t *length);
 
 #ifdef __cplusplus
 }

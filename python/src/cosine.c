@@ -44,7 +44,7 @@ static bool is_odd_4(const cosine *of) {
 static void choose(cosine *of) {
     static const int last[] = {-1};
     const int64_t n = of->n;
-    of->call = (bp_fft_call){.struct_size = sizeof of->call, .ndim = 1, .dims = last};
+    of->call = (bp_fft_call){.struct_size = sizeof of->call, .axis_count = 1, .axes = last};
     of->call.transform = of->type < 3 || is_odd_4(of) ? BP_RFFT : of->type == 3 ? BP_IRFFT : BP_FFT;
     of->call.norm = of->type == 3 ? BP_FFT_FORWARD : BP_FFT_BACKWARD; /* the direction that has no factor */
     if (of->type == 1) {

@@ -49,21 +49,16 @@ static bool add_field(core_described *of, const bp_call_field *info, const char 
     return field->name && (field->words || !info->words);
 }
 
-/* Adds all fields. A gradient reads its gradient by the output where a forward pass writes the output, unless the call
- * has a field for it. */
 static bool add_fields(core_described *of) {
-    const bp_call_field *output = NULL;
-    bool has_gradient = false;
     for (int i = 0; i < of->info->field_count; i++) {
         const bp_call_field *info = bp_call_field_at(of->call, i);
         if (!add_field(of, info, name_in_package(info->name))) {
             return false;
         }
-        of->ndim = strcmp(info->name, "ndim") == 0 ? info->offset : of->ndim;
-        output = strcmp(info->name, "output") == 0 ? info : output;
-        has_gradient |= strcmp(info->name, "output_gradient") == 0;
+        const bool counts = strcmp(info->name, "ndim") == 0 || strcmp(info->name, "axis_count") == 0;
+        of->ndim = counts ? info->offset : of->ndim;
     }
-    return has_gradient || !output || add_field(of, output, "grad_output");
+    return true;
 }
 
 static void drop_one(core_described *of) {
@@ -92,7 +87,7 @@ static core_described *describe(core_state *state, PyObject *name) {
     if (!info || info->size > DESCRIBED_ARGUMENTS) {
         return bytes ? (core_refuse(state, state->bad_value, BP_E_ARGUMENT, "there is no call %R", name), NULL) : NULL;
     }
-    core_described *made = PyMem_Malloc(sizeof *made + (size_t)(info->field_count + 1) * sizeof *made->fields);
+    core_described *made = PyMem_Malloc(sizeof *made + (size_t)info->field_count * sizeof *made->fields);
     if (!made) {
         PyErr_NoMemory();
         return NULL;

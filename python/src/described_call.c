@@ -266,7 +266,9 @@ static bool find_shape(described_call *of, const bp_call_field *field, DLTensor 
 /* Reads the shape of a result, such as `input_size`. Its type is that of the first array. */
 static bool read_shape(described_call *of, const bp_call_field *field, PyObject *size, DLTensor *result) {
     char name[32];
-    PyOS_snprintf(name, sizeof name, "%s_size", field->name);
+    const char *gradient = strstr(field->name, "_gradient"); /* the size is that of the tensor by which it is */
+    PyOS_snprintf(name, sizeof name, "%.*s_size",
+                  (int)(gradient ? (size_t)(gradient - field->name) : strlen(field->name)), field->name);
     result->dtype = of->arrays[0].tensor.dtype;
     return core_numbers(of->state, size, name, result->shape, &result->ndim);
 }
@@ -284,7 +286,7 @@ static bool make_result(described_call *of, const bp_call_field *field, PyObject
     if (size == Py_None ? !find_shape(of, field, result) : !read_shape(of, field, size, result)) {
         return false;
     }
-    if (of->of->follows_layout && strcmp(field->name, "weight") != 0) {
+    if (of->of->follows_layout && strcmp(field->name, "weight_gradient") != 0) {
         follow_layout(of, result);
     }
     of->fresh[i] = (core_result){0};

@@ -90,7 +90,7 @@ static bp_status shape_of(const elements *of, int *ndim, int64_t *shape) {
     case TAKE:
         return bp_take_shape(t[0], t[1], of->number, ndim, shape);
     case CONCAT:
-        return bp_concat_shape(t, of->call.operands.count, of->number, ndim, shape);
+        return bp_concat_shape(of->call.operands.count, t, of->number, ndim, shape);
     default:
         *ndim = like->ndim;
         memcpy(shape, like->shape, (size_t)like->ndim * sizeof *shape);
@@ -136,7 +136,7 @@ static bp_status run(core_call *call) {
     case GATHER:
         return bp_gather_run(call->options, t[0], t[1], of->number, &call->result);
     default:
-        return bp_concat_run(call->options, t, call->operands.count, of->number, &call->result);
+        return bp_concat_run(call->options, call->operands.count, t, of->number, &call->result);
     }
 }
 

@@ -118,8 +118,8 @@ static bool read_call(transformation *of, const char *name, PyObject *s, PyObjec
                     dims);
         return false;
     }
-    of->call.ndim = dims >= 0 ? dims : sizes >= 0 ? sizes : BP_FFT_ALL;
-    of->call.dims = dims >= 0 ? of->dims : NULL;
+    of->call.axis_count = dims >= 0 ? dims : sizes >= 0 ? sizes : BP_FFT_ALL;
+    of->call.axes = dims >= 0 ? of->dims : NULL;
     of->call.s = sizes >= 0 ? of->s : NULL;
     return true;
 }

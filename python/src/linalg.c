@@ -150,9 +150,9 @@ static bool read_reduced(calculation *of, PyObject *dims) {
     if (!core_dims(of->state, dims, of->reduced, &count)) {
         return false;
     }
-    of->call.dims = count < 0 ? NULL : of->reduced;
-    of->call.ndim = count < 0 ? 0 : count;
-    of->call.keepdim = of->keepdim;
+    of->call.axes = count < 0 ? NULL : of->reduced;
+    of->call.axis_count = count < 0 ? 0 : count;
+    of->call.keep = of->keepdim;
     of->keepdim = false;
     return true;
 }

@@ -57,11 +57,11 @@ static bp_status reduce_shape(quick_call *of) {
         of->result.ndim = 0;
         return BP_OK;
     }
-    return bp_reduce_shape(of->tensors[0], of->axes, of->axis_count, of->keeps, &of->result.ndim, of->shape);
+    return bp_reduce_shape(of->tensors[0], of->axis_count, of->axes, of->keeps, &of->result.ndim, of->shape);
 }
 
 static bp_status reduce_run(quick_call *of) {
-    return bp_reduce_run(NULL, (bp_reduce_kind)of->number, of->tensors[0], of->axes, of->axis_count, of->keeps,
+    return bp_reduce_run(NULL, (bp_reduce_kind)of->number, of->tensors[0], of->axis_count, of->axes, of->keeps,
                          &of->result);
 }
 

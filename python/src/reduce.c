@@ -9,14 +9,14 @@ typedef struct reduction {
     bool is_softmax;
     operand arrays[2], output; /* inputs, and the caller's array for the result */
     int count;                 /* inputs; of softmax 2 for the gradient */
-    const int32_t *axes;
+    const int *axes;
     int dims[BP_MAX_NDIM];
     int axis_count;
     int keep;
     core_result fresh;
     DLTensor result;
     int64_t shape[BP_MAX_NDIM];
-    const DLTensor *to;
+    DLTensor *to;
     const bp_options *options;
     PyObject *options_owner;
 } reduction;
@@ -47,12 +47,12 @@ static bool place_result(reduction *of, PyObject *out, bool runs) {
         of->to = &of->output.tensor;
         return core_operand(of->state, &of->output, out, "out", CORE_WRITES | (runs ? 0 : CORE_DESCRIBES));
     }
-    int32_t ndim = input->ndim;
+    int ndim = input->ndim;
     for (int d = 0; d < input->ndim && d < BP_MAX_NDIM; d++) {
         of->shape[d] = input->shape[d];
     }
     if (!of->is_softmax) {
-        const bp_status status = bp_reduce_shape(input, of->axes, of->axis_count, of->keep, &ndim, of->shape);
+        const bp_status status = bp_reduce_shape(input, of->axis_count, of->axes, of->keep, &ndim, of->shape);
         if (status != BP_OK) {
             core_fail(of->state, status, NULL);
             return false;
@@ -76,7 +76,7 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
     const reduction *of = call;
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
     if (!of->is_softmax) {
-        return bp_reduce_explain(explanation, of->options, (bp_reduce_kind)of->kind, x, of->axes, of->axis_count,
+        return bp_reduce_explain(explanation, of->options, (bp_reduce_kind)of->kind, x, of->axis_count, of->axes,
                                  of->keep, of->to);
     }
     return of->count == 2
@@ -88,7 +88,7 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
 static bp_status compute(const reduction *of) {
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
     if (!of->is_softmax) {
-        return bp_reduce_run(of->options, (bp_reduce_kind)of->kind, x, of->axes, of->axis_count, of->keep, of->to);
+        return bp_reduce_run(of->options, (bp_reduce_kind)of->kind, x, of->axis_count, of->axes, of->keep, of->to);
     }
     return of->count == 2 ? bp_softmax_backward_run(of->options, (bp_softmax_kind)of->kind, x, y, of->dims[0], of->to)
                           : bp_softmax_run(of->options, (bp_softmax_kind)of->kind, x, of->dims[0], of->to);

@@ -355,7 +355,7 @@ static bool finish(core_state *state, const tensor *self) {
         return true;
     }
     core_unlock(&unlocked);
-    bp_status status = bp_queue_current(bp_device_place(self->device), &queue);
+    bp_status status = bp_queue_current(&queue, bp_device_place(self->device));
     status = status == BP_OK ? bp_queue_wait(queue) : status;
     bp_queue_release(queue);
     core_lock(&unlocked);

@@ -40,7 +40,7 @@ static bp_status check_event(const bp_event *event) {
     return bp__device_is(event->device, BP_DEVICE_FORKED) ? bp__device_usable(event->device) : BP_OK;
 }
 
-bp_status bp_event_record(bp_queue *queue, bp_event **event) {
+bp_status bp_event_record(bp_event **event, bp_queue *queue) {
     BP__UNCANCELLED;
     bp__command *command;
     BP__TRY(check_out(event, "bp_event_record"));
@@ -51,7 +51,7 @@ bp_status bp_event_record(bp_queue *queue, bp_event **event) {
     return status == BP_OK ? make(queue->device, queue, command, event) : status;
 }
 
-bp_status bp_event_wrap(int32_t place, void *native, bp_event **event) {
+bp_status bp_event_wrap(bp_event **event, int32_t place, void *native) {
     BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(event, "bp_event_wrap"));

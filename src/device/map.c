@@ -29,7 +29,7 @@ static size_t before_first(const DLTensor *tensor, const bp_operand *start) {
     return (size_t)(tensor->byte_offset - start->offset);
 }
 
-bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_view *view) {
+bp_status bp_map(bp_view *view, const DLTensor *tensor, uint32_t flags, bp_queue *queue) {
     BP__UNCANCELLED;
     bp__device *device;
     bp_operand start;
@@ -52,7 +52,7 @@ bp_status bp_map(const DLTensor *tensor, uint32_t flags, bp_queue *queue, bp_vie
                         tensor->strides);
 }
 
-bp_status bp_unmap(const DLTensor *tensor, bp_queue *queue, bp_view *view) {
+bp_status bp_unmap(bp_view *view, const DLTensor *tensor, bp_queue *queue) {
     BP__UNCANCELLED;
     bp__device *device;
     bp_operand start;

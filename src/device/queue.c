@@ -272,7 +272,7 @@ static void lend(void) {
     atomic_fetch_add_explicit(&bp__device_objects, 1, memory_order_relaxed);
 }
 
-bp_status bp_queue_new(int32_t place, uint32_t flags, bp_queue **queue) {
+bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags) {
     BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_new"));
@@ -300,7 +300,7 @@ static bp_queue *find_wrapped(bp__device *device, const void *native) {
     return found;
 }
 
-bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue) {
+bp_status bp_queue_wrap(bp_queue **queue, int32_t place, void *native) {
     BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_wrap"));
@@ -318,7 +318,7 @@ bp_status bp_queue_wrap(int32_t place, void *native, bp_queue **queue) {
     return status;
 }
 
-bp_status bp_queue_current(int32_t place, bp_queue **queue) {
+bp_status bp_queue_current(bp_queue **queue, int32_t place) {
     BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_current"));

@@ -73,7 +73,7 @@ static bp_status enqueue_locked(const on_device *o, bp_queue *queue, const bp_op
     if (block.base) {
         bp__queue_give(queue, &block);
     }
-    return status == BP_OK && exec->done ? bp_event_record(queue, exec->done) : status;
+    return status == BP_OK && exec->done ? bp_event_record(exec->done, queue) : status;
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {

@@ -88,7 +88,7 @@ static bool can_pack(const bp_plan *plan, int operand) {
            family->input_layout(&plan->problem, operand, &layout);
 }
 
-bp_status bp_plan_pack(const bp_plan *plan, int operand, const bp_operand *source, bp_packed **packed) {
+bp_status bp_plan_pack(bp_packed **packed, const bp_plan *plan, int operand, const bp_operand *source) {
     BP__UNCANCELLED;
     if (!plan || !source || !packed) {
         return bp__fail(BP_E_ARGUMENT, "bp_plan_pack: plan, source and packed must not be NULL");

@@ -365,7 +365,7 @@ bp_status bp_plan_cache_clear(void) {
     return clear(&caches[BP__CACHE_GENERAL]);
 }
 
-int bp_plan_cache_at(int index, bp_plan **plan) {
+int bp_plan_cache_at(bp_plan **plan, int index) {
     return plan_at(&caches[BP__CACHE_GENERAL], index, plan);
 }
 
@@ -377,7 +377,7 @@ bp_status bp_fft_plan_cache_clear(void) {
     return clear(&caches[BP__CACHE_TRANSFORMS]);
 }
 
-int bp_fft_plan_cache_at(int index, bp_plan **plan) {
+int bp_fft_plan_cache_at(bp_plan **plan, int index) {
     return plan_at(&caches[BP__CACHE_TRANSFORMS], index, plan);
 }
 

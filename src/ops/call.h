@@ -123,12 +123,20 @@ typedef union bp__call_arguments {
     char bytes[512];
 } bp__call_arguments;
 
+/* Returns the tensor at the address of a field. The field points to a DLTensor that may be written, or to a constant
+ * one: these pointers have one representation, but two types. */
+static inline const DLTensor *bp__call_tensor_at(const void *field) {
+    const DLTensor *tensor;
+    memcpy(&tensor, field, sizeof tensor);
+    return tensor;
+}
+
 static inline const DLTensor *bp__call_tensor(const void *call, const bp__call_operand *operand) {
-    return *(const DLTensor *const *)(const void *)((const char *)call + operand->info.offset);
+    return bp__call_tensor_at((const char *)call + operand->info.offset);
 }
 
 static inline const DLTensor *bp__call_field_tensor(const void *call, const bp_call_field *field) {
-    return *(const DLTensor *const *)(const void *)((const char *)call + field->offset);
+    return bp__call_tensor_at((const char *)call + field->offset);
 }
 
 /* Returns the pass of a call; NULL if it has none. */
@@ -260,7 +268,7 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
             break;
         }
         case BP_FIELD_TENSOR:
-            *given += *(const DLTensor *const *)field != NULL;
+            *given += bp__call_tensor_at(field) != NULL;
             break;
         default: /* numbers of 64 bits */
             memcpy(&o->parameters[count++], field, sizeof(uint64_t));
@@ -337,19 +345,21 @@ BP__INLINE bp_status bp__call_run_described(const bp_call *described, const bp_o
         return call ? bp__call_run_described(&bp__##name##_call, options, call) : BP_E_ARGUMENT;                       \
     }
 
-/* Defines run, plan and explain of a call whose functions take arguments: their parameters in parentheses, and then the
- * values of the struct's members after its size. */
+/* Defines run, plan and explain of a call whose functions take arguments: their parameters in parentheses, but the last
+ * one, which is the output that only run() writes; and then the values of the struct's members after its size. */
 #define BP__EACH(...) __VA_ARGS__
-#define BP__DEFINE_OF_ARGUMENTS(name, type, parameters, ...)                                                           \
-    bp_status bp_##name##_run(const bp_options *options, BP__EACH parameters) {                                        \
+#define BP__DEFINE_OF_ARGUMENTS(name, type, parameters, written, ...)                                                  \
+    bp_status bp_##name##_run(const bp_options *options, BP__EACH parameters, DLTensor *written) {                     \
         const type call = {sizeof call, __VA_ARGS__};                                                                  \
         return bp__call_run_described(&bp__##name##_call, options, &call);                                             \
     }                                                                                                                  \
-    bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, BP__EACH parameters) {                       \
+    bp_status bp_##name##_plan(bp_plan **plan, const bp_options *options, BP__EACH parameters,                         \
+                               const DLTensor *written) {                                                              \
         const type call = {sizeof call, __VA_ARGS__};                                                                  \
         return bp__call_plan_described(&bp__##name##_call, plan, options, &call);                                      \
     }                                                                                                                  \
-    bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, BP__EACH parameters) {      \
+    bp_status bp_##name##_explain(bp_explanation **explanation, const bp_options *options, BP__EACH parameters,        \
+                                  const DLTensor *written) {                                                           \
         const type call = {sizeof call, __VA_ARGS__};                                                                  \
         return bp__call_explain_described(&bp__##name##_call, explanation, options, &call);                            \
     }

@@ -108,8 +108,9 @@ bp_status bp_call_explain(bp_explanation **explanation, const bp_options *option
 
 /* ---- Shapes of results ---- */
 
-const DLTensor *bp__call_tensor_of_gradient(const bp_call *call, const void *arguments,
-                                            const bp_call_operand *operand) {
+/* Returns the field of the tensor that an operand is the gradient by: `input` for input_gradient. NULL if there is
+ * none. */
+static const bp_call_field *field_of_gradient(const bp_call *call, const bp_call_operand *operand) {
     static const char suffix[] = "_gradient";
     const size_t length = strlen(operand->name), own = length - (sizeof suffix - 1);
     if (length < sizeof suffix || strcmp(operand->name + own, suffix) != 0) {
@@ -118,15 +119,23 @@ const DLTensor *bp__call_tensor_of_gradient(const bp_call *call, const void *arg
     for (int i = 0; i < call->info.field_count; i++) {
         const char *name = call->fields[i].name;
         if (strlen(name) == own && memcmp(name, operand->name, own) == 0) {
-            return bp__call_field_tensor(arguments, &call->fields[i]);
+            return &call->fields[i];
         }
     }
     return NULL;
 }
 
+const DLTensor *bp__call_tensor_of_gradient(const bp_call *call, const void *arguments,
+                                            const bp_call_operand *operand) {
+    const bp_call_field *field = field_of_gradient(call, operand);
+    return field ? bp__call_field_tensor(arguments, field) : NULL;
+}
+
 static bp_status find_shape(const bp_call *call, const void *arguments, bp__call_result *result) {
     const bp_call_operand *operand = &result->pass->operand[result->operand].info;
-    const DLTensor *like = bp__call_tensor_of_gradient(call, arguments, operand);
+    const bp_call_field *field = field_of_gradient(call, operand);
+    const bool read = field && bp__pass_has(result->pass, field->offset, result->pass->info.input_count);
+    const DLTensor *like = read ? bp__call_field_tensor(arguments, field) : NULL;
     if (!like) {
         return call->shape(arguments, result);
     }

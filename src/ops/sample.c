@@ -30,7 +30,7 @@ static bp_status add_results(addition *a, const bp__pass *from, const bp__pass *
     return BP_OK;
 }
 
-/* Adds the gradients by tensors that are given, compact. */
+/* Adds the gradients by tensors that are given, with their strides. */
 static void add_gradients(addition *a, const bp__pass *pass) {
     for (int i = 0; i < pass->info.operand_count; i++) {
         const DLTensor **tensor = place_of(a, &pass->operand[i]);
@@ -38,7 +38,7 @@ static void add_gradients(addition *a, const bp__pass *pass) {
             *tensor ? NULL : bp__call_tensor_of_gradient(a->described, a->call, &pass->operand[i].info);
         if (like) {
             bp__sample_tensor_init(&a->views[a->count], bp_dtype_from_dlpack(like->dtype), like->ndim, like->shape,
-                                   NULL);
+                                   like->strides);
             *tensor = &a->views[a->count++].tensor;
         }
     }

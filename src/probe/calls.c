@@ -76,7 +76,7 @@ static bool pack(call *one) {
     const uint32_t wanted = one->problem.policy.packed;
     for (int i = 0; i < one->count && wanted >> i; i++) {
         if (wanted >> i & 1) {
-            if (bp_plan_pack(one->plan, i, &one->operands[i], &one->packed[i]) != BP_OK) {
+            if (bp_plan_pack(&one->packed[i], one->plan, i, &one->operands[i]) != BP_OK) {
                 return false;
             }
             one->is_packed = true;

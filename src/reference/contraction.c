@@ -486,7 +486,7 @@ static bp_status compute_contraction(contraction *c, const inputs *in, reference
 
 static bp_status add_contraction(reference_results *made, const inputs *in, const DLTensor *out) {
     contraction *c = calloc(1, sizeof *c);
-    *made = (reference_results){.count = 1, .of = {{.name = "out", .tensor = out}}};
+    *made = (reference_results){.count = 1, .of = {{.name = "output", .tensor = out}}};
     if (!c) {
         return BP_E_NO_MEMORY;
     }

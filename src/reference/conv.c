@@ -18,9 +18,16 @@ struct reference_conv {
     bool finite;                             /* all elements of the image are */
 };
 
+static bp_dtype dtype_of(const reference_conv *c) {
+    const bp_conv_call *call = c->call;
+    return bp_dtype_from_dlpack((call->input ? call->input : call->input_gradient)->dtype);
+}
+
 static void read_sizes(reference_conv *c) {
     const bp_conv_call *call = c->call;
-    const DLTensor *in = call->input, *out = call->output, *weight = call->weight;
+    const DLTensor *in = call->input ? call->input : call->input_gradient;
+    const DLTensor *out = call->output ? call->output : call->output_gradient;
+    const DLTensor *weight = call->weight ? call->weight : call->weight_gradient;
     c->groups = call->groups ? call->groups : 1;
     c->items = in->ndim > call->ndim + 1 ? in->shape[0] : 1;
     c->in_channels = in->shape[in->ndim - call->ndim - 1] / c->groups;
@@ -174,8 +181,8 @@ double reference_conv_work(const reference_conv *c) {
     return (double)outputs_of(c) * (double)reference_conv_terms(c);
 }
 
-static bp_status read_tensor(wide_tensor *made, const DLTensor *tensor, bool read) {
-    return tensor && read ? wide_make(made, tensor, false) : BP_OK;
+static bp_status read_tensor(wide_tensor *made, const DLTensor *tensor) {
+    return tensor ? wide_make(made, tensor, false) : BP_OK;
 }
 
 bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
@@ -186,10 +193,10 @@ bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call) {
     }
     c->call = call;
     read_sizes(c);
-    bp_status status = read_tensor(&c->input, call->input, call->pass != BP_CONV_INPUT);
-    status = status == BP_OK ? read_tensor(&c->weight, call->weight, call->pass != BP_CONV_WEIGHT) : status;
-    status = status == BP_OK ? read_tensor(&c->bias, call->bias, forward) : status;
-    status = status == BP_OK ? read_tensor(&c->output, call->output, !forward) : status;
+    bp_status status = read_tensor(&c->input, call->input);
+    status = status == BP_OK ? read_tensor(&c->weight, call->weight) : status;
+    status = status == BP_OK ? read_tensor(&c->bias, call->bias) : status;
+    status = status == BP_OK ? read_tensor(&c->output, call->output_gradient) : status;
     const wide_tensor *image = forward ? &c->input : &c->output;
     c->finite = true;
     for (int64_t i = 0; status == BP_OK && i < image->count; i++) {
@@ -215,7 +222,7 @@ void reference_conv_close(reference_conv *c) {
 /* Whether an algorithm may transform tiles of the image (conv.h). It needs a kernel of several taps, and stride 1, or
  * one step in a dimension, where the stride does not matter. */
 static bool may_transform(const reference_conv *c) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(c->call->input->dtype);
+    const bp_dtype dtype = dtype_of(c);
     bool tiles = dtype == BP_F32 || dtype == BP_F64;
     for (int d = 0; d < 3; d++) {
         const int64_t steps = c->call->transposed ? c->in[d] : c->out[d];
@@ -227,7 +234,7 @@ static bool may_transform(const reference_conv *c) {
 /* Returns a sum with its error, which is larger if tiles are transformed: relative to `reach`. Elements of a tile that
  * are not finite, or large, reach others. */
 static reference_number number_of(const reference_conv *c, reference_sum sum, int64_t terms, long double reach) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(c->call->input->dtype);
+    const bp_dtype dtype = dtype_of(c);
     const long double largest = dtype == BP_F64 ? 0x1p1000L : 0x1p100L;
     reference_number number = reference_sum_number(sum, terms, dtype);
     if (may_transform(c)) {
@@ -262,13 +269,14 @@ static reference_number gradient_element(void *user, int64_t index) {
 
 static reference_number bias_element(void *user, int64_t index) {
     const gradient *g = user;
-    return reference_sum_number(g->sums[index], g->terms, bp_dtype_from_dlpack(g->c->call->bias->dtype));
+    return reference_sum_number(g->sums[index], g->terms, bp_dtype_from_dlpack(g->c->call->bias_gradient->dtype));
 }
 
 static bp_status add_gradients(reference_results *made, const reference_conv *c) {
     const bp_conv_call *call = c->call;
     const bool weight = call->pass == BP_CONV_WEIGHT;
-    const DLTensor *result = weight ? call->weight : call->input, *bias = weight ? call->bias : NULL;
+    const DLTensor *result = weight ? call->weight_gradient : call->input_gradient;
+    const DLTensor *bias = weight ? call->bias_gradient : NULL;
     const int64_t count = reference_count(result), positions = c->items * c->out[0] * c->out[1] * c->out[2];
     reference_sum *all = calloc((size_t)(count + reference_count(bias)) + 1, sizeof *all);
     if (!all) {
@@ -279,9 +287,10 @@ static bp_status add_gradients(reference_results *made, const reference_conv *c)
     for (int64_t i = 0; i < count; i++) {
         g.most = isfinite(all[i].size) && all[i].size > g.most ? all[i].size : g.most;
     }
-    bp_status status = reference_add_result(made, weight ? "weight" : "input", result, 1, gradient_element, &g);
+    bp_status status =
+        reference_add_result(made, weight ? "weight_gradient" : "input_gradient", result, 1, gradient_element, &g);
     g.sums = all + count;
-    status = status == BP_OK ? reference_add_result(made, "bias", bias, 1, bias_element, &g) : status;
+    status = status == BP_OK ? reference_add_result(made, "bias_gradient", bias, 1, bias_element, &g) : status;
     free(all);
     return status;
 }

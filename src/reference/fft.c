@@ -96,7 +96,7 @@ static int sign_of(bp_fft_transform kind) {
 }
 
 static int dimension(const bp_fft_call *call, int ndim, int count, int i) {
-    int dim = call->dims ? call->dims[i] : ndim - count + i;
+    int dim = call->axes ? call->axes[i] : ndim - count + i;
     return dim < 0 ? dim + ndim : dim;
 }
 
@@ -112,7 +112,7 @@ static int64_t stride_of(const DLTensor *tensor, int dim) {
 static bp_status open_transform(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out) {
     long double elements = 1;
     t->to_real = call->transform == BP_IRFFT || call->transform == BP_HFFT;
-    t->ndim = call->ndim == BP_FFT_ALL ? in->ndim : call->ndim;
+    t->ndim = call->axis_count == BP_FFT_ALL ? in->ndim : call->axis_count;
     bp_status status = wide_make(&t->in, in, false);
     for (int i = 0; status == BP_OK && i < t->ndim; i++) {
         int dim = dimension(call, in->ndim, t->ndim, i);

@@ -52,8 +52,8 @@ static reference_number bias_element(void *user, int64_t index) {
     return reference_sum_number(sum_of(l->output.data + index, l->out, NULL, 0, l->count), l->count, l->dtype);
 }
 
-static bp_status read_tensor(bp_status status, wide_tensor *made, const DLTensor *tensor, bool read) {
-    return status == BP_OK && tensor && read ? wide_make(made, tensor, false) : status;
+static bp_status read_tensor(bp_status status, wide_tensor *made, const DLTensor *tensor) {
+    return status == BP_OK && tensor ? wide_make(made, tensor, false) : status;
 }
 
 static bp_status add_results(reference_results *made, linear *l) {
@@ -62,27 +62,30 @@ static bp_status add_results(reference_results *made, linear *l) {
         return reference_add_result(made, "output", call->output, l->in + 1, output_element, l);
     }
     if (call->pass == BP_LINEAR_INPUT) {
-        return reference_add_result(made, "input", call->input, l->out, input_element, l);
+        return reference_add_result(made, "input_gradient", call->input_gradient, l->out, input_element, l);
     }
-    const bp_status status = reference_add_result(made, "weight", call->weight, l->count, weight_element, l);
-    return status == BP_OK ? reference_add_result(made, "bias", call->bias, l->count, bias_element, l) : status;
+    const bp_status status =
+        reference_add_result(made, "weight_gradient", call->weight_gradient, l->count, weight_element, l);
+    return status == BP_OK ? reference_add_result(made, "bias_gradient", call->bias_gradient, l->count, bias_element, l)
+                           : status;
 }
 
 bp_status reference_of_linear(reference_results *made, const bp_linear_call *call) {
-    const bool forward = call->pass == BP_LINEAR_FORWARD;
+    const DLTensor *weight = call->weight ? call->weight : call->weight_gradient;
+    const DLTensor *rows = call->input ? call->input : call->output_gradient;
     linear l = {.call = call,
-                .dtype = bp_dtype_from_dlpack(call->weight->dtype),
+                .dtype = bp_dtype_from_dlpack(weight->dtype),
                 .count = 1,
-                .in = call->weight->shape[1],
-                .out = call->weight->shape[0]};
+                .in = weight->shape[1],
+                .out = weight->shape[0]};
     *made = (reference_results){.count = 0};
-    for (int d = 0; d < call->input->ndim - 1; d++) {
-        l.count *= call->input->shape[d];
+    for (int d = 0; d < rows->ndim - 1; d++) {
+        l.count *= rows->shape[d];
     }
-    bp_status status = read_tensor(BP_OK, &l.input, call->input, call->pass != BP_LINEAR_INPUT);
-    status = read_tensor(status, &l.weight, call->weight, call->pass != BP_LINEAR_WEIGHT);
-    status = read_tensor(status, &l.bias, call->bias, forward);
-    status = read_tensor(status, &l.output, call->output, !forward);
+    bp_status status = read_tensor(BP_OK, &l.input, call->input);
+    status = read_tensor(status, &l.weight, call->weight);
+    status = read_tensor(status, &l.bias, call->bias);
+    status = read_tensor(status, &l.output, call->output_gradient);
     status = status == BP_OK ? add_results(made, &l) : status;
     for (int i = 0; i < made->count; i++) {
         made->of[i].values.measure = REFERENCE_SUMS;

@@ -251,7 +251,7 @@ bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_c
         n.inner *= in->shape[d];
     }
     n.count *= n.inner;
-    bp_status status = read_tensor(BP_OK, &n.output, backward ? call->output : NULL);
+    bp_status status = read_tensor(BP_OK, &n.output, backward ? call->output_gradient : NULL);
     status = read_tensor(status, &n.weight, call->weight);
     status = read_tensor(status, &n.bias, call->bias);
     status = read_tensor(status, &n.mean, inverse ? call->mean : call->running_mean);
@@ -277,7 +277,7 @@ static void set_rows(norm *n, const bp_layer_norm_call *call) {
     const bool group = call->kind == BP_GROUP_NORM;
     n->count = n->sets = n->inner = 1;
     for (int d = 0; d < in->ndim; d++) {
-        *(d < (group ? 1 : in->ndim - call->dims) ? &n->sets : &n->count) *= in->shape[d];
+        *(d < (group ? 1 : in->ndim - call->row_ndim) ? &n->sets : &n->count) *= in->shape[d];
         n->inner *= group && d > 1 ? in->shape[d] : 1;
     }
     n->groups = group ? call->groups : 1;
@@ -292,7 +292,7 @@ bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_c
     norm n = {.backward = backward, .centered = call->kind != BP_RMS_NORM, .eps = (long double)call->eps};
     *made = (reference_results){.count = 0};
     set_rows(&n, call);
-    bp_status status = read_tensor(BP_OK, &n.output, backward ? call->output : NULL);
+    bp_status status = read_tensor(BP_OK, &n.output, backward ? call->output_gradient : NULL);
     status = read_tensor(status, &n.weight, call->weight);
     status = read_tensor(status, &n.bias, call->bias);
     status = read_tensor(status, &n.mean, backward ? call->mean : NULL);

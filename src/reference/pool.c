@@ -169,7 +169,8 @@ double reference_pool_work(const reference_pool *p) {
 
 bp_status reference_pool_open(reference_pool **made, const bp_pool_call *call) {
     const bool forward = call->pass == BP_POOL_FORWARD;
-    const DLTensor *in = call->input, *out = call->output;
+    const DLTensor *in = forward ? call->input : call->input_gradient;
+    const DLTensor *out = forward ? call->output : call->output_gradient;
     reference_pool *p = *made = calloc(1, sizeof *p);
     if (!p) {
         return BP_E_NO_MEMORY;
@@ -216,12 +217,12 @@ static int64_t index_element(void *user, int64_t index) {
 }
 
 static bp_status add_gradient(reference_results *made, const reference_pool *p) {
-    const DLTensor *out = p->call->input;
+    const DLTensor *out = p->call->input_gradient;
     reference_number *numbers = reference_numbers(reference_count(out));
     bp_status status = numbers ? BP_OK : BP_E_NO_MEMORY;
     const long double unit = (long double)reference_sum_unit(bp_dtype_from_dlpack(out->dtype));
     status = status == BP_OK ? reference_pool_gradient(p, unit, numbers) : status;
-    status = status == BP_OK ? reference_add_numbers(made, "input", out, numbers) : status;
+    status = status == BP_OK ? reference_add_numbers(made, "input_gradient", out, numbers) : status;
     free(numbers);
     return status;
 }

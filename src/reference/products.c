@@ -43,7 +43,7 @@ static void begin(reference_results *made, const char *name, const DLTensor *out
 }
 
 bp_status reference_of_matmul(reference_results *made, const DLTensor *a, const DLTensor *b, const DLTensor *out) {
-    begin(made, "out", out);
+    begin(made, "output", out);
     return reference_gemm(&made->of[0].values, a, false, b, false, (bp_scalar){1, 0}, (bp_scalar){0, 0}, out, out);
 }
 
@@ -118,7 +118,7 @@ bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *
     if (ndim + 2 > BP_MAX_NDIM) {
         return BP_OK;
     }
-    begin(made, "out", out);
+    begin(made, "output", out);
     for (int d = 0; d < ndim; d++) {
         shape[d] = out->shape[d];
     }

@@ -123,7 +123,7 @@ static bp_status call_concat(reference_results *made, const given *from) {
 }
 
 static bp_status call_matmul(reference_results *made, const given *from) {
-    return reference_of_matmul(made, pointer_of(from, "a"), pointer_of(from, "b"), pointer_of(from, "out"));
+    return reference_of_matmul(made, pointer_of(from, "a"), pointer_of(from, "b"), pointer_of(from, "output"));
 }
 
 static bp_status call_gemm(reference_results *made, const given *from) {
@@ -134,21 +134,21 @@ static bp_status call_gemm(reference_results *made, const given *from) {
 
 static bp_status call_einsum(reference_results *made, const given *from) {
     return reference_of_einsum(made, pointer_of(from, "expression"), int_of(from, "count"),
-                               pointer_of(from, "operands"), pointer_of(from, "out"));
+                               pointer_of(from, "operands"), pointer_of(from, "output"));
 }
 
 static bp_status call_fft(reference_results *made, const given *from) {
     const bp_fft_call call = {.struct_size = sizeof call,
                               .transform = (bp_fft_transform)int_of(from, "transform"),
                               .norm = (bp_fft_norm)int_of(from, "norm"),
-                              .ndim = int_of(from, "ndim"),
-                              .dims = pointer_of(from, "dims"),
+                              .axis_count = int_of(from, "axis_count"),
+                              .axes = pointer_of(from, "axes"),
                               .s = pointer_of(from, "s")};
     return reference_of_fft(made, &call, pointer_of(from, "input"), pointer_of(from, "output"));
 }
 
 static bp_status call_reduce(reference_results *made, const given *from) {
-    return reference_of_reduce(made, int_of(from, "kind"), int_of(from, "ndim"), pointer_of(from, "axes"),
+    return reference_of_reduce(made, int_of(from, "kind"), int_of(from, "axis_count"), pointer_of(from, "axes"),
                                pointer_of(from, "input"), pointer_of(from, "output"));
 }
 

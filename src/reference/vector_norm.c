@@ -6,12 +6,12 @@
 #include <math.h>
 
 static bool is_reduced(const bp_linalg_call *call, int ndim, int dim) {
-    for (int i = 0; i < call->ndim; i++) {
-        if (call->dims[i] == dim || call->dims[i] + ndim == dim) {
+    for (int i = 0; i < call->axis_count; i++) {
+        if (call->axes[i] == dim || call->axes[i] + ndim == dim) {
             return true;
         }
     }
-    return call->ndim == 0;
+    return call->axis_count == 0;
 }
 
 static long double magnitude(const wide_tensor *a, int64_t at) {
@@ -75,7 +75,7 @@ bp_status reference_of_vector_norm(reference_results *made, const bp_linalg_call
     const int64_t terms = walk_count(&n.inner);
     const double divisor = call->order != 0 && fabs(call->order) < 1 ? fabs(call->order) : 1;
     n.units = 4 * ((long double)terms / (long double)divisor + 4) * (long double)reference_sum_unit(dtype);
-    status = status == BP_OK ? reference_add_result(made, "out", out, terms, norm_element, &n) : status;
+    status = status == BP_OK ? reference_add_result(made, "output", out, terms, norm_element, &n) : status;
     for (int i = 0; i < made->count; i++) {
         made->of[i].values.measure = REFERENCE_SUMS;
     }

@@ -252,8 +252,8 @@ static bp_status print(printer *p, const DLTensor *tensor, const bp_print_option
     return p->text.failed ? bp__fail_memory(p->text.length, "the text of a tensor") : BP_OK;
 }
 
-bp_status bp_tensor_format(char *buffer, size_t size, size_t *length, const DLTensor *tensor,
-                           const bp_print_options *options) {
+bp_status bp_tensor_format(const DLTensor *tensor, const bp_print_options *options, char *buffer, size_t size,
+                           size_t *length) {
     if (!buffer && size > 0) {
         return bp__fail(BP_E_ARGUMENT, "bp_tensor_format: buffer is NULL and size is %zu; it must be 0", size);
     }

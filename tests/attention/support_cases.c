@@ -106,7 +106,7 @@ static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype d
     strided_make(&c->tensor[which], dtype, ndim, shape, s->compact);
 }
 
-static const DLTensor *tensor_of(const attention_case *c, bp_attention_tensor which) {
+static DLTensor *tensor_of(attention_case *c, bp_attention_tensor which) {
     return c->tensor[which].memory ? &c->tensor[which].view.tensor : NULL;
 }
 

@@ -51,7 +51,7 @@ static void copy_of(const tensors *t, tensors *copies) {
 
 /* Computes the gradients of the set `wanted`; the others stay as they are. */
 static void run(tensors *t, const char *kernel, int wanted) {
-    const DLTensor *by[GRADIENTS] = {NULL};
+    DLTensor *by[GRADIENTS] = {NULL};
     bp_options *options;
     for (int i = 0; i < GRADIENTS; i++) {
         for (int e = 0; e < MOST; e++) {

@@ -17,7 +17,7 @@ enum { SKIPPED = 77 }; /* ctest counts it as skipped */
 
 /* Measures everything, and looks at the times of a transform and a decomposition. */
 static void step_ratios(void) {
-    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    const bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .axis_count = 1};
     bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV};
     bp_explanation *e;
     bp_time_source source;
@@ -31,7 +31,7 @@ static void step_ratios(void) {
         expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
         bp_explanation_release(e);
     }
-    const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .ndim = 2};
+    const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .axis_count = 2};
     for (int length = 64; length <= 65; length++) {
         bp_view_matrix(&in, NULL, BP_C64, 64, length);
         bp_view_matrix(&out, NULL, BP_C64, 64, length);

@@ -58,8 +58,8 @@ static void invalid_expressions_are_refused(void **state) {
         {"ij->ij", BP_E_ARGUMENT, "operand"},
         {"ijk,jk->ik", BP_E_SHAPE, ""},
         {"ij,ik->jk", BP_E_SHAPE, ""},
-        {"ij,jk->ijk", BP_E_SHAPE, "out has shape"},
-        {"ij,jk->i", BP_E_SHAPE, "out has shape (2, 2); the result of the expression has shape (2)"},
+        {"ij,jk->ijk", BP_E_SHAPE, "output has shape"},
+        {"ij,jk->i", BP_E_SHAPE, "output has shape (2, 2); the result of the expression has shape (2)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bp_einsum_call call = call_of(cases[i].expression, both);
@@ -122,11 +122,11 @@ static void invalid_types_and_memory_are_refused(void **state) {
     refused(&call, &c.tensor, BP_E_DTYPE, "operand 1 is i32");
     call = call_of("ij,jk->ik", both);
     assert_int_equal(bp_view_matrix(&other, result, BP_F32, 2, 2), BP_OK);
-    refused(&call, &other.tensor, BP_E_DTYPE, "out is f32");
+    refused(&call, &other.tensor, BP_E_DTYPE, "output is f32");
     call = call_of("ij,jk->ik", same);
     assert_int_equal(bp_view_matrix(&c, result, BP_F64, 3, 2), BP_OK);
     assert_int_equal(bp_view_matrix(&other, result + 1, BP_F64, 2, 2), BP_OK);
-    refused(&call, &other.tensor, BP_E_OVERLAP, "out, which is written, overlaps operands[1]");
+    refused(&call, &other.tensor, BP_E_OVERLAP, "output, which is written, overlaps operands[1]");
     call = call_of("ij,jk->ik", both);
     assert_int_equal(bp_view_init(&other, result, BP_F64, 2, (const int64_t[]){2, 2}, (const int64_t[]){0, 1}), BP_OK);
     refused(&call, &other.tensor, BP_E_OVERLAP, "give two indices the same address");

@@ -4,6 +4,7 @@
 
 #include "support/guarded.h"
 #include "tensor/internal.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -230,7 +231,9 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
     make_tensor(&c->weight, state, &own, call->ndim + 2, weight);
     call->input = &c->input.view.tensor;
     call->weight = &c->weight.view.tensor;
-    if (bp_conv_shape(call, &dtype, &out_rank, output) != BP_OK || is_cut_away(call->ndim, out_rank, output)) {
+    bp_conv_call forward = *call;
+    forward.pass = BP_CONV_FORWARD;
+    if (bp_conv_shape(&forward, &dtype, &out_rank, output) != BP_OK || is_cut_away(call->ndim, out_rank, output)) {
         return false;
     }
     make_tensor(&c->output, state, &own, out_rank, output);
@@ -239,6 +242,7 @@ static bool random_shapes(conv_case *c, uint64_t *state, const conv_limits *limi
         make_tensor(&c->bias, state, &own, 1, &output[single ? 0 : 1]);
         call->bias = &c->bias.view.tensor;
     }
+    test_call_to_pass("conv", call, (int)call->pass);
     return true;
 }
 
@@ -251,7 +255,7 @@ void conv_free(conv_case *c) {
 
 void conv_written(conv_case *c, conv_tensor *written[2]) {
     written[0] = c->call.pass == BP_CONV_FORWARD ? &c->output : c->call.pass == BP_CONV_INPUT ? &c->input : &c->weight;
-    written[1] = c->call.pass == BP_CONV_WEIGHT && c->call.bias ? &c->bias : NULL;
+    written[1] = c->call.bias_gradient ? &c->bias : NULL;
 }
 
 static void describe(conv_case *c) {

@@ -1,6 +1,7 @@
 /* support_transformed.c - compares algorithms that transform their inputs with the definition: every layout and
  * padding, the error bound, independence of threads, batch and packing, and what is not finite. */
 #include "conv/transformed.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -125,6 +126,9 @@ void transformed_items_of_a_batch_are_independent(void **state) {
             item_of(&c.output.view.tensor, n, &output);
             call.input = &input.tensor;
             call.output = &output.tensor;
+            call.input_gradient = NULL;
+            call.output_gradient = NULL;
+            test_call_to_pass("conv", &call, (int)call.pass);
             run(by, &call, ", num_threads=1", c.text);
         }
         if (memcmp(first.memory, written[0]->memory, written[0]->bytes) != 0) {
@@ -137,8 +141,9 @@ void transformed_items_of_a_batch_are_independent(void **state) {
 
 /* Runs a plan with its weight packed beforehand, or not. */
 static void execute(const conv_case *c, const bp_plan *made, const bp_packed *packed) {
-    const DLTensor *first = c->call.pass == BP_CONV_FORWARD ? c->call.input : c->call.output;
-    const DLTensor *last = c->call.pass == BP_CONV_FORWARD ? c->call.output : c->call.input;
+    const bool is_forward = c->call.pass == BP_CONV_FORWARD;
+    const DLTensor *first = is_forward ? c->call.input : c->call.output_gradient;
+    const DLTensor *last = is_forward ? c->call.output : c->call.input_gradient;
     const DLTensor *const tensors[] = {first, c->call.weight, c->call.bias, last};
     const bp_packed *list[] = {NULL, packed, NULL, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = packed ? list : NULL};
@@ -166,7 +171,7 @@ void transformed_packed_weights_give_the_same_bits(void **state) {
         conv_written(&c, written);
         assert_int_equal(transformed_plan(by, &made, &c.call, ", num_threads=2, dispatch.packed=second"), BP_OK);
         const bp_operand weight = {c.call.weight->data, c.call.weight->byte_offset};
-        assert_int_equal(bp_plan_pack(made, 1, &weight, &packed), BP_OK);
+        assert_int_equal(bp_plan_pack(&packed, made, 1, &weight), BP_OK);
         bp_plan_info info = {.struct_size = sizeof info};
         bp_plan_describe(made, &info);
         assert_int_equal(info.packs & 2u, 2u);

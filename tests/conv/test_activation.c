@@ -78,7 +78,7 @@ static void run_plan(const bp_plan *plan, const bp_conv_call *call, bool pack) {
     bp_packed *weight = NULL;
     assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
     if (pack && info.packs & 2) {
-        assert_int_equal(bp_plan_pack(plan, 1, &operands[1], &weight), BP_OK);
+        assert_int_equal(bp_plan_pack(&weight, plan, 1, &operands[1]), BP_OK);
     }
     const bp_packed *const packed[] = {NULL, weight, NULL, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};

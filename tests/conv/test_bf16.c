@@ -49,15 +49,15 @@ static void run_packed(const conv_case *c, const char *settings) {
     assert_int_equal(bp_conv_plan(&plan, options, &c->call), BP_OK);
     bp_options_release(options);
     const bool input = c->call.pass == BP_CONV_INPUT;
-    const DLTensor *const tensors[] = {input ? c->call.output : c->call.input, c->call.weight, c->call.bias,
-                                       input ? c->call.input : c->call.output};
+    const DLTensor *const tensors[] = {input ? c->call.output_gradient : c->call.input, c->call.weight, c->call.bias,
+                                       input ? c->call.input_gradient : c->call.output};
     bp_operand operands[4] = {{0}};
     for (int i = 0; i < 4; i++) {
         if (tensors[i]) {
             operands[i] = (bp_operand){tensors[i]->data, tensors[i]->byte_offset};
         }
     }
-    assert_int_equal(bp_plan_pack(plan, WEIGHT, &operands[WEIGHT], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, plan, WEIGHT, &operands[WEIGHT]), BP_OK);
     const bp_packed *const list[4] = {NULL, packed};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = list, .operand_count = 4};
     operands[WEIGHT] = (bp_operand){NULL, 0};
@@ -85,7 +85,7 @@ static void integers_are_exact(void **state) {
         double *expected = conv_reference(&c, NULL);
         run(&c, i % 3 ? ONLY ",num_threads=2" : ONLY ",num_threads=1");
         conv_compare(&c, expected, NULL, 0);
-        if (c.call.input->shape[0] > 0) {
+        if (c.input.view.tensor.shape[0] > 0) {
             run_packed(&c, ONLY ",num_threads=2,dispatch.packed=second");
             conv_compare(&c, expected, NULL, 0);
         }

@@ -1,6 +1,7 @@
 /* test_candidates.c - runs every candidate that accepts a convolution, over several thousand random geometries: with
  * small integers all sums of products are exact. Also packs weights, and switches oneDNN off. */
 #include "conv/cases.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,15 +40,15 @@ static void run_packed(const conv_case *c, const char *settings) {
     assert_int_equal(bp_conv_plan(&plan, options, &c->call), BP_OK);
     bp_options_release(options);
     const bool input = c->call.pass == BP_CONV_INPUT;
-    const DLTensor *const tensors[] = {input ? c->call.output : c->call.input, c->call.weight, c->call.bias,
-                                       input ? c->call.input : c->call.output};
+    const DLTensor *const tensors[] = {input ? c->call.output_gradient : c->call.input, c->call.weight, c->call.bias,
+                                       input ? c->call.input_gradient : c->call.output};
     bp_operand operands[4] = {{0}};
     for (int i = 0; i < 4; i++) {
         if (tensors[i]) {
             operands[i] = (bp_operand){tensors[i]->data, tensors[i]->byte_offset};
         }
     }
-    if (bp_plan_pack(plan, 1, &operands[1], &packed) != BP_OK) {
+    if (bp_plan_pack(&packed, plan, 1, &operands[1]) != BP_OK) {
         fail_msg("%s, %s: %s", c->text, settings, bp_last_error());
     }
     const bp_packed *const list[4] = {NULL, packed};
@@ -111,7 +112,7 @@ static int run_candidates(conv_case *c, const double *expected, const char *thre
         snprintf(c->text + length, sizeof c->text - length, ", %s", settings);
         run(c, settings);
         compare(c, &candidate, expected);
-        if (c->call.pass != BP_CONV_WEIGHT && c->call.input->shape[0] > 0) {
+        if (c->call.pass != BP_CONV_WEIGHT && c->input.view.tensor.shape[0] > 0) {
             strcat(settings, ",dispatch.packed=second");
             run_packed(c, settings);
             compare(c, &candidate, expected);
@@ -241,14 +242,15 @@ static void a_padded_row_of_one_element_is_read_from_the_padding(void **state) {
         assert_int_equal(bp_view_init(&views[0], image, BP_F32, 4, shape, NULL), BP_OK);
         assert_int_equal(bp_view_init(&views[1], weight, BP_F32, 4, one, NULL), BP_OK);
         assert_int_equal(bp_view_init(&views[2], result, BP_F32, 4, shape, NULL), BP_OK);
-        const bp_conv_call call = {.struct_size = sizeof call,
-                                   .pass = passes[i % 3],
-                                   .ndim = 2,
-                                   .stride = stride,
-                                   .padding = padding,
-                                   .input = &views[0].tensor,
-                                   .weight = &views[1].tensor,
-                                   .output = &views[2].tensor};
+        bp_conv_call call = {.struct_size = sizeof call,
+                             .pass = passes[i % 3],
+                             .ndim = 2,
+                             .stride = stride,
+                             .padding = padding,
+                             .input = &views[0].tensor,
+                             .weight = &views[1].tensor,
+                             .output = &views[2].tensor};
+        test_call_to_pass("conv", &call, (int)call.pass);
         assert_int_equal(bp_options_new(&options, candidates[i / 3]), BP_OK);
         const bp_status status = bp_conv_run(options, &call);
         bp_options_release(options);
@@ -290,6 +292,7 @@ static void reference_loops_are_not_chosen(void **state) {
                              .input = &views[0].tensor,
                              .weight = &views[1].tensor,
                              .output = &views[2].tensor};
+        test_call_to_pass("conv", &call, pass);
         assert_int_equal(bp_conv_run(NULL, &call), BP_OK);
         assert_int_equal(bp_last_plan(&ran), BP_OK);
         if (strstr(ran.algorithm, "reference")) {

@@ -1,6 +1,7 @@
 /* test_errors.c - refused convolutions: status and message, and outputs that stay unchanged; shapes that are reported;
  * and that a repeated call is refused as the first one is. */
 #include "backplane.h"
+#include "support/passes.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -95,6 +96,14 @@ static void parameters(void **state) {
     call.bias = NULL;
     call.activation = BP_UNARY_RELU;
     refused(BP_E_ARGUMENT, "an activation is for the pass FORWARD");
+    call.activation = BP_UNARY_COPY;
+    call.input_gradient = &input.tensor;
+    call.output_gradient = &output.tensor;
+    refused(BP_E_ARGUMENT, "conv: INPUT has no input, which must be NULL");
+    call.pass = BP_CONV_FORWARD;
+    refused(BP_E_ARGUMENT, "conv: FORWARD has no output_gradient, which must be NULL");
+    call.output_gradient = NULL;
+    refused(BP_E_ARGUMENT, "conv: FORWARD has no input_gradient, which must be NULL");
 }
 
 static void shapes(void **state) {
@@ -162,9 +171,9 @@ static void an_output_without_elements(void **state) {
         bp_view_init(&bias, b, BP_F32, 1, I64(6), NULL);
         bp_view_init(&output, pass == BP_CONV_FORWARD ? NULL : y, BP_F32, 4, I64(2, 6, 0, 2), NULL);
         call.transposed = 1;
-        call.pass = (bp_conv_pass)pass;
         call.padding = I64(2, 1);
         call.bias = pass == BP_CONV_INPUT ? NULL : &bias.tensor;
+        test_call_to_pass("conv", &call, pass);
         int64_t shape[4];
         int ndim;
         bp_dtype dtype;
@@ -182,7 +191,10 @@ static void an_output_without_elements(void **state) {
             assert_true(b[i] == (pass == BP_CONV_WEIGHT ? 0 : 7));
         }
         bp_view_init(&output, y, BP_F32, 4, I64(2, 6, 1, 2), NULL);
-        refused(BP_E_SHAPE, "output has shape (2, 6, 1, 2); it must have shape (2, 6, 0, 2)");
+        refused(BP_E_SHAPE, pass == BP_CONV_FORWARD
+                                ? "output has shape (2, 6, 1, 2); it must have shape (2, 6, 0, 2)"
+                                : "output_gradient has shape (2, 6, 1, 2); it must have shape (2, 6, 0, 2)");
+        begin(state);
     }
 }
 
@@ -264,7 +276,7 @@ static void an_empty_batch_is_valid(void **state) {
     bp_view_init(&input, NULL, BP_F32, 4, I64(0, 4, 7, 7), NULL);
     bp_view_init(&output, NULL, BP_F32, 4, I64(0, 6, 5, 5), NULL);
     assert_int_equal(bp_conv_run(NULL, &call), BP_OK);
-    call.pass = BP_CONV_WEIGHT;
+    test_call_to_pass("conv", &call, BP_CONV_WEIGHT);
     for (size_t i = 0; i < sizeof w / sizeof *w; i++) {
         w[i] = 5;
     }

@@ -1,6 +1,7 @@
 /* test_fourier.c - compares convolutions by Fourier transforms with the definition: kernels from 2 to hundreds of
  * elements, tiles that overlap, lanes of groups and of tiles, the error bound, and what is refused. */
 #include "conv/transformed.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,13 +73,13 @@ static bp_status status_of(bp_dtype dtype, bp_conv_pass pass, int ndim, int64_t 
     bp_view_init(&weight, memory, dtype, ndim + 2, w, NULL);
     bp_view_init(&output, memory, dtype, ndim + 2, y, NULL);
     weight.tensor.data = output.tensor.data = input.tensor.data = NULL;
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = pass,
-                               .ndim = ndim,
-                               .stride = strides,
-                               .input = &input.tensor,
-                               .weight = &weight.tensor,
-                               .output = &output.tensor};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = ndim,
+                         .stride = strides,
+                         .input = &input.tensor,
+                         .weight = &weight.tensor,
+                         .output = &output.tensor};
+    test_call_to_pass("conv", &call, (int)pass);
     const bp_status status = transformed_plan(&by, &made, &call, further);
     bp_plan_release(made);
     return status;

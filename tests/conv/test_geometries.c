@@ -4,6 +4,7 @@
  * integers results are exact. With other numbers they are equal for all numbers of threads, and gradients by the weight
  * also for all layouts. */
 #include "conv/cases.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,16 +169,16 @@ static void run(operands *o, const geometry *g, const char *algorithm, bp_conv_p
     snprintf(settings, sizeof settings,
              "conv.preferred=native:%s,dispatch.fallback=strict,deterministic=threads,num_threads=%d", algorithm,
              threads);
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = pass,
-                               .ndim = NDIM,
-                               .groups = g->groups,
-                               .stride = g->stride,
-                               .dilation = g->dilation,
-                               .padding = g->padding,
-                               .input = &o->x.stored.view.tensor,
-                               .weight = &o->w.stored.view.tensor,
-                               .output = &o->y.stored.view.tensor};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = NDIM,
+                         .groups = g->groups,
+                         .stride = g->stride,
+                         .dilation = g->dilation,
+                         .padding = g->padding,
+                         .input = &o->x.stored.view.tensor,
+                         .weight = &o->w.stored.view.tensor,
+                         .output = &o->y.stored.view.tensor};
+    test_call_to_pass("conv", &call, (int)pass);
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
     if (bp_conv_run(options, &call) != BP_OK) {
         fail_msg("%s", bp_last_error());

@@ -4,6 +4,7 @@
  * For a random tensor g, the gradients of the sum of g output, in a random direction d, must be the difference of that
  * sum at both sides. The sum is linear in input, weight and bias, so that differences have rounding errors only. */
 #include "conv/cases.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -82,13 +83,13 @@ static void check(conv_case *c, bp_conv_pass pass, const conv_tensor *g, uint64_
     const bool by_bias = pass == BP_CONV_WEIGHT && call.bias;
     conv_tensor *moved = pass == BP_CONV_INPUT ? &c->input : &c->weight;
     conv_copy(&own, moved);
-    call.pass = pass;
-    call.output = &g->view.tensor;
     *(pass == BP_CONV_INPUT ? &call.input : &call.weight) = &own.view.tensor;
     if (by_bias) {
         conv_copy(&bias, &c->bias);
     }
     call.bias = by_bias ? &bias.view.tensor : NULL;
+    test_call_to_pass("conv", &call, (int)pass);
+    call.output_gradient = &g->view.tensor;
     run(&call, settings, c->text);
     compare(c, moved, &own, g, random, settings);
     if (by_bias) {
@@ -107,8 +108,8 @@ static int check_all(conv_case *c, bp_conv_pass pass, uint64_t *random) {
     int count = 0;
     conv_copy(&g, &c->output);
     fill(&g, random);
-    call.pass = pass;
     call.bias = pass == BP_CONV_WEIGHT ? call.bias : NULL;
+    test_call_to_pass("conv", &call, (int)pass);
     assert_int_equal(bp_conv_explain(&explanation, NULL, &call), BP_OK);
     for (int i = 0; bp_explanation_at(explanation, i, &candidate); i++) {
         char settings[192];

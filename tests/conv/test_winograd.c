@@ -1,5 +1,6 @@
 /* test_winograd.c - compares Winograd's convolution with the definition, and tests what it refuses. */
 #include "conv/transformed.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,14 +34,14 @@ static bp_status status_of(bp_dtype dtype, bp_conv_pass pass, int ndim, int64_t 
     bp_view_init(&weight, memory, dtype, ndim + 2, w, NULL);
     bp_view_init(&output, memory, dtype, ndim + 2, y, NULL);
     weight.tensor.data = output.tensor.data = input.tensor.data = NULL;
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = pass,
-                               .ndim = ndim,
-                               .stride = strides,
-                               .dilation = dilations,
-                               .input = &input.tensor,
-                               .weight = &weight.tensor,
-                               .output = &output.tensor};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = ndim,
+                         .stride = strides,
+                         .dilation = dilations,
+                         .input = &input.tensor,
+                         .weight = &weight.tensor,
+                         .output = &output.tensor};
+    test_call_to_pass("conv", &call, (int)pass);
     const bp_status status = transformed_plan(&by, &made, &call, settings);
     bp_plan_release(made);
     return status;

@@ -140,7 +140,7 @@ static void transforms() {
     CHECK(back[1] == 0.5);
     auto call = bp::init<bp_fft_call>();
     call.transform = BP_RFFT;
-    call.ndim = 1;
+    call.axis_count = 1;
     const bp::plan plan = bp::fft_plan(call, signal, half);
     half = {};
     bp::execute(plan, {signal, half});
@@ -331,18 +331,18 @@ static void rows() {
     const float x[2][2] = {{0, 0}, {3, 5}};
     float y[2][2] = {}, sums[2] = {}, total[1] = {};
     std::int64_t index[2] = {};
-    const std::int32_t axis[1] = {1};
+    const int axis[1] = {1};
     const bp::const_view in = x;
     const bp::view out = y, by_row = sums, at = index, all = total;
-    bp::reduce_run(BP_REDUCE_SUM, in, axis, 1, false, by_row);
+    bp::reduce_run(BP_REDUCE_SUM, in, 1, axis, false, by_row);
     CHECK(sums[0] == 0 && sums[1] == 8);
-    bp::reduce_run(BP_REDUCE_ARGMAX, in, axis, 1, false, at);
+    bp::reduce_run(BP_REDUCE_ARGMAX, in, 1, axis, false, at);
     CHECK(index[0] == 0 && index[1] == 1);
-    CHECK(bp::nothrow::reduce_run(BP_REDUCE_SUM, in, axis, 1, false, all) == BP_E_SHAPE);
-    const bp::plan plan = bp::reduce_plan(BP_REDUCE_MEAN, in, axis, 1, false, by_row);
+    CHECK(bp::nothrow::reduce_run(BP_REDUCE_SUM, in, 1, axis, false, all) == BP_E_SHAPE);
+    const bp::plan plan = bp::reduce_plan(BP_REDUCE_MEAN, in, 1, axis, false, by_row);
     bp::execute(plan, {in, by_row});
     CHECK(sums[1] == 4);
-    CHECK(!bp::reduce_explain(BP_REDUCE_MEAN, in, axis, 1, false, by_row).candidates().empty());
+    CHECK(!bp::reduce_explain(BP_REDUCE_MEAN, in, 1, axis, false, by_row).candidates().empty());
     bp::softmax_run(BP_SOFTMAX, in, 1, out);
     CHECK(near(y[0][0], 0.5) && near(y[1][1] / y[1][0], std::exp(2.), 1e-5));
     CHECK(bp::softmax_plan(BP_SOFTMAX, in, 1, out).describe().operands == 2);
@@ -354,23 +354,23 @@ static void rows() {
     CHECK(bp::softmax_backward_plan(BP_LOG_SOFTMAX, out, in, 1, g).describe().operands == 3);
     CHECK(!bp::softmax_backward_explain(BP_LOG_SOFTMAX, out, in, 1, g).candidates().empty());
     auto call = bp::init<bp_layer_norm_call>();
-    call.dims = 1;
+    call.row_ndim = 1;
     call.input = in.get();
     call.output = out.get();
     bp::layer_norm_run(call, nullptr);
     CHECK(std::isnan(y[0][0]) && y[1][0] == -1 && y[1][1] == 1);
     CHECK(bp::layer_norm_plan(call).describe().operands == 6);
     CHECK(!bp::layer_norm_explain(call).candidates().empty());
-    call.dims = 3;
+    call.row_ndim = 3;
     CHECK(thrown([&] { bp::layer_norm_run(call); }) == BP_E_SHAPE);
 }
 
 /* The calls of neural networks that no test above makes. */
 static void networks() {
-    const float x[1][1][2][2] = {{{{1, 2}, {4, 3}}}}, one[1] = {1}, none[1] = {0};
-    float pooled[1][1][1][1] = {}, y[1][1][2][2] = {};
-    const bp::const_view in = x, mean = none, var = one;
-    const bp::view by_window = pooled, out = y;
+    const float x[1][1][2][2] = {{{{1, 2}, {4, 3}}}};
+    float one[1] = {1}, none[1] = {0}, pooled[1][1][1][1] = {}, y[1][1][2][2] = {};
+    const bp::const_view in = x;
+    const bp::view by_window = pooled, out = y, mean = none, var = one;
     const std::int64_t window[2] = {2, 2};
     auto pool = bp::init<bp_pool_call>();
     pool.ndim = 2;

@@ -104,7 +104,7 @@ int32_t place_of(const char *id) {
 
 bp_queue *new_queue(const char *id) {
     bp_queue *queue = NULL;
-    assert_ok(bp_queue_new(place_of(id), 0, &queue));
+    assert_ok(bp_queue_new(&queue, place_of(id), 0));
     return queue;
 }
 

@@ -183,7 +183,7 @@ static void concatenation_writes_parts_of_a_tensor(void **state) {
     const DLTensor *parts[] = {&m.on_a->dl_tensor, &m.on_b->dl_tensor};
     static double got[2 * N * N];
     DLManagedTensorVersioned *out = empty_on(first, BP_F64, 2, shape);
-    assert_ok(bp_concat_run(NULL, parts, 2, 0, &out->dl_tensor));
+    assert_ok(bp_concat_run(NULL, 2, parts, 0, &out->dl_tensor));
     get(out, got);
     assert_memory_equal(got, m.a, sizeof m.a);
     assert_memory_equal(got + N * N, m.b, sizeof m.b);
@@ -324,9 +324,9 @@ static void a_plan_runs_on_a_queue_after_its_events(void **state) {
     bp_queue *queue, *current;
     bp_event *written, *done = NULL;
     bp_plan *plan;
-    assert_ok(bp_queue_new(first, 0, &queue));
-    assert_ok(bp_queue_current(first, &current)); /* it has the copies of the operands */
-    assert_ok(bp_event_record(current, &written));
+    assert_ok(bp_queue_new(&queue, first, 0));
+    assert_ok(bp_queue_current(&current, first)); /* it has the copies of the operands */
+    assert_ok(bp_event_record(&written, current));
     bp_queue_release(current);
     assert_ok(bp_matmul_plan(&plan, NULL, &m.on_a->dl_tensor, &m.on_b->dl_tensor, &m.on_c->dl_tensor));
     const bp_operand operands[] = {{m.on_a->dl_tensor.data, m.on_a->dl_tensor.byte_offset},
@@ -355,7 +355,7 @@ static void a_plan_refuses_a_queue_of_another_device(void **state) {
     const bp_operand local[] = {{m.a, 0}, {m.b, 0}, {m.got, 0}};
     assert_ok(bp_matmul_plan(&plan, NULL, &m.on_a->dl_tensor, &m.on_b->dl_tensor, &m.on_c->dl_tensor));
     if (second) {
-        assert_ok(bp_queue_new(second, 0, &queue));
+        assert_ok(bp_queue_new(&queue, second, 0));
         assert_fails(bp_execute(plan, operands, &(bp_exec){.struct_size = sizeof(bp_exec), .queue = queue}),
                      BP_E_ARGUMENT, "opencl:1");
         bp_queue_release(queue);
@@ -364,11 +364,11 @@ static void a_plan_refuses_a_queue_of_another_device(void **state) {
     assert_ok(bp_view_matrix(&b, m.b, BP_F64, N, N));
     assert_ok(bp_view_matrix(&c, m.got, BP_F64, N, N));
     assert_ok(bp_matmul_plan(&host, NULL, &a.tensor, &b.tensor, &c.tensor));
-    assert_ok(bp_queue_new(first, 0, &queue));
+    assert_ok(bp_queue_new(&queue, first, 0));
     assert_fails(bp_execute(host, local, &(bp_exec){.struct_size = sizeof(bp_exec), .queue = queue}), BP_E_UNSUPPORTED,
                  "queue");
     bp_packed *packed;
-    assert_fails(bp_plan_pack(plan, 0, operands, &packed), BP_E_UNSUPPORTED, "on a device");
+    assert_fails(bp_plan_pack(&packed, plan, 0, operands), BP_E_UNSUPPORTED, "on a device");
     bp_event *done;
     assert_fails(bp_execute(host, local, &(bp_exec){.struct_size = sizeof(bp_exec), .done = &done}), BP_E_UNSUPPORTED,
                  "done");

@@ -145,7 +145,7 @@ static void test_maps(void **state) {
         for (size_t k = 0; k < p.size; k++) {
             p.host[k]++;
         }
-        assert_ok(bp_map(&p.view.tensor, BP_MAP_READ | BP_MAP_WRITE, queue, &view));
+        assert_ok(bp_map(&view, &p.view.tensor, BP_MAP_READ | BP_MAP_WRITE, queue));
         assert_int_equal(view.tensor.device.device_type, kDLCPU);
         assert_int_equal(view.tensor.ndim, 3);
         assert_memory_equal(view.strides, p.view.strides, 3 * sizeof *view.strides);
@@ -153,9 +153,9 @@ static void test_maps(void **state) {
         assert_memory_equal((const char *)view.tensor.data + view.tensor.byte_offset, wanted, 4);
         const int64_t last = 2 * view.strides[0] + 3 * view.strides[1] + 4 * view.strides[2];
         assert_memory_equal((const float *)view.tensor.data + last, (const float *)(const void *)wanted + last, 4);
-        assert_ok(bp_unmap(&p.view.tensor, queue, &view));
+        assert_ok(bp_unmap(&view, &p.view.tensor, queue));
         assert_null(view.tensor.data);
-        assert_fails(bp_unmap(&p.view.tensor, queue, &view), BP_E_ARGUMENT, "unmapped before");
+        assert_fails(bp_unmap(&view, &p.view.tensor, queue), BP_E_ARGUMENT, "unmapped before");
         assert_ok(bp_queue_wait(queue));
         bp_queue_release(queue);
         placed_free(&p);
@@ -171,21 +171,21 @@ static void test_wrong_maps(void **state) {
     DLManagedTensorVersioned *tensor = new_bytes("fake", 100), *empty;
     bp_queue *elsewhere = new_queue("other");
     assert_ok(bp_view_init(&host, data, BP_F32, 1, &four, NULL));
-    assert_fails(bp_map(&tensor->dl_tensor, 0, NULL, &view), BP_E_ARGUMENT, "'flags' is 0");
-    assert_fails(bp_map(&tensor->dl_tensor, 8, NULL, &view), BP_E_ARGUMENT, "'flags' is 8");
-    assert_fails(bp_map(&tensor->dl_tensor, BP_MAP_READ, NULL, NULL), BP_E_ARGUMENT, "'view' is NULL");
-    assert_fails(bp_map(NULL, BP_MAP_READ, NULL, &view), BP_E_ARGUMENT, "NULL");
-    assert_fails(bp_map(&host.tensor, BP_MAP_READ, NULL, &view), BP_E_DEVICE, "host memory already");
-    assert_fails(bp_map(&tensor->dl_tensor, BP_MAP_READ, elsewhere, &view), BP_E_ARGUMENT, "other:0");
+    assert_fails(bp_map(&view, &tensor->dl_tensor, 0, NULL), BP_E_ARGUMENT, "'flags' is 0");
+    assert_fails(bp_map(&view, &tensor->dl_tensor, 8, NULL), BP_E_ARGUMENT, "'flags' is 8");
+    assert_fails(bp_map(NULL, &tensor->dl_tensor, BP_MAP_READ, NULL), BP_E_ARGUMENT, "'view' is NULL");
+    assert_fails(bp_map(&view, NULL, BP_MAP_READ, NULL), BP_E_ARGUMENT, "NULL");
+    assert_fails(bp_map(&view, &host.tensor, BP_MAP_READ, NULL), BP_E_DEVICE, "host memory already");
+    assert_fails(bp_map(&view, &tensor->dl_tensor, BP_MAP_READ, elsewhere), BP_E_ARGUMENT, "other:0");
     assert_ok(bp_tensor_empty_on(&empty, place_of("fake"), BP_F32, 1, &none, NULL));
-    assert_ok(bp_map(&empty->dl_tensor, BP_MAP_READ, NULL, &view));
-    assert_ok(bp_unmap(&empty->dl_tensor, NULL, &view));
+    assert_ok(bp_map(&view, &empty->dl_tensor, BP_MAP_READ, NULL));
+    assert_ok(bp_unmap(&view, &empty->dl_tensor, NULL));
     free_tensor(empty);
     bp_queue *queue;
-    assert_ok(bp_queue_current(place_of("fake"), &queue));
+    assert_ok(bp_queue_current(&queue, place_of("fake")));
     fake()->fail_at = 1;
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "bad"));
-    assert_fails(bp_map(&tensor->dl_tensor, BP_MAP_READ, NULL, &view), BP_E_DEVICE, "gemm bad failed");
+    assert_fails(bp_map(&view, &tensor->dl_tensor, BP_MAP_READ, NULL), BP_E_DEVICE, "gemm bad failed");
     bp_queue_release(queue);
     bp_queue_release(elsewhere);
     free_tensor(tensor);

@@ -40,9 +40,9 @@ static bp_status use_all(void) {
     bp_view_init(&view, bytes, BP_U8, 1, &count, NULL);
     bp_status status = bp_device_find("fake:0", &place);
     status = status == BP_OK ? bp_device_find("fake:1", &other) : status;
-    status = status == BP_OK ? bp_queue_new(place, 0, &queue) : status;
-    status = status == BP_OK ? bp_queue_current(place, &second) : status;
-    status = status == BP_OK ? bp_queue_new(other, 0, &elsewhere) : status;
+    status = status == BP_OK ? bp_queue_new(&queue, place, 0) : status;
+    status = status == BP_OK ? bp_queue_current(&second, place) : status;
+    status = status == BP_OK ? bp_queue_new(&elsewhere, other, 0) : status;
     status = status == BP_OK ? bp_tensor_empty_on(&tensor, place, BP_U8, 1, &count, NULL) : status;
     status = status == BP_OK ? bp_tensor_empty_on(&remote, other, BP_U8, 1, &count, NULL) : status;
     status = status == BP_OK ? bp_copy(&tensor->dl_tensor, &view.tensor, NULL) : status;
@@ -62,7 +62,7 @@ static bp_status use_all(void) {
     if (status == BP_OK) {
         bp__queue_give(queue, &block);
     }
-    status = status == BP_OK ? bp_event_record(queue, &event) : status;
+    status = status == BP_OK ? bp_event_record(&event, queue) : status;
     status = status == BP_OK ? bp_event_wait(elsewhere, event) : status;
     status = status == BP_OK ? bp_event_sync(event, -1) : status;
     status = status == BP_OK ? bp_device_wait(place) : status;
@@ -125,14 +125,14 @@ static void test_ten_thousand_of_each(void **state) {
     bp_queue *queue = new_queue("fake"), *own;
     bp_event *event;
     fill_bytes(tensor, 0);
-    assert_ok(bp_queue_current(place, &own));
+    assert_ok(bp_queue_current(&own, place));
     bp_queue_release(own);
     assert_ok(bp_queue_wait(queue));
     const int64_t blocks = bp__live_blocks();
     const int events = fake()->events, memory = fake()->blocks;
     for (int i = 0; i < many; i++) {
         assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "x"));
-        assert_ok(bp_event_record(queue, &event));
+        assert_ok(bp_event_record(&event, queue));
         bp_event_release(event);
         DLManagedTensorVersioned *another = new_bytes("fake", 2000 + i % 3 * 5000);
         if (i % 2) {

@@ -55,15 +55,15 @@ static int use_parents(void *opaque) {
     MUST(bp_queue_error(h->queue) == BP_E_FORKED);
     MUST(bp_queue_native(h->queue) == NULL);
     MUST(bp_queue_place(h->queue) == h->place);
-    MUST(bp_event_record(h->queue, &event) == BP_E_FORKED);
+    MUST(bp_event_record(&event, h->queue) == BP_E_FORKED);
     MUST(bp_event_wait(h->queue, h->event) == BP_E_FORKED);
     MUST(bp_event_sync(h->event, -1) == BP_E_FORKED);
     MUST(bp_event_elapsed(h->event, h->event, &ns) == BP_E_FORKED);
-    MUST(bp_queue_new(h->place, 0, &queue) == BP_E_FORKED);
-    MUST(bp_queue_current(h->place, &queue) == BP_E_FORKED);
+    MUST(bp_queue_new(&queue, h->place, 0) == BP_E_FORKED);
+    MUST(bp_queue_current(&queue, h->place) == BP_E_FORKED);
     MUST(bp_queue_use(h->place, h->queue) == BP_E_FORKED);
-    MUST(bp_queue_wrap(h->place, &queue, &queue) == BP_E_FORKED);
-    MUST(bp_event_wrap(h->place, &queue, &event) == BP_E_FORKED);
+    MUST(bp_queue_wrap(&queue, h->place, &queue) == BP_E_FORKED);
+    MUST(bp_event_wrap(&event, h->place, &queue) == BP_E_FORKED);
     MUST(bp__queue_for(h->place, h->queue, &queue) == BP_E_FORKED);
     MUST(bp__queue_for(h->place, NULL, &queue) == BP_E_FORKED);
     MUST(bp__device_check(h->place) == BP_E_FORKED);
@@ -78,8 +78,8 @@ static int use_parents(void *opaque) {
     MUST(bp_view_init(&view, bytes, BP_U8, 1, &count, NULL) == BP_OK);
     MUST(bp_copy(&view.tensor, &h->tensor->dl_tensor, NULL) == BP_E_FORKED);
     MUST(bp_copy(&h->tensor->dl_tensor, &view.tensor, h->queue) == BP_E_FORKED);
-    MUST(bp_map(&h->tensor->dl_tensor, BP_MAP_READ, NULL, &view) == BP_E_FORKED);
-    MUST(bp_unmap(&h->tensor->dl_tensor, NULL, &view) == BP_E_FORKED);
+    MUST(bp_map(&view, &h->tensor->dl_tensor, BP_MAP_READ, NULL) == BP_E_FORKED);
+    MUST(bp_unmap(&view, &h->tensor->dl_tensor, NULL) == BP_E_FORKED);
     MUST(bp_device_describe(h->place, &info) == BP_OK && info.state == BP_DEVICE_FORKED);
     MUST(bp__device_facts(h->place) == NULL);
     MUST(bp__devices_held() == 0);
@@ -99,7 +99,7 @@ static int use_parents(void *opaque) {
         return 0;
     }
     MUST(bp_device_find("other:0", &place) == BP_OK); /* a runtime that the parent had not opened */
-    MUST(bp_queue_new(place, 0, &queue) == BP_OK);
+    MUST(bp_queue_new(&queue, place, 0) == BP_OK);
     MUST(bp_queue_wait(queue) == BP_OK);
     bp_queue_release(queue);
     MUST(bp_reset() == BP_OK);
@@ -111,7 +111,7 @@ static held hold(void) {
               .place = place_of("fake"),
               .tensor = new_bytes("fake", 100),
               .second = new_bytes("fake", 100)};
-    assert_ok(bp_event_record(h.queue, &h.event));
+    assert_ok(bp_event_record(&h.event, h.queue));
     return h;
 }
 
@@ -141,7 +141,7 @@ static int use_after_list(void *unused) {
     bp_queue *queue;
     int32_t place;
     MUST(bp_device_find("fake:1", &place) == BP_OK);
-    MUST(bp_queue_new(place, 0, &queue) == BP_OK);
+    MUST(bp_queue_new(&queue, place, 0) == BP_OK);
     MUST(bp_queue_wait(queue) == BP_OK);
     bp_queue_release(queue);
     MUST(bp_reset() == BP_OK);
@@ -174,7 +174,7 @@ static void *use_all_the_time(void *opaque) {
         DLManagedTensorVersioned *tensor;
         bp_event *event;
         if (bp_tensor_empty_on(&tensor, h->place, BP_U8, 1, &count, NULL) != BP_OK ||
-            add_bytes(h->queue, &tensor->dl_tensor, 1, "x") != BP_OK || bp_event_record(h->queue, &event) != BP_OK ||
+            add_bytes(h->queue, &tensor->dl_tensor, 1, "x") != BP_OK || bp_event_record(&event, h->queue) != BP_OK ||
             bp_event_sync(event, -1) != BP_OK || bp_device_wait(h->place) != BP_OK) {
             return "failed";
         }

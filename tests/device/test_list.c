@@ -64,7 +64,7 @@ static void test_host_comes_first_and_opens_nothing(void **state) {
     assert_ok(bp__device_check(0));
     assert_ptr_equal(bp__device_facts(0)->id, host.id);
     assert_ok(bp_device_wait(0));
-    assert_fails(bp_queue_new(0, 0, &(bp_queue *){NULL}), BP_E_DEVICE, "host has no queues");
+    assert_fails(bp_queue_new(&(bp_queue *){NULL}, 0, 0), BP_E_DEVICE, "host has no queues");
 }
 
 static void test_devices_are_listed_with_their_facts(void **state) {
@@ -190,10 +190,10 @@ static void test_opening_fails_here(void **state) {
     bp_queue *queue;
     behave("fail", "parent");
     assert_int_equal(first_of("fake").state, BP_DEVICE_READY);
-    assert_fails(bp_queue_new(place_of("fake"), 0, &queue), BP_E_BROKEN, "the fake driver does not start");
+    assert_fails(bp_queue_new(&queue, place_of("fake"), 0), BP_E_BROKEN, "the fake driver does not start");
     assert_null(queue);
     assert_int_equal(first_of("fake").state, BP_DEVICE_BROKEN);
-    assert_fails(bp_queue_new(kDLVulkan << 16, 0, &queue), BP_E_DEVICE, "the fake driver does not start");
+    assert_fails(bp_queue_new(&queue, kDLVulkan << 16, 0), BP_E_DEVICE, "the fake driver does not start");
 }
 
 /* The driver lists another device than the child has seen. */
@@ -202,12 +202,12 @@ static void test_devices_that_change(void **state) {
     bp_queue *queue;
     const int32_t place = place_of("fake:0");
     fake()->changed = 3;
-    assert_fails(bp_queue_new(place, 0, &queue), BP_E_DEVICE, "lists other devices than before");
+    assert_fails(bp_queue_new(&queue, place, 0), BP_E_DEVICE, "lists other devices than before");
     assert_int_equal(first_of("fake").state, BP_DEVICE_BROKEN);
     assert_null(bp__device_facts(place));
     fake()->changed = 0;
     restart_devices();
-    assert_ok(bp_queue_new(place, 0, &queue));
+    assert_ok(bp_queue_new(&queue, place, 0));
     bp_queue_release(queue);
 }
 
@@ -223,7 +223,7 @@ static void test_excluded_devices(void **state) {
     assert_int_equal(info.index, -1);
     assert_int_equal(first_of("fake").state, BP_DEVICE_READY);
     assert_fails(bp__device_check(place_of("fake:1")), BP_E_DEVICE, "device.exclude");
-    assert_fails(bp_queue_new(place_of("fake:1"), 0, &(bp_queue *){NULL}), BP_E_DEVICE, "disabled by a setting");
+    assert_fails(bp_queue_new(&(bp_queue *){NULL}, place_of("fake:1"), 0), BP_E_DEVICE, "disabled by a setting");
 }
 
 static void test_a_module_that_breaks_a_rule(void **state) {
@@ -404,7 +404,7 @@ static void test_record_and_load(void **state) {
 #undef X
     assert_int_equal(place_of(facts->id), place);
     assert_fails(bp__device_check(place), BP_E_DEVICE, "description");
-    assert_fails(bp_queue_new(place, 0, &(bp_queue *){NULL}), BP_E_DEVICE, "description");
+    assert_fails(bp_queue_new(&(bp_queue *){NULL}, place, 0), BP_E_DEVICE, "description");
     char *twice = calloc(1, 16384);
     assert_ok(bp_device_record(place, twice, 16384, NULL));
     assert_non_null(strstr(twice, "No vendor"));

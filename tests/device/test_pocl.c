@@ -73,7 +73,7 @@ static void *close_gate(bp_queue *queue) {
     assert_ok(bp_device_context(bp_queue_place(queue), &context));
     void *gate = create_user_event(context, &code);
     assert_non_null(gate);
-    assert_ok(bp_event_wrap(bp_queue_place(queue), gate, &event));
+    assert_ok(bp_event_wrap(&event, bp_queue_place(queue), gate));
     assert_ok(bp_event_wait(queue, event));
     bp_event_release(event);
     return gate;
@@ -127,9 +127,9 @@ static void test_nothing_runs_before_its_inputs(void **state) {
     assert_ok(bp_copy(&a->dl_tensor, &source.tensor, first));
     assert_ok(bp_copy(&b->dl_tensor, &a->dl_tensor, first));
     assert_ok(bp_copy(&target.tensor, &b->dl_tensor, first));
-    assert_ok(bp_event_record(first, &event));
+    assert_ok(bp_event_record(&event, first));
     assert_ok(bp_event_wait(second, event)); /* on another device */
-    assert_ok(bp_event_record(second, &after));
+    assert_ok(bp_event_record(&after, second));
     usleep(20000);
     assert_int_equal(to[0], 0);
     assert_int_equal(bp_event_sync(event, 0), BP_E_TIMEOUT);
@@ -161,7 +161,7 @@ static void test_failures_are_told(void **state) {
     assert_ok(bp_view_init(&view, bytes, BP_U8, 1, &count, NULL));
     void *gate = close_gate(queue);
     assert_ok(bp_copy(&tensor->dl_tensor, &view.tensor, queue));
-    assert_ok(bp_event_record(queue, &event));
+    assert_ok(bp_event_record(&event, queue));
     open_gate(gate, -77);
     assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "the wait for an event failed on device opencl:0: ");
     assert_fails(bp_event_sync(event, -1), BP_E_DEVICE, "the wait for an event failed");
@@ -213,11 +213,11 @@ static void test_maps(void **state) {
     assert_ok(bp_device_describe(place_of("opencl"), &info));
     placed_make(&p, "opencl", BP_F32, 2, (int64_t[]){7, 9}, false);
     if (info.can & BP_DEVICE_CAN_MAP) {
-        assert_ok(bp_map(&p.view.tensor, BP_MAP_READ | BP_MAP_WRITE, NULL, &view));
+        assert_ok(bp_map(&view, &p.view.tensor, BP_MAP_READ | BP_MAP_WRITE, NULL));
         const int64_t last = 6 * view.strides[0] + 8 * view.strides[1];
         const char *wanted = (const char *)p.host + p.view.tensor.byte_offset + 4 * last;
         assert_memory_equal((char *)view.tensor.data + 4 * last, wanted, 4);
-        assert_ok(bp_unmap(&p.view.tensor, NULL, &view));
+        assert_ok(bp_unmap(&view, &p.view.tensor, NULL));
         assert_ok(bp_device_wait(place_of("opencl")));
     }
     placed_free(&p);
@@ -229,10 +229,10 @@ static void test_times(void **state) {
     bp_event *from, *to;
     int64_t ns = -1;
     DLManagedTensorVersioned *tensor = new_bytes("opencl", 1 << 22), *second = new_bytes("opencl", 1 << 22);
-    assert_ok(bp_queue_new(place_of("opencl"), BP_QUEUE_TIMED, &queue));
-    assert_ok(bp_event_record(queue, &from));
+    assert_ok(bp_queue_new(&queue, place_of("opencl"), BP_QUEUE_TIMED));
+    assert_ok(bp_event_record(&from, queue));
     assert_ok(bp_copy(&second->dl_tensor, &tensor->dl_tensor, queue));
-    assert_ok(bp_event_record(queue, &to));
+    assert_ok(bp_event_record(&to, queue));
     assert_ok(bp_queue_wait(queue));
     assert_ok(bp_event_elapsed(from, to, &ns));
     assert_true(ns > 0 && ns < INT64_C(60000000000));
@@ -275,7 +275,7 @@ static void *use(void *number) {
     uint8_t bytes[3000], got[3000];
     const int64_t count = sizeof bytes;
     bp_queue *queue;
-    if (bp_queue_new(place, 0, &queue) != BP_OK) {
+    if (bp_queue_new(&queue, place, 0) != BP_OK) {
         return "no queue";
     }
     for (int round = 0; round < 200; round++) {
@@ -326,7 +326,7 @@ static void test_many_objects(void **state) {
         if (i % 10 == 0) {
             bp_queue *queue = new_queue("opencl");
             bp_event *event;
-            assert_ok(bp_event_record(queue, &event));
+            assert_ok(bp_event_record(&event, queue));
             bp_event_release(event);
             bp_queue_release(queue);
         }

@@ -88,7 +88,7 @@ static void test_failures_without_waiting(void **state) {
     fake()->open_gate(false);
     fake()->fail_at = 1;
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "x"));
-    assert_ok(bp_event_record(queue, &event)); /* does not fail itself */
+    assert_ok(bp_event_record(&event, queue)); /* does not fail itself */
     assert_ok(bp_queue_error(queue));          /* not known yet */
     fake()->open_gate(true);
     assert_fails(bp_event_sync(event, -1), BP_E_DEVICE, "gemm x failed on device fake:0");
@@ -176,7 +176,7 @@ static void test_a_lost_device(void **state) {
     bp_event *event;
     const uint64_t epoch = bp__device_epoch();
     const int32_t place = place_of("fake:0");
-    assert_ok(bp_event_record(second, &event));
+    assert_ok(bp_event_record(&event, second));
     fake()->fail_with = FAKE_LOST;
     fake()->fail_at = 1;
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "x"));
@@ -195,9 +195,9 @@ static void test_a_lost_device(void **state) {
     bp_queue *queue_more;
     bp_event *event_more;
     assert_fails(bp_tensor_empty_on(&more, place, BP_U8, 1, &count, NULL), BP_E_DEVICE, "FAKE_DEVICE_LOST");
-    assert_fails(bp_queue_new(place, 0, &queue_more), BP_E_DEVICE, "FAKE_DEVICE_LOST");
-    assert_fails(bp_queue_current(place, &queue_more), BP_E_DEVICE, "FAKE_DEVICE_LOST");
-    assert_fails(bp_event_record(queue, &event_more), BP_E_DEVICE, "FAKE_DEVICE_LOST");
+    assert_fails(bp_queue_new(&queue_more, place, 0), BP_E_DEVICE, "FAKE_DEVICE_LOST");
+    assert_fails(bp_queue_current(&queue_more, place), BP_E_DEVICE, "FAKE_DEVICE_LOST");
+    assert_fails(bp_event_record(&event_more, queue), BP_E_DEVICE, "FAKE_DEVICE_LOST");
     assert_fails(bp_queue_wait(second), BP_E_DEVICE, "FAKE_DEVICE_LOST");
     assert_fails(bp_device_wait(place), BP_E_DEVICE, "FAKE_DEVICE_LOST");
     assert_fails(bp__queue_for(place, queue, &queue_more), BP_E_DEVICE, "FAKE_DEVICE_LOST");
@@ -224,13 +224,13 @@ static void test_events_order_queues(void **state) {
         bp_event *event, *back;
         fill_bytes(tensor, 0);
         assert_ok(add_bytes(first, &tensor->dl_tensor, 100, "first"));
-        assert_ok(bp_event_record(first, &event));
+        assert_ok(bp_event_record(&event, first));
         assert_ok(bp_event_wait(second, event));
         bp_event_release(event); /* the wait holds what it needs */
         uint8_t bytes[1];
         assert_ok(bp__queue_read(second, bytes, &(bp_operand){tensor->dl_tensor.data, 49999}, 1));
         assert_int_equal(bytes[0], 100);
-        assert_ok(bp_event_record(second, &back));
+        assert_ok(bp_event_record(&back, second));
         assert_ok(bp__queue_after(first, (bp_event *[]){back, back}, 2));
         bp_event_release(back);
         assert_ok(bp_queue_wait(first));
@@ -252,7 +252,7 @@ static void test_events_order_devices(void **state) {
         fill_bytes(tensor, 0);
         fake()->longest_delay_us = 20000;
         assert_ok(add_bytes(first, &tensor->dl_tensor, 7, "first"));
-        assert_ok(bp_event_record(first, &event));
+        assert_ok(bp_event_record(&event, first));
         assert_ok(bp_event_wait(second, event));
         assert_ok(bp_queue_wait(second));
         assert_true(all_bytes_are(tensor, 7));
@@ -273,7 +273,7 @@ static void test_waits_for_failed_events(void **state) {
     fake()->open_gate(false);
     fake()->fail_at = 1;
     assert_ok(add_bytes(first, &tensor->dl_tensor, 7, "bad"));
-    assert_ok(bp_event_record(first, &event));
+    assert_ok(bp_event_record(&event, first));
     assert_ok(bp_event_wait(second, event));
     assert_ok(add_bytes(second, &tensor->dl_tensor, 7, "after it"));
     fake()->open_gate(true);
@@ -294,7 +294,7 @@ static void test_time_limits(void **state) {
     bp_event *event;
     fake()->open_gate(false);
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 7, "x"));
-    assert_ok(bp_event_record(queue, &event));
+    assert_ok(bp_event_record(&event, queue));
     assert_fails(bp_event_sync(event, 0), BP_E_TIMEOUT, "fake:0");
     assert_fails(bp_event_sync(event, soon), BP_E_TIMEOUT, "fake:0");
     fake()->open_gate(true);
@@ -311,15 +311,15 @@ static void test_elapsed_time(void **state) {
     bp_event *from, *to, *untimed, *foreign;
     int64_t ns = -1;
     DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
-    assert_ok(bp_queue_new(place_of("fake"), BP_QUEUE_TIMED, &queue));
-    assert_ok(bp_queue_new(place_of("fake:1"), BP_QUEUE_TIMED, &elsewhere));
-    assert_ok(bp_event_record(queue, &from));
+    assert_ok(bp_queue_new(&queue, place_of("fake"), BP_QUEUE_TIMED));
+    assert_ok(bp_queue_new(&elsewhere, place_of("fake:1"), BP_QUEUE_TIMED));
+    assert_ok(bp_event_record(&from, queue));
     assert_ok(bp_event_sync(from, -1));
     fake()->open_gate(false);
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 7, "x"));
-    assert_ok(bp_event_record(queue, &to));
-    assert_ok(bp_event_record(plain, &untimed));
-    assert_ok(bp_event_record(elsewhere, &foreign));
+    assert_ok(bp_event_record(&to, queue));
+    assert_ok(bp_event_record(&untimed, plain));
+    assert_ok(bp_event_record(&foreign, elsewhere));
     assert_fails(bp_event_elapsed(from, to, &ns), BP_E_BUSY, "'to' is not reached");
     usleep(10000);
     fake()->open_gate(true);
@@ -349,17 +349,17 @@ static void test_events_of_the_program(void **state) {
     bp_event *event;
     fake()->open_gate(false);
     void *native = fake()->add(bp_queue_native(queue), tensor->dl_tensor.data, 0, 10, 1);
-    assert_ok(bp_event_wrap(place_of("fake"), native, &event));
+    assert_ok(bp_event_wrap(&event, place_of("fake"), native));
     assert_fails(bp_event_sync(event, soon), BP_E_TIMEOUT, "");
     fake()->open_gate(true);
     assert_ok(bp_event_sync(event, -1));
     assert_ok(bp_event_wait(queue, event));
     assert_ok(bp_queue_wait(queue));
     bp_event_release(event);
-    assert_fails(bp_event_wrap(place_of("fake"), NULL, &event), BP_E_ARGUMENT, "'native' is NULL");
+    assert_fails(bp_event_wrap(&event, place_of("fake"), NULL), BP_E_ARGUMENT, "'native' is NULL");
     fake()->fail_at = 1;
     void *failing = fake()->add(bp_queue_native(queue), tensor->dl_tensor.data, 0, 10, 1);
-    assert_ok(bp_event_wrap(place_of("fake"), failing, &event));
+    assert_ok(bp_event_wrap(&event, place_of("fake"), failing));
     assert_fails(bp_event_sync(event, -1), BP_E_DEVICE, "the program's own work failed on device fake:0: FAKE_FAULT");
     bp_event_release(event);
     bp__queue_begin(queue, BP_OP_GEMM, NULL); /* gives the references of the native events back */
@@ -380,8 +380,8 @@ static void test_wrapped_queues(void **state) {
     bp_queue *queue, *again;
     assert_ok(bp__device_open(place, &device));
     native = fake()->native_queue(device);
-    assert_ok(bp_queue_wrap(place, native, &queue));
-    assert_ok(bp_queue_wrap(place, native, &again));
+    assert_ok(bp_queue_wrap(&queue, place, native));
+    assert_ok(bp_queue_wrap(&again, place, native));
     assert_ptr_equal(queue, again);
     assert_ptr_equal(bp_queue_native(queue), native);
     assert_int_equal(bp_queue_place(queue), place);
@@ -392,9 +392,9 @@ static void test_wrapped_queues(void **state) {
     assert_ok(bp_queue_wait(queue));
     assert_true(all_bytes_are(tensor, 2));
     bp_queue_release(queue);
-    assert_ok(bp_queue_wrap(place, native, &queue)); /* once more, after all were released */
+    assert_ok(bp_queue_wrap(&queue, place, native)); /* once more, after all were released */
     bp_queue_release(queue);
-    assert_fails(bp_queue_wrap(place, NULL, &queue), BP_E_ARGUMENT, "'native' is NULL");
+    assert_fails(bp_queue_wrap(&queue, place, NULL), BP_E_ARGUMENT, "'native' is NULL");
     free_tensor(tensor);
     restart_devices();
     fake()->free_native_queue(native); /* it is still the program's */
@@ -403,7 +403,7 @@ static void test_wrapped_queues(void **state) {
 static void *current_of_thread(void *expected) {
     bp_queue *queue;
     const int32_t place = place_of("fake");
-    assert_ok(bp_queue_current(place, &queue));
+    assert_ok(bp_queue_current(&queue, place));
     assert_ptr_not_equal(queue, expected);
     bp_queue_release(queue);
     return NULL;
@@ -414,8 +414,8 @@ static void test_queues_of_threads(void **state) {
     const int32_t place = place_of("fake");
     bp_queue *own, *queue = new_queue("fake"), *got, *elsewhere = new_queue("fake:1");
     pthread_t thread;
-    assert_ok(bp_queue_current(place, &own));
-    assert_ok(bp_queue_current(place, &got));
+    assert_ok(bp_queue_current(&own, place));
+    assert_ok(bp_queue_current(&got, place));
     assert_ptr_equal(own, got);
     bp_queue_release(got);
     assert_ok(bp__queue_for(place, NULL, &got));
@@ -425,7 +425,7 @@ static void test_queues_of_threads(void **state) {
     assert_ok(bp_queue_use(place, queue));
     bp_queue *const used = queue;
     bp_queue_release(queue); /* the thread holds it */
-    assert_ok(bp_queue_current(place, &got));
+    assert_ok(bp_queue_current(&got, place));
     assert_ptr_equal(got, used);
     bp_queue_release(got);
     assert_ok(bp__queue_for(place, NULL, &got));
@@ -435,7 +435,7 @@ static void test_queues_of_threads(void **state) {
     assert_ok(bp__queue_for(place_of("fake:1"), elsewhere, &got));
     assert_ptr_equal(got, elsewhere);
     assert_ok(bp_queue_use(place, NULL));
-    assert_ok(bp_queue_current(place, &got));
+    assert_ok(bp_queue_current(&got, place));
     assert_ptr_equal(got, own);
     bp_queue_release(got);
     bp_queue_release(own);
@@ -485,7 +485,7 @@ static void test_waits_are_interrupted(void **state) {
     static uint8_t bytes[2 << 20];
     fake()->open_gate(false);
     assert_ok(add_bytes(queue, &tensor->dl_tensor, 7, "x"));
-    assert_ok(bp_event_record(queue, &event));
+    assert_ok(bp_event_record(&event, queue));
     bp_set_interrupt_check(stop_at_once, &calls, NULL);
     assert_fails(bp_queue_wait(queue), BP_E_CANCELLED, "the wait for a queue of device fake:0");
     assert_fails(bp_event_sync(event, -1), BP_E_CANCELLED, "event");
@@ -508,17 +508,17 @@ static void test_bad_arguments(void **state) {
     (void)state;
     const int32_t place = place_of("fake");
     bp_queue *queue;
-    assert_fails(bp_queue_new(place, 0, NULL), BP_E_ARGUMENT, "'queue' is NULL");
-    assert_fails(bp_queue_new(place, 2, &queue), BP_E_ARGUMENT, "'flags' is 2");
+    assert_fails(bp_queue_new(NULL, place, 0), BP_E_ARGUMENT, "'queue' is NULL");
+    assert_fails(bp_queue_new(&queue, place, 2), BP_E_ARGUMENT, "'flags' is 2");
     queue = new_queue("fake");
-    assert_fails(bp_queue_new(kDLCUDA << 16, 0, &(bp_queue *){NULL}), BP_E_DEVICE, "cuda:0");
+    assert_fails(bp_queue_new(&(bp_queue *){NULL}, kDLCUDA << 16, 0), BP_E_DEVICE, "cuda:0");
     assert_fails(bp_queue_wait(NULL), BP_E_ARGUMENT, "NULL");
     assert_fails(bp_queue_error(NULL), BP_E_ARGUMENT, "NULL");
     assert_null(bp_queue_native(NULL));
     assert_int_equal(bp_queue_place(NULL), -1);
     bp_queue_release(NULL);
-    assert_fails(bp_event_record(NULL, &(bp_event *){NULL}), BP_E_ARGUMENT, "NULL");
-    assert_fails(bp_event_record(queue, NULL), BP_E_ARGUMENT, "NULL");
+    assert_fails(bp_event_record(&(bp_event *){NULL}, NULL), BP_E_ARGUMENT, "NULL");
+    assert_fails(bp_event_record(NULL, queue), BP_E_ARGUMENT, "NULL");
     assert_fails(bp_event_wait(queue, NULL), BP_E_ARGUMENT, "NULL");
     assert_fails(bp_event_wait(NULL, NULL), BP_E_ARGUMENT, "NULL");
     assert_fails(bp_event_sync(NULL, 0), BP_E_ARGUMENT, "NULL");
@@ -551,7 +551,7 @@ static void test_reset_waits_for_what_is_held(void **state) {
     bp_queue *queue = new_queue("fake");
     DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
     bp_event *event;
-    assert_ok(bp_event_record(queue, &event));
+    assert_ok(bp_event_record(&event, queue));
     assert_fails(bp_reset(), BP_E_BUSY, "3 device objects are still held");
     bp_queue_release(queue);
     assert_fails(bp_reset(), BP_E_BUSY, "2 ");

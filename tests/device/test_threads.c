@@ -32,8 +32,8 @@ static void *work(void *opaque) {
     bp_queue *own, *second;
     const int64_t count = BYTES;
     MUST(bp_device_find(id, &place));
-    MUST(bp_queue_current(place, &own));
-    MUST(bp_queue_new(place, 0, &second));
+    MUST(bp_queue_current(&own, place));
+    MUST(bp_queue_new(&second, place, 0));
     for (int round = 0; round < rounds(); round++) {
         DLManagedTensorVersioned *tensor;
         bp_event *event;
@@ -43,7 +43,7 @@ static void *work(void *opaque) {
         memset(bytes, round, sizeof bytes);
         MUST(bp__queue_write(own, &start, bytes, sizeof bytes));
         MUST(add_bytes(own, &tensor->dl_tensor, (uint8_t)w->number, "x"));
-        MUST(bp_event_record(own, &event));
+        MUST(bp_event_record(&event, own));
         MUST(bp_event_wait(second, event));
         bp_event_release(event);
         bp__queue_begin(second, BP_OP_GEMM, "y");
@@ -69,7 +69,7 @@ static void *work(void *opaque) {
             MUST(bp_device_wait(place));
             MUST(bp_device_trim(place, 10000));
             bp_queue_release(second);
-            MUST(bp_queue_new(place, 0, &second));
+            MUST(bp_queue_new(&second, place, 0));
         }
         tensor->deleter(tensor);
     }

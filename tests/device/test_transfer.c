@@ -36,7 +36,7 @@ static bp_status write_meanwhile(const bp_prepared *self, const bp_operand *oper
     for (int i = 0; i < ROWS * COLUMNS; i++) {
         twos[i] = 2;
     }
-    assert_ok(bp_queue_new(place, 0, &other));
+    assert_ok(bp_queue_new(&other, place, 0));
     assert_ok(bp_view_init(&from, twos, BP_F32, 1, (int64_t[]){ROWS * COLUMNS}, NULL));
     assert_ok(bp_view_init(&to, block->dl_tensor.data, BP_F32, 1, (int64_t[]){ROWS * COLUMNS}, NULL));
     to.tensor.device = block->dl_tensor.device;
@@ -73,7 +73,7 @@ static void what_another_queue_writes_to_the_block_is_kept(void **state) {
     p->stride[0][0] = p->stride[1][0] = COLUMNS;
     p->stride[0][1] = p->stride[1][1] = 1;
     assert_ok(bp__prepare_transferred(&problem, &inner, &prepared));
-    assert_ok(bp_queue_new(place, 0, &queue));
+    assert_ok(bp_queue_new(&queue, place, 0));
     const bp_operand operands[] = {{block->dl_tensor.data, 0}, {block->dl_tensor.data, 0}};
     const bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
     assert_ok(prepared->enqueue(prepared, operands, &exec));

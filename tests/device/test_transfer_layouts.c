@@ -5,6 +5,7 @@
  * block as the call in host memory leaves in a copy of it, gaps included, and must not write back what it has not
  * computed. Without an OpenCL device the program is skipped. */
 #include "device/support_device.h"
+#include "support/passes.h"
 
 enum { BLOCK = 1 << 18, TENSORS = 24, ALIGNMENT = 64 };
 
@@ -176,8 +177,8 @@ static void elementwise(void **state) {
     compare("gather", run_gather);
 }
 
-RUN(run_sum, bp_reduce_run(options, BP_REDUCE_SUM, t(0), (int32_t[]){0, 2}, 2, 0, t(1)))
-RUN(run_argmax, bp_reduce_run(options, BP_REDUCE_ARGMAX, t(0), (int32_t[]){1}, 1, 0, t(1)))
+RUN(run_sum, bp_reduce_run(options, BP_REDUCE_SUM, t(0), 2, (int[]){0, 2}, 0, t(1)))
+RUN(run_argmax, bp_reduce_run(options, BP_REDUCE_ARGMAX, t(0), 1, (int[]){1}, 0, t(1)))
 RUN(run_softmax, bp_softmax_run(options, BP_SOFTMAX, t(0), 0, t(1)))
 RUN(run_softmax_backward, bp_softmax_backward_run(options, BP_LOG_SOFTMAX, t(0), t(1), 1, t(2)))
 
@@ -199,15 +200,15 @@ static void reductions(void **state) {
 }
 
 static bp_status pool(bp_pool_kind kind, bp_pool_pass pass) {
-    const bp_pool_call call = {.struct_size = sizeof call,
-                               .kind = kind,
-                               .pass = pass,
-                               .ndim = 2,
-                               .kernel = (int64_t[]){2, 3},
-                               .stride = (int64_t[]){2, 1},
-                               .input = t(0),
-                               .output = t(1),
-                               .indices = kind == BP_POOL_MAX ? t(2) : NULL};
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = kind,
+                         .ndim = 2,
+                         .kernel = (int64_t[]){2, 3},
+                         .stride = (int64_t[]){2, 1},
+                         .input = t(0),
+                         .output = t(1),
+                         .indices = kind == BP_POOL_MAX ? t(2) : NULL};
+    test_call_to_pass("pool", &call, (int)pass);
     return bp_pool_run(options, &call);
 }
 RUN(run_max, pool(BP_POOL_MAX, BP_POOL_FORWARD))
@@ -228,14 +229,14 @@ static void pooling(void **state) {
 }
 
 static bp_status conv(bp_conv_pass pass) {
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = pass,
-                               .ndim = 2,
-                               .padding = (int64_t[]){1, 0},
-                               .input = t(0),
-                               .weight = t(1),
-                               .bias = pass == BP_CONV_INPUT ? NULL : t(2),
-                               .output = t(3)};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .padding = (int64_t[]){1, 0},
+                         .input = t(0),
+                         .weight = t(1),
+                         .bias = pass == BP_CONV_INPUT ? NULL : t(2),
+                         .output = t(3)};
+    test_call_to_pass("conv", &call, (int)pass);
     return bp_conv_run(options, &call);
 }
 RUN(run_conv, conv(BP_CONV_FORWARD))
@@ -264,7 +265,8 @@ static bp_status batch_norm(bp_batch_norm_pass pass) {
                                      .input = t(0),
                                      .weight = t(1),
                                      .bias = back ? NULL : t(2),
-                                     .output = t(3),
+                                     .output = back ? NULL : t(3),
+                                     .output_gradient = back ? t(3) : NULL,
                                      .running_mean = back ? NULL : t(4),
                                      .running_var = back ? NULL : t(5),
                                      .mean = pass == BP_BATCH_NORM_INFERENCE ? NULL : t(6),
@@ -283,12 +285,13 @@ static bp_status layer_norm(bp_layer_norm_pass pass) {
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .pass = pass,
                                      .kind = BP_LAYER_NORM,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = back ? 0 : 1e-3,
                                      .input = t(0),
                                      .weight = t(1),
                                      .bias = back ? NULL : t(2),
-                                     .output = t(3),
+                                     .output = back ? NULL : t(3),
+                                     .output_gradient = back ? t(3) : NULL,
                                      .mean = t(4),
                                      .inverse_std = t(5),
                                      .input_gradient = back ? t(6) : NULL,
@@ -464,7 +467,7 @@ static void recurrent_layers(void **state) {
 
 static bp_status transform(bp_fft_transform kind, int64_t length) {
     const bp_fft_call call = {
-        .struct_size = sizeof call, .transform = kind, .ndim = 1, .dims = (int[]){-1}, .s = (int64_t[]){length}};
+        .struct_size = sizeof call, .transform = kind, .axis_count = 1, .axes = (int[]){-1}, .s = (int64_t[]){length}};
     return bp_fft_run(options, &call, t(0), t(1));
 }
 RUN(run_fft, transform(BP_FFT, 8))

@@ -32,7 +32,7 @@ static bp_plan_cache_info stats(void) {
 /* Returns the n of the problem at a position, read from its text. */
 static int size_at(int index) {
     bp_plan *plan;
-    if (!bp_plan_cache_at(index, &plan)) {
+    if (!bp_plan_cache_at(&plan, index)) {
         return -1;
     }
     bp_plan_info info = {.struct_size = sizeof info};
@@ -136,7 +136,7 @@ static void calls_are_counted(void **state) {
     }
     bp_plan *plan;
     bp_plan_info info = {.struct_size = sizeof info};
-    assert_int_equal(bp_plan_cache_at(0, &plan), 1);
+    assert_int_equal(bp_plan_cache_at(&plan, 0), 1);
     assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
     assert_int_equal(info.runs, 10);
     assert_int_equal(stats().misses, 1);

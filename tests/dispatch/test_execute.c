@@ -172,7 +172,7 @@ static void only_products_take_factors(void **state) {
     fill();
     views(v);
     bp_view_init(&w, spectrum, BP_C128, 2, shape, NULL);
-    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .axis_count = 1};
     bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&v[0].tensor, &v[2].tensor}};
     const DLTensor *tensors[] = {&v[0].tensor, &v[1].tensor};
     bp_einsum_call sum = {.struct_size = sizeof sum, .expression = "ij,jk->ik", .count = 2, .operands = tensors};
@@ -283,7 +283,7 @@ static void transforms_run_in_a_given_workspace(void **state) {
     }
     bp_view_init(&v, in, BP_F64, 2, shape, NULL);
     bp_view_init(&w, out, BP_C128, 2, whole, NULL);
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = 2, .s = sizes};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = 2, .s = sizes};
     bp_options *options;
     assert_int_equal(bp_options_new(&options, "fft.preferred=native"), BP_OK);
     assert_int_equal(bp_fft_plan(&plan, options, &call, &v.tensor, &w.tensor), BP_OK);
@@ -398,7 +398,7 @@ static void plans_check_the_number_of_their_operands(void **state) {
     const bp_operand two[] = {{a, 0}, {spectrum, 0}};
     bp_view w;
     bp_view_init(&w, spectrum, BP_C128, 2, shape, NULL);
-    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .ndim = 1};
+    bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .axis_count = 1};
     assert_int_equal(bp_fft_plan(&plan, NULL, &transform, &v[0].tensor, &w.tensor), BP_OK);
     check_counts(plan, 2, two, spectrum, sizeof spectrum);
 }

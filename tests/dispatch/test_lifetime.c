@@ -107,7 +107,7 @@ static void every_reference_prevents_a_reset(void **state) {
     (void)state;
     bp_plan *first = held_plan(2), *second = held_plan(2), *third;
     assert_ptr_equal(first, second);
-    assert_int_equal(bp_plan_cache_at(0, &third), 1);
+    assert_int_equal(bp_plan_cache_at(&third, 0), 1);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(bp_reset(), BP_E_BUSY);
         bp_plan_release(first);

@@ -118,7 +118,7 @@ static void compare(operands *o, bp_plan *plan) {
         for (int i = 0; i < 2; i++) {
             size_t size = (size_t)o->elements[i] * o->size;
             if (mask >> i & 1) {
-                assert_int_equal(bp_plan_pack(plan, i, &at[i], &packed[i]), BP_OK);
+                assert_int_equal(bp_plan_pack(&packed[i], plan, i, &at[i]), BP_OK);
                 saved[i] = malloc(size);
                 memcpy(saved[i], o->memory[i], size);
                 memset(o->memory[i], 0x7F, size); /* NaN in every type */
@@ -194,7 +194,7 @@ static void packed_operands_keep_their_plan(void **state) {
     make(&o, BP_F64, &(shape){9, 200, 100, 1, false, false, false});
     const bp_operand at[] = {{o.memory[0], 0}, {o.memory[1], 0}, {o.memory[2], 0}};
     bp_plan *plan = plan_of(&o, "blas.preferred=native:packed");
-    assert_int_equal(bp_plan_pack(plan, 1, &at[1], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, plan, 1, &at[1]), BP_OK);
     bp_plan_release(plan);
     assert_int_equal(bp_plan_cache_clear(), BP_OK);
     assert_int_equal(bp_reset(), BP_E_BUSY);
@@ -217,13 +217,13 @@ static void refusals_name_the_operand(void **state) {
     const bp_operand at[] = {{o.memory[0], 0}, {o.memory[1], 0}, {o.memory[2], 0}};
     bp_plan *plan = plan_of(&o, "blas.preferred=native:packed");
     bp_plan *second = plan_of(&other, "blas.preferred=native:packed");
-    assert_int_equal(bp_plan_pack(plan, 2, &at[2], &wrong), BP_E_ARGUMENT);
+    assert_int_equal(bp_plan_pack(&wrong, plan, 2, &at[2]), BP_E_ARGUMENT);
     assert_null(wrong);
     assert_non_null(strstr(bp_last_error(), "not an input"));
-    assert_int_equal(bp_plan_pack(plan, -1, &at[0], &wrong), BP_E_ARGUMENT);
-    assert_int_equal(bp_plan_pack(plan, 0, &(bp_operand){0}, &wrong), BP_E_ARGUMENT);
-    assert_int_equal(bp_plan_pack(NULL, 0, &at[0], &wrong), BP_E_ARGUMENT);
-    assert_int_equal(bp_plan_pack(plan, 1, &at[1], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&wrong, plan, -1, &at[0]), BP_E_ARGUMENT);
+    assert_int_equal(bp_plan_pack(&wrong, plan, 0, &(bp_operand){0}), BP_E_ARGUMENT);
+    assert_int_equal(bp_plan_pack(&wrong, NULL, 0, &at[0]), BP_E_ARGUMENT);
+    assert_int_equal(bp_plan_pack(&packed, plan, 1, &at[1]), BP_OK);
     const bp_packed *as_first[3] = {packed, NULL, NULL}, *as_second[3] = {NULL, packed, NULL};
     const bp_packed *as_output[3] = {NULL, NULL, packed};
     bp_exec exec = {.struct_size = sizeof exec, .packed = as_first};
@@ -251,12 +251,12 @@ static void only_products_pack(void **state) {
     bp_packed *packed;
     bp_view_init(&v, in, BP_F64, 1, length, NULL);
     bp_view_init(&w, out, BP_C128, 1, half, NULL);
-    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_RFFT, .ndim = BP_FFT_ALL};
+    bp_fft_call call = {.struct_size = sizeof call, .transform = BP_RFFT, .axis_count = BP_FFT_ALL};
     assert_int_equal(bp_fft_plan(&plan, NULL, &call, &v.tensor, &w.tensor), BP_OK);
     const bp_operand at[] = {{in, 0}, {out, 0}};
     const bp_packed *list[2] = {NULL, NULL};
     bp_exec exec = {.struct_size = sizeof exec, .packed = list};
-    assert_int_equal(bp_plan_pack(plan, 0, &at[0], &packed), BP_E_UNSUPPORTED);
+    assert_int_equal(bp_plan_pack(&packed, plan, 0, &at[0]), BP_E_UNSUPPORTED);
     assert_int_equal(bp_execute(plan, at, &exec), BP_E_UNSUPPORTED);
     bp_plan_release(plan);
 }
@@ -296,7 +296,7 @@ static void threads_share_a_packed_operand(void **state) {
     const bp_operand at[] = {{s.o.memory[0], 0}, {s.o.memory[1], 0}, {s.o.memory[2], 0}};
     assert_int_equal(bp_execute(s.plan, at, NULL), BP_OK);
     s.expected = s.o.memory[2];
-    assert_int_equal(bp_plan_pack(s.plan, 1, &at[1], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, s.plan, 1, &at[1]), BP_OK);
     s.list[1] = packed;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, run_many, &s), 0);
@@ -344,7 +344,7 @@ static void operands_too_large_to_pack_are_refused(void **state) {
     assert_int_equal(bp_matmul_plan(&plan, options, &a.tensor, &b.tensor, &c.tensor), BP_OK);
     for (int i = 0; i < 2; i++) {
         bp_packed *packed;
-        assert_int_equal(bp_plan_pack(plan, i, &source, &packed), BP_E_NO_MEMORY);
+        assert_int_equal(bp_plan_pack(&packed, plan, i, &source), BP_E_NO_MEMORY);
         assert_null(packed);
     }
     bp_plan_release(plan);
@@ -374,7 +374,7 @@ static void memory_between_elements_is_not_read(void **state) {
     assert_int_equal(bp_options_new(&options, "blas.preferred=native:tiny"), BP_OK);
     assert_int_equal(bp_matmul_plan(&plan, options, &x.tensor, &y.tensor, &z.tensor), BP_OK);
     const bp_operand at[] = {{region, 0}, {b, 0}, {c, 0}};
-    assert_int_equal(bp_plan_pack(plan, 0, &at[0], &packed[0]), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed[0], plan, 0, &at[0]), BP_OK);
     munmap(region, 3 * FAR);
     bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
     assert_int_equal(bp_execute(plan, at, &exec), BP_OK);

@@ -275,7 +275,7 @@ static bp_status plan_solve(bp_plan **plan) {
 
 static bp_status plan_transform(bp_plan **plan) {
     DLTensor s = tensor(a, kDLComplex, 128, 1, signal_shape), u = tensor(x, kDLComplex, 128, 1, signal_shape);
-    const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .ndim = BP_FFT_ALL};
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = BP_FFT_ALL};
     return bp_fft_plan(plan, NULL, &call, &s, &u);
 }
 

@@ -96,9 +96,9 @@ static void overlaps_of_other_operations(void **state) {
     assert_refused(bp_take_run(NULL, &a.tensor, &indices.tensor, 0, &b.tensor), BP_E_OVERLAP, "overlaps input");
     assert_refused(bp_unary_run(NULL, BP_UNARY_COPY, &indices.tensor, &same_memory.tensor), BP_E_OVERLAP, "input");
     const DLTensor *const parts[] = {&a.tensor};
-    assert_refused(bp_concat_run(NULL, parts, 1, 0, &b.tensor), BP_E_OVERLAP, "tensors[0]");
-    assert_refused(bp_concat_run(NULL, parts, 1, 0, &a.tensor), BP_E_OVERLAP, "tensors[0]");
-    assert_refused(bp_concat_run(NULL, parts, 1, 0, &twice.tensor), BP_E_OVERLAP, "two indices");
+    assert_refused(bp_concat_run(NULL, 1, parts, 0, &b.tensor), BP_E_OVERLAP, "tensors[0]");
+    assert_refused(bp_concat_run(NULL, 1, parts, 0, &a.tensor), BP_E_OVERLAP, "tensors[0]");
+    assert_refused(bp_concat_run(NULL, 1, parts, 0, &twice.tensor), BP_E_OVERLAP, "two indices");
 }
 
 /* ---- Sizes ---- */
@@ -123,12 +123,12 @@ static void empty_tensors(void **state) {
     }
     assert_true(y == 3);
     const DLTensor *const parts[] = {&none.tensor, &none.tensor};
-    assert_status(bp_concat_run(NULL, parts, 2, 0, &none.tensor), BP_OK);
+    assert_status(bp_concat_run(NULL, 2, parts, 0, &none.tensor), BP_OK);
     float row[] = {1, 2, 3, 4, 5}, copy[5];
     view_of(&wide, row, BP_F32, 2, I64(1, 5), NULL);
     view_of(&five, copy, BP_F32, 2, I64(1, 5), I64(INT64_MAX, 1)); /* a stride that is not used */
     const DLTensor *const one_row[] = {&wide.tensor, &none.tensor};
-    assert_status(bp_concat_run(NULL, one_row, 2, 0, &five.tensor), BP_OK);
+    assert_status(bp_concat_run(NULL, 2, one_row, 0, &five.tensor), BP_OK);
     assert_memory_equal(copy, row, sizeof row);
     assert_status(bp_unary_plan(&plan, NULL, BP_UNARY_EXP, &none.tensor, &none.tensor), BP_OK);
     const bp_operand operands[3] = {{0}};
@@ -256,16 +256,16 @@ static void arguments_are_checked(void **state) {
     assert_refused(bp_gather_run(NULL, &a.tensor, &integers.tensor, 1, &b.tensor), BP_E_SHAPE, "indices has shape (3)");
     const DLTensor *const parts[] = {&a.tensor, &wide.tensor}, *const same[] = {&a.tensor, &a.tensor};
     view_of(&bytes, z, BP_F32, 2, I64(6, 4), NULL);
-    assert_refused(bp_concat_run(NULL, parts, 2, 0, &bytes.tensor), BP_E_DTYPE, "tensors[1] is f64");
-    assert_refused(bp_concat_run(NULL, same, 2, 2, &bytes.tensor), BP_E_ARGUMENT, "axis is 2");
-    assert_refused(bp_concat_run(NULL, same, 0, 0, &bytes.tensor), BP_E_ARGUMENT, "no tensors");
-    assert_refused(bp_concat_run(NULL, same, 1, 0, &bytes.tensor), BP_E_SHAPE,
+    assert_refused(bp_concat_run(NULL, 2, parts, 0, &bytes.tensor), BP_E_DTYPE, "tensors[1] is f64");
+    assert_refused(bp_concat_run(NULL, 2, same, 2, &bytes.tensor), BP_E_ARGUMENT, "axis is 2");
+    assert_refused(bp_concat_run(NULL, 0, same, 0, &bytes.tensor), BP_E_ARGUMENT, "no tensors");
+    assert_refused(bp_concat_run(NULL, 1, same, 0, &bytes.tensor), BP_E_SHAPE,
                    "output has shape (6, 4); the result has shape (3, 4)");
-    assert_refused(bp_concat_run(NULL, same, 2, 1, &bytes.tensor), BP_E_SHAPE,
+    assert_refused(bp_concat_run(NULL, 2, same, 1, &bytes.tensor), BP_E_SHAPE,
                    "output has shape (6, 4); the result has shape (3, 8)");
     const DLTensor *const different[] = {&bytes.tensor, &a.tensor};
-    assert_refused(bp_concat_run(NULL, different, 2, 1, &bytes.tensor), BP_E_SHAPE, "tensors[1] has shape (3, 4)");
-    assert_refused(bp_concat_run(NULL, parts, 2, 0, NULL), BP_E_ARGUMENT, "output");
+    assert_refused(bp_concat_run(NULL, 2, different, 1, &bytes.tensor), BP_E_SHAPE, "tensors[1] has shape (3, 4)");
+    assert_refused(bp_concat_run(NULL, 2, parts, 0, NULL), BP_E_ARGUMENT, "output");
 }
 
 /* ---- Threads and plans ---- */

@@ -365,7 +365,7 @@ static void concat(void **state) {
         bp_options *options = settings_of(i);
         begin_tensor(&y, dtype, ndim, whole, (layout)between(0, BROADCAST - 1));
         const int given = axis - (int)between(0, 1) * ndim;
-        assert_status(bp_concat_run(options, list, count, given, &y.view.tensor), BP_OK);
+        assert_status(bp_concat_run(options, count, list, given, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_concat(&made, given, count, list, &y.view.tensor), BP_OK);
         test_check_results(&made, bp_dtype_name(dtype));

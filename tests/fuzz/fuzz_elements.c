@@ -152,7 +152,7 @@ static void run_reduce(input *in, const bp_options *set) {
     array x, y;
     const bp_reduce_kind kind = (bp_reduce_kind)below(in, 7);
     const bp_dtype type = types[below(in, 6)], to = kind >= BP_REDUCE_ARGMAX ? BP_I64 : type;
-    int32_t axes[BP_MAX_NDIM], count = 0;
+    int axes[BP_MAX_NDIM], count = 0;
     bool reduced[BP_MAX_NDIM];
     const int keep_axes = below(in, 2);
     if (!next_shape(in, &x, 0)) {
@@ -167,14 +167,14 @@ static void run_reduce(input *in, const bp_options *set) {
     if (!place(in, &x, 0, type, false)) {
         return;
     }
-    int32_t ndim;
-    require(bp_reduce_shape(&x.tensor, axes, count, keep_axes, &ndim, y.shape) == BP_OK, "reduce_shape");
+    int ndim;
+    require(bp_reduce_shape(&x.tensor, count, axes, keep_axes, &ndim, y.shape) == BP_OK, "reduce_shape");
     y.tensor.ndim = ndim;
     if (!place(in, &y, 1, to, true)) {
         return;
     }
     keep(&y);
-    const bp_status status = bp_reduce_run(set, kind, &x.tensor, axes, count, keep_axes, &y.tensor);
+    const bp_status status = bp_reduce_run(set, kind, &x.tensor, count, axes, keep_axes, &y.tensor);
     check_bytes(&y, status == BP_OK);
     require(status == BP_OK || count_of(&x) == 0 || !is_float(type), "reduce");
     int64_t index[BP_MAX_NDIM] = {0};
@@ -298,13 +298,13 @@ static void run_huge(input *in, const bp_options *set) {
             copy_shape(&x[i], &x[0]);
         }
     }
-    const DLTensor *a = &x[0].tensor, *b = &x[1].tensor, *c = &x[2].tensor;
+    DLTensor *a = &x[0].tensor, *b = &x[1].tensor, *c = &x[2].tensor;
     bp_explanation *e = NULL;
-    int32_t axis = below(in, 4);
+    int axis = below(in, 4);
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    bp_linear_call linear = {sizeof linear, BP_LINEAR_FORWARD, 0, a, b, NULL, c};
-    bp_layer_norm_call layer = {.struct_size = sizeof layer, .dims = 1, .input = a, .weight = b, .output = c};
+    bp_linear_call linear = {.struct_size = sizeof linear, .input = a, .weight = b, .output = c};
+    bp_layer_norm_call layer = {.struct_size = sizeof layer, .row_ndim = 1, .input = a, .weight = b, .output = c};
     bp_rnn_call rnn = {.struct_size = sizeof rnn,
                        .mode = (bp_rnn_mode)below(in, 4),
                        .input = a,
@@ -338,11 +338,11 @@ static void run_huge(input *in, const bp_options *set) {
         bp_take_explain(&e, NULL, a, b, axis - 2, c);
         break;
     case 4:
-        if (bp_reduce_shape(a, &axis, 1, 1, &ndim, shape) == BP_OK) {
+        if (bp_reduce_shape(a, 1, &axis, 1, &ndim, shape) == BP_OK) {
             x[1].tensor.ndim = ndim;
             memcpy(x[1].shape, shape, (size_t)ndim * sizeof *shape);
         }
-        bp_reduce_explain(&e, NULL, (bp_reduce_kind)below(in, 8), a, &axis, 1, 1, b);
+        bp_reduce_explain(&e, NULL, (bp_reduce_kind)below(in, 8), a, 1, &axis, 1, b);
         break;
     case 5:
         bp_softmax_backward_explain(&e, NULL, (bp_softmax_kind)below(in, 3), a, b, axis, c);
@@ -354,8 +354,8 @@ static void run_huge(input *in, const bp_options *set) {
         bp_layer_norm_explain(&e, NULL, &layer);
         break;
     default:
-        bp_concat_shape(list, 3, axis - 2, &ndim, shape);
-        bp_concat_run(NULL, list, 2, axis, c);
+        bp_concat_shape(3, list, axis - 2, &ndim, shape);
+        bp_concat_run(NULL, 2, list, axis, c);
         rnn.directions = 1 + below(in, 2);
         bp_rnn_shape(&rnn, BP_RNN_OUTPUT, &(bp_dtype){BP_F32}, &ndim, shape);
         bp_rnn_explain(&e, NULL, &rnn);

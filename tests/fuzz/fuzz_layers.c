@@ -1,6 +1,7 @@
 /* fuzz_layers.c - runs layers of neural networks and their gradients on arbitrary tensors, and compares the results
  * with those of the baseline instructions on one thread. */
 #include "arrays.h"
+#include "../support/passes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -61,10 +62,10 @@ static void run_layer_norm(input *in, const bp_options *set) {
         mean.shape[0] = x.shape[0];
         mean.shape[1] = call.groups;
     } else {
-        call.dims = 1 + below(in, x.tensor.ndim);
-        const int rows = x.tensor.ndim - call.dims;
-        weight.tensor.ndim = call.dims;
-        memcpy(weight.shape, x.shape + rows, (size_t)call.dims * sizeof(int64_t));
+        call.row_ndim = 1 + below(in, x.tensor.ndim);
+        const int rows = x.tensor.ndim - call.row_ndim;
+        weight.tensor.ndim = call.row_ndim;
+        memcpy(weight.shape, x.shape + rows, (size_t)call.row_ndim * sizeof(int64_t));
         copy_shape(&mean, &x);
         mean.tensor.ndim = rows;
     }
@@ -148,7 +149,9 @@ static void run_linear(input *in, const bp_options *set) {
     call.output = &y.tensor;
     call.bias = call.pass != BP_LINEAR_INPUT && below(in, 2) ? &bias.tensor : NULL;
     array *outputs[] = {call.pass == BP_LINEAR_FORWARD ? &y : call.pass == BP_LINEAR_INPUT ? &x : &weight, &bias};
-    run_twice(outputs, 1 + (call.pass == BP_LINEAR_WEIGHT && call.bias), do_linear, set, &call);
+    const bool by_bias = call.pass == BP_LINEAR_WEIGHT && call.bias;
+    test_call_to_pass("linear", &call, (int)call.pass);
+    run_twice(outputs, 1 + by_bias, do_linear, set, &call);
 }
 
 static bp_status do_rnn(const bp_options *set, const void *call) {

@@ -1,6 +1,7 @@
 /* test_layers.c - linear layers against the reference: passes, layouts, sizes of 0, packed weights, and refused calls.
  */
 #include "support/results.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -47,12 +48,12 @@ static void fill(int which) {
 
 static void begin(bp_linear_pass pass, bool with_bias, bool relu) {
     call = (bp_linear_call){.struct_size = sizeof call,
-                            .pass = pass,
                             .activation = relu ? BP_UNARY_RELU : BP_UNARY_COPY,
                             .input = &view[INPUT].tensor,
                             .weight = &view[WEIGHT].tensor,
                             .bias = with_bias ? &view[BIAS].tensor : NULL,
                             .output = &view[OUTPUT].tensor};
+    test_call_to_pass("linear", &call, (int)pass);
     for (int i = 0; i < 4; i++) {
         fill(i);
     }
@@ -141,7 +142,7 @@ static void packed_weight(void **state) {
     assert_int_equal(bp_linear_plan(&plan, NULL, &call), BP_OK);
     const bp_operand operands[] = {{memory[INPUT], 0}, {memory[WEIGHT], 0}, {memory[BIAS], 0}, {memory[OUTPUT], 0}};
     bp_packed *weight;
-    assert_int_equal(bp_plan_pack(plan, 1, &operands[1], &weight), BP_OK);
+    assert_int_equal(bp_plan_pack(&weight, plan, 1, &operands[1]), BP_OK);
     const bp_packed *packed[] = {NULL, weight, NULL, NULL};
     const bp_exec exec = {.struct_size = sizeof exec, .packed = packed};
     assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);
@@ -194,9 +195,12 @@ static void refusals(void **state) {
     call.pass = BP_LINEAR_INPUT;
     refused(BP_E_ARGUMENT, "bias");
     valid();
-    call.pass = BP_LINEAR_WEIGHT;
+    test_call_to_pass("linear", &call, BP_LINEAR_WEIGHT);
     call.activation = BP_UNARY_RELU;
     refused(BP_E_ARGUMENT, "activation");
+    valid();
+    call.weight_gradient = &view[WEIGHT].tensor;
+    refused(BP_E_ARGUMENT, "linear: FORWARD has no weight_gradient, which must be NULL");
     valid();
     init(WEIGHT, BP_F32, 2, I64(5, 7), NULL);
     refused(BP_E_SHAPE, "a row of input has 6 elements, a row of weight 7");

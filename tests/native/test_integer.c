@@ -326,7 +326,7 @@ static void packed_operands(void **state) {
         bp_operand operands[3] = {{a.first, 0}, {b.first, 0}, {c.first, 0}};
         for (int o = 0; o < 2; o++) {
             if (which >> o & 1) {
-                assert_int_equal(bp_plan_pack(plan, o, &operands[o], &packed[o]), BP_OK);
+                assert_int_equal(bp_plan_pack(&packed[o], plan, o, &operands[o]), BP_OK);
             }
         }
         unsigned char *before = malloc(c.bytes);
@@ -354,10 +354,10 @@ static void refused_types(void **state) {
         bp_dtype a, b, c;
         const char *text;
     } cases[] = {
-        {BP_I8, BP_I8, BP_I8, "a is i8 and b is i8, but out is i8; the product of integers is i32"},
-        {BP_U8, BP_I8, BP_F32, "a is u8 and b is i8, but out is f32; the product of integers is i32"},
+        {BP_I8, BP_I8, BP_I8, "a is i8 and b is i8, but output is i8; the product of integers is i32"},
+        {BP_U8, BP_I8, BP_F32, "a is u8 and b is i8, but output is f32; the product of integers is i32"},
         {BP_I8, BP_F32, BP_I32, "a is i8 and b is f32; they must have the same type, or both be i8 or u8"},
-        {BP_F32, BP_F32, BP_I32, "a and b are f32, but out is i32; they must have the same type"},
+        {BP_F32, BP_F32, BP_I32, "a and b are f32, but output is i32; they must have the same type"},
         {BP_I32, BP_I32, BP_I32, "a is i32; matrix products take f16, bf16, f32, f64, c64 and c128, i8 and u8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

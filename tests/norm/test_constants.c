@@ -23,7 +23,7 @@ static void statistics_of_the_batch_and_constants(void **state) {
         bp_batch_norm_call call = {.struct_size = sizeof call,
                                    .pass = BP_BATCH_NORM_BACKWARD,
                                    .input = &input.tensor,
-                                   .output = &slope.tensor,
+                                   .output_gradient = &slope.tensor,
                                    .input_gradient = &out.tensor};
         *(i % 2 ? &call.running_mean : &call.mean) = &first.tensor;
         *(i % 2 ? &call.running_var : &call.inverse_std) = &second.tensor;

@@ -37,7 +37,7 @@ typedef struct normalization {
     char text[160];
 } normalization;
 
-static const DLTensor *of(const normalization *c, int which) {
+static DLTensor *of(normalization *c, int which) {
     return &c->tensor[which].view.tensor;
 }
 
@@ -61,11 +61,11 @@ static void fill(normalization *c, int which, double center, double scale) {
 
 static void make_tensors(normalization *c, int ndim, const int64_t *shape) {
     const bool group = c->call.kind == BP_GROUP_NORM;
-    const int row_ndim = group ? 2 : ndim - c->call.dims;
+    const int row_ndim = group ? 2 : ndim - c->call.row_ndim;
     const int64_t groups[] = {shape[0], c->call.groups};
     for (int i = 0; i < TENSORS; i++) {
         const bool image = i == INPUT || i == OUTPUT || i == INPUT_GRADIENT, row = i == MEAN || i == INVERSE_STD;
-        const int rank = image ? ndim : row ? row_ndim : group ? 1 : c->call.dims;
+        const int rank = image ? ndim : row ? row_ndim : group ? 1 : c->call.row_ndim;
         const int64_t *sizes = image ? shape : row ? (group ? groups : shape) : shape + (group ? 1 : row_ndim);
         test_array_make(&c->tensor[i], image ? c->dtype : c->parameters, rank, sizes,
                         (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
@@ -88,7 +88,7 @@ static void begin(normalization *c, bp_dtype dtype, bp_layer_norm_kind kind, int
     c->dtype = dtype;
     c->parameters = dtype < BP_F32 && test_array_between(0, 1) ? BP_F32 : dtype;
     c->call = (bp_layer_norm_call){.struct_size = sizeof c->call, .kind = kind, .eps = 0.0625};
-    c->call.dims = kind == BP_GROUP_NORM ? 0 : (int32_t)number_of;
+    c->call.row_ndim = kind == BP_GROUP_NORM ? 0 : (int)number_of;
     c->call.groups = kind == BP_GROUP_NORM ? number_of : 0;
     make_tensors(c, ndim, shape);
     c->center = kind == BP_RMS_NORM && dtype == BP_F16 ? 2 : any_center(dtype); /* f16 ends at 65504 */
@@ -114,6 +114,8 @@ static void turn(normalization *c) {
     const bool rms = c->call.kind == BP_RMS_NORM, given = test_array_between(0, 1);
     c->call.pass = BP_LAYER_NORM_BACKWARD;
     c->call.bias = NULL;
+    c->call.output_gradient = c->call.output;
+    c->call.output = NULL;
     fill(c, OUTPUT, 0, 1);
     fill(c, MEAN, c->center, 0.1);
     fill(c, INVERSE_STD, 1.5, 0.5);
@@ -248,7 +250,8 @@ static void differences(void **state) {
         call = c.call;
         call.pass = BP_LAYER_NORM_BACKWARD;
         call.bias = call.mean = call.inverse_std = NULL;
-        call.output = &d.view.tensor;
+        call.output = NULL;
+        call.output_gradient = &d.view.tensor;
         call.input_gradient = of(&c, INPUT_GRADIENT);
         call.weight_gradient = of(&c, WEIGHT_GRADIENT);
         call.bias_gradient = rms ? NULL : of(&c, BIAS_GRADIENT);
@@ -283,7 +286,7 @@ static void values(void **state) {
     assert_int_equal(bp_view_init(&out, y, BP_F32, 2, I64(3, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&inverse, s, BP_F32, 1, I64(3), NULL), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = 0x1p-20,
                                .input = &in.tensor,
                                .output = &out.tensor,
@@ -308,7 +311,7 @@ static void refused(void **state) {
     assert_int_equal(bp_view_init(&four, w, BP_F32, 1, I64(4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&three, w + 4, BP_F32, 1, I64(3), NULL), BP_OK);
     const bp_layer_norm_call good = {
-        .struct_size = sizeof good, .dims = 1, .eps = 1, .input = &in.tensor, .output = &out.tensor};
+        .struct_size = sizeof good, .row_ndim = 1, .eps = 1, .input = &in.tensor, .output = &out.tensor};
 #define REFUSED(status, ...)                                                                                           \
     do {                                                                                                               \
         bp_layer_norm_call call = good;                                                                                \
@@ -321,21 +324,25 @@ static void refused(void **state) {
     REFUSED(BP_E_ARGUMENT, call.eps = -1);
     REFUSED(BP_E_ARGUMENT, call.eps = NAN);
     REFUSED(BP_E_ARGUMENT, call.eps = INFINITY);
-    REFUSED(BP_E_ARGUMENT, call.dims = 0);
+    REFUSED(BP_E_ARGUMENT, call.row_ndim = 0);
     REFUSED(BP_E_ARGUMENT, call.groups = 1);
     REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM);
-    REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM, call.dims = 0);
+    REFUSED(BP_E_ARGUMENT, call.kind = BP_GROUP_NORM, call.row_ndim = 0);
     REFUSED(BP_E_ARGUMENT, call.input = NULL);
     REFUSED(BP_E_ARGUMENT, call.output = NULL);
     REFUSED(BP_E_ARGUMENT, call.kind = BP_RMS_NORM, call.bias = &four.tensor);
     REFUSED(BP_E_ARGUMENT, call.kind = BP_RMS_NORM, call.mean = &three.tensor);
     REFUSED(BP_E_ARGUMENT, call.input_gradient = &out.tensor);
     REFUSED(BP_E_ARGUMENT, call.weight_gradient = &four.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.bias = &four.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.mean = &three.tensor);
-    REFUSED(BP_E_ARGUMENT, call.pass = BP_LAYER_NORM_BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
-    REFUSED(BP_E_SHAPE, call.dims = 3);
-    REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.dims = 0, call.groups = 3);
+    REFUSED(BP_E_ARGUMENT, call.output_gradient = &out.tensor);
+#define BACKWARD call.pass = BP_LAYER_NORM_BACKWARD, call.output = NULL, call.output_gradient = &out.tensor
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.bias = &four.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.eps = 0, call.output = &out.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.mean = &three.tensor);
+    REFUSED(BP_E_ARGUMENT, BACKWARD, call.eps = 0, call.inverse_std = &three.tensor);
+#undef BACKWARD
+    REFUSED(BP_E_SHAPE, call.row_ndim = 3);
+    REFUSED(BP_E_SHAPE, call.kind = BP_GROUP_NORM, call.row_ndim = 0, call.groups = 3);
     REFUSED(BP_E_SHAPE, call.weight = &three.tensor);
     REFUSED(BP_E_SHAPE, call.mean = &four.tensor);
     assert_int_equal(bp_view_init(&bad, w, BP_F64, 1, I64(4), NULL), BP_OK);
@@ -367,13 +374,15 @@ static void no_rows(void **state) {
     assert_int_equal(bp_view_init(&in, x, BP_F32, 2, I64(0, 4), NULL), BP_OK);
     assert_int_equal(bp_view_init(&weight, g, BP_F32, 1, I64(4), NULL), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = 1,
                                .input = &in.tensor,
                                .output = &in.tensor,
                                .weight = &weight.tensor};
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
     call.pass = BP_LAYER_NORM_BACKWARD;
+    call.output = NULL;
+    call.output_gradient = &in.tensor;
     call.weight = NULL;
     call.weight_gradient = &weight.tensor;
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);
@@ -388,7 +397,8 @@ static void plans(void **state) {
     bp_explanation *explanation;
     assert_int_equal(bp_view_init(&in, NULL, BP_F32, 2, I64(2, 2), NULL), BP_OK);
     assert_int_equal(bp_view_init(&out, NULL, BP_F32, 2, I64(2, 2), NULL), BP_OK);
-    const bp_layer_norm_call call = {.struct_size = sizeof call, .dims = 1, .input = &in.tensor, .output = &out.tensor};
+    const bp_layer_norm_call call = {
+        .struct_size = sizeof call, .row_ndim = 1, .input = &in.tensor, .output = &out.tensor};
     assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
     assert_int_equal(bp_execute(plan, (bp_operand[]){{x, 0}, {NULL, 0}, {NULL, 0}, {y, 0}, {NULL, 0}, {NULL, 0}}, NULL),
                      BP_OK);
@@ -448,8 +458,8 @@ static void longest_row(void **state) {
     bp_view row;
     bp_plan *plan;
     bp_view_init(&row, NULL, BP_F16, 1, (const int64_t[]){INT64_C(1) << 59}, NULL);
-    bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .dims = 1, .input = &row.tensor};
-    call.output = call.weight_gradient = call.input;
+    bp_layer_norm_call call = {sizeof call, BP_LAYER_NORM_BACKWARD, .row_ndim = 1, .input = &row.tensor};
+    call.output_gradient = call.weight_gradient = &row.tensor;
     assert_int_equal(bp_layer_norm_plan(&plan, NULL, &call), BP_OK);
     bp_plan_release(plan);
 }

@@ -159,19 +159,21 @@ static void close_pair(pair *p) {
 }
 
 static void run(pair *p, bool strided, bp_layer_norm_call call, const char *setting) {
-    const matrix *m = strided ? p->strided : p->compact;
+    matrix *m = strided ? p->strided : p->compact;
     bp_options *options = NULL;
     assert_int_equal(bp_options_new(&options, setting), BP_OK);
     call.struct_size = sizeof call;
-    call.dims = 1;
+    call.row_ndim = 1;
     call.eps = 1e-5;
     call.input = &m[INPUT].view.tensor;
-    call.output = &m[OUTPUT].view.tensor;
+    const bool backward = call.pass == BP_LAYER_NORM_BACKWARD;
+    call.output = backward ? NULL : &m[OUTPUT].view.tensor;
+    call.output_gradient = backward ? &m[OUTPUT].view.tensor : NULL;
     call.weight = call.weight ? &p->weights[0].tensor : NULL;
-    call.input_gradient = call.pass == BP_LAYER_NORM_BACKWARD ? &m[GRADIENT].view.tensor : NULL;
+    call.input_gradient = backward ? &m[GRADIENT].view.tensor : NULL;
     call.inverse_std = &p->kept[strided][1].tensor;
     call.mean = call.kind == BP_LAYER_NORM ? &p->kept[strided][0].tensor : NULL;
-    if (call.pass == BP_LAYER_NORM_BACKWARD) {
+    if (backward) {
         call.mean = call.inverse_std = NULL;
     }
     const bp_status status = bp_layer_norm_run(options, &call);
@@ -275,7 +277,7 @@ static void dimensions_and_means(void **state) {
     assert_int_equal(bp_tensor_copy(&in.tensor, &compact_in.tensor), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
                                .kind = BP_LAYER_NORM,
-                               .dims = 2,
+                               .row_ndim = 2,
                                .input = &compact_in.tensor,
                                .output = &compact.tensor};
     assert_int_equal(bp_layer_norm_run(NULL, &call), BP_OK);

@@ -98,7 +98,7 @@ static void end(normalization *c) {
     }
 }
 
-static const DLTensor *vector(normalization *c, int which) {
+static DLTensor *vector(normalization *c, int which) {
     return &c->vector[which].view.tensor;
 }
 
@@ -205,6 +205,7 @@ static void begin_backward(normalization *c, bp_dtype dtype, bool constant) {
     c->call.mean = constant ? NULL : vector(c, MEAN);
     c->call.inverse_std = constant ? NULL : vector(c, INVERSE_STD);
     c->call.eps = constant ? c->call.eps : 0;
+    c->call.output = NULL, c->call.output_gradient = &c->output.view.tensor;
     c->call.input_gradient = &c->gradient.view.tensor;
     c->call.weight_gradient = vector(c, WEIGHT_GRADIENT);
     c->call.bias_gradient = vector(c, BIAS_GRADIENT);
@@ -263,7 +264,7 @@ static void gradients_equal_differences(void **state) {
     const bp_batch_norm_call call = {.struct_size = sizeof call,
                                      .pass = BP_BATCH_NORM_BACKWARD,
                                      .input = &in.tensor,
-                                     .output = &out.tensor,
+                                     .output_gradient = &out.tensor,
                                      .mean = &m.tensor,
                                      .inverse_std = &s.tensor,
                                      .input_gradient = &gradient.tensor};
@@ -304,6 +305,7 @@ static void threads_do_not_change_bits(void **state) {
         test_array *written = i / 8 ? &c.gradient : &c.output;
         if (i / 8 == 0) {
             c.call.pass = BP_BATCH_NORM_TRAINING;
+            c.call.output = &c.output.view.tensor, c.call.output_gradient = NULL;
             c.call.input_gradient = c.call.weight_gradient = c.call.bias_gradient = NULL;
         }
         run(&c, "num_threads=1");
@@ -380,6 +382,7 @@ static void errors(void **state) {
     bp_view_init(&out, NULL, BP_F32, 2, I64(0, 4), NULL);
     assert_int_equal(bp_batch_norm_run(NULL, &call), BP_OK);
     call.pass = BP_BATCH_NORM_BACKWARD;
+    call.output = NULL, call.output_gradient = &out.tensor;
     call.running_mean = call.running_var = NULL;
     call.mean = &mean.tensor, call.inverse_std = &var.tensor, call.eps = 0;
     bp_view_init(&weight, v[2], BP_F32, 1, I64(4), NULL);

@@ -119,7 +119,7 @@ static void run_packed(int operand, const char *settings) {
     assert_string_equal(info.library, "onednn");
     assert_int_equal(bp_execute(made, operands, NULL), BP_OK);
     check();
-    assert_int_equal(bp_plan_pack(made, operand, &operands[operand], &packed), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed, made, operand, &operands[operand]), BP_OK);
     const bp_packed *list[3] = {NULL, NULL, NULL};
     list[operand] = packed;
     const bp_exec exec = {.struct_size = sizeof exec, .packed = list, .operand_count = 3};

@@ -3,6 +3,7 @@
  * Which implementation oneDNN has is known only when it makes a primitive. Each problem here is new to the process, so
  * that the explanation comes before the plan. */
 #include "backplane.h"
+#include "support/passes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,15 +59,15 @@ static void check_conv(const shape *s, bp_conv_pass pass, const char *way, bp_op
     assert_int_equal(bp_view_init(&views[0], memory[0], BP_F32, 4, images, NULL), BP_OK);
     assert_int_equal(bp_view_init(&views[1], memory[1], BP_F32, 4, weights, NULL), BP_OK);
     assert_int_equal(bp_view_init(&views[2], memory[2], BP_F32, 4, results, NULL), BP_OK);
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = pass,
-                               .ndim = 2,
-                               .transposed = s->transposed,
-                               .groups = s->groups,
-                               .stride = stride,
-                               .input = &views[0].tensor,
-                               .weight = &views[1].tensor,
-                               .output = &views[2].tensor};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .transposed = s->transposed,
+                         .groups = s->groups,
+                         .stride = stride,
+                         .input = &views[0].tensor,
+                         .weight = &views[1].tensor,
+                         .output = &views[2].tensor};
+    test_call_to_pass("conv", &call, (int)pass);
     snprintf(text, sizeof text, "%d to %d channels, image %d, kernel %d, transposed %d, pass %d", (int)s->in,
              (int)s->out, (int)s->image, (int)s->kernel, s->transposed, (int)pass);
     assert_int_equal(bp_conv_explain(&explanation, options, &call), BP_OK);
@@ -100,14 +101,14 @@ static void check_pool(bp_pool_kind kind, bp_pool_pass pass, int64_t kernel, con
     assert_int_equal(bp_view_init(&views[0], memory[0], BP_F32, 4, images, NULL), BP_OK);
     assert_int_equal(bp_view_init(&views[1], memory[1], BP_F32, 4, results, NULL), BP_OK);
     assert_int_equal(bp_view_init(&views[2], indices, BP_I64, 4, results, NULL), BP_OK);
-    const bp_pool_call call = {.struct_size = sizeof call,
-                               .kind = kind,
-                               .pass = pass,
-                               .ndim = 2,
-                               .kernel = size,
-                               .input = &views[0].tensor,
-                               .output = &views[1].tensor,
-                               .indices = kind == BP_POOL_MAX && pass == BP_POOL_BACKWARD ? &views[2].tensor : NULL};
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = kind,
+                         .ndim = 2,
+                         .kernel = size,
+                         .input = &views[0].tensor,
+                         .output = &views[1].tensor,
+                         .indices = kind == BP_POOL_MAX && pass == BP_POOL_BACKWARD ? &views[2].tensor : NULL};
+    test_call_to_pass("pool", &call, (int)pass);
     snprintf(text, sizeof text, "pooling kind %d pass %d kernel %d", (int)kind, (int)pass, (int)kernel);
     assert_int_equal(bp_pool_explain(&explanation, options, &call), BP_OK);
     compare(text, way, explanation, bp_pool_run(options, &call));

@@ -144,7 +144,7 @@ static bp_status run(const product *p, const char *settings, int packed_operand,
         *info = (bp_plan_info){.struct_size = sizeof *info};
         assert_int_equal(bp_plan_describe(plan, info), BP_OK);
         if (packed_operand >= 0) {
-            assert_int_equal(bp_plan_pack(plan, packed_operand, &operands[packed_operand], &packed), BP_OK);
+            assert_int_equal(bp_plan_pack(&packed, plan, packed_operand, &operands[packed_operand]), BP_OK);
             list[packed_operand] = packed;
             operands[packed_operand] = (bp_operand){NULL, 0};
         }
@@ -333,7 +333,7 @@ static bp_status try_all(bp_options *options, bp_view views[3], const signed cha
     bp_packed *packed = NULL;
     bp_status status = bp_matmul_plan(&plan, options, &views[0].tensor, &views[1].tensor, &views[2].tensor);
     if (status == BP_OK) {
-        status = bp_plan_pack(plan, 1, &operands[1], &packed);
+        status = bp_plan_pack(&packed, plan, 1, &operands[1]);
     }
     if (status == BP_OK) {
         list[1] = packed;

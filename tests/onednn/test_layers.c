@@ -94,11 +94,11 @@ static void single_states_are_completed(void **state) {
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         bp_rnn_tensor absent[] = {BP_RNN_INITIAL_HIDDEN, BP_RNN_INITIAL_CELL, BP_RNN_FINAL_HIDDEN, BP_RNN_FINAL_CELL};
-        const DLTensor **member[] = {&c.call.initial_hidden, &c.call.initial_cell, &c.call.final_hidden,
-                                     &c.call.final_cell};
+        const size_t members[] = {offsetof(bp_rnn_call, initial_hidden), offsetof(bp_rnn_call, initial_cell),
+                                  offsetof(bp_rnn_call, final_hidden), offsetof(bp_rnn_call, final_cell)};
         for (int j = 0; j < 4; j++) {
             if (i >> j & 1) {
-                *member[j] = NULL;
+                memset((char *)&c.call + members[j], 0, sizeof(DLTensor *));
                 strided_free(&c.tensor[absent[j]]);
                 c.tensor[absent[j]] = (strided_tensor){0};
             }
@@ -185,7 +185,7 @@ static void run_packed(rnn_case *c) {
     }
     for (int i = 1; i < 4; i++) {
         if (c->tensor[order[i]].memory) {
-            if (bp_plan_pack(plan, i, &operands[i], &packed[i]) != BP_OK) {
+            if (bp_plan_pack(&packed[i], plan, i, &operands[i]) != BP_OK) {
                 fail_msg("%s: %s", c->text, bp_last_error());
             }
             strided_fill(&c->tensor[order[i]], 1000);

@@ -30,7 +30,7 @@ static void copy(const strided_tensor *t, DLManagedTensorVersioned *memory, bool
                         : bp_copy(&view.tensor, &memory->dl_tensor, NULL));
 }
 
-static const DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
+static DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
     const strided_tensor *t = &c->tensor[which];
     if (!t->memory) {
         return NULL;

@@ -2,6 +2,7 @@
  */
 #include "conv/cases.h"
 #include "device_array.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void copy(const conv_tensor *t, const mirror *m, bool to_device) {
                         : bp_copy(&view.tensor, &m->memory->dl_tensor, NULL));
 }
 
-static const DLTensor *send(mirror *m, const conv_tensor *t) {
+static DLTensor *send(mirror *m, const conv_tensor *t) {
     const int64_t bytes = (int64_t)t->bytes;
     m->memory = NULL;
     if (!t->memory) {
@@ -51,10 +52,13 @@ static void run(conv_case *c, const char *settings) {
     mirror m[4];
     bp_options *options;
     bp_conv_call call = c->call;
+    call.output_gradient = NULL;
+    call.input_gradient = call.weight_gradient = call.bias_gradient = NULL;
     call.input = send(&m[0], &c->input);
     call.weight = send(&m[1], &c->weight);
     call.bias = send(&m[2], &c->bias);
     call.output = send(&m[3], &c->output);
+    test_call_to_pass("conv", &call, (int)call.pass);
     assert_ok(bp_options_new(&options, settings));
     if (bp_conv_run(options, &call) != BP_OK) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
@@ -264,7 +268,7 @@ static void test_activation(void **state) {
         c.call.activation = BP_UNARY_COPY;
         run_on(&c, i / 4);
         conv_copy(&plain, &c.output);
-        const DLTensor *results = send(&m, &plain);
+        DLTensor *results = send(&m, &plain);
         assert_ok(bp_unary_run(NULL, BP_UNARY_GELU, results, results));
         copy(&plain, &m, false);
         m.memory->deleter(m.memory);
@@ -332,8 +336,8 @@ static void test_gradients(void **state) {
                                .pass = BP_CONV_WEIGHT,
                                .ndim = 2,
                                .input = &t[0].tensor,
-                               .weight = &t[1].tensor,
-                               .output = &t[2].tensor};
+                               .weight_gradient = &t[1].tensor,
+                               .output_gradient = &t[2].tensor};
     assert_int_equal(bp_conv_run(NULL, &call), BP_E_NO_CANDIDATE);
     for (int i = 0; i < 3; i++) {
         device_array_free(&t[i]);

@@ -508,7 +508,7 @@ static void test_wrong_index(void **state) {
         device_array_fill(&y);
         test_array_set_i64(&indices.host, between(0, 499), wrong[i / 2]);
         device_array_send(&indices);
-        assert_ok(bp_queue_current(test_device, &queue));
+        assert_ok(bp_queue_current(&queue, test_device));
         assert_ok(bp_queue_wait(queue));
         assert_ok(bp_take_run(NULL, &x.tensor, &indices.tensor, 0, &y.tensor));
         assert_int_equal(bp_queue_wait(queue), BP_E_DEVICE);

@@ -105,7 +105,7 @@ static void test_batch_norm(void **state) {
 typedef struct rows {
     bp_layer_norm_kind kind;
     int64_t shape[3];
-    int32_t dims;
+    int dims;
     int64_t groups;
 } rows;
 
@@ -154,7 +154,7 @@ static void check_layer_norm(const rows *r, bp_dtype dtype, int number) {
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .pass = BP_LAYER_NORM_FORWARD,
                                      .kind = r->kind,
-                                     .dims = group ? 0 : r->dims,
+                                     .row_ndim = group ? 0 : r->dims,
                                      .groups = group ? r->groups : 0,
                                      .eps = 1e-5,
                                      .input = &x.tensor,

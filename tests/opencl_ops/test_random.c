@@ -18,7 +18,7 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static void fill(const char *settings, int kind, uint64_t seed, uint64_t offset, const DLTensor *output) {
+static void fill(const char *settings, int kind, uint64_t seed, uint64_t offset, DLTensor *output) {
     bp_options *options;
     const bp_random_call call = {sizeof call, kinds[kind].kind, seed, offset, output};
     assert_int_equal(bp_options_new(&options, settings), BP_OK);

@@ -146,7 +146,7 @@ static void check_sum(const char *text, bp_reduce_kind kind, const group *g, con
 static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output, const shapes *s, int number) {
     char text[160];
     int64_t shape[NDIM], reduced = 1;
-    int32_t axes[NDIM], axis_count = 0;
+    int axes[NDIM], axis_count = 0;
     int ndim = 0;
     device_array x, y;
     for (int d = 0; d < NDIM; d++) {
@@ -167,7 +167,7 @@ static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output
     device_array_make(&y, output, ndim, shape, (test_layout)(number / 4 % TEST_LAYOUTS), 0);
     fill(&x, kind, number % 5 == 4 && kind != BP_REDUCE_PROD);
     device_array_send(&y);
-    assert_ok(bp_reduce_run(NULL, kind, &x.tensor, axes, axis_count, 0, &y.tensor));
+    assert_ok(bp_reduce_run(NULL, kind, &x.tensor, axis_count, axes, 0, &y.tensor));
     device_array_fetch(&y, text);
     const int64_t results = test_array_count(&y.host);
     if (results > 0) {

@@ -24,7 +24,7 @@ typedef struct tensor {
 
 typedef struct work work;
 struct work {
-    bp_status (*run)(const work *w);
+    bp_status (*run)(work *w);
     tensor a, b, out[OUTPUTS];
     bp_op op;
     bp_linalg_mode mode;
@@ -78,17 +78,17 @@ static void drop(work *w) {
     }
 }
 
-static bp_status run_product(const work *w) {
-    return bp_matmul(&w->a.view.tensor, &w->b.view.tensor, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+static bp_status run_product(work *w) {
+    return bp_matmul(&w->a.view.tensor, &w->b.view.tensor, &w->out[0].view.tensor);
 }
 
-static bp_status run_linalg(const work *w) {
+static bp_status run_linalg(work *w) {
     bp_linalg_call call = {.struct_size = sizeof call,
                            .op = w->op,
                            .mode = w->mode,
                            .order = w->order,
-                           .dims = w->dims,
-                           .ndim = w->dims ? w->ndim : 0};
+                           .axes = w->dims,
+                           .axis_count = w->dims ? w->ndim : 0};
     call.operand[0] = &w->a.view.tensor;
     for (int i = 0; i < OUTPUTS; i++) {
         call.operand[1 + i] = w->out[i].memory ? &w->out[i].view.tensor : NULL;
@@ -96,19 +96,19 @@ static bp_status run_linalg(const work *w) {
     return bp_linalg_run(NULL, &call);
 }
 
-static bp_status run_transform(const work *w) {
-    bp_fft_call call = {.struct_size = sizeof call, .transform = w->transform, .ndim = w->ndim};
+static bp_status run_transform(work *w) {
+    bp_fft_call call = {.struct_size = sizeof call, .transform = w->transform, .axis_count = w->ndim};
     call.s = w->length ? &w->length : NULL;
-    return bp_fft_run(NULL, &call, &w->a.view.tensor, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+    return bp_fft_run(NULL, &call, &w->a.view.tensor, &w->out[0].view.tensor);
 }
 
-static bp_status run_einsum(const work *w) {
+static bp_status run_einsum(work *w) {
     const DLTensor *operands[] = {&w->a.view.tensor, &w->b.view.tensor};
-    return bp_einsum(w->expression, w->b.memory ? 2 : 1, operands, (DLTensor *)(uintptr_t)&w->out[0].view.tensor);
+    return bp_einsum(w->expression, w->b.memory ? 2 : 1, operands, &w->out[0].view.tensor);
 }
 
-static bp_status run_copy(const work *w) {
-    return bp_tensor_copy((DLTensor *)(uintptr_t)&w->out[0].view.tensor, &w->a.view.tensor);
+static bp_status run_copy(work *w) {
+    return bp_tensor_copy(&w->out[0].view.tensor, &w->a.view.tensor);
 }
 
 static void small_products(work *w) {
@@ -336,7 +336,7 @@ static void copied(work *w) {
 }
 
 /* Convolutions of a with b, or the gradient by the weight out[0]. */
-static bp_status run_convolution(const work *w) {
+static bp_status run_convolution(work *w) {
     const bool weight = w->pass == BP_CONV_WEIGHT;
     const bp_conv_call call = {.struct_size = sizeof call,
                                .pass = w->pass,
@@ -344,8 +344,10 @@ static bp_status run_convolution(const work *w) {
                                .mode = BP_CONV_SAME,
                                .groups = w->groups,
                                .input = &w->a.view.tensor,
-                               .weight = weight ? &w->out[0].view.tensor : &w->b.view.tensor,
-                               .output = weight ? &w->b.view.tensor : &w->out[0].view.tensor};
+                               .weight = weight ? NULL : &w->b.view.tensor,
+                               .output = weight ? NULL : &w->out[0].view.tensor,
+                               .output_gradient = weight ? &w->b.view.tensor : NULL,
+                               .weight_gradient = weight ? &w->out[0].view.tensor : NULL};
     return bp_conv_run(NULL, &call);
 }
 

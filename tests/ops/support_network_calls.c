@@ -1,6 +1,7 @@
 /* support_network_calls.c - makes small calls of the operations of neural networks, in all ways in which the library
  * allocates memory for them. */
 #include "ops/network_calls.h"
+#include "support/passes.h"
 
 #include <stdio.h>
 
@@ -37,7 +38,7 @@ static bp_status release(bp_status status, bp_explanation *const *explanation) {
 static bp_status run_packed(const bp_plan *plan) {
     const bp_operand operands[] = {{image, 0}, {kernel, 0}, {bias, 0}, {other, 0}};
     bp_packed *packed;
-    bp_status status = bp_plan_pack(plan, 1, &operands[1], &packed);
+    bp_status status = bp_plan_pack(&packed, plan, 1, &operands[1]);
     if (status == BP_OK) {
         const bp_packed *list[] = {NULL, packed, NULL, NULL};
         const bp_exec exec = {.struct_size = sizeof exec, .packed = list};
@@ -96,12 +97,16 @@ bp_status call_convolution_gradients(void) {
                          .ndim = 2,
                          .mode = BP_CONV_SAME,
                          .pass = BP_CONV_INPUT,
-                         .input = &t.x.tensor,
+                         .input_gradient = &t.x.tensor,
                          .weight = &t.w.tensor,
-                         .output = &t.y.tensor};
+                         .output_gradient = &t.y.tensor};
     status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
     call.pass = BP_CONV_WEIGHT;
-    call.bias = &t.b.tensor;
+    call.input = &t.x.tensor;
+    call.input_gradient = NULL;
+    call.weight = NULL;
+    call.weight_gradient = &t.w.tensor;
+    call.bias_gradient = &t.b.tensor;
     status = status == BP_OK ? bp_conv_run(NULL, &call) : status;
     call.mode = BP_CONV_EXPLICIT;
     call.transposed = 1;
@@ -129,7 +134,7 @@ bp_status call_pooling(void) {
                          .output = &y.tensor,
                          .indices = &indices.tensor};
     status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
-    call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &call, BP_POOL_BACKWARD);
     status = status == BP_OK ? bp_pool_run(NULL, &call) : status;
     call = (bp_pool_call){.struct_size = sizeof call,
                           .kind = BP_POOL_AVERAGE,
@@ -245,7 +250,7 @@ static bp_status run_packed_rnn(const bp_plan *plan, bp_operand operands[13]) {
     bp_status status = BP_OK;
     for (int i = 1; i <= 3 && status == BP_OK; i++) {
         bp_packed *packed;
-        status = bp_plan_pack(plan, i, &operands[i], &packed);
+        status = bp_plan_pack(&packed, plan, i, &operands[i]);
         list[i] = status == BP_OK ? packed : NULL;
     }
     if (status == BP_OK) {
@@ -348,7 +353,7 @@ bp_status call_concat(void) {
     for (int i = 0; i < LENGTH; i++) {
         joined[i] = 7;
     }
-    status = status == BP_OK ? bp_concat_run(NULL, parts, COUNT, 0, &result.tensor) : status;
+    status = status == BP_OK ? bp_concat_run(NULL, COUNT, parts, 0, &result.tensor) : status;
     for (int i = 0; i < LENGTH; i++) {
         if (joined[i] != (status == BP_OK ? 0.0F : 7.0F)) {
             return BP_E_INTERNAL;
@@ -421,7 +426,7 @@ bp_status call_layer_norm(void) {
     status = status == BP_OK ? bp_view_init(&g, by_weight, BP_F32, 3, &t.x.tensor.shape[1], NULL) : status;
     status = status == BP_OK ? bp_view_init(&x, by_input, BP_F32, 4, t.x.tensor.shape, NULL) : status;
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 3,
+                               .row_ndim = 3,
                                .eps = 1e-5,
                                .input = &t.x.tensor,
                                .weight = &w.tensor,
@@ -434,7 +439,7 @@ bp_status call_layer_norm(void) {
                             NULL);
         bp_plan_release(plan);
     }
-    call.pass = BP_LAYER_NORM_BACKWARD;
+    test_call_to_pass("layer_norm", &call, BP_LAYER_NORM_BACKWARD);
     call.input_gradient = &x.tensor;
     call.weight_gradient = &g.tensor;
     return status == BP_OK ? bp_layer_norm_run(NULL, &call) : status;
@@ -454,10 +459,11 @@ bp_status call_reductions(void) {
         status = bp_view_init(&in, row, BP_F32, 1, &lengths[i], NULL);
         status = status == BP_OK ? bp_view_init(&out, result, BP_F32, 1, &lengths[i], NULL) : status;
         status = status == BP_OK ? bp_view_init(&one, result, BP_F32, 0, NULL, NULL) : status;
-        const DLTensor *x = &in.tensor, *y = &one.tensor;
-        status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y) : status;
+        const DLTensor *x = &in.tensor;
+        DLTensor *y = &one.tensor;
+        status = status == BP_OK ? bp_reduce_run(NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y) : status;
         status = status == BP_OK
-                     ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, NULL, 0, 0, y), &explanation)
+                     ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y), &explanation)
                      : status;
         status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_backward_run(NULL, BP_SOFTMAX, x, x, 0, &out.tensor) : status;

@@ -211,7 +211,7 @@ static bp_status new_tensor(void) {
 static bp_status cache_walk(void) {
     bp_status status = one_shot();
     bp_plan *plan;
-    if (status == BP_OK && bp_plan_cache_at(0, &plan)) { /* empty if memory was short */
+    if (status == BP_OK && bp_plan_cache_at(&plan, 0)) { /* empty if memory was short */
         bp_plan_release(plan);
     }
     return status == BP_OK ? bp_plan_cache_clear() : status;
@@ -304,7 +304,7 @@ static bp_status integers(void) {
         const bp_operand operands[] = {{left_bytes, 0}, {right_bytes, 0}, {sums, 0}};
         const bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
         for (int o = 0; o < 2 && status == BP_OK; o++) {
-            status = bp_plan_pack(plan, o, &operands[o], &packed[o]);
+            status = bp_plan_pack(&packed[o], plan, o, &operands[o]);
         }
         status = status == BP_OK ? bp_execute(plan, operands, &exec) : status;
         bp_packed_release(packed[0]);
@@ -445,7 +445,7 @@ static bp_status vector_products(void) {
         }
     }
     size_t length;
-    return status == BP_OK ? bp_tensor_format(NULL, 0, &length, &c.tensor, NULL) : status;
+    return status == BP_OK ? bp_tensor_format(&c.tensor, NULL, NULL, 0, &length) : status;
 }
 
 static const struct {

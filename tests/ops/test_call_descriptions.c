@@ -37,7 +37,7 @@ static size_t padding_of(const char *name) {
         return 8;
     }
     if (strcmp(name, "linalg") == 0) { /* with the operation, which is in the key by itself */
-        return 12;
+        return 20;
     }
     static const char *const padded[] = {"binary",    "conv",       "einsum",    "fft",   "fftshift", "gather",
                                          "ifftshift", "layer_norm", "multi_dot", "pool",  "random",   "reduce",
@@ -171,7 +171,7 @@ static int count_names(const char *names) {
 static bool is_named(const bp_call_operand *operand, const char *name) {
     const char *field = operand->name;
     const size_t length = strlen(field);
-    return strcasecmp(field, name) == 0 || (strcmp(field, "out") == 0 && strcmp(name, "C") == 0) ||
+    return strcasecmp(field, name) == 0 || (strcmp(field, "output") == 0 && strcmp(name, "C") == 0) ||
            (strncmp(field, name, length) == 0 && strcmp(name + length, "_gradient") == 0) ||
            (strcmp(field, "running_mean") == 0 && strcmp(name, "mean") == 0) ||
            (strcmp(field, "running_var") == 0 && strcmp(name, "inverse_std") == 0);

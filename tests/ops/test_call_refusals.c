@@ -53,10 +53,10 @@ static void shapes_of_what_cannot_run(void **state) {
                   "weight is 2 x 0");
     named_int(&n, "pass", BP_LINEAR_INPUT);
     shape_refused(&n, (const DLTensor *[]){square, TENSOR(in[2], BP_F64, 2, 3, 4), NULL, NULL}, 3, BP_E_SHAPE,
-                  "a row of output has 4 elements, a column of weight 3");
+                  "a row of output_gradient has 4 elements, a column of weight 3");
     named_int(&n, "pass", BP_LINEAR_WEIGHT);
     shape_refused(&n, (const DLTensor *[]){x, square, NULL, NULL}, 2, BP_E_SHAPE,
-                  "output has shape (4, 4); it must have shape (3, 4)");
+                  "output_gradient has shape (4, 4); it must have shape (3, 4)");
 }
 
 static void a_refused_call_gives_no_plan(void **state) {
@@ -89,7 +89,7 @@ static void a_refused_call_gives_no_plan(void **state) {
     named_begin(&n, "einsum");
     named_int(&n, "count", 1);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", TENSOR(out, BP_F64, 0, 0));
+    named_pointer(&n, "output", TENSOR(out, BP_F64, 0, 0));
     assert_int_equal(bp_call_run(NULL, n.call, &n.arguments), BP_E_ARGUMENT);
     assert_non_null(strstr(bp_last_error(), "expression is NULL"));
 }
@@ -104,7 +104,7 @@ static void overlaps_name_the_operation(void **state) {
         named_call n;
         named_begin(&n, names[i]);
         if (strstr(names[i], "shift")) {
-            named_int(&n, "ndim", -1);
+            named_int(&n, "axis_count", -1);
         }
         named_operands(&n, (const DLTensor *[]){x, y, NULL});
         snprintf(words, sizeof words, "%s: ", names[i]);

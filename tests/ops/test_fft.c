@@ -127,9 +127,9 @@ static void no_dimension(void **state) {
     for (int i = 0; i < 4; i++) {
         test_transform(&call, types[i], 2, I64(3, 4), COLUMN_MAJOR, ROW_MAJOR, &seed);
         test_transform(&call, types[i], 0, NULL, ROW_MAJOR, ROW_MAJOR, &seed);
-        call.ndim = BP_FFT_ALL;
+        call.axis_count = BP_FFT_ALL;
         test_transform(&call, types[i], 0, NULL, ROW_MAJOR, ROW_MAJOR, &seed);
-        call.ndim = 0;
+        call.axis_count = 0;
     }
 }
 
@@ -220,8 +220,8 @@ static void by_name(void **state) {
             static const int dims[] = {2, 0}, one_dimension[] = {1};
             static const int64_t s[] = {4, 5}, length[] = {6};
             bp_fft_call call = {.struct_size = sizeof call, .transform = (bp_fft_transform)t, .norm = BP_FFT_ORTHO};
-            call.ndim = (int[]){1, 2, 2, BP_FFT_ALL, 2}[form];
-            call.dims = (const int *[]){one_dimension, NULL, dims, NULL, dims}[form];
+            call.axis_count = (int[]){1, 2, 2, BP_FFT_ALL, 2}[form];
+            call.axes = (const int *[]){one_dimension, NULL, dims, NULL, dims}[form];
             call.s = (const int64_t *[]){length, NULL, s, NULL, s}[form];
             test_tensor in, out;
             bp_dtype dtype;
@@ -233,8 +233,8 @@ static void by_name(void **state) {
             const DLTensor *x = &in.view.tensor;
             DLTensor *y = &out.view.tensor;
             bp_status status = form == 0   ? named[t].one(x, 6, 1, BP_FFT_ORTHO, y)
-                               : form <= 2 ? named[t].two(x, call.s, call.dims, BP_FFT_ORTHO, y)
-                                           : named[t].any(x, call.ndim, call.s, call.dims, BP_FFT_ORTHO, y);
+                               : form <= 2 ? named[t].two(x, call.s, call.axes, BP_FFT_ORTHO, y)
+                                           : named[t].any(x, call.axis_count, call.s, call.axes, BP_FFT_ORTHO, y);
             assert_int_equal(status, BP_OK);
             assert_true(test_transform_error(&call, x, y) <= 1);
             test_tensor_free(&in);

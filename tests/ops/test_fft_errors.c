@@ -72,12 +72,12 @@ static void dimensions(void **state) {
     refused(run(BP_FFT, 1, DIMS(2), NULL), BP_E_ARGUMENT, "dimension 2 is outside of -2 to 1");
     refused(run(BP_FFT, 1, DIMS(-3), NULL), BP_E_ARGUMENT, "dimension -3 is outside");
     refused(run(BP_FFT, 1, DIMS(256), NULL), BP_E_ARGUMENT, "dimension 256 is outside");
-    refused(run(BP_FFT, 2, DIMS(0, 0), NULL), BP_E_ARGUMENT, "dims must be unique");
+    refused(run(BP_FFT, 2, DIMS(0, 0), NULL), BP_E_ARGUMENT, "axes must be unique");
     refused(run(BP_FFT, 2, DIMS(1, -1), NULL), BP_E_ARGUMENT, "dimension 1 is given twice");
-    refused(run(BP_FFT, 3, DIMS(1, 0, 1), NULL), BP_E_ARGUMENT, "dims must be unique");
+    refused(run(BP_FFT, 3, DIMS(1, 0, 1), NULL), BP_E_ARGUMENT, "axes must be unique");
     refused(run(BP_FFT, 3, NULL, NULL), BP_E_ARGUMENT, "3 dimensions are given, but the input has rank 2");
-    refused(run(BP_FFT, -2, NULL, NULL), BP_E_ARGUMENT, "ndim is -2");
-    refused(run(BP_FFT, BP_FFT_ALL, DIMS(0), NULL), BP_E_ARGUMENT, "dims is given, but ndim is BP_FFT_ALL");
+    refused(run(BP_FFT, -2, NULL, NULL), BP_E_ARGUMENT, "axis_count is -2");
+    refused(run(BP_FFT, BP_FFT_ALL, DIMS(0), NULL), BP_E_ARGUMENT, "axes is given, but axis_count is BP_FFT_ALL");
     refused(bp_fft2(&in.tensor, NULL, DIMS(0, 2), BP_FFT_BACKWARD, &out.tensor), BP_E_ARGUMENT, "dimension 2");
     views(BP_F64, 2, I64(3, 8), BP_C128, 2, I64(3, 8));
     refused(run(BP_RFFT, 0, NULL, NULL), BP_E_ARGUMENT, "rfftn must transform at least one dimension");
@@ -203,11 +203,11 @@ static void fast_path_checks_addresses(void **state) {
     assert_int_equal(bp_fft(&in.tensor, BP_FFT_LENGTH, 1, BP_FFT_BACKWARD, &out.tensor), BP_E_ARGUMENT);
     assert_int_equal(bp_fft(&in.tensor, 7, 0, BP_FFT_BACKWARD, &out.tensor), BP_E_SHAPE);
     assert_int_equal(bp_fft(&in.tensor, BP_FFT_LENGTH, 0, (bp_fft_norm)4, &out.tensor), BP_E_ARGUMENT);
-    call.ndim = 62;
+    call.axis_count = 62;
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT);
-    call.ndim = 65; /* one more than a multiple of the key's field for it */
+    call.axis_count = 65; /* one more than a multiple of the key's field for it */
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_E_ARGUMENT);
-    call.ndim = 1;
+    call.axis_count = 1;
     out.tensor.data = memory; /* an in-place call differs from one with separate memory */
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_OK);
     assert_int_equal(bp_fft_run(NULL, &call, &in.tensor, &out.tensor), BP_OK);

@@ -203,11 +203,11 @@ static void grows_to_its_limit(void **state) {
     assert_true(info.size == 3 && info.max_size == 3 && info.misses == 5 && info.evictions == 2);
     bp_plan *plan;
     bp_plan_info described = {.struct_size = sizeof described};
-    assert_int_equal(bp_fft_plan_cache_at(2, &plan), 1);
+    assert_int_equal(bp_fft_plan_cache_at(&plan, 2), 1);
     assert_int_equal(bp_plan_describe(plan, &described), BP_OK);
     assert_string_equal(described.problem, "c128 4 forward");
     bp_plan_release(plan);
-    assert_int_equal(bp_fft_plan_cache_at(3, &plan), 0);
+    assert_int_equal(bp_fft_plan_cache_at(&plan, 3), 0);
     bp_plan_cache_info others = {.struct_size = sizeof others};
     assert_int_equal(bp_plan_cache_stats(&others), BP_OK);
     assert_true(others.size == 0 && others.misses == 0); /* the other operations have another cache */

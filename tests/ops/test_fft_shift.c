@@ -145,9 +145,9 @@ static void shifts_refuse(void **state) {
     bp_view_init(&in, memory, BP_F64, 2, I64(2, 4), NULL);
     bp_view_init(&out, memory + 16, BP_F64, 2, I64(2, 4), NULL);
     refused(bp_fftshift(&in.tensor, 1, DIMS(2), &out.tensor), BP_E_ARGUMENT, "dimension 2 is outside of -2 to 1");
-    refused(bp_fftshift(&in.tensor, 2, DIMS(1, -1), &out.tensor), BP_E_ARGUMENT, "dims must be unique");
-    refused(bp_fftshift(&in.tensor, 2, NULL, &out.tensor), BP_E_ARGUMENT, "ndim is 2");
-    refused(bp_fftshift(&in.tensor, -2, NULL, &out.tensor), BP_E_ARGUMENT, "ndim is -2");
+    refused(bp_fftshift(&in.tensor, 2, DIMS(1, -1), &out.tensor), BP_E_ARGUMENT, "axes must be unique");
+    refused(bp_fftshift(&in.tensor, 2, NULL, &out.tensor), BP_E_ARGUMENT, "axis_count is 2");
+    refused(bp_fftshift(&in.tensor, -2, NULL, &out.tensor), BP_E_ARGUMENT, "axis_count is -2");
     refused(bp_fftshift(NULL, -1, NULL, &out.tensor), BP_E_ARGUMENT, "'input' is NULL");
     refused(bp_ifftshift(&in.tensor, -1, NULL, &in.tensor), BP_E_OVERLAP, "output, which is written, overlaps input");
     out.tensor.data = memory + 4;

@@ -37,7 +37,7 @@ typedef struct results {
     char *of[OUTPUTS];
 } results;
 
-static void poison(const work *w) {
+static void poison(work *w) {
     for (int i = 0; i < OUTPUTS; i++) {
         if (w->out[i].memory) {
             memset(w->out[i].memory, 0xff, w->out[i].bytes);
@@ -45,7 +45,7 @@ static void poison(const work *w) {
     }
 }
 
-static results keep(const work *w) {
+static results keep(work *w) {
     results r = {{NULL}};
     for (int i = 0; i < OUTPUTS; i++) {
         if (w->out[i].memory) {
@@ -56,7 +56,7 @@ static results keep(const work *w) {
     return r;
 }
 
-static bool same(const work *w, const results *r) {
+static bool same(work *w, const results *r) {
     bool fine = true;
     for (int i = 0; i < OUTPUTS; i++) {
         fine = fine && (!r->of[i] || memcmp(r->of[i], w->out[i].memory, w->out[i].bytes) == 0);
@@ -82,7 +82,7 @@ static int count_asked(void *user) {
 }
 
 /* Repeats the run until the check was called: other threads may have taken all of the work. */
-static bp_status run_asked(const work *w, bp_interrupt_check check, counter *c) {
+static bp_status run_asked(work *w, bp_interrupt_check check, counter *c) {
     bp_status status = BP_OK;
     for (int i = 0; i < TRIES && status == BP_OK && c->asked == 0; i++) {
         poison(w);
@@ -93,7 +93,7 @@ static bp_status run_asked(const work *w, bp_interrupt_check check, counter *c) 
     return status;
 }
 
-static void check_stop(const struct job *job, const work *w, const results *right) {
+static void check_stop(const struct job *job, work *w, const results *right) {
     const int64_t blocks = bp__live_blocks();
     counter c = {0, 1};
     const bp_status status = run_asked(w, count_asked, &c);
@@ -110,7 +110,7 @@ static void check_stop(const struct job *job, const work *w, const results *righ
     }
 }
 
-static void check_go_on(const struct job *job, const work *w, const results *right, bp_interrupt_check check) {
+static void check_go_on(const struct job *job, work *w, const results *right, bp_interrupt_check check) {
     counter c = {0, 0};
     assert_int_equal(w->run(w), BP_OK);
     const uint64_t ran = bp__thread.last_serial;

@@ -27,6 +27,11 @@ static bp_view *view(double *memory, bp_dtype dtype, int ndim, const int64_t *sh
 }
 #define TENSOR(memory, dtype, ndim, ...) (&view(memory, dtype, ndim, I64(__VA_ARGS__))->tensor)
 
+/* An output of a list for named_operands(), whose tensors are not written. */
+static DLTensor *written(const DLTensor *tensor) {
+    return (DLTensor *)(uintptr_t)tensor;
+}
+
 static void clear(void) {
     memset(out, 0xee, sizeof out);
 }
@@ -110,13 +115,13 @@ static void single_elements(void **state) {
     named_int(&n, "kind", BP_UNARY_TANH);
     named_operands(&n, unary);
     clear();
-    assert_int_equal(bp_unary_run(NULL, BP_UNARY_TANH, x[0], x[2]), BP_OK);
+    assert_int_equal(bp_unary_run(NULL, BP_UNARY_TANH, x[0], written(x[2])), BP_OK);
     check(&n, unary, 2);
     named_begin(&n, "binary");
     named_int(&n, "kind", BP_BINARY_SUBTRACT);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_binary_run(NULL, BP_BINARY_SUBTRACT, x[0], x[1], x[2]), BP_OK);
+    assert_int_equal(bp_binary_run(NULL, BP_BINARY_SUBTRACT, x[0], x[1], written(x[2])), BP_OK);
     check(&n, x, 3);
 }
 
@@ -131,7 +136,7 @@ static void a_copy_has_the_type_of_its_output(void **state) {
     named_int(&n, "kind", BP_UNARY_COPY);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_unary_run(NULL, BP_UNARY_COPY, x[0], x[1]), BP_OK);
+    assert_int_equal(bp_unary_run(NULL, BP_UNARY_COPY, x[0], written(x[1])), BP_OK);
     check(&n, x, 2);
     named_operands(&n, none);
     assert_int_equal(bp_call_shape(n.call, &n.arguments, 1, &dtype, &ndim, shape), BP_OK);
@@ -150,13 +155,13 @@ static void elements_by_index(void **state) {
     named_int(&n, "axis", -1);
     named_operands(&n, taken);
     clear();
-    assert_int_equal(bp_take_run(NULL, taken[0], taken[1], -1, taken[2]), BP_OK);
+    assert_int_equal(bp_take_run(NULL, taken[0], taken[1], -1, written(taken[2])), BP_OK);
     check(&n, taken, 3);
     named_begin(&n, "gather");
     named_int(&n, "axis", 1);
     named_operands(&n, gathered);
     clear();
-    assert_int_equal(bp_gather_run(NULL, gathered[0], gathered[1], 1, gathered[2]), BP_OK);
+    assert_int_equal(bp_gather_run(NULL, gathered[0], gathered[1], 1, written(gathered[2])), BP_OK);
     check(&n, gathered, 3);
 }
 
@@ -171,7 +176,7 @@ static void tensors_one_after_another(void **state) {
     named_pointer(&n, "tensors", parts);
     named_pointer(&n, "output", output);
     clear();
-    assert_int_equal(bp_concat_run(NULL, parts, 2, -1, output), BP_OK);
+    assert_int_equal(bp_concat_run(NULL, 2, parts, -1, written(output)), BP_OK);
     check(&n, parts, 2);
     named_pointer(&n, "tensors", overlapping);
     named_pointer(&n, "output", TENSOR(out, BP_F64, 2, 3, 8));
@@ -190,17 +195,17 @@ static void reductions(void **state) {
     named_begin(&n, "reduce");
     named_int(&n, "kind", BP_REDUCE_MEAN);
     named_int(&n, "keep", 1);
-    named_int(&n, "ndim", 2);
+    named_int(&n, "axis_count", 2);
     named_pointer(&n, "axes", axes);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, x[0], axes, 2, 1, x[1]), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, x[0], 2, axes, 1, written(x[1])), BP_OK);
     check(&n, x, 2);
     named_begin(&n, "reduce");
     named_int(&n, "kind", BP_REDUCE_ARGMAX);
     named_operands(&n, all);
     clear();
-    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, all[0], NULL, 0, 0, all[1]), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ARGMAX, all[0], 0, NULL, 0, written(all[1])), BP_OK);
     check(&n, all, 2);
 }
 
@@ -215,13 +220,13 @@ static void softmax(void **state) {
     named_int(&n, "axis", -2);
     named_operands(&n, forward);
     clear();
-    assert_int_equal(bp_softmax_run(NULL, BP_LOG_SOFTMAX, x[0], -2, x[2]), BP_OK);
+    assert_int_equal(bp_softmax_run(NULL, BP_LOG_SOFTMAX, x[0], -2, written(x[2])), BP_OK);
     check(&n, forward, 2);
     named_begin(&n, "softmax_backward");
     named_int(&n, "axis", 1);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_softmax_backward_run(NULL, BP_SOFTMAX, x[0], x[1], 1, x[2]), BP_OK);
+    assert_int_equal(bp_softmax_backward_run(NULL, BP_SOFTMAX, x[0], x[1], 1, written(x[2])), BP_OK);
     check(&n, x, 3);
 }
 
@@ -231,7 +236,7 @@ static void transforms(void **state) {
     static const int dims[] = {0, -1};
     const int64_t s[] = {4, 6};
     const bp_fft_call call = {sizeof call, BP_RFFT, BP_FFT_ORTHO, 2, dims, s};
-    const bp_fft_call all = {.struct_size = sizeof all, .transform = BP_IFFT, .ndim = BP_FFT_ALL};
+    const bp_fft_call all = {.struct_size = sizeof all, .transform = BP_IFFT, .axis_count = BP_FFT_ALL};
     const DLTensor *x[] = {TENSOR(in[0], BP_F64, 2, 4, 5), TENSOR(out, BP_C128, 2, 4, 4)};
     const DLTensor *whole[] = {TENSOR(in[0], BP_C128, 2, 3, 5), TENSOR(out, BP_C128, 2, 3, 5)};
     named_call n;
@@ -239,19 +244,19 @@ static void transforms(void **state) {
     named_begin(&n, "fft");
     named_int(&n, "transform", BP_RFFT);
     named_int(&n, "norm", BP_FFT_ORTHO);
-    named_int(&n, "ndim", 2);
-    named_pointer(&n, "dims", dims);
+    named_int(&n, "axis_count", 2);
+    named_pointer(&n, "axes", dims);
     named_pointer(&n, "s", s);
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_fft_run(NULL, &call, x[0], (DLTensor *)(uintptr_t)x[1]), BP_OK);
+    assert_int_equal(bp_fft_run(NULL, &call, x[0], written(x[1])), BP_OK);
     check(&n, x, 2);
     named_begin(&n, "fft");
     named_int(&n, "transform", BP_IFFT);
-    named_int(&n, "ndim", BP_FFT_ALL);
+    named_int(&n, "axis_count", BP_FFT_ALL);
     named_operands(&n, whole);
     clear();
-    assert_int_equal(bp_fft_run(NULL, &all, whole[0], (DLTensor *)(uintptr_t)whole[1]), BP_OK);
+    assert_int_equal(bp_fft_run(NULL, &all, whole[0], written(whole[1])), BP_OK);
     check(&n, whole, 2);
 }
 
@@ -280,8 +285,8 @@ static void frequencies_and_shifts(void **state) {
     check(&n, one, 1);
     for (int back = 0; back < 2; back++) {
         named_begin(&n, back ? "ifftshift" : "fftshift");
-        named_int(&n, "ndim", 1);
-        named_pointer(&n, "dims", dims);
+        named_int(&n, "axis_count", 1);
+        named_pointer(&n, "axes", dims);
         named_operands(&n, x);
         clear();
         assert_int_equal((back ? bp_ifftshift : bp_fftshift)(x[0], 1, dims, &shifted->tensor), BP_OK);
@@ -363,13 +368,13 @@ static void products(void **state) {
     named_begin(&n, "matmul");
     named_operands(&n, x);
     clear();
-    assert_int_equal(bp_matmul(x[0], x[1], (DLTensor *)(uintptr_t)x[2]), BP_OK);
+    assert_int_equal(bp_matmul(x[0], x[1], written(x[2])), BP_OK);
     check(&n, x, 3);
     named_begin(&n, "gemm");
     named_int(&n, "transform_a", BP_TRANSPOSE);
     named_operands(&n, y);
     clear();
-    assert_int_equal(bp_gemm(BP_TRANSPOSE, BP_AS_IS, NULL, y[0], y[1], NULL, (DLTensor *)(uintptr_t)y[2]), BP_OK);
+    assert_int_equal(bp_gemm(BP_TRANSPOSE, BP_AS_IS, NULL, y[0], y[1], NULL, written(y[2])), BP_OK);
     check(&n, y, 3);
     named_pointer(&n, "alpha", &alpha);
     named_pointer(&n, "beta", &beta);
@@ -378,9 +383,8 @@ static void products(void **state) {
         for (int i = 0; i < 12; i++) {
             out[i] = i;
         }
-        assert_int_equal(by_name
-                             ? bp_call_run(NULL, n.call, &n.arguments)
-                             : bp_gemm(BP_TRANSPOSE, BP_AS_IS, &alpha, y[0], y[1], &beta, (DLTensor *)(uintptr_t)y[2]),
+        assert_int_equal(by_name ? bp_call_run(NULL, n.call, &n.arguments)
+                                 : bp_gemm(BP_TRANSPOSE, BP_AS_IS, &alpha, y[0], y[1], &beta, written(y[2])),
                          BP_OK);
         if (by_name) {
             assert_memory_equal(out, want, sizeof out);
@@ -401,28 +405,28 @@ static void products_of_several(void **state) {
     named_pointer(&n, "expression", "ij,jk->ik");
     named_int(&n, "count", 2);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", x[2]);
+    named_pointer(&n, "output", x[2]);
     clear();
-    assert_int_equal(bp_einsum("ij,jk->ik", 2, x, (DLTensor *)(uintptr_t)x[2]), BP_OK);
+    assert_int_equal(bp_einsum("ij,jk->ik", 2, x, written(x[2])), BP_OK);
     check(&n, x, 3);
     named_begin(&n, "multi_dot");
     named_int(&n, "count", 2);
     named_pointer(&n, "operands", x);
-    named_pointer(&n, "out", x[2]);
+    named_pointer(&n, "output", x[2]);
     clear();
-    assert_int_equal(bp_multi_dot(2, x, (DLTensor *)(uintptr_t)x[2]), BP_OK);
+    assert_int_equal(bp_multi_dot(2, x, written(x[2])), BP_OK);
     check(&n, x, 3);
     named_begin(&n, "vecdot");
-    named_int(&n, "dim", -1);
+    named_int(&n, "axis", -1);
     named_operands(&n, v);
     clear();
-    assert_int_equal(bp_vecdot(v[0], v[1], -1, (DLTensor *)(uintptr_t)v[2]), BP_OK);
+    assert_int_equal(bp_vecdot(v[0], v[1], -1, written(v[2])), BP_OK);
     check(&n, v, 3);
     named_begin(&n, "matrix_power");
     named_number(&n, "n", 3);
     named_operands(&n, power);
     clear();
-    assert_int_equal(bp_matrix_power(power[0], 3, (DLTensor *)(uintptr_t)power[1]), BP_OK);
+    assert_int_equal(bp_matrix_power(power[0], 3, written(power[1])), BP_OK);
     check(&n, power, 2);
     assert_int_equal(bp_call_explain(&explanation, NULL, n.call, &n.arguments), BP_OK);
     bp_explanation_release(explanation);
@@ -444,9 +448,9 @@ static void axes_are_in_the_key(void **state) {
             const int step = axis ? 1 : 3, other = axis ? 3 : 1;
             assert_int_equal(bp_softmax_run(NULL, BP_SOFTMAX, x, axis, &to->tensor), BP_OK);
             assert_true(fabs(sum_of(out + other, step) - 1) < 1e-12);
-            assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, x, &axis, 1, 0, sums), BP_OK);
+            assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, x, 1, &axis, 0, written(sums)), BP_OK);
             assert_true(fabs(sum_of(in[0] + other, step) - out[1]) < 1e-12);
-            assert_int_equal(bp_vector_norm(x, 1, 1, &axis, 0, (DLTensor *)(uintptr_t)sums), BP_OK);
+            assert_int_equal(bp_vector_norm(x, 1, 1, &axis, 0, written(sums)), BP_OK);
             const double *at = in[0] + other;
             assert_true(fabs(fabs(at[0]) + fabs(at[step]) + fabs(at[2 * step]) - out[1]) < 1e-12);
             assert_int_equal(bp_fft(y, BP_FFT_LENGTH, axis, BP_FFT_BACKWARD, &transformed->tensor), BP_OK);
@@ -462,7 +466,7 @@ static void indexed_axes_are_in_the_key(void **state) {
     (void)state;
     assert_int_equal(bp_view_init(&at, indices, BP_I64, 1, I64(3), NULL), BP_OK);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(bp_take_run(NULL, x, &at.tensor, i % 2, to), BP_OK);
+        assert_int_equal(bp_take_run(NULL, x, &at.tensor, i % 2, written(to)), BP_OK);
         assert_true(out[1] == in[0][i % 2 ? 0 : 7]);
     }
 }

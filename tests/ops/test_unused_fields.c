@@ -19,7 +19,7 @@ enum { MOST = 64 };
 #define TENSOR_OF(name, type, code, bits, rank, ...)                                                                   \
     static type name##_data[MOST];                                                                                     \
     static int64_t name##_shape[] = {__VA_ARGS__};                                                                     \
-    static const DLTensor name = {                                                                                     \
+    static DLTensor name = {                                                                                           \
         .data = name##_data, .device = {kDLCPU, 0}, .ndim = rank, .dtype = {code, bits, 1}, .shape = name##_shape};
 #define TENSOR(name, rank, ...) TENSOR_OF(name, float, kDLFloat, 32, rank, __VA_ARGS__)
 TENSOR(spare, 1, 1)
@@ -140,18 +140,19 @@ STATE(attention_paged, attention, bp_attention_call, .query = &queries, .key = &
 STATE(batch, batch_norm, bp_batch_norm_call, .input = &x, .output = &y, .running_mean = &c, .running_var = &d, .eps = 1)
 STATE(batch_training, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_TRAINING, .input = &x, .output = &y,
       .eps = 1)
-STATE(batch_back, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_BACKWARD, .input = &x, .output = &y, .mean = &c,
-      .inverse_std = &d, .input_gradient = &g)
-STATE(batch_constant, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_BACKWARD, .input = &x, .output = &y,
-      .running_mean = &c, .running_var = &d, .eps = 1, .input_gradient = &g)
+STATE(batch_back, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_BACKWARD, .input = &x, .output_gradient = &y,
+      .mean = &c, .inverse_std = &d, .input_gradient = &g)
+STATE(batch_constant, batch_norm, bp_batch_norm_call, .pass = BP_BATCH_NORM_BACKWARD, .input = &x,
+      .output_gradient = &y, .running_mean = &c, .running_var = &d, .eps = 1, .input_gradient = &g)
 
 #define NORM(row_kind, row_dims, row_groups, ...)                                                                      \
-    .kind = row_kind, .dims = row_dims, .groups = row_groups, .input = &x, .output = &y, __VA_ARGS__
-STATE(layer_forward, layer_norm, bp_layer_norm_call, NORM(BP_LAYER_NORM, 1, 0, .eps = 1))
-STATE(rms_forward, layer_norm, bp_layer_norm_call, NORM(BP_RMS_NORM, 1, 0, .eps = 1))
-STATE(group_forward, layer_norm, bp_layer_norm_call, NORM(BP_GROUP_NORM, 0, 1, .eps = 1))
+    .kind = row_kind, .row_ndim = row_dims, .groups = row_groups, .input = &x, __VA_ARGS__
+STATE(layer_forward, layer_norm, bp_layer_norm_call, NORM(BP_LAYER_NORM, 1, 0, .eps = 1, .output = &y))
+STATE(rms_forward, layer_norm, bp_layer_norm_call, NORM(BP_RMS_NORM, 1, 0, .eps = 1, .output = &y))
+STATE(group_forward, layer_norm, bp_layer_norm_call, NORM(BP_GROUP_NORM, 0, 1, .eps = 1, .output = &y))
 #define NORM_BACK(row_kind, row_dims, row_groups, ...)                                                                 \
-    NORM(row_kind, row_dims, row_groups, .pass = BP_LAYER_NORM_BACKWARD, .input_gradient = &g, __VA_ARGS__)
+    NORM(row_kind, row_dims, row_groups, .pass = BP_LAYER_NORM_BACKWARD, .output_gradient = &y, .input_gradient = &g,  \
+         __VA_ARGS__)
 STATE(layer_back, layer_norm, bp_layer_norm_call,
       NORM_BACK(BP_LAYER_NORM, 1, 0, .mean = &rows, .inverse_std = &other_rows))
 STATE(rms_back, layer_norm, bp_layer_norm_call, NORM_BACK(BP_RMS_NORM, 1, 0, .inverse_std = &other_rows))
@@ -160,20 +161,28 @@ STATE(group_back, layer_norm, bp_layer_norm_call,
 STATE(layer_again, layer_norm, bp_layer_norm_call, NORM_BACK(BP_LAYER_NORM, 1, 0, .eps = 1))
 
 #define CONV(...) .ndim = 1, .input = &image, .weight = &kernel, .output = &result, __VA_ARGS__
+#define CONV_INPUT                                                                                                     \
+    .ndim = 1, .pass = BP_CONV_INPUT, .input_gradient = &image, .weight = &kernel, .output_gradient = &result
 STATE(conv, conv, bp_conv_call, CONV(.mode = BP_CONV_EXPLICIT))
 STATE(conv_valid, conv, bp_conv_call, CONV(.mode = BP_CONV_VALID))
 STATE(conv_same, conv, bp_conv_call, CONV(.mode = BP_CONV_SAME))
-STATE(conv_input, conv, bp_conv_call, CONV(.pass = BP_CONV_INPUT))
-STATE(conv_weight, conv, bp_conv_call, CONV(.pass = BP_CONV_WEIGHT))
-STATE(conv_turned_input, conv, bp_conv_call, CONV(.pass = BP_CONV_INPUT, .transposed = 1))
-STATE(linear_input, linear, bp_linear_call, .pass = BP_LINEAR_INPUT, .input = &x, .weight = &weight, .output = &layer)
-STATE(linear_weight, linear, bp_linear_call, .pass = BP_LINEAR_WEIGHT, .input = &x, .weight = &weight, .output = &layer)
+STATE(conv_input, conv, bp_conv_call, CONV_INPUT)
+STATE(conv_weight, conv, bp_conv_call, .ndim = 1, .pass = BP_CONV_WEIGHT, .input = &image, .weight_gradient = &kernel,
+      .output_gradient = &result)
+STATE(conv_turned_input, conv, bp_conv_call, CONV_INPUT, .transposed = 1)
+STATE(linear_input, linear, bp_linear_call, .pass = BP_LINEAR_INPUT, .input_gradient = &x, .weight = &weight,
+      .output_gradient = &layer)
+STATE(linear_weight, linear, bp_linear_call, .pass = BP_LINEAR_WEIGHT, .input = &x, .weight_gradient = &weight,
+      .output_gradient = &layer)
 
 #define POOL(kind_of, ...) .kind = BP_POOL_##kind_of, .ndim = 1, .input = &image, .output = &pooled, __VA_ARGS__
+#define POOL_BACK(kind_of, ...)                                                                                        \
+    .kind = BP_POOL_##kind_of, .ndim = 1, .pass = BP_POOL_BACKWARD, .input_gradient = &image,                          \
+    .output_gradient = &pooled, __VA_ARGS__
 STATE(max_pool, pool, bp_pool_call, POOL(MAX, .kernel = two))
-STATE(max_pool_back, pool, bp_pool_call, POOL(MAX, .kernel = two, .pass = BP_POOL_BACKWARD, .indices = &places))
+STATE(max_pool_back, pool, bp_pool_call, POOL_BACK(MAX, .kernel = two, .indices = &places))
 STATE(avg_pool, pool, bp_pool_call, POOL(AVERAGE, .kernel = two))
-STATE(avg_pool_back, pool, bp_pool_call, POOL(AVERAGE, .kernel = two, .pass = BP_POOL_BACKWARD))
+STATE(avg_pool_back, pool, bp_pool_call, POOL_BACK(AVERAGE, .kernel = two))
 STATE(avg_pool_excluding, pool, bp_pool_call, POOL(AVERAGE, .kernel = two, .exclude_padding = 1))
 STATE(adaptive_max, pool, bp_pool_call, POOL(MAX, .output_size = two))
 STATE(adaptive_avg, pool, bp_pool_call, POOL(AVERAGE, .output_size = two))
@@ -191,7 +200,7 @@ STATE(pinv, linalg, bp_linalg_call, .op = BP_OP_PINV, .operand = {&a, &inverse})
 STATE(gels, linalg, bp_linalg_call, .op = BP_OP_LSTSQ, .mode = BP_LSTSQ_GELS, .operand = {&a, &b, &inverse})
 STATE(cond, linalg, bp_linalg_call, .op = BP_OP_COND, .operand = {&a, &number})
 STATE(vector_norm, linalg, bp_linalg_call, .op = BP_OP_VECTOR_NORM, .operand = {&a, &number})
-STATE(fft_all, fft, bp_fft_call, .transform = BP_RFFT, .ndim = BP_FFT_ALL)
+STATE(fft_all, fft, bp_fft_call, .transform = BP_RFFT, .axis_count = BP_FFT_ALL)
 
 STATE(search_greedy, search, bp_einsum_search, .strategy = BP_PATH_GREEDY)
 STATE(search_given, search, bp_einsum_search, .strategy = BP_PATH_GIVEN, .path = positions, .path_steps = 1)
@@ -241,8 +250,8 @@ typedef struct row {
         RECUR(state, bias_ih_gradient), RECUR(state, bias_hh_gradient)
 #define NO_FLAGS(state)                                                                                                \
     FLAG(state, bp_linalg_call, upper), FLAG(state, bp_linalg_call, right), FLAG(state, bp_linalg_call, adjoint),      \
-        FLAG(state, bp_linalg_call, unitriangular), FLAG(state, bp_linalg_call, keepdim),                              \
-        ROW(state, bp_linalg_call, dims, const int *, dimension), REAL(state, bp_linalg_call, order)
+        FLAG(state, bp_linalg_call, unitriangular), FLAG(state, bp_linalg_call, keep),                                 \
+        ROW(state, bp_linalg_call, axes, const int *, dimension), REAL(state, bp_linalg_call, order)
 #define NO_OPERAND(state) ROW(state, bp_linalg_call, operand[5], const DLTensor *, &spare)
 #define NO_TOLERANCES(state)                                                                                           \
     ROW(state, bp_linalg_call, rtol, const double *, &half), ROW(state, bp_linalg_call, atol, const double *, &half)
@@ -300,7 +309,7 @@ static const row table[] = {
     LAYER(rms_forward, input_gradient),
     LAYER(rms_forward, weight_gradient),
     LAYER(rms_forward, bias_gradient),
-    ROW(group_forward, bp_layer_norm_call, dims, int32_t, 1),
+    ROW(group_forward, bp_layer_norm_call, row_ndim, int, 1),
     LAYER(group_forward, input_gradient),
     REAL(layer_back, bp_layer_norm_call, eps),
     LONG(layer_back, bp_layer_norm_call, groups),
@@ -310,7 +319,7 @@ static const row table[] = {
     LAYER(rms_back, mean),
     LAYER(rms_back, bias_gradient),
     REAL(group_back, bp_layer_norm_call, eps),
-    ROW(group_back, bp_layer_norm_call, dims, int32_t, 1),
+    ROW(group_back, bp_layer_norm_call, row_ndim, int, 1),
     LAYER(group_back, bias),
     LAYER(layer_again, bias),
 
@@ -373,8 +382,8 @@ static const row table[] = {
     NO_TOLERANCES(cond),
     NO_TOLERANCES(vector_norm),
     FLAG(vector_norm, bp_linalg_call, upper),
-    FLAG(vector_norm, bp_linalg_call, ndim),
-    ROW(fft_all, bp_fft_call, dims, const int *, dimension),
+    FLAG(vector_norm, bp_linalg_call, axis_count),
+    ROW(fft_all, bp_fft_call, axes, const int *, dimension),
 
     ROW(search_greedy, bp_einsum_search, path, const int32_t *, positions),
     ROW(search_greedy, bp_einsum_search, path_counts, const int32_t *, positions),

@@ -273,8 +273,8 @@ static void vector_norms_are_checked(void **unused) {
     refused(bp_vector_norm(t, 2, 1, (const int[]){3}, 0, &out.tensor), BP_E_ARGUMENT, "dimension 3 is outside A");
     refused(bp_vector_norm(t, 2, 2, (const int[]){1, -2}, 0, &out.tensor), BP_E_ARGUMENT,
             "dimension -2 is given twice");
-    refused(bp_vector_norm(t, 2, 1, NULL, 0, &out.tensor), BP_E_ARGUMENT, "dims is NULL");
-    refused(bp_vector_norm(t, 2, 4, (const int[]){0, 1, 2, 3}, 0, &out.tensor), BP_E_ARGUMENT, "ndim is 4");
+    refused(bp_vector_norm(t, 2, 1, NULL, 0, &out.tensor), BP_E_ARGUMENT, "axes is NULL");
+    refused(bp_vector_norm(t, 2, 4, (const int[]){0, 1, 2, 3}, 0, &out.tensor), BP_E_ARGUMENT, "axis_count is 4");
     refused(bp_vector_norm(t, 2, 1, (const int[]){0}, 0, &out.tensor), BP_E_SHAPE, "it must have shape (3, 4)");
     refused(bp_vector_norm(t, 2, 1, (const int[]){1}, 1, &out.tensor), BP_E_SHAPE, "it must have shape (2, 1, 4)");
     refused(bp_vector_norm(NULL, 2, 0, NULL, 0, &scalar.tensor), BP_E_ARGUMENT, "NULL");
@@ -290,9 +290,9 @@ static void vector_norms_are_checked(void **unused) {
     refused(bp_vector_norm(t, 2, 0, NULL, 0, &scalar.tensor), BP_E_DTYPE, "i32");
     /* The general form has shapes, plans and explanations; other operations take no dims. */
     bp_view_init(&view, a, BP_C64, 2, (const int64_t[]){3, 4}, NULL);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .operand = {t}, .keepdim = 1};
-    call.dims = (const int[]){0};
-    call.ndim = 1;
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .operand = {t}, .keep = 1};
+    call.axes = (const int[]){0};
+    call.axis_count = 1;
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
@@ -308,7 +308,7 @@ static void vector_norms_are_checked(void **unused) {
     assert_non_null(strstr(bp_explanation_text(explanation), "vector_norm"));
     bp_explanation_release(explanation);
     call.op = BP_OP_MATRIX_NORM;
-    refused(bp_linalg_run(NULL, &call), BP_E_ARGUMENT, "dims is set; this operation");
+    refused(bp_linalg_run(NULL, &call), BP_E_ARGUMENT, "axes is set; this operation");
 }
 
 /* ---- vecdot ---- */
@@ -355,11 +355,11 @@ static void dots_are_checked_planned_and_explained(void **unused) {
     bp_view_init(&out, c, BP_F64, 1, (const int64_t[]){3}, NULL);
     bp_view_init(&scalar, c, BP_F64, 0, NULL, NULL);
     refused(bp_vecdot(&x.tensor, &y.tensor, -1, &out.tensor), BP_E_SHAPE, "must have the same size in both");
-    refused(bp_vecdot(&x.tensor, &y.tensor, -2, &out.tensor), BP_E_ARGUMENT, "dim is -2");
+    refused(bp_vecdot(&x.tensor, &y.tensor, -2, &out.tensor), BP_E_ARGUMENT, "axis is -2");
     refused(bp_vecdot(&x.tensor, &x.tensor, 0, &out.tensor), BP_E_SHAPE, "it must have shape (4)");
     refused(bp_vecdot(&x.tensor, &scalar.tensor, 0, &out.tensor), BP_E_SHAPE, "b is a scalar");
-    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MIN, &out.tensor), BP_E_ARGUMENT, "dim is -2147483648");
-    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MAX, &out.tensor), BP_E_ARGUMENT, "dim is 2147483647");
+    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MIN, &out.tensor), BP_E_ARGUMENT, "axis is -2147483648");
+    refused(bp_vecdot(&x.tensor, &x.tensor, INT_MAX, &out.tensor), BP_E_ARGUMENT, "axis is 2147483647");
     bp_plan *plan;
     assert_int_equal(bp_vecdot_plan(&plan, NULL, &x.tensor, &x.tensor, -1, &out.tensor), BP_OK);
     const bp_operand operands[] = {{a, 0}, {a, 0}, {c, 0}};

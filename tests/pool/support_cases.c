@@ -3,6 +3,7 @@
 #include "reference/pool.h"
 
 #include "tensor/internal.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -302,7 +303,7 @@ void pool_compare_gradient(const pool_case *c) {
 }
 
 void pool_turn(pool_case *c) {
-    c->call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &c->call, BP_POOL_BACKWARD);
     pool_mark(&c->input);
     for (int64_t i = 0; i < pool_elements(&c->output); i++) {
         pool_put(c->dtype, pool_element(&c->output, i), (double)pool_between(-4, 4));

@@ -1,6 +1,7 @@
 /* test_errors.c - refused pooling: status and message, and outputs that stay unchanged; indices that are out of range;
  * shapes that are reported; and that a repeated call is refused as the first one is. */
 #include "backplane.h"
+#include "support/passes.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -85,7 +86,7 @@ static void parameters(void **state) {
     refused(BP_E_ARGUMENT, "exclude_padding and divisor are for averages only");
     call.divisor = 0;
     call.kind = BP_POOL_AVERAGE;
-    const DLTensor *kept = call.indices;
+    DLTensor *kept = call.indices;
     call.indices = NULL;
     call.divisor = 2;
     call.exclude_padding = 1;
@@ -103,9 +104,12 @@ static void parameters(void **state) {
     refused(BP_E_ARGUMENT, "output_size is -1 in dimension 1; it must be at least 0");
     call.output_size = I64(3, 4);
     refused(BP_E_SHAPE, "adaptive_max_pool2d: output has shape (2, 4, 3, 3); it must have shape (2, 4, 3, 4)");
-    call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &call, BP_POOL_BACKWARD);
     call.indices = NULL;
     refused(BP_E_ARGUMENT, "the gradient of a maximum needs the indices");
+    call.indices = &indices.tensor;
+    call.output = &output.tensor;
+    refused(BP_E_ARGUMENT, "pool: BACKWARD has no output, which must be NULL");
 }
 
 static void shapes(void **state) {
@@ -154,7 +158,7 @@ static void overlap(void **state) {
 static void indices_out_of_range(void **state) {
     (void)state;
     static const int64_t bad[] = {49, -2, INT64_MAX, INT64_MIN};
-    call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &call, BP_POOL_BACKWARD);
     bp_view_init(&input, x, BP_F32, 4, I64(2, 4, 7, 7), NULL);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memset(at, 0, sizeof at);
@@ -182,7 +186,7 @@ static void nothing_to_do(void **state) {
     bp_view_init(&output, NULL, BP_F32, 4, I64(0, 4, 3, 3), NULL);
     bp_view_init(&indices, NULL, BP_I64, 4, I64(0, 4, 3, 3), NULL);
     assert_int_equal(bp_pool_run(NULL, &call), BP_OK);
-    call.pass = BP_POOL_BACKWARD;
+    test_call_to_pass("pool", &call, BP_POOL_BACKWARD);
     assert_int_equal(bp_pool_run(NULL, &call), BP_OK);
 }
 

@@ -1,6 +1,7 @@
 /* test_results.c - pooling of random geometries and layouts against a reference that follows pool.h one element at a
  * time, for all types, on any number of threads. */
 #include "pool/cases.h"
+#include "support/passes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -100,7 +101,7 @@ static void threads_do_not_change_bits(void **state) {
         for (int backward = 0; backward < 2; backward++) {
             pool_tensor *written = backward ? &c.input : &c.output;
             const size_t bytes = (size_t)written->all * bp_dtype_size(c.dtype);
-            c.call.pass = backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD;
+            test_call_to_pass("pool", &c.call, backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD);
             run(&c, "num_threads=1");
             char *first = malloc(bytes);
             assert_non_null(first);
@@ -133,7 +134,7 @@ static void instruction_sets_do_not_change_bits(void **state) {
         for (int backward = 0; backward < (c.call.kind == BP_POOL_AVERAGE || c.call.indices ? 2 : 1); backward++) {
             const pool_tensor *read = backward ? &c.output : &c.input;
             pool_tensor *written = backward ? &c.input : &c.output;
-            c.call.pass = backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD;
+            test_call_to_pass("pool", &c.call, backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD);
             for (int64_t j = 0; j < pool_elements(read); j++) {
                 pool_put(c.dtype, pool_element(read, j), (double)pool_between(-1000, 1000) / 997);
             }

@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused():
         (lambda: fft.fft(x, dim=2), ValueError, "dimension 2 is outside"),
         (lambda: fft.fft(x, dim=99), ValueError, "99"),
         (lambda: fft.fft(x, dim=None), TypeError, "dim"),
-        (lambda: fft.fft2(x, dim=(0, -2)), ValueError, "dims must be unique"),
+        (lambda: fft.fft2(x, dim=(0, -2)), ValueError, "axes must be unique"),
         (lambda: fft.fftn(x, dim="ab"), TypeError, "dim: takes whole numbers"),
         (lambda: fft.fftn(x, (4,), (0, 1)), ValueError, "s: has 1 sizes, but dim has 2"),
         (lambda: fft.fftn(x, (4, 4, 4)), ValueError, "rank 2"),

@@ -49,12 +49,12 @@ static void known_answers(void **state) {
     }
 }
 
-static bp_random_call call_of(bp_random_kind kind, uint64_t offset, const bp_view *output) {
+static bp_random_call call_of(bp_random_kind kind, uint64_t offset, bp_view *output) {
     return (bp_random_call){
         .struct_size = sizeof(bp_random_call), .kind = kind, .seed = SEED, .offset = offset, .output = &output->tensor};
 }
 
-static void fill(const char *settings, bp_random_kind kind, uint64_t offset, const bp_view *output) {
+static void fill(const char *settings, bp_random_kind kind, uint64_t offset, bp_view *output) {
     bp_options *options;
     const bp_random_call call = call_of(kind, offset, output);
     assert_ok(bp_options_new(&options, settings));
@@ -63,7 +63,7 @@ static void fill(const char *settings, bp_random_kind kind, uint64_t offset, con
 }
 
 /* Compares what fill() has written with the reference. */
-static void compare(bp_random_kind kind, uint64_t offset, const bp_view *output, const char *text) {
+static void compare(bp_random_kind kind, uint64_t offset, bp_view *output, const char *text) {
     reference_results made;
     const bp_random_call call = call_of(kind, offset, output);
     assert_ok(reference_of_random(&made, &call));

@@ -296,7 +296,7 @@ static void packed_weights_do_not_change_bits(void **state) {
         for (int t = BP_RNN_WEIGHT_IH; t <= BP_RNN_WEIGHT_HR; t++) {
             bp_packed *one = NULL;
             if (c.tensor[t].memory) {
-                assert_int_equal(bp_plan_pack(plan, t, &operands[t], &one), BP_OK);
+                assert_int_equal(bp_plan_pack(&one, plan, t, &operands[t]), BP_OK);
                 operands[t].base = NULL;
             }
             packed[t] = one;

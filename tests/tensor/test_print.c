@@ -14,7 +14,7 @@ static const bp_print_options values_only = {.struct_size = sizeof values_only, 
 static void prints(const bp_view *view, const bp_print_options *options, const char *want) {
     char text[4096];
     size_t length;
-    assert_int_equal(bp_tensor_format(text, sizeof text, &length, &view->tensor, options), BP_OK);
+    assert_int_equal(bp_tensor_format(&view->tensor, options, text, sizeof text, &length), BP_OK);
     assert_string_equal(text, want);
     assert_int_equal(length, strlen(want));
 }
@@ -96,11 +96,11 @@ static void text_is_cut_and_files_are_written(void **unused) {
     char text[8] = "unset";
     size_t length;
     bp_view_init(&view, a, BP_F64, 1, (const int64_t[]){2}, NULL);
-    assert_int_equal(bp_tensor_format(text, sizeof text, &length, &view.tensor, NULL), BP_OK);
+    assert_int_equal(bp_tensor_format(&view.tensor, NULL, text, sizeof text, &length), BP_OK);
     assert_string_equal(text, "f64 (2)");
     assert_int_equal(length, strlen("f64 (2)\n[1. 2.]\n"));
-    assert_int_equal(bp_tensor_format(NULL, 0, &length, &view.tensor, NULL), BP_OK);
-    assert_int_equal(bp_tensor_format(NULL, 4, NULL, &view.tensor, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_format(&view.tensor, NULL, NULL, 0, &length), BP_OK);
+    assert_int_equal(bp_tensor_format(&view.tensor, NULL, NULL, 4, NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_tensor_print(NULL, &view.tensor, NULL), BP_E_ARGUMENT);
     char *written = NULL;
     size_t size = 0;
@@ -125,12 +125,12 @@ static void arguments_are_checked(void **unused) {
     char text[64];
     bp_view_init(&view, a, BP_F64, 1, (const int64_t[]){2}, NULL);
     bp_print_options options = {.struct_size = sizeof options, .edge = -1};
-    assert_int_equal(bp_tensor_format(text, sizeof text, NULL, &view.tensor, &options), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_format(&view.tensor, &options, text, sizeof text, NULL), BP_E_ARGUMENT);
     options = (bp_print_options){.struct_size = 0};
-    assert_int_equal(bp_tensor_format(text, sizeof text, NULL, &view.tensor, &options), BP_E_ARGUMENT);
-    assert_int_equal(bp_tensor_format(text, sizeof text, NULL, NULL, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_format(&view.tensor, &options, text, sizeof text, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_format(NULL, NULL, text, sizeof text, NULL), BP_E_ARGUMENT);
     view.tensor.data = NULL;
-    assert_int_equal(bp_tensor_format(text, sizeof text, NULL, &view.tensor, NULL), BP_E_ARGUMENT);
+    assert_int_equal(bp_tensor_format(&view.tensor, NULL, text, sizeof text, NULL), BP_E_ARGUMENT);
 }
 
 int main(void) {

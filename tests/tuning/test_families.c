@@ -4,6 +4,7 @@
 #include "tuning/support_tuning.h"
 
 #include "dispatch/internal.h"
+#include "support/passes.h"
 
 /* ---- Calls: tensors without memory, as explanations allow ---- */
 
@@ -12,7 +13,7 @@ static bp_view views[MOST_VIEWS];
 static int view_count;
 
 /* Returns a tensor: tensor(BP_F32, "2x3"). */
-static const DLTensor *tensor(bp_dtype dtype, const char *sizes) {
+static DLTensor *tensor(bp_dtype dtype, const char *sizes) {
     int64_t shape[BP_MAX_NDIM];
     int ndim = 0;
     while (*sizes) {
@@ -25,7 +26,7 @@ static const DLTensor *tensor(bp_dtype dtype, const char *sizes) {
     return &views[view_count++].tensor;
 }
 
-static const DLTensor *f32(const char *sizes) {
+static DLTensor *f32(const char *sizes) {
     return tensor(BP_F32, sizes);
 }
 
@@ -45,7 +46,7 @@ static bp_status product(bp_explanation **e, const bp_options *options, const pr
 }
 
 static bp_status transform(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bp_fft_call call = {.struct_size = sizeof call, .transform = (bp_fft_transform)p->kind, .ndim = 2};
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = (bp_fft_transform)p->kind, .axis_count = 2};
     const DLTensor *whole = tensor(p->kind == BP_FFT ? BP_C64 : BP_F32, "3x6x10");
     const DLTensor *other = p->kind == BP_FFT ? tensor(BP_C64, "3x6x10") : tensor(BP_C64, "3x6x6");
     const bool inverse = p->kind == BP_IRFFT;
@@ -60,13 +61,13 @@ static bp_status contraction(bp_explanation **e, const bp_options *options, cons
 }
 
 static bp_status convolution(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .pass = (bp_conv_pass)p->kind,
-                               .ndim = 2,
-                               .input = f32("2x3x9x8"),
-                               .weight = f32("4x3x3x2"),
-                               .bias = p->kind == BP_CONV_INPUT ? NULL : f32("4"),
-                               .output = f32("2x4x7x7")};
+    bp_conv_call call = {.struct_size = sizeof call,
+                         .ndim = 2,
+                         .input = f32("2x3x9x8"),
+                         .weight = f32("4x3x3x2"),
+                         .bias = p->kind == BP_CONV_INPUT ? NULL : f32("4"),
+                         .output = f32("2x4x7x7")};
+    test_call_to_pass("conv", &call, p->kind);
     return bp_conv_explain(e, options, &call);
 }
 
@@ -74,15 +75,15 @@ static bp_status pooling(bp_explanation **e, const bp_options *options, const pr
     static const int64_t kernel[] = {3, 2}, padding[] = {1, 0};
     const bool maximum = p->op == BP_OP_MAX_POOL || p->op == BP_OP_MAX_POOL_BACKWARD;
     const bool forward = p->op == BP_OP_MAX_POOL || p->op == BP_OP_AVG_POOL;
-    const bp_pool_call call = {.struct_size = sizeof call,
-                               .kind = maximum ? BP_POOL_MAX : BP_POOL_AVERAGE,
-                               .pass = forward ? BP_POOL_FORWARD : BP_POOL_BACKWARD,
-                               .ndim = 2,
-                               .kernel = kernel,
-                               .padding = padding,
-                               .input = f32("2x3x10x8"),
-                               .output = f32("2x3x4x4"),
-                               .indices = maximum ? tensor(BP_I64, "2x3x4x4") : NULL};
+    bp_pool_call call = {.struct_size = sizeof call,
+                         .kind = maximum ? BP_POOL_MAX : BP_POOL_AVERAGE,
+                         .ndim = 2,
+                         .kernel = kernel,
+                         .padding = padding,
+                         .input = f32("2x3x10x8"),
+                         .output = f32("2x3x4x4"),
+                         .indices = maximum ? tensor(BP_I64, "2x3x4x4") : NULL};
+    test_call_to_pass("pool", &call, forward ? BP_POOL_FORWARD : BP_POOL_BACKWARD);
     return bp_pool_explain(e, options, &call);
 }
 
@@ -95,7 +96,8 @@ static bp_status batch_norm(bp_explanation **e, const bp_options *options, const
                                      .input = f32("4x3x5x5"),
                                      .weight = f32("3"),
                                      .bias = backward ? NULL : f32("3"),
-                                     .output = f32("4x3x5x5"),
+                                     .output = backward ? NULL : f32("4x3x5x5"),
+                                     .output_gradient = backward ? f32("4x3x5x5") : NULL,
                                      .running_mean = backward ? NULL : f32("3"),
                                      .running_var = backward ? NULL : f32("3"),
                                      .mean = training || backward ? f32("3") : NULL,
@@ -110,12 +112,13 @@ static bp_status layer_norm(bp_explanation **e, const bp_options *options, const
     const bool backward = p->kind == BP_LAYER_NORM_BACKWARD;
     const bp_layer_norm_call call = {.struct_size = sizeof call,
                                      .pass = (bp_layer_norm_pass)p->kind,
-                                     .dims = 1,
+                                     .row_ndim = 1,
                                      .eps = backward ? 0 : 1e-5,
                                      .input = f32("6x40"),
                                      .weight = f32("40"),
                                      .bias = backward ? NULL : f32("40"),
-                                     .output = f32("6x40"),
+                                     .output = backward ? NULL : f32("6x40"),
+                                     .output_gradient = backward ? f32("6x40") : NULL,
                                      .mean = f32("6"),
                                      .inverse_std = f32("6"),
                                      .input_gradient = backward ? f32("6x40") : NULL,
@@ -192,9 +195,9 @@ static bp_status selection(bp_explanation **e, const bp_options *options, const 
 }
 
 static bp_status reduction(bp_explanation **e, const bp_options *options, const problem *p) {
-    static const int32_t axes[] = {1};
+    static const int axes[] = {1};
     const DLTensor *output = p->kind >= BP_REDUCE_ARGMAX ? tensor(BP_I64, "6x5") : f32("6x5");
-    return bp_reduce_explain(e, options, (bp_reduce_kind)p->kind, f32("6x300x5"), axes, 1, 0, output);
+    return bp_reduce_explain(e, options, (bp_reduce_kind)p->kind, f32("6x300x5"), 1, axes, 0, output);
 }
 
 static bp_status softmax(bp_explanation **e, const bp_options *options, const problem *p) {

@@ -28,7 +28,7 @@ static void packed_operands_are_measured_packed(void **state) {
 
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
     bp_packed *packed[3] = {NULL};
-    assert_int_equal(bp_plan_pack(plan, 1, &operands[1], &packed[1]), BP_OK);
+    assert_int_equal(bp_plan_pack(&packed[1], plan, 1, &operands[1]), BP_OK);
     const bp_exec exec = {.struct_size = sizeof exec, .packed = (const bp_packed *const *)packed};
     const int runs = seen.packed_runs;
     assert_int_equal(bp_execute(plan, operands, &exec), BP_OK);

@@ -73,13 +73,13 @@ def _forward(transposed: bool, ndim: int, name: str, of: Dict[str, Any], explain
 def _input(ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
     gradient, weight = exact(name, of["grad_output"]), exact(name, of["weight"])
     size = _size("input_size", of["input_size"])
-    return _call(("input", ndim, False), of, "input", size, explains, grad_output=gradient, weight=weight)
+    return _call(("input", ndim, False), of, "input_gradient", size, explains, grad_output=gradient, weight=weight)
 
 
 def _weight(ndim: int, name: str, of: Dict[str, Any], explains: bool) -> Any:
     input, gradient = exact(name, of["input"]), exact(name, of["grad_output"])
     size = _size("weight_size", of["weight_size"])
-    return _call(("weight", ndim, False), of, "weight", size, explains, input=input, grad_output=gradient)
+    return _call(("weight", ndim, False), of, "weight_gradient", size, explains, input=input, grad_output=gradient)
 
 
 _FUNCTIONS, _GRADIENTS = "backplane.nn.functional", "backplane.nn.grad"

@@ -86,7 +86,7 @@ def _input(name: str, of: Dict[str, Any], explains: bool) -> Any:
         operands = gradient, rows, weight, (*out, _IN), (*rows[: len(rows) - len(out)], _IN)
         return _contract(operands, gradient, of["settings"], explains)
     settings = of["settings"]
-    results = _core.call("linear", ("input",), None, None, settings, explains, pass_="input", grad_output=gradient, weight=weight)
+    results = _core.call("linear", ("input_gradient",), None, None, settings, explains, pass_="input", grad_output=gradient, weight=weight)
     return results if explains else _like(results[0], gradient, weight)
 
 
@@ -102,7 +102,7 @@ def _weight(name: str, of: Dict[str, Any], explains: bool) -> Any:
     sizes = shape_of(input), shape_of(gradient)
     if sizes[0] and (sizes[0][:-1] == sizes[1] or sizes[0][:-1] == sizes[1][:-1] and sizes[1] and 0 in (sizes[0][-1], sizes[1][-1])):
         return _weight_of_product(input, gradient, bias, of["settings"], explains)
-    wanted, settings = ("weight", "bias") if bias else ("weight",), of["settings"]
+    wanted, settings = ("weight_gradient", "bias_gradient") if bias else ("weight_gradient",), of["settings"]
     results = _core.call("linear", wanted, None, None, settings, explains, pass_="weight", input=input, grad_output=gradient)
     if explains:
         return results

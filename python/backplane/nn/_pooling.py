@@ -75,7 +75,7 @@ def _gradient(kind: str, ndim: int, name: str, of: Dict[str, Any], explains: boo
     gradient, size = exact(name, of["grad_output"]), _size("input_size", of["input_size"])
     if "kernel_size" not in of:
         of = dict(of, output_size=shape_of(gradient)[len(shape_of(gradient)) - ndim :])
-    results = _call(kind, ndim, gradient, ("input",), size, of, explains)
+    results = _call(kind, ndim, gradient, ("input_gradient",), size, of, explains)
     return results if explains else results[0]
 
 

@@ -144,7 +144,7 @@ def _run(name: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool)
         explains,
         pass_="backward" if backward else "forward",
         kind=kind,
-        dims=dims,
+        row_ndim=dims,
         groups=groups,
         eps=_eps(of),
         input=input,

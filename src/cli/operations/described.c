@@ -11,8 +11,8 @@
 static const struct {
     const char *option, *field;
 } renamed[] = {
-    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"},
-    {"row-dims", "dims"},  {"dim", "axis"},         {"size", ""}, /* the shape of a result, which no field has */
+    {"ceil", "ceil_mode"},    {"causal", "is_causal"}, {"gqa", "enable_gqa"},
+    {"row-dims", "row_ndim"}, {"dim", "axis"},         {"size", ""}, /* the shape of a result, which no field has */
 };
 
 /* Whether a name of a field is the first `length` characters of a text, with '-' for '_'. */

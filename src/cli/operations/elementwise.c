@@ -93,7 +93,7 @@ static bp_status shape_of(const cli_job *job, int *ndim, int64_t *shape) {
     case TAKE:
         return bp_take_shape(in[0], in[1], job->words.elementwise.axis, ndim, shape);
     case CONCAT:
-        return bp_concat_shape(in, job->input_count, job->words.elementwise.axis, ndim, shape);
+        return bp_concat_shape(job->input_count, in, job->words.elementwise.axis, ndim, shape);
     default:
         *ndim = like->ndim;
         memcpy(shape, like->shape, (size_t)like->ndim * sizeof *shape);
@@ -118,7 +118,8 @@ static int prepare(cli_job *job) {
 
 static bp_status run(cli_job *job) {
     const elementwise_words *words = &job->words.elementwise;
-    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
+    const DLTensor *const *in = job->tensors;
+    DLTensor *out = &job->results[0].tensor;
     switch (job->operation->number) {
     case UNARY:
         return bp_unary_run(job->options, (bp_unary_kind)words->kind, in[0], out);
@@ -129,7 +130,7 @@ static bp_status run(cli_job *job) {
     case GATHER:
         return bp_gather_run(job->options, in[0], in[1], words->axis, out);
     default:
-        return bp_concat_run(job->options, in, job->input_count, words->axis, out);
+        return bp_concat_run(job->options, job->input_count, in, words->axis, out);
     }
 }
 

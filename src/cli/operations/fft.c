@@ -36,8 +36,8 @@ static int read_dims(cli_job *job, int ndim) {
         }
         words->dims[i] = (int)dims[i];
     }
-    words->call.ndim = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
-    words->call.dims = dim_count > 0 ? words->dims : NULL;
+    words->call.axis_count = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
+    words->call.axes = dim_count > 0 ? words->dims : NULL;
     words->call.s = size_count > 0 ? words->s : NULL;
     return CLI_OK;
 }
@@ -86,8 +86,8 @@ static bp_status run_shift(cli_job *job) {
     const bp_fft_call *call = &job->words.fft.call;
     const DLTensor *in = &job->inputs[0].tensor;
     DLTensor *out = &job->results[0].tensor;
-    return job->operation->number == SHIFT ? bp_fftshift(in, call->ndim, call->dims, out)
-                                           : bp_ifftshift(in, call->ndim, call->dims, out);
+    return job->operation->number == SHIFT ? bp_fftshift(in, call->axis_count, call->axes, out)
+                                           : bp_ifftshift(in, call->axis_count, call->axes, out);
 }
 
 static const char *const one_options[] = {"n", "dim", "norm", NULL};

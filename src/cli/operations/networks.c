@@ -59,7 +59,7 @@ static int adjust_layer_norm(cli_job *job) {
     }
     const int64_t otherwise = call->weight && call->weight->ndim > 0 ? call->weight->ndim : 1;
     const int code = cli_number(job->args, "row-dims", 1, BP_MAX_NDIM, otherwise, &number);
-    call->dims = (int32_t)number;
+    call->row_ndim = (int)number;
     return code;
 }
 
@@ -138,15 +138,18 @@ static const char conv_own[] = "padding,activation,relu";
 
 #define CONV(fixed, inputs, results) DESCRIBED("conv", fixed, inputs, results, adjust_conv, conv_own)
 static const cli_described conv[] = CONV("pass=forward", "input,weight,bias", "output"),
-                           conv_input[] = CONV("pass=input", "output,weight", "input"),
-                           conv_weight[] = CONV("pass=weight", "input,output", "weight,bias"),
+                           conv_input[] = CONV("pass=input", "output_gradient,weight", "input_gradient"),
+                           conv_weight[] =
+                               CONV("pass=weight", "input,output_gradient", "weight_gradient,bias_gradient"),
                            transposed[] = CONV("transposed=1,pass=forward", "input,weight,bias", "output"),
-                           transposed_input[] = CONV("transposed=1,pass=input", "output,weight", "input"),
-                           transposed_weight[] = CONV("transposed=1,pass=weight", "input,output", "weight,bias");
-static const cli_described linear_forward = {"linear", "pass=forward", "input,weight,bias",
-                                             "output", adjust_linear,  "activation,relu"},
-                           linear_input = {"linear", "pass=input", "output,weight", "input", NULL, NULL},
-                           linear_weight = {"linear", "pass=weight", "input,output", "weight,bias", NULL, NULL};
+                           transposed_input[] =
+                               CONV("transposed=1,pass=input", "output_gradient,weight", "input_gradient"),
+                           transposed_weight[] = CONV("transposed=1,pass=weight", "input,output_gradient",
+                                                      "weight_gradient,bias_gradient");
+static const cli_described
+    linear_forward = {"linear", "pass=forward", "input,weight,bias", "output", adjust_linear, "activation,relu"},
+    linear_input = {"linear", "pass=input", "output_gradient,weight", "input_gradient", NULL, NULL},
+    linear_weight = {"linear", "pass=weight", "input,output_gradient", "weight_gradient,bias_gradient", NULL, NULL};
 
 /* All tensors of a convolution and of its gradients have these shapes. */
 #define IMAGES "8x32xn*"
@@ -193,8 +196,10 @@ static const char *const adaptive_size_options[] = {"output-size", "size", NULL}
 #define POOL(fixed, inputs, results) DESCRIBED("pool", fixed, inputs, results, adjust_pool, NULL)
 static const cli_described max_pool[] = POOL("kind=max,pass=forward", "input", "output,indices"),
                            avg_pool[] = POOL("kind=average,pass=forward", "input", "output"),
-                           max_pool_backward[] = POOL("kind=max,pass=backward", "output,indices", "input"),
-                           avg_pool_backward[] = POOL("kind=average,pass=backward", "output", "input");
+                           max_pool_backward[] =
+                               POOL("kind=max,pass=backward", "output_gradient,indices", "input_gradient"),
+                           avg_pool_backward[] =
+                               POOL("kind=average,pass=backward", "output_gradient", "input_gradient");
 
 #define WINDOWS "kernel=3 stride=1 padding=1"
 #define POOLED(arrays, options, results) SIZED(arrays, options, work_elements, PER_ELEMENT, true, results)
@@ -234,7 +239,7 @@ static const cli_described
     batch_norm_training = {"batch_norm", "pass=training", "input,weight,bias", "output,mean,inverse_std", NULL, NULL},
     batch_norm_gradients = {"batch_norm",
                             "pass=backward",
-                            "output,input,mean,inverse_std,weight",
+                            "output_gradient,input,mean,inverse_std,weight",
                             "input_gradient,weight_gradient,bias_gradient",
                             NULL,
                             NULL};
@@ -247,7 +252,7 @@ static const cli_described
     { "layer_norm", "kind=rms,pass=forward", "input,weight", "output,inverse_std", adjust_layer_norm, "row-dims" }
 #define LAYER_GRADIENTS(fixed)                                                                                         \
     {                                                                                                                  \
-        "layer_norm", fixed ",pass=backward", "output,input,weight,mean,inverse_std",                                  \
+        "layer_norm", fixed ",pass=backward", "output_gradient,input,weight,mean,inverse_std",                         \
             "input_gradient,weight_gradient,bias_gradient", adjust_layer_norm, "row-dims,groups"                       \
     }
 static const cli_described layer_norm = LAYER("kind=layer"), group_norm = LAYER("kind=group"), rms_norm = RMS,
@@ -255,7 +260,7 @@ static const cli_described layer_norm = LAYER("kind=layer"), group_norm = LAYER(
                            group_norm_gradients = LAYER_GRADIENTS("kind=group"),
                            rms_norm_gradients = {"layer_norm",
                                                  "kind=rms,pass=backward",
-                                                 "output,input,weight,inverse_std",
+                                                 "output_gradient,input,weight,inverse_std",
                                                  "input_gradient,weight_gradient",
                                                  adjust_layer_norm,
                                                  "row-dims"};

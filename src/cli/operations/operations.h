@@ -57,7 +57,7 @@ typedef struct elementwise_words {
 /* Arguments of reductions and softmax. */
 typedef struct rows_words {
     bp_reduce_kind kind;
-    int32_t axes[BP_MAX_NDIM], axis_count; /* 0: all */
+    int axes[BP_MAX_NDIM], axis_count; /* 0: all */
     bool keep;
 } rows_words;
 

@@ -25,13 +25,13 @@ static int read_axes(cli_job *job, rows_words *words) {
     const int code = operand_numbers(job->args, "dim", dims, &count);
     words->axis_count = count;
     for (int i = 0; i < count; i++) {
-        words->axes[i] = dims[i] < -BP_MAX_NDIM || dims[i] > BP_MAX_NDIM ? BP_MAX_NDIM : (int32_t)dims[i];
+        words->axes[i] = dims[i] < -BP_MAX_NDIM || dims[i] > BP_MAX_NDIM ? BP_MAX_NDIM : (int)dims[i];
     }
     return code;
 }
 
 /* The axes of the call; NULL: all. */
-static const int32_t *axes_of(const rows_words *words) {
+static const int *axes_of(const rows_words *words) {
     return words->axis_count > 0 ? words->axes : NULL;
 }
 
@@ -46,33 +46,33 @@ static int prepare_reduction(cli_job *job) {
     rows_words *words = &job->words.rows;
     const DLTensor *input = &job->inputs[0].tensor;
     int64_t shape[BP_MAX_NDIM];
-    int32_t ndim;
+    int ndim;
     int code = read_kind(job, &words->kind);
     code = code == CLI_OK ? read_axes(job, words) : code;
     words->keep = cli_has(job->args, "keepdim");
     if (code != CLI_OK) {
         return code;
     }
-    const bp_status status = bp_reduce_shape(input, axes_of(words), words->axis_count, words->keep, &ndim, shape);
+    const bp_status status = bp_reduce_shape(input, words->axis_count, axes_of(words), words->keep, &ndim, shape);
     return status == BP_OK ? job_result(job, 0, result_type(input, words->kind), ndim, shape) : cli_fail_status(status);
 }
 
 static bp_status run_reduction(cli_job *job) {
     const rows_words *w = &job->words.rows;
-    return bp_reduce_run(job->options, w->kind, &job->inputs[0].tensor, axes_of(w), w->axis_count, w->keep,
+    return bp_reduce_run(job->options, w->kind, &job->inputs[0].tensor, w->axis_count, axes_of(w), w->keep,
                          &job->results[0].tensor);
 }
 
 static bp_status explain_reduction(const cli_job *job, bp_explanation **explanation) {
     const rows_words *w = &job->words.rows;
-    return bp_reduce_explain(explanation, job->options, w->kind, &job->inputs[0].tensor, axes_of(w), w->axis_count,
+    return bp_reduce_explain(explanation, job->options, w->kind, &job->inputs[0].tensor, w->axis_count, axes_of(w),
                              w->keep, &job->results[0].tensor);
 }
 
 static bp_status plan_reduction(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
     const rows_words *w = &job->words.rows;
     *count = job_operands(job, operands);
-    return bp_reduce_plan(plan, job->options, w->kind, &job->inputs[0].tensor, axes_of(w), w->axis_count, w->keep,
+    return bp_reduce_plan(plan, job->options, w->kind, &job->inputs[0].tensor, w->axis_count, axes_of(w), w->keep,
                           &job->results[0].tensor);
 }
 
@@ -102,8 +102,9 @@ static int prepare_softmax(cli_job *job) {
 }
 
 static bp_status run_softmax(cli_job *job) {
-    const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
-    const int32_t axis = job->words.rows.axes[0];
+    const DLTensor *const *in = job->tensors;
+    DLTensor *out = &job->results[0].tensor;
+    const int axis = job->words.rows.axes[0];
     return job->operation->number >= GRADIENT
                ? bp_softmax_backward_run(job->options, softmax_kind(job), in[0], in[1], axis, out)
                : bp_softmax_run(job->options, softmax_kind(job), in[0], axis, out);
@@ -111,7 +112,7 @@ static bp_status run_softmax(cli_job *job) {
 
 static bp_status explain_softmax(const cli_job *job, bp_explanation **explanation) {
     const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
-    const int32_t axis = job->words.rows.axes[0];
+    const int axis = job->words.rows.axes[0];
     return job->operation->number >= GRADIENT
                ? bp_softmax_backward_explain(explanation, job->options, softmax_kind(job), in[0], in[1], axis, out)
                : bp_softmax_explain(explanation, job->options, softmax_kind(job), in[0], axis, out);
@@ -119,7 +120,7 @@ static bp_status explain_softmax(const cli_job *job, bp_explanation **explanatio
 
 static bp_status plan_softmax(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count) {
     const DLTensor *const *in = job->tensors, *out = &job->results[0].tensor;
-    const int32_t axis = job->words.rows.axes[0];
+    const int axis = job->words.rows.axes[0];
     *count = job_operands(job, operands);
     return job->operation->number >= GRADIENT
                ? bp_softmax_backward_plan(plan, job->options, softmax_kind(job), in[0], in[1], axis, out)

@@ -39,14 +39,14 @@ static int prepare_norm(cli_job *job) {
     int64_t shape[BP_MAX_NDIM];
     *call = (bp_linalg_call){.struct_size = sizeof *call, .op = BP_OP_VECTOR_NORM, .mode = BP_NORM_P};
     call->operand[0] = &job->inputs[0].tensor;
-    call->keepdim = cli_has(job->args, "keepdim");
+    call->keep = cli_has(job->args, "keepdim");
     int code = read_order(job->args, &call->order);
     code = code == CLI_OK ? read_dims(job->args, words->dims, &count) : code;
     if (code != CLI_OK) {
         return code;
     }
-    call->dims = count > 0 ? words->dims : NULL;
-    call->ndim = count;
+    call->axes = count > 0 ? words->dims : NULL;
+    call->axis_count = count;
     bp_status status = bp_linalg_shape(call, 1, &dtype, &ndim, shape);
     code = status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
     call->operand[1] = &job->results[0].tensor;

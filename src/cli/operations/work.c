@@ -79,12 +79,12 @@ double work_power(const cli_job *job) {
 double work_transform(const cli_job *job) {
     const bp_fft_call *call = &job->words.fft.call;
     const DLTensor *in = &job->inputs[0].tensor, *out = &job->results[0].tensor;
-    const int all = call->ndim == BP_FFT_ALL ? in->ndim : call->ndim;
+    const int all = call->axis_count == BP_FFT_ALL ? in->ndim : call->axis_count;
     const bool real = in->dtype.code != kDLComplex || out->dtype.code != kDLComplex;
     double points = 1;
     for (int i = 0; i < all; i++) {
         const int dim =
-            call->dims ? (call->dims[i] < 0 ? call->dims[i] + in->ndim : call->dims[i]) : in->ndim - all + i;
+            call->axes ? (call->axes[i] < 0 ? call->axes[i] + in->ndim : call->axes[i]) : in->ndim - all + i;
         points *= fmax((double)in->shape[dim], (double)out->shape[dim]);
     }
     return (real ? 2.5 : 5) * fmax(elements_of(in), elements_of(out)) * log2(points > 1 ? points : 2);
@@ -92,16 +92,23 @@ double work_transform(const cli_job *job) {
 
 /* ---- Layers ---- */
 
+static const DLTensor *or_gradient(const DLTensor *tensor, const DLTensor *gradient) {
+    return tensor ? tensor : gradient;
+}
+
 /* Each pass has as many products as the forward one. */
 double work_convolution(const cli_job *job) {
     const bp_conv_call *call = &job->words.described.of.conv;
-    const DLTensor *many = call->transposed ? call->input : call->output;
-    return 2 * elements_of(many) * elements_per(call->weight, (double)call->weight->shape[0]);
+    const DLTensor *input = or_gradient(call->input, call->input_gradient);
+    const DLTensor *weight = or_gradient(call->weight, call->weight_gradient);
+    const DLTensor *many = call->transposed ? input : or_gradient(call->output, call->output_gradient);
+    return 2 * elements_of(many) * elements_per(weight, (double)weight->shape[0]);
 }
 
 double work_linear(const cli_job *job) {
     const bp_linear_call *call = &job->words.described.of.linear;
-    return 2 * elements_of(call->output) * from_end(call->input, 1);
+    return 2 * elements_of(or_gradient(call->output, call->output_gradient)) *
+           from_end(or_gradient(call->input, call->input_gradient), 1);
 }
 
 /* Two products, and five in the gradients. */

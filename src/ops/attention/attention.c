@@ -53,3 +53,15 @@ static bp_status bp__attention_output(const bp_attention_call *call, bp_dtype *d
 BP__DEFINE_RUN(attention, bp_attention_call)
 BP__DEFINE_PLAN(attention, bp_attention_call)
 BP__DEFINE_SHAPE(attention, bp_attention_call)
+
+bp_status bp_attention(const DLTensor *query, const DLTensor *key, const DLTensor *value, const DLTensor *mask,
+                       int is_causal, DLTensor *output) {
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .is_causal = is_causal,
+                                    .query = query,
+                                    .key = key,
+                                    .value = value,
+                                    .mask = mask,
+                                    .output = output};
+    return bp_attention_run(NULL, &call);
+}

@@ -23,6 +23,10 @@ static const bp_call_field bp__conv_fields[] = {
     BP__TENSOR(weight, "M x C/groups x sizes of the kernel; transposed: C x M/groups x sizes"),
     BP__TENSOR(bias, "M"),
     BP__TENSOR(output, "N x M x sizes"),
+    BP__TENSOR(output_gradient, "gradient by output"),
+    BP__TENSOR(input_gradient, "gradient by input"),
+    BP__TENSOR(weight_gradient, "gradient by weight"),
+    BP__TENSOR(bias_gradient, "gradient by bias"),
 };
 
 static const bp__pass bp__conv_passes[] = {
@@ -30,11 +34,11 @@ static const bp__pass bp__conv_passes[] = {
                          {BP__IN(input, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
                           BP__OUT(output, true, 0)}},
     [BP_CONV_INPUT] = {{"INPUT", BP_OP_CONV_INPUT, 4, 3},
-                       {BP__IN(output, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
-                        BP__OUT(input, true, 0)}},
+                       {BP__IN(output_gradient, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
+                        BP__OUT(input_gradient, true, 0)}},
     [BP_CONV_WEIGHT] = {{"WEIGHT", BP_OP_CONV_WEIGHT, 4, 2},
-                        {BP__IN(input, true, 0), BP__IN(output, true, 0), BP__OUT(weight, true, 0),
-                         BP__OUT(bias, false, 0)}},
+                        {BP__IN(input, true, 0), BP__IN(output_gradient, true, 0), BP__OUT(weight_gradient, true, 0),
+                         BP__OUT(bias_gradient, false, 0)}},
 };
 #undef BP__CALL
 

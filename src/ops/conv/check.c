@@ -13,6 +13,20 @@ static const char *name_of(const bp_conv_call *call, char buffer[24]) {
     return buffer;
 }
 
+/* Return the name of the tensor that the pass has: the gradient by it if this is computed or read. */
+static const char *input_name(const bp__conv *conv) {
+    return conv->call->pass == BP_CONV_INPUT ? "input_gradient" : "input";
+}
+static const char *weight_name(const bp__conv *conv) {
+    return conv->call->pass == BP_CONV_WEIGHT ? "weight_gradient" : "weight";
+}
+static const char *bias_name(const bp__conv *conv) {
+    return conv->call->pass == BP_CONV_WEIGHT ? "bias_gradient" : "bias";
+}
+static const char *output_name(const bp__conv *conv) {
+    return conv->call->pass == BP_CONV_FORWARD ? "output" : "output_gradient";
+}
+
 /* ---- Parameters ---- */
 
 static bp_status read_values(int64_t *to, const int64_t *from, int ndim, int64_t fallback, int64_t least,
@@ -92,16 +106,17 @@ static bp_status read_parameters(bp__conv *conv) {
 /* ---- Input and weight ---- */
 
 static bp_status check_ranks(bp__conv *conv) {
-    const DLTensor *input = conv->call->input, *weight = conv->call->weight;
+    const DLTensor *input = conv->input, *weight = conv->weight;
     char name[24], shape[256];
     if (input->ndim != conv->ndim + 2 && input->ndim != conv->ndim + 1) {
-        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items",
-                        name_of(conv->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape),
-                        conv->ndim + 2, conv->ndim + 1);
+        return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have %d dimensions, or %d without items",
+                        name_of(conv->call, name), input_name(conv),
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), conv->ndim + 2, conv->ndim + 1);
     }
     if (weight->ndim != conv->ndim + 2) {
-        return bp__fail(BP_E_SHAPE, "%s: weight has shape %s; it must have %d dimensions", name_of(conv->call, name),
-                        bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->ndim + 2);
+        return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have %d dimensions", name_of(conv->call, name),
+                        weight_name(conv), bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape),
+                        conv->ndim + 2);
     }
     conv->single = input->ndim == conv->ndim + 1;
     return BP_OK;
@@ -125,30 +140,32 @@ static bp_status check_type(const bp__conv *conv, const DLTensor *tensor, const 
     char name[24];
     return dtype == conv->dtype
                ? BP_OK
-               : bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as the input is", name_of(conv->call, name), what,
-                          bp_dtype_name(dtype), bp_dtype_name(conv->dtype));
+               : bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as %s is", name_of(conv->call, name), what,
+                          bp_dtype_name(dtype), bp_dtype_name(conv->dtype),
+                          conv->call->pass == BP_CONV_INPUT ? "input_gradient" : "the input");
 }
 
 static bp_status read_types(bp__conv *conv) {
     char name[24];
-    conv->dtype = bp_dtype_from_dlpack(conv->call->input->dtype);
+    conv->dtype = bp_dtype_from_dlpack(conv->input->dtype);
     if (conv->dtype < BP_F16 || conv->dtype > BP_F64) {
-        return bp__fail(BP_E_DTYPE, "%s: input is %s; convolutions take f16, bf16, f32 and f64",
-                        name_of(conv->call, name), bp_dtype_name(conv->dtype));
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; convolutions take f16, bf16, f32 and f64", name_of(conv->call, name),
+                        input_name(conv), bp_dtype_name(conv->dtype));
     }
-    return check_type(conv, conv->call->weight, "weight");
+    return check_type(conv, conv->weight, weight_name(conv));
 }
 
 static bp_status read_channels(bp__conv *conv) {
-    const DLTensor *input = conv->call->input, *weight = conv->call->weight;
+    const DLTensor *input = conv->input, *weight = conv->weight;
     const bool transposed = conv->call->transposed != 0;
     const int64_t outer = weight->shape[0];
     int64_t inner;
     char name[24], shape[256], other[256];
     if (outer % conv->groups != 0) {
-        return bp__fail(
-            BP_E_SHAPE, "%s: weight has shape %s; its first size must be a multiple of groups, which is %" PRId64,
-            name_of(conv->call, name), bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->groups);
+        return bp__fail(BP_E_SHAPE,
+                        "%s: %s has shape %s; its first size must be a multiple of groups, which is %" PRId64,
+                        name_of(conv->call, name), weight_name(conv),
+                        bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->groups);
     }
     if (__builtin_mul_overflow(weight->shape[1], conv->groups, &inner)) {
         return bp__fail(BP_E_OVERFLOW, "%s: the number of channels exceeds 64 bits", name_of(conv->call, name));
@@ -160,8 +177,9 @@ static bp_status read_channels(bp__conv *conv) {
     if (given != conv->in_channels) {
         return bp__fail(
             BP_E_SHAPE,
-            "%s: input has %" PRId64 " channels (shape %s); weight of shape %s with groups %" PRId64 " needs %" PRId64,
-            name_of(conv->call, name), given, bp__shape_text(input->ndim, input->shape, other, sizeof other),
+            "%s: %s has %" PRId64 " channels (shape %s); %s of shape %s with groups %" PRId64 " needs %" PRId64,
+            name_of(conv->call, name), input_name(conv), given,
+            bp__shape_text(input->ndim, input->shape, other, sizeof other), weight_name(conv),
             bp__shape_text(weight->ndim, weight->shape, shape, sizeof shape), conv->groups, conv->in_channels);
     }
     return BP_OK;
@@ -219,8 +237,8 @@ static bp_status read_sizes(bp__conv *conv) {
     char name[24];
     BP__TRY(read_values(extra, call->output_padding, conv->ndim, 0, 0, "output_padding"));
     for (int d = 0; d < conv->ndim; d++) {
-        conv->kernel[d] = call->weight->shape[2 + d];
-        conv->in[d] = call->input->shape[d + 2 - conv->single];
+        conv->kernel[d] = conv->weight->shape[2 + d];
+        conv->in[d] = conv->input->shape[d + 2 - conv->single];
     }
     if (call->mode == BP_CONV_SAME && !pad_to_same(conv)) {
         return bp__fail(BP_E_OVERFLOW, "%s: the padding exceeds 64 bits", name_of(call, name));
@@ -240,14 +258,18 @@ static bp_status read_sizes(bp__conv *conv) {
 }
 
 bp_status bp__conv_resolve(bp__conv *conv, const bp_conv_call *call, bool data_optional) {
-    *conv = (bp__conv){.call = call};
+    *conv = (bp__conv){.call = call,
+                       .input = call->pass == BP_CONV_INPUT ? call->input_gradient : call->input,
+                       .weight = call->pass == BP_CONV_WEIGHT ? call->weight_gradient : call->weight,
+                       .bias = call->pass == BP_CONV_WEIGHT ? call->bias_gradient : call->bias,
+                       .output = call->pass == BP_CONV_FORWARD ? call->output : call->output_gradient};
     BP__TRY(read_parameters(conv));
-    BP__TRY(bp__tensor_check(call->input, "input", data_optional));
-    BP__TRY(bp__tensor_check(call->weight, "weight", data_optional));
+    BP__TRY(bp__tensor_check(conv->input, input_name(conv), data_optional));
+    BP__TRY(bp__tensor_check(conv->weight, weight_name(conv), data_optional));
     BP__TRY(read_types(conv));
     BP__TRY(check_ranks(conv));
-    BP__TRY(check_not_empty(conv, call->input, !conv->single, "input"));
-    BP__TRY(check_not_empty(conv, call->weight, 0, "weight"));
+    BP__TRY(check_not_empty(conv, conv->input, !conv->single, input_name(conv)));
+    BP__TRY(check_not_empty(conv, conv->weight, 0, weight_name(conv)));
     BP__TRY(read_channels(conv));
     return read_sizes(conv);
 }
@@ -281,13 +303,15 @@ bp_status bp__conv_check(const bp__conv *conv, bool data_optional) {
     const bp_conv_call *call = conv->call;
     int64_t shape[BP_CONV_NDIM + 2];
     const int rank = bp__conv_output_shape(conv, shape);
-    BP__TRY(bp__tensor_check(call->output, "output", data_optional));
-    BP__TRY(check_type(conv, call->output, "output"));
-    BP__TRY(check_shape(conv, call->output, "output", rank, shape));
-    if (call->bias) {
-        BP__TRY(bp__tensor_check(call->bias, "bias", data_optional));
-        BP__TRY(check_type(conv, call->bias, "bias"));
-        BP__TRY(check_shape(conv, call->bias, "bias", 1, &conv->out_channels));
+    const bp__pass *pass = bp__conv_pass(call);
+    BP__TRY(bp__call_check_surplus(&bp__conv_call, pass, call));
+    BP__TRY(bp__tensor_check(conv->output, output_name(conv), data_optional));
+    BP__TRY(check_type(conv, conv->output, output_name(conv)));
+    BP__TRY(check_shape(conv, conv->output, output_name(conv), rank, shape));
+    if (conv->bias) {
+        BP__TRY(bp__tensor_check(conv->bias, bias_name(conv), data_optional));
+        BP__TRY(check_type(conv, conv->bias, bias_name(conv)));
+        BP__TRY(check_shape(conv, conv->bias, bias_name(conv), 1, &conv->out_channels));
     }
-    return bp__call_check_overlap(&bp__conv_call, bp__conv_pass(call), call);
+    return bp__call_check_overlap(&bp__conv_call, pass, call);
 }

@@ -60,11 +60,11 @@ static bp_status bp__conv_output(const bp_conv_call *call, bp_dtype *dtype, int 
 
 /* The gradient by the bias has an element for each channel of the output. */
 static bp_status bias_shape(const bp_conv_call *call, bp__call_result *result) {
-    const DLTensor *output = call->output;
-    BP__TRY(bp__tensor_check(output, "output", true));
+    const DLTensor *output = call->output_gradient;
+    BP__TRY(bp__tensor_check(output, "output_gradient", true));
     const int channel = output->ndim - call->ndim - 1;
     if (call->ndim < 1 || channel < 0) {
-        return bp__fail(BP_E_SHAPE, "conv: output has %d dimensions, and ndim is %d; it must have 1 or 2 more",
+        return bp__fail(BP_E_SHAPE, "conv: output_gradient has %d dimensions, and ndim is %d; it must have 1 or 2 more",
                         output->ndim, call->ndim);
     }
     result->dtype = bp_dtype_from_dlpack(output->dtype);
@@ -80,7 +80,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
     if (call->pass == BP_CONV_FORWARD) {
         return bp__conv_output(call, &result->dtype, &result->ndim, result->shape);
     }
-    return result->pass->operand[result->operand].info.offset == offsetof(bp_conv_call, bias)
+    return result->pass->operand[result->operand].info.offset == offsetof(bp_conv_call, bias_gradient)
                ? bias_shape(call, result)
                : bp__call_fail_unknown_shape(result);
 }
@@ -114,3 +114,19 @@ static bp_status bp__conv_problem(bp_problem *problem, const bp_conv_call *call,
 BP__DEFINE_RUN(conv, bp_conv_call)
 BP__DEFINE_PLAN(conv, bp_conv_call)
 BP__DEFINE_SHAPE(conv, bp_conv_call)
+
+bp_status bp_conv(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, const int64_t *stride,
+                  const int64_t *padding, DLTensor *output) {
+    if (!weight) {
+        return bp__tensor_check(weight, "weight", false);
+    }
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = weight->ndim - 2,
+                               .stride = stride,
+                               .padding = padding,
+                               .input = input,
+                               .weight = weight,
+                               .bias = bias,
+                               .output = output};
+    return bp_conv_run(NULL, &call);
+}

@@ -8,6 +8,7 @@
 /* A call, resolved: sizes, and parameters with their defaults applied. */
 typedef struct bp__conv {
     const bp_conv_call *call;
+    const DLTensor *input, *weight, *bias, *output; /* or the gradients by them, which the pass has instead */
     bp_dtype dtype;
     bool single; /* input and output have no dimension of items */
     int ndim;
@@ -20,7 +21,7 @@ typedef struct bp__conv {
 /* Checks the parameters, and input and weight, and computes the sizes of the output. */
 bp_status bp__conv_resolve(bp__conv *conv, const bp_conv_call *call, bool data_optional);
 
-/* Checks output and bias, and that the written tensors overlap nothing. */
+/* Checks output and bias, that there are no other tensors, and that the written ones overlap nothing. */
 bp_status bp__conv_check(const bp__conv *conv, bool data_optional);
 
 /* Writes the shape of the output. Returns its rank. */

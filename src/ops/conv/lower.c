@@ -29,7 +29,7 @@ static void image_strides(const bp__conv *conv, const DLTensor *tensor, int64_t 
 
 static void weight_strides(const bp__conv *conv, bp_conv_problem *c) {
     int64_t strides[BP_MAX_NDIM];
-    const DLTensor *weight = conv->call->weight;
+    const DLTensor *weight = conv->weight;
     bp__tensor_strides(weight, strides);
     c->w_out = weight->shape[0] == 1 ? 0 : strides[0];
     c->w_in = weight->shape[1] == 1 ? 0 : strides[1];
@@ -62,12 +62,12 @@ void bp__conv_lower(bp_problem *problem, const bp__conv *conv) {
     c->in_channels = (transposed ? conv->out_channels : conv->in_channels) / conv->groups;
     c->out_channels = (transposed ? conv->in_channels : conv->out_channels) / conv->groups;
     positions(conv, c);
-    image_strides(conv, transposed ? call->output : call->input, &c->x_batch, &c->x_channel, c->x);
-    image_strides(conv, transposed ? call->input : call->output, &c->y_batch, &c->y_channel, c->y);
+    image_strides(conv, transposed ? conv->output : conv->input, &c->x_batch, &c->x_channel, c->x);
+    image_strides(conv, transposed ? conv->input : conv->output, &c->y_batch, &c->y_channel, c->y);
     weight_strides(conv, c);
-    if (call->bias) {
+    if (conv->bias) {
         int64_t stride;
-        bp__tensor_strides(call->bias, &stride);
+        bp__tensor_strides(conv->bias, &stride);
         c->has_bias = 1;
         c->bias = conv->out_channels == 1 ? 0 : stride;
     }

@@ -11,7 +11,7 @@ typedef struct bp__einsum_arguments {
     const char *expression;
     int count;
     const DLTensor *const *operands;
-    const DLTensor *out;
+    const DLTensor *output;
 } bp__einsum_arguments;
 
 #define BP__CALL bp__einsum_arguments
@@ -19,10 +19,10 @@ static const bp_call_field bp__einsum_fields[] = {
     BP__TEXT(expression, "the labels of all dimensions: ij,jk->ik"),
     BP__COUNT_UP_TO(count, INT32_MAX, "number of operands"),
     BP__TENSORS(operands, "a dimension for each label"),
-    BP__TENSOR(out, "a dimension for each label behind the arrow"),
+    BP__TENSOR(output, "a dimension for each label behind the arrow"),
 };
 static const bp__pass bp__einsum_passes[] = {
-    {{"FORWARD", BP_OP_EINSUM, 2, 1}, {BP__IN_LIST(operands), BP__OUT(out, true, 0)}}};
+    {{"FORWARD", BP_OP_EINSUM, 2, 1}, {BP__IN_LIST(operands), BP__OUT(output, true, 0)}}};
 #undef BP__CALL
 
 #endif

@@ -12,14 +12,14 @@ static bp_status run(const bp_call *described, const bp_options *options, const 
     const bp__einsum_arguments *arguments = given;
     const bp_einsum_call call = call_of(arguments);
     (void)described;
-    return bp_einsum_run(options, &call, (DLTensor *)(uintptr_t)arguments->out);
+    return bp_einsum_run(options, &call, (DLTensor *)(uintptr_t)arguments->output);
 }
 
 static bp_status plan_call(const bp_call *described, bp_plan **plan, const bp_options *options, const void *given) {
     const bp__einsum_arguments *arguments = given;
     const bp_einsum_call call = call_of(arguments);
     (void)described;
-    return bp_einsum_plan(plan, options, &call, arguments->out);
+    return bp_einsum_plan(plan, options, &call, arguments->output);
 }
 
 static bp_status explain_call(const bp_call *described, bp_explanation **explanation, const bp_options *options,
@@ -27,7 +27,7 @@ static bp_status explain_call(const bp_call *described, bp_explanation **explana
     const bp__einsum_arguments *arguments = given;
     const bp_einsum_call call = call_of(arguments);
     (void)described;
-    return bp_einsum_explain(explanation, options, &call, arguments->out);
+    return bp_einsum_explain(explanation, options, &call, arguments->output);
 }
 
 static bp_status result_shape(const void *given, bp__call_result *result) {

@@ -89,16 +89,16 @@ static bp_status check_output(const request *r) {
     if (r->free && !out) {
         return BP_OK;
     }
-    BP__TRY(bp__tensor_check(out, "out", r->data_optional));
+    BP__TRY(bp__tensor_check(out, "output", r->data_optional));
     bp_dtype dtype = bp_dtype_from_dlpack(r->call->operands[0]->dtype), given = bp_dtype_from_dlpack(out->dtype);
     if (given != dtype) {
-        return bp__fail(BP_E_DTYPE, "out is %s; einsum of %s gives %s", bp_dtype_name(given), bp_dtype_name(dtype),
+        return bp__fail(BP_E_DTYPE, "output is %s; einsum of %s gives %s", bp_dtype_name(given), bp_dtype_name(dtype),
                         bp_dtype_name(dtype));
     }
     size_t size = (size_t)info->output_ndim * sizeof(int64_t);
     if (out->ndim != info->output_ndim || (size > 0 && memcmp(out->shape, info->output_shape, size) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; the result of the expression has shape %s",
+        return bp__fail(BP_E_SHAPE, "output has shape %s; the result of the expression has shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(info->output_ndim, info->output_shape, want, sizeof want));
     }

@@ -158,13 +158,13 @@ const bp_call bp__concat_call = {
     .functions = &functions,
 };
 
-bp_status bp_concat_run(const bp_options *options, const DLTensor *const *tensors, int count, int axis,
-                        const DLTensor *output) {
+bp_status bp_concat_run(const bp_options *options, int count, const DLTensor *const *tensors, int axis,
+                        DLTensor *output) {
     const bp__concat_arguments call = {sizeof call, axis, count, tensors, output};
     return concat_run(&bp__concat_call, options, &call);
 }
 
-bp_status bp_concat_shape(const DLTensor *const *tensors, int count, int axis, int *ndim, int64_t *shape) {
+bp_status bp_concat_shape(int count, const DLTensor *const *tensors, int axis, int *ndim, int64_t *shape) {
     const bp__concat_arguments call = {sizeof call, axis, count, tensors, NULL};
     return bp__call_output_shape(&bp__concat_call, &call, ndim, shape);
 }

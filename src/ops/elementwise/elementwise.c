@@ -48,17 +48,14 @@ bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, c
 
 /* ---- Functions ---- */
 
-BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input, const DLTensor *output),
-                        kind, input, output)
-BP__DEFINE_OF_ARGUMENTS(binary, bp__binary_arguments,
-                        (bp_binary_kind kind, const DLTensor *a, const DLTensor *b, const DLTensor *output), kind, a, b,
+BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind, input,
                         output)
-BP__DEFINE_OF_ARGUMENTS(take, bp__indexed_arguments,
-                        (const DLTensor *input, const DLTensor *indices, int axis, const DLTensor *output), axis, input,
-                        indices, output)
-BP__DEFINE_OF_ARGUMENTS(gather, bp__indexed_arguments,
-                        (const DLTensor *input, const DLTensor *indices, int axis, const DLTensor *output), axis, input,
-                        indices, output)
+BP__DEFINE_OF_ARGUMENTS(binary, bp__binary_arguments, (bp_binary_kind kind, const DLTensor *a, const DLTensor *b),
+                        output, kind, a, b, output)
+BP__DEFINE_OF_ARGUMENTS(take, bp__indexed_arguments, (const DLTensor *input, const DLTensor *indices, int axis), output,
+                        axis, input, indices, output)
+BP__DEFINE_OF_ARGUMENTS(gather, bp__indexed_arguments, (const DLTensor *input, const DLTensor *indices, int axis),
+                        output, axis, input, indices, output)
 
 bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
     const bp__binary_arguments call = {sizeof call, BP_BINARY_ADD, a, b, NULL};

@@ -8,8 +8,8 @@
 static const bp_call_field bp__fft_fields[] = {
     BP__WORD(transform, BP_IHFFT, "fft,ifft,rfft,irfft,hfft,ihfft", "the transform"),
     BP__WORD(norm, BP_FFT_FORWARD, "backward,ortho,forward", "which transforms are scaled"),
-    BP__SIGNED(ndim, BP_FFT_ALL, "number of dimensions that are transformed; -1: all"),
-    BP__AXES(dims, "these dimensions; the last ones if absent"),
+    BP__SIGNED(axis_count, BP_FFT_ALL, "number of dimensions that are transformed; -1: all"),
+    BP__AXES(axes, "these dimensions; the last ones if absent"),
     BP__SIZES(s, "lengths of the transforms; -1, or absent: that of the input"),
     BP__TENSOR(input, "real or complex, as the transform takes"),
     BP__TENSOR(output, "real or complex, as the transform gives"),
@@ -36,8 +36,8 @@ static const bp__pass bp__frequencies_passes[] = {{{"FORWARD", BP__NO_OPERATION,
 
 #define BP__CALL bp__shift_arguments
 static const bp_call_field bp__shift_fields[] = {
-    BP__SIGNED(ndim, BP_FFT_ALL, "number of dimensions that are shifted; -1: all"),
-    BP__AXES(dims, "these dimensions; absent for all"),
+    BP__SIGNED(axis_count, BP_FFT_ALL, "number of dimensions that are shifted; -1: all"),
+    BP__AXES(axes, "these dimensions; absent for all"),
     BP__TENSOR(input, "any shape and type"),
     BP__TENSOR(output, "the shape and type of the input"),
 };

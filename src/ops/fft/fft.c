@@ -58,7 +58,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
 const bp_call bp__fft_call = {
     .info = {"fft", "Fourier transforms", sizeof(bp__fft_arguments), BP__COUNT(bp__fft_fields), 1, 1, false},
     .op = BP_OP_FFT,
-    .ndim_offset = offsetof(bp__fft_arguments, ndim),
+    .ndim_offset = offsetof(bp__fft_arguments, axis_count),
     .ndim_least = BP_FFT_ALL,
     .ndim_most = BP_MAX_NDIM,
     .whole_sizes = true,
@@ -77,7 +77,8 @@ static bp_status read_call(bp__fft_arguments *made, const bp_fft_call *call, con
     if (!call) {
         return BP_E_ARGUMENT;
     }
-    *made = (bp__fft_arguments){sizeof *made, call->transform, call->norm, call->ndim, call->dims, call->s, in, out};
+    *made =
+        (bp__fft_arguments){sizeof *made, call->transform, call->norm, call->axis_count, call->axes, call->s, in, out};
     return BP_OK;
 }
 
@@ -116,9 +117,9 @@ bp_status bp_fft_shape(const bp_fft_call *call, const DLTensor *in, bp_dtype *dt
 
 /* ---- Functions by name ---- */
 
-static bp_status run_named(bp_fft_transform transform, bp_fft_norm norm, int ndim, const int *dims, const int64_t *s,
-                           const DLTensor *in, DLTensor *out) {
-    const bp__fft_arguments call = {sizeof call, transform, norm, ndim, dims, s, in, out};
+static bp_status run_named(bp_fft_transform transform, bp_fft_norm norm, int axis_count, const int *axes,
+                           const int64_t *s, const DLTensor *in, DLTensor *out) {
+    const bp__fft_arguments call = {sizeof call, transform, norm, axis_count, axes, s, in, out};
     return bp__call_run_plain(&bp__fft_call, &call);
 }
 
@@ -126,12 +127,12 @@ static bp_status run_named(bp_fft_transform transform, bp_fft_norm norm, int ndi
     bp_status bp_##name(const DLTensor *in, int64_t n, int dim, bp_fft_norm norm, DLTensor *out) {                     \
         return run_named(BP_##NAME, norm, 1, &dim, &n, in, out);                                                       \
     }                                                                                                                  \
-    bp_status bp_##name##2(const DLTensor *in, const int64_t *s, const int *dims, bp_fft_norm norm, DLTensor *out) {   \
-        return run_named(BP_##NAME, norm, 2, dims, s, in, out);                                                        \
+    bp_status bp_##name##2(const DLTensor *in, const int64_t *s, const int *axes, bp_fft_norm norm, DLTensor *out) {   \
+        return run_named(BP_##NAME, norm, 2, axes, s, in, out);                                                        \
     }                                                                                                                  \
-    bp_status bp_##name##n(const DLTensor *in, int ndim, const int64_t *s, const int *dims, bp_fft_norm norm,          \
+    bp_status bp_##name##n(const DLTensor *in, int axis_count, const int64_t *s, const int *axes, bp_fft_norm norm,    \
                            DLTensor *out) {                                                                            \
-        return run_named(BP_##NAME, norm, ndim, dims, s, in, out);                                                     \
+        return run_named(BP_##NAME, norm, axis_count, axes, s, in, out);                                               \
     }
 
 NAMED(fft, FFT)

@@ -10,8 +10,8 @@ typedef struct bp__fft_arguments { /* a bp_fft_call, and the tensors */
     size_t struct_size;
     bp_fft_transform transform;
     bp_fft_norm norm;
-    int ndim;
-    const int *dims;
+    int axis_count;
+    const int *axes;
     const int64_t *s;
     const DLTensor *input, *output;
 } bp__fft_arguments;
@@ -25,8 +25,8 @@ typedef struct bp__frequencies_arguments { /* of fftfreq and rfftfreq */
 
 typedef struct bp__shift_arguments { /* of fftshift and ifftshift */
     size_t struct_size;
-    int ndim;
-    const int *dims;
+    int axis_count;
+    const int *axes;
     const DLTensor *input, *output;
 } bp__shift_arguments;
 

@@ -82,7 +82,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     bp__sample_tensor_init(&out, class->dtype, 1 + ndim, shape, NULL);
     const bp__fft_arguments call = {.struct_size = sizeof call,
                                     .transform = real ? BP_RFFT : BP_FFT,
-                                    .ndim = ndim,
+                                    .axis_count = ndim,
                                     .input = &in.tensor,
                                     .output = &out.tensor};
     const bp__call_request request = {.call = &call, .data_optional = true};

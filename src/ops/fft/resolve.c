@@ -34,11 +34,12 @@ static bp_status check_call(const bp__fft_arguments *call) {
     if ((unsigned)call->norm >= (unsigned)BP__COUNT(norm_names)) {
         return bp__fail(BP_E_ARGUMENT, "norm is %d; it must be a bp_fft_norm", (int)call->norm);
     }
-    if (call->ndim < BP_FFT_ALL) {
-        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be a number of dimensions, or BP_FFT_ALL", call->ndim);
+    if (call->axis_count < BP_FFT_ALL) {
+        return bp__fail(BP_E_ARGUMENT, "axis_count is %d; it must be a number of dimensions, or BP_FFT_ALL",
+                        call->axis_count);
     }
-    if (call->ndim == BP_FFT_ALL && call->dims) {
-        return bp__fail(BP_E_ARGUMENT, "dims is given, but ndim is BP_FFT_ALL; it must be the number of dims");
+    if (call->axis_count == BP_FFT_ALL && call->axes) {
+        return bp__fail(BP_E_ARGUMENT, "axes is given, but axis_count is BP_FFT_ALL; it must be the number of axes");
     }
     return BP_OK;
 }
@@ -73,8 +74,8 @@ bp_status bp__fft_dimension(int dim, int rank, int *from_front) {
 
 static bp_status resolve_dims(bp__fft *fft, const bp__fft_arguments *call, int rank) {
     uint64_t seen = 0;
-    int ndim = call->ndim == BP_FFT_ALL ? rank : call->ndim;
-    if (!call->dims && ndim > rank) {
+    int ndim = call->axis_count == BP_FFT_ALL ? rank : call->axis_count;
+    if (!call->axes && ndim > rank) {
         return bp__fail(BP_E_ARGUMENT, "%d dimensions are given, but the input has rank %d", ndim, rank);
     }
     if (ndim == 0 && (fft->kind == BP_FFT_C2R || (fft->kind == BP_FFT_R2C && !fft->whole))) {
@@ -82,9 +83,9 @@ static bp_status resolve_dims(bp__fft *fft, const bp__fft_arguments *call, int r
     }
     for (int i = 0; i < ndim; i++) { /* at most rank iterations succeed, because dims must be unique */
         int dim;
-        BP__TRY(bp__fft_dimension(call->dims ? call->dims[i] : rank - ndim + i, rank, &dim));
+        BP__TRY(bp__fft_dimension(call->axes ? call->axes[i] : rank - ndim + i, rank, &dim));
         if (seen >> dim & 1) {
-            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is given twice", dim);
+            return bp__fail(BP_E_ARGUMENT, "axes must be unique, but dimension %d is given twice", dim);
         }
         seen |= UINT64_C(1) << dim;
         fft->dims[i] = dim;
@@ -115,7 +116,7 @@ bp_status bp__fft_resolve(bp__fft *fft, const bp__fft_arguments *call) {
     const DLTensor *in = call->input;
     BP__TRY(check_call(call));
     bp_fft_transform transform = call->transform;
-    fft->name = names[transform][call->ndim != 1];
+    fft->name = names[transform][call->axis_count != 1];
     fft->inverse = transform == BP_IFFT || transform == BP_IRFFT || transform == BP_IHFFT;
     fft->norm = call->norm;
     BP__TRY(resolve_types(fft, transform, bp_dtype_from_dlpack(in->dtype)));

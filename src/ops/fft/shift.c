@@ -107,19 +107,19 @@ typedef struct shift {
     int dims[BP_MAX_NDIM]; /* the dimensions to shift that are longer than 1 */
 } shift;
 
-static bp_status resolve_shift(shift *s, int ndim, const int *dims, const DLTensor *in) {
+static bp_status resolve_shift(shift *s, int axis_count, const int *axes, const DLTensor *in) {
     uint64_t seen = 0;
-    if (ndim < BP_FFT_ALL || (ndim > 0 && !dims)) {
-        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be the number of dims, or BP_FFT_ALL", ndim);
+    if (axis_count < BP_FFT_ALL || (axis_count > 0 && !axes)) {
+        return bp__fail(BP_E_ARGUMENT, "axis_count is %d; it must be the number of axes, or BP_FFT_ALL", axis_count);
     }
-    int count = ndim == BP_FFT_ALL ? in->ndim : ndim;
+    int count = axis_count == BP_FFT_ALL ? in->ndim : axis_count;
     for (int i = 0; i < count; i++) {
         int dim = i;
-        if (ndim != BP_FFT_ALL) {
-            BP__TRY(bp__fft_dimension(dims[i], in->ndim, &dim));
+        if (axis_count != BP_FFT_ALL) {
+            BP__TRY(bp__fft_dimension(axes[i], in->ndim, &dim));
         }
         if (seen >> dim & 1) {
-            return bp__fail(BP_E_ARGUMENT, "dims must be unique, but dimension %d is given twice", dim);
+            return bp__fail(BP_E_ARGUMENT, "axes must be unique, but dimension %d is given twice", dim);
         }
         seen |= UINT64_C(1) << dim;
         if (in->shape[dim] > 1) {
@@ -189,7 +189,7 @@ static bp_status move(const bp__shift_arguments *call, bool inverse) {
     const DLTensor *in = call->input, *out = call->output;
     shift s = {.count = 0};
     BP__TRY(check_shift(inverse ? &bp__ifftshift_call : &bp__fftshift_call, call));
-    BP__TRY(resolve_shift(&s, call->ndim, call->dims, in));
+    BP__TRY(resolve_shift(&s, call->axis_count, call->axes, in));
     if (bp__tensor_elements(in) == 0) {
         return BP_OK;
     }
@@ -219,13 +219,13 @@ static bp_status shift_shape(const void *given, bp__call_result *result) {
     return BP_OK;
 }
 
-bp_status bp_fftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
-    const bp__shift_arguments call = {sizeof call, ndim, dims, in, out};
+bp_status bp_fftshift(const DLTensor *in, int axis_count, const int *axes, DLTensor *out) {
+    const bp__shift_arguments call = {sizeof call, axis_count, axes, in, out};
     return move(&call, false);
 }
 
-bp_status bp_ifftshift(const DLTensor *in, int ndim, const int *dims, DLTensor *out) {
-    const bp__shift_arguments call = {sizeof call, ndim, dims, in, out};
+bp_status bp_ifftshift(const DLTensor *in, int axis_count, const int *axes, DLTensor *out) {
+    const bp__shift_arguments call = {sizeof call, axis_count, axes, in, out};
     return move(&call, true);
 }
 

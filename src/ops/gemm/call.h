@@ -9,10 +9,10 @@
 static const bp_call_field bp__matmul_fields[] = {
     BP__TENSOR(a, "(*, m, k), or (k)"),
     BP__TENSOR(b, "(*, k, n), or (k)"),
-    BP__TENSOR(out, "(*, m, n), without the dimension of a vector"),
+    BP__TENSOR(output, "(*, m, n), without the dimension of a vector"),
 };
 static const bp__pass bp__matmul_passes[] = {
-    {{"FORWARD", BP_OP_GEMM, 3, 2}, {BP__IN(a, true, 0), BP__IN(b, true, 0), BP__OUT(out, true, 0)}}};
+    {{"FORWARD", BP_OP_GEMM, 3, 2}, {BP__IN(a, true, 0), BP__IN(b, true, 0), BP__OUT(output, true, 0)}}};
 #undef BP__CALL
 
 #define BP__TRANSFORM(field, text) BP__WORD(field, BP_CONJUGATE, "as_is,transpose,conjugate_transpose,conjugate", text)

@@ -33,7 +33,7 @@ bp_factor bp__factor(const bp_scalar *scalar, double when_null, bool complex);
 /* The arguments of the public functions. */
 typedef struct bp__matmul_arguments {
     size_t struct_size;
-    const DLTensor *a, *b, *out;
+    const DLTensor *a, *b, *output;
 } bp__matmul_arguments;
 
 typedef struct bp__gemm_arguments {

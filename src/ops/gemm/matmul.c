@@ -101,7 +101,7 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
     BP__TRY(result_shape(a, b, &ndim, shape));
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof shape[0]) != 0)) {
         char want[256], got[256];
-        return bp__fail(BP_E_SHAPE, "out has shape %s; it must have shape %s",
+        return bp__fail(BP_E_SHAPE, "output has shape %s; it must have shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(ndim, shape, want, sizeof want));
     }
@@ -109,8 +109,8 @@ static bp_status check_output_shape(const DLTensor *a, const DLTensor *b, const 
 }
 
 bp_status bp__matmul_fill(bp_problem *problem, const bp__matmul_arguments *call, bool data_optional) {
-    const DLTensor *a = call->a, *b = call->b, *out = call->out;
-    BP__TRY(bp__gemm_check(a, b, out, "out", data_optional));
+    const DLTensor *a = call->a, *b = call->b, *out = call->output;
+    BP__TRY(bp__gemm_check(a, b, out, "output", data_optional));
     BP__TRY(check_output_shape(a, b, out));
     BP__TRY(bp__call_check_overlap(&bp__matmul_call, bp__matmul_passes, call));
     bp__matrix left, right, result;
@@ -162,7 +162,7 @@ bp_status bp_matmul_explain(bp_explanation **explanation, const bp_options *opti
 static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
     const bp__matmul_arguments *call = given;
     (void)described;
-    return bp_matmul_run(options, call->a, call->b, (DLTensor *)(uintptr_t)call->out);
+    return bp_matmul_run(options, call->a, call->b, (DLTensor *)(uintptr_t)call->output);
 }
 
 static const bp__call_functions functions = {run_described, bp__call_plan_described, bp__call_explain_described};

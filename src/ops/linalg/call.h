@@ -114,8 +114,8 @@
 #define BP__FIELD_OF_RTOL BP__TOLERANCE(rtol, "what counts as zero, relative to the largest value")
 #define BP__FIELD_OF_ATOL BP__TOLERANCE(atol, "what counts as zero")
 #define BP__FIELD_OF_ORDER BP__REAL(order, 0, "the order of mode p")
-#define BP__FIELD_OF_DIMS BP__AXES(dims, "the dimensions of a vector; all if absent")
-#define BP__FIELD_OF_NDIM BP__COUNT_UP_TO(ndim, BP_MAX_NDIM, "number of dims; 0 if they are absent")
-#define BP__FIELD_OF_KEEP BP__FLAG(keepdim, "the result keeps these dimensions, with size 1")
+#define BP__FIELD_OF_DIMS BP__AXES(axes, "the dimensions of a vector; all if absent")
+#define BP__FIELD_OF_NDIM BP__COUNT_UP_TO(axis_count, BP_MAX_NDIM, "number of axes; 0 if they are absent")
+#define BP__FIELD_OF_KEEP BP__FLAG(keep, "the result keeps these dimensions, with size 1")
 
 #endif

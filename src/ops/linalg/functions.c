@@ -134,9 +134,9 @@ bp_status bp_cond(const DLTensor *a, bp_linalg_mode kind, double order, DLTensor
     return bp__linalg_run(CALL(BP_OP_COND, {a, cond}, .mode = kind, .order = order), false);
 }
 
-bp_status bp_vector_norm(const DLTensor *a, double order, int ndim, const int *dims, int keepdim, DLTensor *norm) {
-    return bp__linalg_run(CALL(BP_OP_VECTOR_NORM, {a, norm}, .mode = BP_NORM_P, .order = order, .dims = dims,
-                               .ndim = ndim, .keepdim = keepdim),
+bp_status bp_vector_norm(const DLTensor *a, double order, int axis_count, const int *axes, int keep, DLTensor *norm) {
+    return bp__linalg_run(CALL(BP_OP_VECTOR_NORM, {a, norm}, .mode = BP_NORM_P, .order = order, .axes = axes,
+                               .axis_count = axis_count, .keep = keep),
                           false);
 }
 

@@ -69,7 +69,7 @@ static const bp__pass *pass_of(const void *given) {
 
 const bp_call bp__linalg_any = {
     .info = {"linalg", "", sizeof(bp_linalg_call), BP__COUNT(all_fields), 0, 0, false},
-    .ndim_offset = offsetof(bp_linalg_call, ndim),
+    .ndim_offset = offsetof(bp_linalg_call, axis_count),
     .ndim_most = BP_MAX_NDIM,
     .sparse_reals = true,
     .fields = all_fields,

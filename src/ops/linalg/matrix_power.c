@@ -41,9 +41,9 @@ static bp_status check_square(const DLTensor *a) {
 
 static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool data_optional) {
     BP__TRY(bp__tensor_check(a, "A", data_optional));
-    BP__TRY(bp__tensor_check(out, "out", data_optional));
+    BP__TRY(bp__tensor_check(out, "output", data_optional));
     BP__TRY(bp__tensor_check_host(a, "A")); /* the steps have buffers of the host */
-    BP__TRY(bp__tensor_check_host(out, "out"));
+    BP__TRY(bp__tensor_check_host(out, "output"));
     const bp_dtype dtype = bp_dtype_from_dlpack(a->dtype), given = bp_dtype_from_dlpack(out->dtype);
     if (dtype < BP_F16 || dtype > BP_C128 || (n < 0 && dtype < BP_F32)) {
         return bp__fail(BP_E_DTYPE,
@@ -51,13 +51,13 @@ static bp_status check(const DLTensor *a, int64_t n, const DLTensor *out, bool d
                         bp_dtype_name(dtype), n, n < 0 ? "" : "f16, bf16, ");
     }
     if (given != dtype) {
-        return bp__fail(BP_E_DTYPE, "linalg.matrix_power: out is %s; it must be %s like A", bp_dtype_name(given),
+        return bp__fail(BP_E_DTYPE, "linalg.matrix_power: output is %s; it must be %s like A", bp_dtype_name(given),
                         bp_dtype_name(dtype));
     }
     BP__TRY(check_square(a));
     char got[256], want[256];
     if (out->ndim != a->ndim || memcmp(out->shape, a->shape, (size_t)a->ndim * sizeof *a->shape) != 0) {
-        return bp__fail(BP_E_SHAPE, "linalg.matrix_power: out has shape %s; it must have shape %s",
+        return bp__fail(BP_E_SHAPE, "linalg.matrix_power: output has shape %s; it must have shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(a->ndim, a->shape, want, sizeof want));
     }
@@ -288,14 +288,14 @@ bp_status bp_matrix_power_explain(bp_explanation **explanation, const bp_options
 static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
     const bp__matrix_power_arguments *call = given;
     (void)described;
-    return bp_matrix_power_run(options, call->A, call->n, (DLTensor *)(uintptr_t)call->out);
+    return bp_matrix_power_run(options, call->A, call->n, (DLTensor *)(uintptr_t)call->output);
 }
 
 static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
                                    const void *given) {
     const bp__matrix_power_arguments *call = given;
     (void)described;
-    return bp_matrix_power_explain(explanation, options, call->A, call->n, call->out);
+    return bp_matrix_power_explain(explanation, options, call->A, call->n, call->output);
 }
 
 static bp_status shape_of_call(const void *given, bp__call_result *result) {

@@ -153,21 +153,21 @@ bp_status bp_multi_dot_shape(int count, const DLTensor *const *operands, int *nd
 static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
     const bp__multi_dot_arguments *call = given;
     (void)described;
-    return bp_multi_dot_run(options, call->count, call->operands, (DLTensor *)(uintptr_t)call->out);
+    return bp_multi_dot_run(options, call->count, call->operands, (DLTensor *)(uintptr_t)call->output);
 }
 
 static bp_status plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
                                 const void *given) {
     const bp__multi_dot_arguments *call = given;
     (void)described;
-    return bp_multi_dot_plan(plan, options, call->count, call->operands, call->out);
+    return bp_multi_dot_plan(plan, options, call->count, call->operands, call->output);
 }
 
 static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
                                    const void *given) {
     const bp__multi_dot_arguments *call = given;
     (void)described;
-    return bp_multi_dot_explain(explanation, options, call->count, call->operands, call->out);
+    return bp_multi_dot_explain(explanation, options, call->count, call->operands, call->output);
 }
 
 static const bp__call_functions functions = {run_described, plan_described, explain_described};

@@ -31,8 +31,8 @@ static bp_status check_flags(const bp__linalg_entry *entry, const bp_linalg_call
         {"fail_on_item_error", call->fail_on_item_error != 0, BP__TAKES_CHECK},
         {"rtol", call->rtol != NULL, BP__TAKES_RTOL},
         {"atol", call->atol != NULL, BP__TAKES_ATOL},
-        {"dims", call->dims != NULL || call->ndim != 0, BP__TAKES_DIMS},
-        {"keepdim", call->keepdim != 0, BP__TAKES_KEEP},
+        {"axes", call->axes != NULL || call->axis_count != 0, BP__TAKES_DIMS},
+        {"keep", call->keep != 0, BP__TAKES_KEEP},
     };
     for (int i = 0; i < BP__COUNT(flags); i++) {
         if (flags[i].set && !(entry->takes & flags[i].bit)) {

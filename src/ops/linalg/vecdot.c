@@ -29,7 +29,7 @@ static bp_status from_back(const DLTensor *a, const DLTensor *b, int dim, int *b
     if (*back < 1 || *back > least) {
         return bp__fail(
             BP_E_ARGUMENT,
-            "linalg.vecdot: dim is %d, out of range: both tensors must have it, and they have %d and %d dimensions",
+            "linalg.vecdot: axis is %d, out of range: both tensors must have it, and they have %d and %d dimensions",
             dim, (int)a->ndim, (int)b->ndim);
     }
     return BP_OK;
@@ -91,13 +91,13 @@ static bp_status make_product(product *p, const DLTensor *a, const DLTensor *b, 
     int ndim, back;
     BP__TRY(bp__tensor_check(a, "a", data_optional));
     BP__TRY(bp__tensor_check(b, "b", data_optional));
-    BP__TRY(bp__tensor_check(out, "out", data_optional));
+    BP__TRY(bp__tensor_check(out, "output", data_optional));
     BP__TRY(check_rank(a, "a", 1));
     BP__TRY(check_rank(b, "b", 1));
     BP__TRY(result_shape(a, b, dim, &ndim, shape));
     if (out->ndim != ndim || (ndim > 0 && memcmp(out->shape, shape, (size_t)ndim * sizeof *shape) != 0)) {
         char got[256], want[256];
-        return bp__fail(BP_E_SHAPE, "linalg.vecdot: out has shape %s; it must have shape %s",
+        return bp__fail(BP_E_SHAPE, "linalg.vecdot: output has shape %s; it must have shape %s",
                         bp__shape_text(out->ndim, out->shape, got, sizeof got),
                         bp__shape_text(ndim, shape, want, sizeof want));
     }
@@ -113,7 +113,7 @@ static bp_status shape_of_call(const void *given, bp__call_result *result) {
     BP__TRY(bp__tensor_check(call->a, "a", true));
     BP__TRY(bp__tensor_check(call->b, "b", true));
     result->dtype = bp_dtype_from_dlpack(call->a->dtype);
-    return result_shape(call->a, call->b, call->dim, &result->ndim, result->shape);
+    return result_shape(call->a, call->b, call->axis, &result->ndim, result->shape);
 }
 
 bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int dim, int *ndim, int64_t *shape) {
@@ -158,21 +158,21 @@ bp_status bp_vecdot_explain(bp_explanation **explanation, const bp_options *opti
 static bp_status run_described(const bp_call *described, const bp_options *options, const void *given) {
     const bp__vecdot_arguments *call = given;
     (void)described;
-    return bp_vecdot_run(options, call->a, call->b, call->dim, (DLTensor *)(uintptr_t)call->out);
+    return bp_vecdot_run(options, call->a, call->b, call->axis, (DLTensor *)(uintptr_t)call->output);
 }
 
 static bp_status plan_described(const bp_call *described, bp_plan **plan, const bp_options *options,
                                 const void *given) {
     const bp__vecdot_arguments *call = given;
     (void)described;
-    return bp_vecdot_plan(plan, options, call->a, call->b, call->dim, call->out);
+    return bp_vecdot_plan(plan, options, call->a, call->b, call->axis, call->output);
 }
 
 static bp_status explain_described(const bp_call *described, bp_explanation **explanation, const bp_options *options,
                                    const void *given) {
     const bp__vecdot_arguments *call = given;
     (void)described;
-    return bp_vecdot_explain(explanation, options, call->a, call->b, call->dim, call->out);
+    return bp_vecdot_explain(explanation, options, call->a, call->b, call->axis, call->output);
 }
 
 static const bp__call_functions functions = {run_described, plan_described, explain_described};

@@ -22,20 +22,22 @@ bp_status bp__vector_norm_dims(const bp_linalg_call *call, uint64_t *reduced) {
     if (rank < 0 || rank > BP_MAX_NDIM) {
         return FAIL(BP_E_ARGUMENT, "A has %d dimensions; it may have up to %d", rank, BP_MAX_NDIM);
     }
-    if (!call->dims) {
+    if (!call->axes) {
         *reduced = rank == 64 ? UINT64_MAX : (UINT64_C(1) << rank) - 1;
-        return call->ndim == 0 ? BP_OK : FAIL(BP_E_ARGUMENT, "dims is NULL and ndim is %d; it must be 0", call->ndim);
+        return call->axis_count == 0
+                   ? BP_OK
+                   : FAIL(BP_E_ARGUMENT, "axes is NULL and axis_count is %d; it must be 0", call->axis_count);
     }
-    if (call->ndim < 0 || call->ndim > rank) {
-        return FAIL(BP_E_ARGUMENT, "ndim is %d; A has %d dimensions", call->ndim, rank);
+    if (call->axis_count < 0 || call->axis_count > rank) {
+        return FAIL(BP_E_ARGUMENT, "axis_count is %d; A has %d dimensions", call->axis_count, rank);
     }
-    for (int i = 0; i < call->ndim; i++) {
-        const int at = call->dims[i] < 0 ? call->dims[i] + rank : call->dims[i];
+    for (int i = 0; i < call->axis_count; i++) {
+        const int at = call->axes[i] < 0 ? call->axes[i] + rank : call->axes[i];
         if (at < 0 || at >= rank) {
-            return FAIL(BP_E_ARGUMENT, "dimension %d is outside A, which has %d dimensions", call->dims[i], rank);
+            return FAIL(BP_E_ARGUMENT, "dimension %d is outside A, which has %d dimensions", call->axes[i], rank);
         }
         if (*reduced >> at & 1) {
-            return FAIL(BP_E_ARGUMENT, "dimension %d is given twice", call->dims[i]);
+            return FAIL(BP_E_ARGUMENT, "dimension %d is given twice", call->axes[i]);
         }
         *reduced |= UINT64_C(1) << at;
     }
@@ -49,7 +51,7 @@ static int result_shape(const bp_linalg_call *call, uint64_t reduced, int64_t *s
     for (int d = 0; d < a->ndim; d++) {
         if (!(reduced >> d & 1)) {
             shape[ndim++] = a->shape[d];
-        } else if (call->keepdim) {
+        } else if (call->keep) {
             shape[ndim++] = 1;
         }
     }
@@ -146,7 +148,7 @@ static void lower_result(bp__vector_norm *v, const DLTensor *norm, int rank, uin
             v->norm_shape[ndim] = norm->shape[at];
             v->norm_strides[ndim++] = strides[at];
         }
-        at += kept || v->call.keepdim;
+        at += kept || v->call.keep;
     }
     v->norm = *norm;
     v->norm.ndim = ndim;

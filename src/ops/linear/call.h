@@ -16,6 +16,10 @@ static const bp_call_field bp__linear_fields[] = {
     BP__TENSOR(weight, "O x I"),
     BP__TENSOR(bias, "O"),
     BP__TENSOR(output, "... x O"),
+    BP__TENSOR(output_gradient, "gradient by output"),
+    BP__TENSOR(input_gradient, "gradient by input"),
+    BP__TENSOR(weight_gradient, "gradient by weight"),
+    BP__TENSOR(bias_gradient, "gradient by bias"),
 };
 
 static const bp__pass bp__linear_passes[] = {
@@ -23,11 +27,11 @@ static const bp__pass bp__linear_passes[] = {
                            {BP__IN(input, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
                             BP__OUT(output, true, 0)}},
     [BP_LINEAR_INPUT] = {{"INPUT", BP_OP_CONV_INPUT, 4, 3},
-                         {BP__IN(output, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
-                          BP__OUT(input, true, 0)}},
+                         {BP__IN(output_gradient, true, 0), BP__IN(weight, true, 0), BP__IN(bias, false, 0),
+                          BP__OUT(input_gradient, true, 0)}},
     [BP_LINEAR_WEIGHT] = {{"WEIGHT", BP_OP_CONV_WEIGHT, 4, 2},
-                          {BP__IN(input, true, 0), BP__IN(output, true, 0), BP__OUT(weight, true, 0),
-                           BP__OUT(bias, false, 0)}},
+                          {BP__IN(input, true, 0), BP__IN(output_gradient, true, 0), BP__OUT(weight_gradient, true, 0),
+                           BP__OUT(bias_gradient, false, 0)}},
 };
 #undef BP__CALL
 

@@ -31,3 +31,17 @@ static bp_status bp__batch_norm_problem(bp_problem *problem, const bp_batch_norm
 
 BP__DEFINE_RUN(batch_norm, bp_batch_norm_call)
 BP__DEFINE_PLAN(batch_norm, bp_batch_norm_call)
+
+bp_status bp_batch_norm(const DLTensor *input, const DLTensor *running_mean, const DLTensor *running_var,
+                        const DLTensor *weight, const DLTensor *bias, double eps, DLTensor *output) {
+    /* Inference only reads the statistics. */
+    const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                     .eps = eps,
+                                     .input = input,
+                                     .weight = weight,
+                                     .bias = bias,
+                                     .output = output,
+                                     .running_mean = (DLTensor *)(uintptr_t)running_mean,
+                                     .running_var = (DLTensor *)(uintptr_t)running_var};
+    return bp_batch_norm_run(NULL, &call);
+}

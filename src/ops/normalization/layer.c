@@ -63,3 +63,29 @@ static bp_status bp__layer_norm_problem(bp_problem *problem, const bp_layer_norm
 
 BP__DEFINE_RUN(layer_norm, bp_layer_norm_call)
 BP__DEFINE_PLAN(layer_norm, bp_layer_norm_call)
+
+/* ---- Short forms ---- */
+
+static bp_status normalize(bp_layer_norm_kind kind, const DLTensor *input, const DLTensor *weight, const DLTensor *bias,
+                           double eps, DLTensor *output) {
+    const bp_layer_norm_call call = {.struct_size = sizeof call,
+                                     .kind = kind,
+                                     .row_ndim = weight ? weight->ndim
+                                                 : bias ? bias->ndim
+                                                        : 1,
+                                     .eps = eps,
+                                     .input = input,
+                                     .weight = weight,
+                                     .bias = bias,
+                                     .output = output};
+    return bp_layer_norm_run(NULL, &call);
+}
+
+bp_status bp_layer_norm(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, double eps,
+                        DLTensor *output) {
+    return normalize(BP_LAYER_NORM, input, weight, bias, eps, output);
+}
+
+bp_status bp_rms_norm(const DLTensor *input, const DLTensor *weight, double eps, DLTensor *output) {
+    return normalize(BP_RMS_NORM, input, weight, NULL, eps, output);
+}

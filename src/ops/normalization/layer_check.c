@@ -23,12 +23,12 @@ static bp_status check_parameters(const bp_layer_norm_call *call) {
         return bp__fail(BP_E_ARGUMENT, "eps is %g; it must be 0 in BACKWARD with inverse_std, which has eps already",
                         call->eps);
     }
-    if (group ? call->dims != 0 : call->groups != 0) {
-        return bp__fail(BP_E_ARGUMENT, "%s must be 0 for this kind", group ? "dims" : "groups");
+    if (group ? call->row_ndim != 0 : call->groups != 0) {
+        return bp__fail(BP_E_ARGUMENT, "%s must be 0 for this kind", group ? "row_ndim" : "groups");
     }
-    if (group ? call->groups < 1 : call->dims < 1) {
-        return bp__fail(BP_E_ARGUMENT, "%s is %" PRId64 "; it must be at least 1", group ? "groups" : "dims",
-                        group ? call->groups : (int64_t)call->dims);
+    if (group ? call->groups < 1 : call->row_ndim < 1) {
+        return bp__fail(BP_E_ARGUMENT, "%s is %" PRId64 "; it must be at least 1", group ? "groups" : "row_ndim",
+                        group ? call->groups : (int64_t)call->row_ndim);
     }
     return BP_OK;
 }
@@ -41,7 +41,9 @@ static bp_status check_surplus(const bp_layer_norm_call *call) {
         const DLTensor *tensor;
         bool surplus;
     } all[] = {{"bias", call->bias, !forward || rms},
+               {"output", call->output, !forward},
                {"mean", call->mean, rms},
+               {"output_gradient", call->output_gradient, forward},
                {"input_gradient", call->input_gradient, forward},
                {"weight_gradient", call->weight_gradient, forward},
                {"bias_gradient", call->bias_gradient, forward || rms}};
@@ -65,9 +67,9 @@ static bp_status check_input(const bp_layer_norm_call *call, bool data_optional)
     if (dtype < BP_F16 || dtype > BP_F64) {
         return bp__fail(BP_E_DTYPE, "layer_norm: input is %s; it must be f16, bf16, f32 or f64", bp_dtype_name(dtype));
     }
-    if (input->ndim > BP_MAX_LAYER_NORM_NDIM - 1 || input->ndim < (group ? 2 : call->dims)) {
+    if (input->ndim > BP_MAX_LAYER_NORM_NDIM - 1 || input->ndim < (group ? 2 : call->row_ndim)) {
         return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; it must have %d to %d dimensions",
-                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), group ? 2 : (int)call->dims,
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), group ? 2 : (int)call->row_ndim,
                         BP_MAX_LAYER_NORM_NDIM - 1);
     }
     if (group && input->shape[1] % call->groups != 0) {
@@ -75,7 +77,7 @@ static bp_status check_input(const bp_layer_norm_call *call, bool data_optional)
                         "layer_norm: input has shape %s; its channels are no multiple of %" PRId64 " groups",
                         bp__shape_text(input->ndim, input->shape, shape, sizeof shape), call->groups);
     }
-    for (int d = group ? 1 : input->ndim - call->dims; d < input->ndim; d++) {
+    for (int d = group ? 1 : input->ndim - call->row_ndim; d < input->ndim; d++) {
         if (input->shape[d] == 0) {
             return bp__fail(BP_E_SHAPE, "layer_norm: input has shape %s; rows must have elements",
                             bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
@@ -107,13 +109,13 @@ static bp_status check_type(const bp__call_operand *operand, const DLTensor *ten
 static int wanted_shape(const bp_layer_norm_call *call, const bp__call_operand *operand, int64_t *shape) {
     const DLTensor *input = call->input;
     const bool group = call->kind == BP_GROUP_NORM;
-    const int rows = group ? 2 : input->ndim - call->dims;
+    const int rows = group ? 2 : input->ndim - call->row_ndim;
     const int64_t group_rows[] = {input->shape[0], call->groups};
     const int64_t *from = input->shape;
     int rank = input->ndim;
     if (operand->shape == BP__LAYER_WEIGHT) {
         from = group ? &input->shape[1] : &input->shape[rows];
-        rank = group ? 1 : call->dims;
+        rank = group ? 1 : call->row_ndim;
     } else if (operand->shape == BP__LAYER_ROWS) {
         from = group ? group_rows : input->shape;
         rank = rows;

@@ -88,7 +88,7 @@ void bp__layer_lower(bp_problem *problem, const bp_layer_norm_call *call) {
     bp_layer_norm_problem *p = &problem->of.layer_norm;
     const DLTensor *input = call->input;
     const bool group = call->kind == BP_GROUP_NORM, backward = call->pass == BP_LAYER_NORM_BACKWARD;
-    dimensions all = {.ndim = input->ndim + group, .row_ndim = group ? 2 : input->ndim - call->dims};
+    dimensions all = {.ndim = input->ndim + group, .row_ndim = group ? 2 : input->ndim - call->row_ndim};
     for (int d = 0; d < all.ndim; d++) {
         all.size[d] = !group ? input->shape[d] : d == 0 ? input->shape[0] : d == 1 ? call->groups : input->shape[d - 1];
         all.size[d] /= group && d == 2 ? call->groups : 1;

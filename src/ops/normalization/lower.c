@@ -57,11 +57,12 @@ void bp__batch_norm_lower(bp_problem *problem, const bp_batch_norm_call *call) {
         p->size[d] = from < 0 ? 1 : input->shape[from == 0 ? 0 : from + 1];
     }
     image_strides(input, &p->x_channel, p->x);
-    image_strides(call->output, &p->y_channel, p->y);
+    const DLTensor *output = call->pass == BP_BATCH_NORM_BACKWARD ? call->output_gradient : call->output;
+    image_strides(output, &p->y_channel, p->y);
     if (call->input_gradient) {
         image_strides(call->input_gradient, &p->g_channel, p->g);
     } else { /* as the output, so that dimensions merge */
-        image_strides(call->output, &p->g_channel, p->g);
+        image_strides(output, &p->g_channel, p->g);
     }
     p->parameters = problem->dtype;
     for (int i = 0; i < pass->info.operand_count; i++) {

@@ -42,7 +42,7 @@ static bp_status sample_batch_norm(bp_problem *problem, const bp__class *class,
     for (int i = 0; i < VIEWS; i++) {
         bp__sample_tensor_init(&views[i], class->dtype, i < WEIGHT ? 4 : 1, i < WEIGHT ? image : sizes, NULL);
     }
-    const DLTensor *mean = &views[MEAN].tensor, *other = &views[OTHER].tensor;
+    DLTensor *mean = &views[MEAN].tensor, *other = &views[OTHER].tensor;
     bp_batch_norm_call call = {.struct_size = sizeof call,
                                .pass = training ? BP_BATCH_NORM_TRAINING : BP_BATCH_NORM_INFERENCE,
                                .eps = gradient ? 0 : 1e-5, /* inverse_std has it */
@@ -104,7 +104,7 @@ static bp_status sample_layer_norm(bp_problem *problem, const bp__class *class,
     }
     const bool gradient = class->op == BP_OP_LAYER_NORM_BACKWARD;
     bp_layer_norm_call call = {.struct_size = sizeof call,
-                               .dims = 1,
+                               .row_ndim = 1,
                                .eps = gradient ? 0 : 1e-5, /* inverse_std has it */
                                .input = &views[INPUT].tensor,
                                .weight = &views[WEIGHT].tensor,

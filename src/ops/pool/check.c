@@ -91,24 +91,33 @@ static bp_status read_parameters(bp__pool *pool) {
 
 /* ---- Input ---- */
 
+/* Returns the name of the tensor that has the shape of the input, or of the output. */
+static const char *input_name(const bp__pool *pool) {
+    return pool->call->pass == BP_POOL_BACKWARD ? "input_gradient" : "input";
+}
+static const char *output_name(const bp__pool *pool) {
+    return pool->call->pass == BP_POOL_BACKWARD ? "output_gradient" : "output";
+}
+
 static bp_status read_input(bp__pool *pool) {
-    const DLTensor *input = pool->call->input;
+    const DLTensor *input = pool->input;
     char name[32], shape[256];
     pool->dtype = bp_dtype_from_dlpack(input->dtype);
     if (pool->dtype < BP_F16 || pool->dtype > BP_F64) {
-        return bp__fail(BP_E_DTYPE, "%s: input is %s; pooling takes f16, bf16, f32 and f64", name_of(pool->call, name),
-                        bp_dtype_name(pool->dtype));
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; pooling takes f16, bf16, f32 and f64", name_of(pool->call, name),
+                        input_name(pool), bp_dtype_name(pool->dtype));
     }
     if (input->ndim != pool->ndim + 2 && input->ndim != pool->ndim + 1) {
-        return bp__fail(BP_E_SHAPE, "%s: input has shape %s; it must have %d dimensions, or %d without items",
-                        name_of(pool->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape),
-                        pool->ndim + 2, pool->ndim + 1);
+        return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; it must have %d dimensions, or %d without items",
+                        name_of(pool->call, name), input_name(pool),
+                        bp__shape_text(input->ndim, input->shape, shape, sizeof shape), pool->ndim + 2, pool->ndim + 1);
     }
     pool->single = input->ndim == pool->ndim + 1;
     for (int d = !pool->single; d < input->ndim; d++) {
         if (input->shape[d] == 0) {
-            return bp__fail(BP_E_SHAPE, "%s: input has shape %s; only the number of items may be 0",
-                            name_of(pool->call, name), bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
+            return bp__fail(BP_E_SHAPE, "%s: %s has shape %s; only the number of items may be 0",
+                            name_of(pool->call, name), input_name(pool),
+                            bp__shape_text(input->ndim, input->shape, shape, sizeof shape));
         }
     }
     pool->items = pool->single ? 1 : input->shape[0];
@@ -169,9 +178,12 @@ static bp_status read_size(bp__pool *pool, int d) {
 }
 
 bp_status bp__pool_resolve(bp__pool *pool, const bp_pool_call *call, bool data_optional) {
-    *pool = (bp__pool){.call = call};
+    const bool backward = call->pass == BP_POOL_BACKWARD;
+    *pool = (bp__pool){.call = call,
+                       .input = backward ? call->input_gradient : call->input,
+                       .output = backward ? call->output_gradient : call->output};
     BP__TRY(read_parameters(pool));
-    BP__TRY(bp__tensor_check(call->input, "input", data_optional));
+    BP__TRY(bp__tensor_check(pool->input, input_name(pool), data_optional));
     BP__TRY(read_input(pool));
     for (int d = 0; d < pool->ndim; d++) {
         BP__TRY(pool->adaptive ? check_adaptive(pool, d) : read_size(pool, d));
@@ -214,9 +226,11 @@ static bp_status check_like(const bp__pool *pool, const DLTensor *tensor, const 
 
 bp_status bp__pool_check(const bp__pool *pool, bool data_optional) {
     const bp_pool_call *call = pool->call;
-    BP__TRY(check_like(pool, call->output, "output", pool->dtype, data_optional));
+    const bp__pass *pass = bp__pool_pass(call);
+    BP__TRY(bp__call_check_surplus(&bp__pool_call, pass, call));
+    BP__TRY(check_like(pool, pool->output, output_name(pool), pool->dtype, data_optional));
     if (call->indices) {
         BP__TRY(check_like(pool, call->indices, "indices", BP_I64, data_optional));
     }
-    return bp__call_check_overlap(&bp__pool_call, bp__pool_pass(call), call);
+    return bp__call_check_overlap(&bp__pool_call, pass, call);
 }

@@ -49,8 +49,8 @@ void bp__pool_lower(bp_problem *problem, const bp__pool *pool) {
     p->batch = pool->items;
     p->channels = pool->channels;
     positions(pool, p);
-    strides_of(pool, call->input, &p->x_batch, &p->x_channel, p->x);
-    strides_of(pool, call->output, &p->y_batch, &p->y_channel, p->y);
+    strides_of(pool, pool->input, &p->x_batch, &p->x_channel, p->x);
+    strides_of(pool, pool->output, &p->y_batch, &p->y_channel, p->y);
     if (call->indices) {
         strides_of(pool, call->indices, &p->i_batch, &p->i_channel, p->i);
         p->has_indices = 1;

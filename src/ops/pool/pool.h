@@ -8,6 +8,7 @@
 /* A call, resolved: sizes, and parameters with their defaults applied. */
 typedef struct bp__pool {
     const bp_pool_call *call;
+    const DLTensor *input, *output; /* or the gradients by them, which BACKWARD has */
     bp_dtype dtype;
     bool single; /* the tensors have no dimension of items */
     bool adaptive;
@@ -20,7 +21,7 @@ typedef struct bp__pool {
 /* Checks the parameters and the input, and computes the sizes of the output. */
 bp_status bp__pool_resolve(bp__pool *pool, const bp_pool_call *call, bool data_optional);
 
-/* Checks output and indices, and that the written tensors overlap nothing. */
+/* Checks output and indices, that there are no other tensors, and that the written ones overlap nothing. */
 bp_status bp__pool_check(const bp__pool *pool, bool data_optional);
 
 /* Writes the shape of the output. Returns its rank. */

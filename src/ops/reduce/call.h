@@ -8,7 +8,7 @@
 #define BP__CALL bp__reduce_arguments
 static const bp_call_field bp__reduce_fields[] = {
     BP__WORD(kind, BP_REDUCE_ARGMIN, "sum,prod,mean,max,min,argmax,argmin", "how elements are joined"),
-    BP__COUNT_UP_TO(ndim, BP_MAX_NDIM, "number of axes; 0 if they are absent"),
+    BP__COUNT_UP_TO(axis_count, BP_MAX_NDIM, "number of axes; 0 if they are absent"),
     BP__FLAG(keep, "the output keeps the axes, with size 1"),
     BP__AXES(axes, "the dimensions that are reduced; all if absent"),
     BP__TENSOR(input, "any shape"),

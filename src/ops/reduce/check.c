@@ -21,7 +21,7 @@ static bool is_position(const bp__reduction *r) {
 
 /* ---- Axes ---- */
 
-static bp_status find_axes(int ndim, const int32_t *axes, int32_t count, uint64_t *reduced) {
+static bp_status find_axes(int ndim, const int *axes, int count, uint64_t *reduced) {
     *reduced = 0;
     if (count < 0 || count > BP_MAX_NDIM || (!axes && count > 0)) {
         return bp__fail(BP_E_ARGUMENT, "axis_count is %d%s; it must be 0 to %d, and 0 without axes", (int)count,

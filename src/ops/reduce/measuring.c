@@ -36,7 +36,7 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
 
 /* Sums or softmax of rows. */
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
-    static const int32_t axes[] = {1};
+    static const int axes[] = {1};
     const int64_t shape[] = {sizes[1], sizes[0]};
     const bool sums = class->op == BP_OP_REDUCE;
     bp__sample_tensor input, output;

@@ -20,7 +20,7 @@ static const bp__reduction *read_call(bp__reduction *r, const bp_call *described
         const bp__reduce_arguments *reduce = call;
         r->kind = (int)reduce->kind;
         r->axes = reduce->axes;
-        r->axis_count = reduce->ndim;
+        r->axis_count = reduce->axis_count;
         r->keep = reduce->keep != 0;
     } else if (r->op == BP_OP_SOFTMAX) {
         r->kind = (int)((const bp__softmax_arguments *)call)->kind;
@@ -61,26 +61,23 @@ static bp_status result_shape(const void *call, bp__call_result *result) {
         .shape = result_shape,                                                                                         \
     };
 
-DESCRIBED(reduce, REDUCE, offsetof(bp__reduce_arguments, ndim), BP_MAX_NDIM, 0, "sums, means, extremes of dimensions")
+DESCRIBED(reduce, REDUCE, offsetof(bp__reduce_arguments, axis_count), BP_MAX_NDIM, 0,
+          "sums, means, extremes of dimensions")
 DESCRIBED(softmax, SOFTMAX, -1, 0, 1, "softmax along an axis")
 DESCRIBED(softmax_backward, SOFTMAX_BACKWARD, -1, 0, 0, "the gradient of softmax by its input")
 
 /* ---- Functions ---- */
 
 BP__DEFINE_OF_ARGUMENTS(reduce, bp__reduce_arguments,
-                        (bp_reduce_kind kind, const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep,
-                         const DLTensor *output),
+                        (bp_reduce_kind kind, const DLTensor *input, int axis_count, const int *axes, int keep), output,
                         kind, axis_count, keep, axes, input, output)
-BP__DEFINE_OF_ARGUMENTS(softmax, bp__softmax_arguments,
-                        (bp_softmax_kind kind, const DLTensor *input, int32_t axis, const DLTensor *output), kind, axis,
-                        input, output)
+BP__DEFINE_OF_ARGUMENTS(softmax, bp__softmax_arguments, (bp_softmax_kind kind, const DLTensor *input, int axis), output,
+                        kind, axis, input, output)
 BP__DEFINE_OF_ARGUMENTS(softmax_backward, bp__softmax_backward_arguments,
-                        (bp_softmax_kind kind, const DLTensor *output, const DLTensor *output_gradient, int32_t axis,
-                         const DLTensor *input_gradient),
-                        kind, axis, output, output_gradient, input_gradient)
+                        (bp_softmax_kind kind, const DLTensor *output, const DLTensor *output_gradient, int axis),
+                        input_gradient, kind, axis, output, output_gradient, input_gradient)
 
-bp_status bp_reduce_shape(const DLTensor *input, const int32_t *axes, int32_t axis_count, int keep, int32_t *ndim,
-                          int64_t *shape) {
+bp_status bp_reduce_shape(const DLTensor *input, int axis_count, const int *axes, int keep, int *ndim, int64_t *shape) {
     const bp__reduce_arguments call = {sizeof call, BP_REDUCE_SUM, axis_count, keep, axes, input, NULL};
     return bp__call_output_shape(&bp__reduce_call, &call, ndim, shape);
 }

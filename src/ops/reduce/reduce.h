@@ -10,23 +10,23 @@
 typedef struct bp__reduce_arguments {
     size_t struct_size;
     bp_reduce_kind kind;
-    int32_t ndim; /* axis_count of the function */
+    int axis_count;
     int keep;
-    const int32_t *axes;
+    const int *axes;
     const DLTensor *input, *output;
 } bp__reduce_arguments;
 
 typedef struct bp__softmax_arguments {
     size_t struct_size;
     bp_softmax_kind kind;
-    int32_t axis;
+    int axis;
     const DLTensor *input, *output;
 } bp__softmax_arguments;
 
 typedef struct bp__softmax_backward_arguments {
     size_t struct_size;
     bp_softmax_kind kind;
-    int32_t axis;
+    int axis;
     const DLTensor *output, *output_gradient, *input_gradient;
 } bp__softmax_backward_arguments;
 
@@ -39,9 +39,9 @@ typedef struct bp__reduction {
     int kind; /* a bp_reduce_kind or a bp_softmax_kind */
     int inputs;
     const DLTensor *operand[3]; /* inputs, then the output */
-    int32_t axis;               /* of softmax */
-    const int32_t *axes;        /* NULL: all */
-    int32_t axis_count;
+    int axis;                   /* of softmax */
+    const int *axes;            /* NULL: all */
+    int axis_count;
     bool keep, data_optional;
 } bp__reduction;
 

@@ -151,7 +151,7 @@ static void make(trial *t) {
 
 /* Writes output and logsumexp, for the gradients. */
 static void prepare(const trial *t) {
-    const DLTensor *const *x = t->tensor + 1;
+    DLTensor *const *x = t->tensor + 1;
     bp_attention_call c = attention;
     if (c.pass != BP_ATTENTION_BACKWARD) {
         return;
@@ -164,7 +164,7 @@ static void prepare(const trial *t) {
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     bp_attention_call c = attention;
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (c.pass == BP_ATTENTION_BACKWARD) {
         c.output_gradient = *x++;
     }

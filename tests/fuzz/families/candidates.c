@@ -50,10 +50,10 @@ static void check_results(trial *t, const reference_results *all, bool compact, 
  */
 static bool check_residual(trial *t, bool compact, const char *what) {
     double residual[2] = {0, 0};
-    const DLTensor *kept[OPERANDS];
+    DLTensor *kept[OPERANDS];
     memcpy(kept, t->tensor, sizeof kept);
     for (int i = 0; i < t->count; i++) {
-        const operand *o = &t->operand[i];
+        operand *o = &t->operand[i];
         t->tensor[i] = !t->tensor[i] ? NULL : compact || !o->written ? &o->compact : &o->tensor;
     }
     const bp_status status = t->family->call(t, RESIDUAL, NULL, residual);

@@ -1,4 +1,5 @@
 /* conv.c - random convolutions and their gradients, and linear layers. Numbers are small integers. */
+#include "../../support/passes.h"
 #include "trial.h"
 
 static struct {
@@ -59,6 +60,7 @@ static void make(trial *t) {
     shapes[1].shape = w->shape;
     c.input = &shapes[0];
     c.weight = &shapes[1];
+    test_call_to_pass("conv", &c, (int)c.pass);
     if (bp_conv_shape(&c, &type, &out_ndim, output) != BP_OK) {
         t->invalid = true;
         return;
@@ -91,6 +93,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     c.weight = t->tensor[1];
     c.bias = t->tensor[2];
     c.output = t->tensor[3];
+    test_call_to_pass("conv", &c, (int)c.pass);
     return what == RUN ? bp_conv_run(set, &c) : request_described(t, what, "conv", &c, set, made);
 }
 
@@ -142,6 +145,7 @@ static bp_status call_linear(const trial *t, request what, const bp_options *set
     c.weight = t->tensor[1];
     c.bias = t->tensor[2];
     c.output = t->tensor[3];
+    test_call_to_pass("linear", &c, (int)c.pass);
     return what == RUN ? bp_linear_run(set, &c) : request_described(t, what, "linear", &c, set, made);
 }
 

@@ -58,15 +58,17 @@ static void make(trial *t) {
     }
     const int ndim = draw_output(s, all, size, letters, shape);
     snprintf(p.expression + strlen(p.expression), 16, "->%s", letters);
-    add_output(t, "out", type, ndim, shape, type == BP_F16 || p.inputs > 2 ? 64 : 0);
+    add_output(t, "output", type, ndim, shape, type == BP_F16 || p.inputs > 2 ? 64 : 0);
     t->late = BP_E_NO_MEMORY;
     describe(t, "%s", p.expression);
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    const bp_einsum_call c = {
-        .struct_size = sizeof c, .expression = p.expression, .count = p.inputs, .operands = t->tensor};
-    DLTensor *out = (DLTensor *)(uintptr_t)t->tensor[p.inputs];
+    const bp_einsum_call c = {.struct_size = sizeof c,
+                              .expression = p.expression,
+                              .count = p.inputs,
+                              .operands = (const DLTensor *const *)t->tensor};
+    DLTensor *out = t->tensor[p.inputs];
     if (what == RUN) {
         return bp_einsum_run(set, &c, out);
     }
@@ -76,7 +78,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     named_pointer(&n, "expression", p.expression);
     named_int(&n, "count", p.inputs);
     named_pointer(&n, "operands", t->tensor);
-    named_pointer(&n, "out", out);
+    named_pointer(&n, "output", out);
     return request_described(t, what, "einsum", &n.arguments, set, made);
 }
 

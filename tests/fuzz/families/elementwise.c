@@ -107,12 +107,12 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     named_call n;
     named_begin(&n, names[p.op]);
     named_int(&n, p.op == UNARY || p.op == BINARY ? "kind" : "axis", p.op == UNARY || p.op == BINARY ? p.kind : p.axis);
-    named_operands(&n, t->tensor);
+    named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, names[p.op], &n.arguments, set, made);
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (what != RUN) {
         return p.op == CONCAT ? BP_E_UNSUPPORTED : call_named(t, what, set, made);
     }
@@ -126,7 +126,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     case GATHER:
         return bp_gather_run(set, x[0], x[1], p.axis, x[2]);
     default:
-        return bp_concat_run(set, x, p.parts, p.axis, x[p.parts]);
+        return bp_concat_run(set, p.parts, (const DLTensor *const *)x, p.axis, x[p.parts]);
     }
 }
 

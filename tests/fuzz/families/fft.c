@@ -84,17 +84,17 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     named_begin(&n, "fft");
     named_int(&n, "transform", (int)c.transform);
     named_int(&n, "norm", (int)c.norm);
-    named_int(&n, "ndim", c.ndim);
-    named_pointer(&n, "dims", c.dims);
+    named_int(&n, "axis_count", c.axis_count);
+    named_pointer(&n, "axes", c.axes);
     named_pointer(&n, "s", c.s);
-    named_operands(&n, t->tensor);
+    named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, "fft", &n.arguments, set, made);
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const bp_fft_call c = call_of();
     const DLTensor *in = t->tensor[0];
-    DLTensor *out = (DLTensor *)(uintptr_t)t->tensor[t->count - 1];
+    DLTensor *out = t->tensor[t->count - 1];
     const int *dims = p.ndim < 0 ? NULL : p.dims;
     if (what != RUN) {
         return p.op == TRANSFORM ? call_named(t, what, set, made) : BP_E_UNSUPPORTED;

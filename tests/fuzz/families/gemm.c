@@ -91,7 +91,7 @@ static void make(trial *t) {
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     const DLTensor *a = t->tensor[0], *b = t->tensor[1];
-    DLTensor *c = (DLTensor *)(uintptr_t)t->tensor[2];
+    DLTensor *c = t->tensor[2];
     const bp_transform ta = (bp_transform)p.transform[0], tb = (bp_transform)p.transform[1];
     const bp_scalar *alpha = p.has_alpha ? &p.alpha : NULL, *beta = p.has_beta ? &p.beta : NULL;
     if (what == RUN) {
@@ -110,7 +110,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
         named_pointer(&n, "alpha", alpha);
         named_pointer(&n, "beta", beta);
     }
-    named_operands(&n, t->tensor);
+    named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, name, &n.arguments, set, made);
 }
 

@@ -59,7 +59,7 @@ static void make_batch(trial *t) {
             t->operand[t->count - 1].tolerance = 1024;
         }
     } else {
-        add(t, "output", type, ndim, shape)->content = FRACTIONS;
+        add(t, "output_gradient", type, ndim, shape)->content = FRACTIONS;
         add(t, "input", type, ndim, shape)->content = FRACTIONS;
         add_vector(t, draw(s, 2), "weight", other, 1, c);
         add_vector(t, true, running ? "running_mean" : "mean", other, 1, c);
@@ -77,7 +77,7 @@ static void make_batch(trial *t) {
 
 static bp_status call_batch(const trial *t, request what, const bp_options *set, void *made) {
     bp_batch_norm_call c = batch;
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (c.pass == BP_BATCH_NORM_INFERENCE) {
         c.momentum = 0;
         c.input = x[0], c.weight = x[1], c.bias = x[2], c.running_mean = x[3], c.running_var = x[4], c.output = x[5];
@@ -87,7 +87,7 @@ static bp_status call_batch(const trial *t, request what, const bp_options *set,
     } else {
         const bool running = c.momentum != 0;
         c.momentum = 0;
-        c.output = x[0], c.input = x[1], c.weight = x[2];
+        c.output_gradient = x[0], c.input = x[1], c.weight = x[2];
         *(running ? &c.running_mean : &c.mean) = x[3];
         *(running ? &c.running_var : &c.inverse_std) = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
@@ -112,7 +112,7 @@ static void row_shapes(source *s, int ndim, const int64_t *shape, int *wide, int
         return;
     }
     *wide = 1 + draw(s, ndim);
-    layer.dims = (int32_t)draw_wild(s, *wide);
+    layer.row_ndim = (int32_t)draw_wild(s, *wide);
     memcpy(weight, shape + ndim - *wide, (size_t)*wide * sizeof *shape);
     *deep = ndim - *wide;
     memcpy(rows, shape, (size_t)*deep * sizeof *shape);
@@ -141,7 +141,7 @@ static void make_layer(trial *t) {
         add_result(t, !rms && draw(s, 2), "mean", other, deep, rows);
         add_result(t, draw(s, 2), "inverse_std", other, deep, rows);
     } else {
-        add(t, "output", type, ndim, shape)->content = FRACTIONS;
+        add(t, "output_gradient", type, ndim, shape)->content = FRACTIONS;
         add(t, "input", type, ndim, shape)->content = FRACTIONS;
         add_vector(t, draw(s, 2), "weight", other, wide, weight);
         add_vector(t, statistics && !rms, "mean", other, deep, rows);
@@ -151,17 +151,17 @@ static void make_layer(trial *t) {
         add_result(t, draw(s, 2), "weight_gradient", other, wide, weight);
         add_result(t, !rms && draw(s, 2), "bias_gradient", other, wide, weight);
     }
-    describe(t, "layer_norm kind %d pass %d dims %d groups %lld eps %g", (int)layer.kind, (int)layer.pass, layer.dims,
-             (long long)layer.groups, layer.eps);
+    describe(t, "layer_norm kind %d pass %d dims %d groups %lld eps %g", (int)layer.kind, (int)layer.pass,
+             layer.row_ndim, (long long)layer.groups, layer.eps);
 }
 
 static bp_status call_layer(const trial *t, request what, const bp_options *set, void *made) {
     bp_layer_norm_call c = layer;
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     if (c.pass == BP_LAYER_NORM_FORWARD) {
         c.input = x[0], c.weight = x[1], c.bias = x[2], c.output = x[3], c.mean = x[4], c.inverse_std = x[5];
     } else {
-        c.output = x[0], c.input = x[1], c.weight = x[2], c.mean = x[3], c.inverse_std = x[4];
+        c.output_gradient = x[0], c.input = x[1], c.weight = x[2], c.mean = x[3], c.inverse_std = x[4];
         c.input_gradient = x[5], c.weight_gradient = x[6], c.bias_gradient = x[7];
     }
     return what == RUN ? bp_layer_norm_run(set, &c) : request_described(t, what, "layer_norm", &c, set, made);

@@ -1,4 +1,5 @@
 /* pool.c - random pooling and its gradients. */
+#include "../../support/passes.h"
 #include "trial.h"
 
 static struct {
@@ -52,7 +53,8 @@ static void make(trial *t) {
     bp_pool_call c = p.call;
     DLTensor input = x->tensor;
     input.shape = x->shape;
-    c.input = &input;
+    c.input = backward ? NULL : &input;
+    c.input_gradient = backward ? &input : NULL;
     if (bp_pool_shape(&c, &type, &out_ndim, out) != BP_OK) {
         t->invalid = true;
         return;
@@ -86,6 +88,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     c.input = t->tensor[0];
     c.output = t->tensor[1];
     c.indices = t->tensor[2];
+    test_call_to_pass("pool", &c, (int)c.pass);
     return what == RUN ? bp_pool_run(set, &c) : request_described(t, what, "pool", &c, set, made);
 }
 

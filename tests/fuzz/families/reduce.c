@@ -6,7 +6,7 @@ enum { REDUCE, SOFTMAX, BACKWARD };
 
 static struct {
     int op, kind, keep;
-    int32_t axis, axes[BP_MAX_NDIM], axis_count;
+    int axis, axes[BP_MAX_NDIM], axis_count;
     bool all;
 } p;
 
@@ -16,20 +16,20 @@ static void draw_reduce(trial *t, const int64_t *shape, int ndim) {
     source *s = &t->source;
     const bp_dtype type = draw_type(s, 6, types);
     int64_t out[BP_MAX_NDIM];
-    int32_t out_ndim;
+    int out_ndim;
     operand *x = add(t, "input", type, ndim, shape);
     p.axis_count = 0;
     p.all = chance(s, 4);
     for (int d = 0; d < ndim && !p.all; d++) {
         if (draw(s, 2)) {
-            p.axes[p.axis_count++] = (int32_t)draw_wild(s, draw(s, 2) ? d : d - ndim);
+            p.axes[p.axis_count++] = (int)draw_wild(s, draw(s, 2) ? d : d - ndim);
         }
     }
     p.kind = (int)draw_wild(s, draw(s, 7));
     p.keep = draw(s, 2);
     DLTensor input = x->tensor;
     input.shape = x->shape;
-    if (bp_reduce_shape(&input, p.all ? NULL : p.axes, p.axis_count, p.keep, &out_ndim, out) != BP_OK) {
+    if (bp_reduce_shape(&input, p.axis_count, p.all ? NULL : p.axes, p.keep, &out_ndim, out) != BP_OK) {
         t->invalid = true;
         return;
     }
@@ -41,7 +41,7 @@ static void draw_softmax(trial *t, const int64_t *shape, int ndim) {
     source *s = &t->source;
     const bp_dtype type = draw_type(s, 4, types);
     p.kind = (int)draw_wild(s, draw(s, 2));
-    p.axis = (int32_t)draw_wild(s, ndim > 0 ? draw(s, 2 * ndim) - ndim : 0);
+    p.axis = (int)draw_wild(s, ndim > 0 ? draw(s, 2 * ndim) - ndim : 0);
     add(t, p.op == SOFTMAX ? "input" : "output", type, ndim, shape)->content = FRACTIONS;
     if (p.op == BACKWARD) {
         add(t, "output_gradient", type, ndim, shape)->content = FRACTIONS;
@@ -70,25 +70,25 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     named_begin(&n, names[p.op]);
     named_int(&n, "kind", p.kind);
     if (p.op == REDUCE) {
-        named_int(&n, "ndim", p.axis_count);
+        named_int(&n, "axis_count", p.axis_count);
         named_int(&n, "keep", p.keep);
         named_pointer(&n, "axes", p.all ? NULL : p.axes);
     } else {
         named_int(&n, "axis", p.axis);
     }
-    named_operands(&n, t->tensor);
+    named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, names[p.op], &n.arguments, set, made);
 }
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
-    const DLTensor *const *x = t->tensor;
+    DLTensor *const *x = t->tensor;
     const bp_softmax_kind kind = (bp_softmax_kind)p.kind;
     if (what != RUN) {
         return call_named(t, what, set, made);
     }
     switch (p.op) {
     case REDUCE:
-        return bp_reduce_run(set, (bp_reduce_kind)p.kind, x[0], p.all ? NULL : p.axes, p.axis_count, p.keep, x[1]);
+        return bp_reduce_run(set, (bp_reduce_kind)p.kind, x[0], p.axis_count, p.all ? NULL : p.axes, p.keep, x[1]);
     case SOFTMAX:
         return bp_softmax_run(set, kind, x[0], p.axis, x[1]);
     default:

@@ -79,7 +79,7 @@ struct trial {
     uint64_t seed;
     int count;
     operand operand[OPERANDS];
-    const DLTensor *tensor[OPERANDS]; /* those of the call at present; NULL: absent */
+    DLTensor *tensor[OPERANDS];       /* those of the call at present; NULL: absent */
     int order[OPERANDS], order_count; /* operands of a plan, by number; -1: absent. Empty: all in their order */
     bool item_errors;                 /* the call may fail after it has written */
     bp_status late;                   /* this failure may leave a part of the result; BP_OK: none may */
