@@ -23,6 +23,10 @@ static const char *why_not(const bp__blas_matrix *x, int64_t int_max) {
     if (x->row > int_max || x->column > int_max) {
         return "a stride exceeds the library's integers";
     }
+    if (!bp__driver_takes_leading(x->row, x->columns, int_max) ||
+        !bp__driver_takes_leading(x->column, x->rows, int_max)) {
+        return "a stride of a small matrix exceeds the integers of vector kernels";
+    }
     if (x->row != 1 && x->column != 1) {
         return "no stride is 1";
     }
@@ -31,7 +35,8 @@ static const char *why_not(const bp__blas_matrix *x, int64_t int_max) {
 
 static bool fits_as_is(bp__blas_matrix *x, int64_t int_max) {
     int64_t ld = x->columns > 1 ? x->column : at_least_one(x->rows);
-    if (x->conjugate || (x->row != 1 && x->rows > 1) || ld < at_least_one(x->rows) || ld > int_max) {
+    if (x->conjugate || (x->row != 1 && x->rows > 1) || ld < at_least_one(x->rows) ||
+        !bp__driver_takes_leading(ld, x->rows, int_max)) {
         return false;
     }
     x->transform = 'N';
@@ -41,7 +46,8 @@ static bool fits_as_is(bp__blas_matrix *x, int64_t int_max) {
 
 static bool fits_transposed(bp__blas_matrix *x, int64_t int_max) {
     int64_t ld = x->rows > 1 ? x->row : at_least_one(x->columns);
-    if ((x->column != 1 && x->columns > 1) || ld < at_least_one(x->columns) || ld > int_max) {
+    if ((x->column != 1 && x->columns > 1) || ld < at_least_one(x->columns) ||
+        !bp__driver_takes_leading(ld, x->columns, int_max)) {
         return false;
     }
     x->transform = x->conjugate ? 'C' : 'T';
@@ -77,7 +83,8 @@ static void fit_vector(bp__blas_matrix *x, int64_t length, int64_t stride, int64
 static void fit_result(bp__blas_matrix *c, int64_t int_max) {
     c->transform = 'N';
     c->ld = c->columns > 1 ? c->column : at_least_one(c->rows);
-    if ((c->row != 1 && c->rows > 1) || c->ld < at_least_one(c->rows) || c->ld > int_max) {
+    if ((c->row != 1 && c->rows > 1) || c->ld < at_least_one(c->rows) ||
+        !bp__driver_takes_leading(c->ld, c->rows, int_max)) {
         c->packs = why_not(c, int_max);
         c->ld = at_least_one(c->rows);
     }

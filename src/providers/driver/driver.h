@@ -15,6 +15,15 @@
 
 typedef struct bp__driver bp__driver;
 
+/* Returns whether a library takes a matrix in place whose columns have `rows` elements and are `leading` apart. Vector
+ * kernels may compute the distances between columns in 32 bits, although the library's integers are longer: OpenBLAS
+ * 0.3.21 to 0.3.31 on AVX-512 write the result of a small product with a transposed factor to wrong places from 2^28
+ * elements on. No such kernel has more than 64 columns, nor matrices with 2^20 rows. */
+static inline bool bp__driver_takes_leading(int64_t leading, int64_t rows, int64_t int_max) {
+    const int64_t far = (INT64_C(1) << 31) / 64, many = INT64_C(1) << 20;
+    return leading <= int_max && (leading < far || rows >= many);
+}
+
 struct bp__driver {
     bp__driver *next; /* in the list of all drivers */
     int users;

@@ -79,7 +79,8 @@ static bp__lapack_view view_of(const bp__lapack_plan *plan, int operand, bool tr
         view.column = x->row;
     }
     view.ld = view.columns == 1 ? view.rows : view.column;
-    view.in_place = (view.rows == 1 || view.row == 1) && view.ld >= view.rows && view.ld <= plan->driver->int_max;
+    view.in_place = (view.rows == 1 || view.row == 1) && view.ld >= view.rows &&
+                    bp__driver_takes_leading(view.ld, view.rows, plan->driver->int_max);
     return view;
 }
 

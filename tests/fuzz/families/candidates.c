@@ -193,7 +193,8 @@ static void run_candidate(trial *t, const reference_results *all, const char *na
         check_results(t, all, false, name);
         c->compared += check_residual(t, false, name) || all->count > 0;
         run_compact(t, all, options, name);
-    } else if (!(t->item_errors && is_item_error(status)) && status != BP_E_OVERLAP && status != BP_E_ARGUMENT) {
+    } else if (!(t->item_errors && is_item_error(status)) && status != BP_E_OVERLAP && status != BP_E_ARGUMENT &&
+               status != BP_E_FALLBACK) { /* what only the loaded library can tell is refused late */
         finding(t, "%s accepts the call, which fails: %s", name, bp_last_error());
     }
     bp_options_release(options);
