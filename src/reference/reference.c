@@ -327,8 +327,10 @@ bool reference_set(reference_value *value, const reference_number *number, bp_dt
     const bool on_edge = !exact && fabsl(size - (long double)limits.largest) <= number->error + size * unit;
     value->re = (double)number->value;
     value->im = 0;
-    /* The reference is rounded to f64 itself. */
-    const long double rounded = size * (dtype == BP_F64 ? 2 : 1);
+    /* Below the smallest normal number, the error of rounding is that of this number. The reference is rounded to f64
+     * itself. */
+    const long double normal = (long double)limits.smallest / (2 * unit);
+    const long double rounded = fmaxl(size, normal) * (dtype == BP_F64 ? 2 : 1);
     value->scale = (double)(isfinite(size) && !exact ? rounded + number->error / unit : 0);
     return known && !(isfinite(size) && (on_edge || isinf(value->scale)));
 }

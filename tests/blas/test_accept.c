@@ -93,9 +93,15 @@ static void test_integer_width(void **state) {
     assert_int_equal(verdict.reason, BP_REASON_ACCEPTED);
     assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
                      BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C);
+    /* With long integers too, because vector kernels may count in 32 bits. */
     row.int_bits = 64;
     verdict = judge_row(&row, &problem);
+    assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C),
+                     BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C);
+    problem.of.gemm.b_row = problem.of.gemm.c_row = (1 << 25) - 1;
+    verdict = judge_row(&row, &problem);
     assert_int_equal(verdict.properties & (BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C), 0);
+    problem.of.gemm.b_row = problem.of.gemm.c_row = limit + 1;
     /* The same holds for an increment. */
     problem.of.gemm.n = 1;
     problem.of.gemm.b_column = problem.of.gemm.c_column = 0;

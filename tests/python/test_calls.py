@@ -140,7 +140,7 @@ def test_refusals():
     with pytest.raises(bp.BadValueError, match="writes operands 1 to 2"):
         call("pool", ("input",), pass_="forward", ndim=2, kernel_size=(2, 2), input=IMAGE)
     with pytest.raises(bp.Error, match="does not follow from other tensors"):
-        call("pool", ("input",), kind="average", pass_="backward", ndim=2, kernel_size=(2, 2), grad_output=IMAGE)
+        call("pool", ("input_gradient",), kind="average", pass_="backward", ndim=2, kernel_size=(2, 2), grad_output=IMAGE)
     with pytest.raises(TypeError, match="name, wanted, size, out, settings, explains"):
         _core.call("pool", ("output",))
 

@@ -179,7 +179,7 @@ def load_again():
 
 def use(module):
     """Runs what keeps something in the module: descriptions of calls, types of arrays, values of settings."""
-    fields = dict(pass_="forward", kind="layer", dims=1, eps=0.1, groups=0)
+    fields = dict(pass_="forward", kind="layer", row_ndim=1, eps=0.1, groups=0)
     for given in A, PLAIN[0], TENSOR:
         module.call("layer_norm", ("output",), None, None, None, False, input=given, **fields)
     expect(ValueError, module.call, "linear", ("output",), None, None, None, False, activation="none")
