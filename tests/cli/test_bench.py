@@ -160,7 +160,7 @@ def check_result(case, result):
     work = case["flops"] if case["unit"] == "GFLOP/s" else case["bytes"]
     assert math.isclose(result["speed"], work / result["median_ns"], rel_tol=1e-6)
     if case["error_text"]:
-        assert 0 <= result["error"] <= case["error_bound"] and not result["wrong"]
+        assert 0 <= result["error"] <= (case["error_bound"] or 0) and not result["wrong"]
 
 
 def check_case(case):
