@@ -179,7 +179,7 @@ static void test_each_library(void **state) {
         assert_true(l < 0 || bp_library_at(l, &info) == 1);
         for (int i = 0; (l < 0 || (info.state == BP_LIBRARY_OK && info.kinds & kinds)) && i < OPERATIONS * STACKS;
              i++) {
-            if (l < 0 || !test_leaves_out(l + i / STACKS + i % STACKS, 4)) {
+            if (l < 0 || !test_leaves_out(l + i / STACKS + i % STACKS, 12)) {
                 check(&operations[i / STACKS], l < 0 ? NULL : info.id, stacks[i % STACKS] * KIB);
             }
         }

@@ -119,7 +119,7 @@ static void test_factors(void **state) {
             for (int at = 0; at < COUNT(factors) * COUNT(factors) * COUNT(shapes) * 2; at++) {
                 const int64_t *shape = shapes[at / 2 % COUNT(shapes)];
                 int rest = at / 2 / COUNT(shapes);
-                if (test_leaves_out(rest + at / 2 % COUNT(shapes) + d, 3)) {
+                if (test_leaves_out(rest + at / 2 % COUNT(shapes) + d, 4)) {
                     continue;
                 }
                 product p = plain(dtypes[d], shape[0], shape[1], shape[2], set);

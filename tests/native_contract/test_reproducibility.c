@@ -98,7 +98,7 @@ static void test_long_sums(void **state) {
     };
     EACH_SET(set) {
         for (int at = 0; at < COUNT(sums) * 2; at++) {
-            if (test_leaves_out(at / 2 + at % 2 + (int)set, 2)) {
+            if (test_leaves_out(at / 2 + at % 2 + (int)set, 3)) {
                 continue;
             }
             task t = task_of(&sums[at / 2], at % 2 ? BP_C64 : BP_F32, set);

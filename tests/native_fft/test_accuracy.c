@@ -96,7 +96,7 @@ static void test_batches_and_layouts(void **state) {
     for (int i = 0; i < COUNT(lengths); i++) {
         for (int b = 0; b < COUNT(batches); b++) {
             for (int l = 0; l < COUNT(layouts); l++) {
-                if (test_leaves_out(i + b + l, 2)) {
+                if (test_leaves_out(i + b + l, 3)) {
                     continue;
                 }
                 check_kinds((test_case){.n = {lengths[i]},
