@@ -2,6 +2,7 @@
  * found. */
 #include "reference/philox.h"
 #include "reference/results.h"
+#include "support/philox.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,24 +176,13 @@ static void recurrent_layers_that_overflow_inside_are_not_checked(void **state) 
     reference_results_free(&results);
 }
 
-/* From the distribution of the authors' implementation, Random123: counter, key, result. */
 static void philox_has_the_known_answers(void **state) {
-    static const struct {
-        uint64_t low, high, key;
-        uint32_t result[4];
-    } known[] = {
-        {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-        {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-        {UINT64_C(0x85a308d3243f6a88),
-         UINT64_C(0x0370734413198a2e),
-         UINT64_C(0x299f31d0a4093822),
-         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (int i = 0; i < TEST_PHILOX_ANSWERS; i++) {
+        const struct test_philox *known = &test_philox_answers[i];
         uint32_t got[4];
-        reference_philox(known[i].low, known[i].high, known[i].key, got);
-        assert_memory_equal(got, known[i].result, sizeof got);
+        reference_philox(known->low, known->high, known->key, got);
+        assert_memory_equal(got, known->result, sizeof got);
     }
 }
 
