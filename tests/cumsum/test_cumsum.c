@@ -90,7 +90,7 @@ static void compare(const sums *c) {
     reference_results made;
     assert_ok(reference_of_cumsum(&made, &c->call));
     const int64_t all = test_array_count(&c->y); /* those near the largest number of f16 may be infinite or not */
-    assert_true(made.of[0].values.count >= all - all / 100);
+    assert_true(made.of[0].values.count >= (c->y.dtype == BP_F16 ? all - all / 100 : all));
     test_check_results(&made, c->text);
     test_array_check_gaps(&c->y, c->text);
 }
