@@ -136,14 +136,18 @@ typedef struct bp_library_info {
     uint64_t faulty;            /* BP_CHECK_BIT and BP_PRIMITIVE_BIT mask of what failed, or what the library does not
                                  * have on this processor; providers refuse such problems */
     const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
-    const char *blas;           /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
-    bp_library_need space;      /* of address space (RLIMIT_AS) */
-    bp_library_need data;       /* of private writable memory (RLIMIT_DATA) */
-    int64_t stack;              /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
-    uint32_t overreads;         /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
-    const char *outside;        /* routines of BLAS other than gemv and gemm that access memory outside of their
-                                 * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
-                                 * because the probe did not reach them */
+    const char *blas;      /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    bp_library_need space; /* of address space (RLIMIT_AS) */
+    bp_library_need data;  /* of private writable memory (RLIMIT_DATA) */
+    int64_t stack;      /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
+    uint32_t overreads; /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
+    const char *inexact[2]; /* of its transforms in single [0] and in double precision [1]: prime numbers, separated by
+                             * spaces. For lengths that are larger multiples of one of them, an element has an error of
+                             * more than 4 (log2(length) + 4) units of rounding of the input's 2-norm; providers refuse
+                             * them */
+    const char *outside;    /* routines of BLAS other than gemv and gemm that access memory outside of their
+                             * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
+                             * because the probe did not reach them */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without

@@ -91,7 +91,8 @@ const char *check_eig(trial *t);
 const char *check_svd(trial *t);
 const char *check_lstsq(trial *t);
 
-/* Transforms of a sample's kind, complex to complex, real to complex or complex to real. */
+/* Transforms of a sample's kind, complex to complex, real to complex or complex to real. With the first kind also
+ * reports the lengths with larger errors than other libraries have. */
 typedef enum transform_kind { COMPLEX_TO_COMPLEX, REAL_TO_COMPLEX, COMPLEX_TO_REAL } transform_kind;
 const char *check_transforms(trial *t, transform_kind kind);
 

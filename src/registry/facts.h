@@ -57,9 +57,11 @@ typedef enum bp__outcome {
     X(INT, call_data)                                                                                                  \
     X(INT, thread_data)                                                                                                \
     X(INT, caller_data)                                                                                                \
-    X(INT, stack) /* bp_library_info.stack, in KiB */                                                                  \
-    X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
-    X(INT, overreads) /* the types of which LAPACK routines read next to their operands: a mask */                     \
+    X(INT, stack)        /* bp_library_info.stack, in KiB */                                                           \
+    X(TEXT, faults)      /* a line for each check that failed or did not end: "eig f32: ..." */                        \
+    X(INT, overreads)    /* the types of which LAPACK routines read next to their operands: a mask */                  \
+    X(TEXT, inexact_f32) /* bp_library_info.inexact */                                                                 \
+    X(TEXT, inexact_f64)                                                                                               \
     X(TEXT, outside)  /* names of BLAS's routines that access memory outside of their operands; "*": not tested */     \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \

@@ -218,6 +218,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
         .data = {facts->open_data * KIB, facts->call_data * KIB, facts->thread_data * KIB, facts->caller_data * KIB},
         .stack = facts->stack * KIB,
         .overreads = (uint32_t)facts->overreads,
+        .inexact = {facts->inexact_f32, facts->inexact_f64},
         .outside = facts->outside,
     };
     if (!bp__facts_learn_all(&fact_sources, facts->probed)) {
@@ -286,6 +287,7 @@ static void fill_native(bp_library_info *info) {
         .cblas_suffix = "",
         .faults = "",
         .blas = "",
+        .inexact = {"", ""},
         .outside = "",
     };
 }

@@ -74,17 +74,21 @@ set_target_properties(blas_fake_lapack-stops PROPERTIES OUTPUT_NAME lapack-stops
 list(APPEND fakes blas_fake_lapack-stops)
 add_blas_fake(forwarding ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/forwarding.c)
 target_link_libraries(blas_fake_forwarding PRIVATE ${CMAKE_DL_LIBS})
-# Transforms: right ones, and some that are wrong in one size.
-function(add_fftw_fake name size)
+# Transforms: right ones, some that are wrong in one size, some with large errors for multiples of a prime, and some that read
+# behind their input.
+function(add_fftw_fake name size prime beyond)
     add_library(blas_fake_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/fftw.c)
-    target_compile_definitions(blas_fake_${name} PRIVATE FAKE_WRONG_SIZE=${size})
+    target_compile_definitions(blas_fake_${name} PRIVATE FAKE_WRONG_SIZE=${size} FAKE_INEXACT=${prime}
+        FAKE_BEYOND=${beyond})
     target_link_libraries(blas_fake_${name} PRIVATE m)
     set_target_properties(blas_fake_${name} PROPERTIES OUTPUT_NAME ${name}
         LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/${name})
     set(fakes ${fakes} blas_fake_${name} PARENT_SCOPE)
 endfunction()
-add_fftw_fake(fftw -1)
-add_fftw_fake(fftw-wrong 97)
+add_fftw_fake(fftw -1 10007 0)
+add_fftw_fake(fftw-wrong 97 10007 0)
+add_fftw_fake(fftw-inexact -1 19 0)
+add_fftw_fake(fftw-peeking -1 10007 1)
 # Kernels for small products: right ones with integers of each width, and wrong ones.
 function(add_xsmm_fake name)
     add_library(blas_fake_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/xsmm.c)

@@ -321,6 +321,29 @@ static void test_wrong_transforms(void **state) {
                                     "97 elements");
 }
 
+static void test_peeking_transforms(void **state) {
+    (void)state;
+    restart(FAKES "/fftw-peeking", NULL);
+    bp_library_info row = only_row();
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
+    assert_string_equal(row.faults, "fft r2c c64: reads memory outside of its operands in probe: fftwf, forward "
+                                    "transform of 1 elements");
+}
+
+/* Large errors for some lengths are a property of the library, and no fault. */
+static void test_inexact_transforms(void **state) {
+    (void)state;
+    restart(FAKES "/fftw-inexact", NULL);
+    bp_library_info row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.faults, "");
+    assert_string_equal(row.inexact[0], "19");
+    assert_string_equal(row.inexact[1], "");
+    restart(FAKES "/fftw", NULL);
+    row = only_row();
+    assert_string_equal(row.inexact[0], "");
+}
+
 static bp_library_info probe_xsmm(const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", FAKES, name);
@@ -554,6 +577,8 @@ int main(void) {
         cmocka_unit_test(test_stuck_lapack),
         cmocka_unit_test(test_each_wrong_routine),
         cmocka_unit_test(test_wrong_transforms),
+        cmocka_unit_test(test_inexact_transforms),
+        cmocka_unit_test(test_peeking_transforms),
         cmocka_unit_test(test_generated_kernels),
         cmocka_unit_test(test_wrong_kernels),
         cmocka_unit_test(test_primitives),
