@@ -28,8 +28,7 @@ extern "C" {
 
 /* The calls that take a struct: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain().
  * They are those of the families with STRUCT in BP_FAMILY_MAP, and one more. bp_call_at() has all calls. */
-#define BP_CALL_MAP(X) X(linear) BP_OLDER_FAMILY_MAP(BP__CALL_OF_OLDER, X) BP_FAMILY_MAP(BP__CALL_OF_FAMILY, X)
-#define BP__CALL_OF_OLDER(X, family, calls) BP__CALL_OF_##calls(X, family)
+#define BP_CALL_MAP(X) X(linear) BP_FAMILY_MAP(BP__CALL_OF_FAMILY, X)
 #define BP__CALL_OF_FAMILY(X, family, calls, ...) BP__CALL_OF_##calls(X, family)
 #define BP__CALL_OF_STRUCT(X, family) X(family)
 #define BP__CALL_OF_ARGUMENTS(X, family)

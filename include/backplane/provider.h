@@ -80,7 +80,7 @@ typedef struct bp_problem {
     bp_policy policy;
     union { /* one member for each family: bp_pool_problem pool, ... */
 #define BP__MEMBER(unused, family, ...) bp_##family##_problem family;
-        BP_OLDER_FAMILY_MAP(BP__MEMBER, ) BP_FAMILY_MAP(BP__MEMBER, )
+        BP_FAMILY_MAP(BP__MEMBER, )
 #undef BP__MEMBER
     } of;
 } bp_problem;

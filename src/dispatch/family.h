@@ -143,7 +143,7 @@ enum {
 };
 
 /* All families, spelled as in BP_OP_MAP. einsum has no problem of providers. */
-#define BP__FAMILY_MAP(X) X(einsum) BP_OLDER_FAMILY_MAP(BP__FAMILY_OF_ROW, X) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
+#define BP__FAMILY_MAP(X) X(einsum) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
 #define BP__FAMILY_OF_ROW(X, family, ...) X(family)
 enum {
 #define X(name) BP__FAMILY_##name,
