@@ -22,6 +22,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
