@@ -36,13 +36,19 @@ extern "C" {
 
 /* ---- General form: any operation, with settings for this call; run, plan or explain ---- */
 
+/* The most inputs, and outputs, of one operation. */
+#define BP_LINALG_INPUTS 3
+#define BP_LINALG_OUTPUTS 4
+
 /* One call. Zero the struct, set struct_size and op, then the fields of the operation. A field that the operation does
- * not use must be 0. Operands are in the order of bp_op_inputs(), then bp_op_outputs(); NULL for an absent one. */
+ * not use must be 0. Inputs are in the order of bp_op_inputs(), outputs in the order of bp_op_outputs(); NULL for an
+ * absent one. */
 typedef struct bp_linalg_call {
     size_t struct_size; /* sizeof(bp_linalg_call) */
     bp_op op;
-    const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written by bp_linalg_run() only */
-    bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
+    const DLTensor *input[BP_LINALG_INPUTS];
+    DLTensor *output[BP_LINALG_OUTPUTS]; /* written by bp_linalg_run() only */
+    bp_linalg_mode mode;                 /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
     int upper;                 /* as in bp_linalg_problem; PINV and MATRIX_RANK: with hermitian only; not LDL_FACTOR */
     int right;                 /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
     int adjoint;               /* LU_SOLVE */
@@ -59,13 +65,13 @@ typedef struct bp_linalg_call {
 /* Runs the call. `options` may be NULL, here and below. */
 BP_API bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call);
 
-/* Create a plan for bp_execute() with the operands in the same order, or explain the choice. Data pointers may be NULL.
- * Release the result with bp_plan_release() or bp_explanation_release(). */
+/* Create a plan for bp_execute(), with the inputs and then the outputs of the operation, or explain the choice. Data
+ * pointers may be NULL. Release the result with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call);
 BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call);
 
-/* Returns the type and shape of output operand[index] for the call's inputs; other outputs are not read. `shape` is an
- * array of BP_MAX_NDIM elements. Errors: BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
+/* Returns the type and shape of output[index] for the call's inputs; the outputs are not read. `shape` is an array of
+ * BP_MAX_NDIM elements. Errors: BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
 BP_API bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
 /* ---- Inverses and solutions ---- */
