@@ -210,7 +210,7 @@ BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, in
 /* Create a plan for bp_execute() with the operands, then the output; or explain it: each sub-plan with all its
  * candidates (bp_explanation_part). Data pointers may be NULL. `output` may be NULL: the output then has the layout
  * that costs least; bp_einsum_plan_output() returns it, bp_tensor_empty() allocates it. If a sub-problem has no
- * candidate, the explanation is that of this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and
+ * candidate, the explanation is about this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and
  * otherwise the sub-plan that takes longest. Release with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call,
                                 const DLTensor *output);
