@@ -47,7 +47,7 @@ typedef struct bp__family_limits {
 /* A kernel that settings enable and order: an algorithm, or with NULL all that no other entry has. */
 typedef struct bp__kernel {
     const char *algorithm; /* its first word */
-    const char *name;      /* in the setting of the order; that of several kernels, if they are next to each other */
+    const char *name; /* in the setting of the order; one name of several kernels, if they are next to each other */
     bp_setting_id enabled;
 } bp__kernel;
 

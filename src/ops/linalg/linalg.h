@@ -127,7 +127,7 @@ bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
 /* ---- Vector norms (vector_norm.c) ---- */
 
-/* A call of VECTOR_NORM whose A is a batch of matrices (*,m,n), each of which is one vector. */
+/* A call of VECTOR_NORM whose A is a batch of matrices (*,m,n), and each is one vector. */
 typedef struct bp__vector_norm {
     bp_linalg_call call;
     DLTensor a, norm;

@@ -92,7 +92,7 @@ static bp_status read_mode(bp__linalg_facts *facts) {
     return BP_OK;
 }
 
-/* Refuses tensors behind those of the operation. */
+/* Refuses tensors beyond the number of the operation's. */
 static bp_status check_counts(const bp__linalg_entry *entry, const bp_linalg_call *call) {
     const int outputs = entry->count - entry->inputs;
     for (int i = entry->inputs; i < BP_LINALG_INPUTS; i++) {
