@@ -494,13 +494,13 @@ typedef struct core_asking {
     core_state *state;
     const char *expression; /* NULL: sublist form */
     PyObject *bytes;        /* owns `expression` */
-    const int32_t **lists;  /* labels of each operand */
+    const int **lists;      /* labels of each operand */
     int *list_counts;
     int output_count;
-    const int32_t *output;
+    const int *output;
     bp_einsum_search search; /* struct_size is 0 if no search parameters were given */
-    int32_t *labels;         /* memory of `lists` and `output` */
-    int32_t *path, *path_counts;
+    int *labels;             /* memory of `lists` and `output` */
+    int *path, *path_counts;
 } core_asking;
 
 /* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed, work and

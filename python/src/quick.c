@@ -74,7 +74,8 @@ static bp_status norm_run(quick_call *of) {
                                  .op = BP_OP_VECTOR_NORM,
                                  .mode = BP_NORM_P,
                                  .order = 2,
-                                 .operand = {of->tensors[0], &of->result}};
+                                 .input = {of->tensors[0]},
+                                 .output = {&of->result}};
     return bp_linalg_run(NULL, &call);
 }
 

@@ -61,7 +61,6 @@ static DLTensor *add(problem *p, int index, DLDataType type, int ndim, int64_t r
     p->shapes[index][0] = rows;
     p->shapes[index][1] = columns;
     p->tensors[index] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = p->shapes[index]};
-    p->call.operand[index] = &p->tensors[index];
     return &p->tensors[index];
 }
 
@@ -69,34 +68,35 @@ static void describe(problem *p, int kind, int type, int64_t m, int64_t n, int64
     static const DLDataType types[TYPES] = {
         {kDLFloat, 32, 1}, {kDLFloat, 64, 1}, {kDLComplex, 64, 1}, {kDLComplex, 128, 1}};
     static const DLDataType integer = {kDLInt, 32, 1};
+    bp_linalg_call *call = &p->call;
     memset(p, 0, sizeof *p);
-    p->call.struct_size = sizeof p->call;
-    p->call.op = operations[kind];
+    call->struct_size = sizeof *call;
+    call->op = operations[kind];
     switch (kind) {
     case GETRF:
-        add(p, 0, types[type], 2, m, n);
-        add(p, 1, types[type], 2, m, n);
-        add(p, 2, integer, 1, m < n ? m : n, 1);
+        call->input[0] = add(p, 0, types[type], 2, m, n);
+        call->output[0] = add(p, 1, types[type], 2, m, n);
+        call->output[1] = add(p, 2, integer, 1, m < n ? m : n, 1);
         break;
     case GESV:
-        add(p, 0, types[type], 2, n, n);
-        add(p, 1, types[type], 2, n, columns);
-        add(p, 2, types[type], 2, n, columns);
+        call->input[0] = add(p, 0, types[type], 2, n, n);
+        call->input[1] = add(p, 1, types[type], 2, n, columns);
+        call->output[0] = add(p, 2, types[type], 2, n, columns);
         break;
     case GETRS:
-        add(p, 0, types[type], 2, n, n);
-        add(p, 1, integer, 1, n, 1);
-        add(p, 2, types[type], 2, n, columns);
-        add(p, 3, types[type], 2, n, columns);
+        call->input[0] = add(p, 0, types[type], 2, n, n);
+        call->input[1] = add(p, 1, integer, 1, n, 1);
+        call->input[2] = add(p, 2, types[type], 2, n, columns);
+        call->output[0] = add(p, 3, types[type], 2, n, columns);
         break;
     case POTRS:
-        add(p, 0, types[type], 2, n, columns);
-        add(p, 1, types[type], 2, n, n);
-        add(p, 2, types[type], 2, n, columns);
+        call->input[0] = add(p, 0, types[type], 2, n, columns);
+        call->input[1] = add(p, 1, types[type], 2, n, n);
+        call->output[0] = add(p, 2, types[type], 2, n, columns);
         break;
     default:
-        add(p, 0, types[type], 2, n, n);
-        add(p, 1, types[type], 2, n, n);
+        call->input[0] = add(p, 0, types[type], 2, n, n);
+        call->output[0] = add(p, 1, types[type], 2, n, n);
         break;
     }
 }

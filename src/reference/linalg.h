@@ -5,6 +5,10 @@
 
 #include "backplane.h"
 
+/* Returns the tensor of an operand of a call: an input, or an output behind all inputs; NULL if it is absent, or there
+ * is no such operand. */
+const DLTensor *reference_linalg_operand(const bp_linalg_call *call, int index);
+
 /* Returns the equations of a call, such as "Q R = A, Q' Q = I"; NULL if it has none, or lacks a result that they need.
  */
 const char *reference_linalg_equations(const bp_linalg_call *call);

@@ -326,7 +326,7 @@ static void test_deterministic_plans(void **state) {
 static bp_status plan_solve(bp_plan **plan) {
     DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
              u = tensor(x, kDLFloat, 64, 2, square);
-    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .operand = {&s, &t, &u}};
+    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .input = {&s, &t}, .output = {&u}};
     return bp_linalg_plan(plan, NULL, &call);
 }
 

@@ -1,4 +1,4 @@
-/* check.c - checks results by references, for compare and bench: those of reference/results.h, and those of products
+/* check.c - checks results by references, for compare and bench: the references of reference/results.h, of products
  * and vector norms. Others have files of their own, check_*.c. */
 #include "operations.h"
 #include "reference/linalg.h"

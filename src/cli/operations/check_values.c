@@ -397,9 +397,9 @@ static bp_status spectrum_error(const cli_check *check, const cli_job *job, doub
     wide_tensor a = {.parts = 0}, values = {.parts = 0};
     (void)check;
     *error = 0;
-    bp_status status = wide_make(&a, call->operand[0], false);
+    bp_status status = wide_make(&a, call->input[0], false);
     status = status == BP_OK ? wide_make(&values, &job->results[0].tensor, false) : status;
-    for (int64_t i = 0; status == BP_OK && i < items_of(call->operand[0]); i++) {
+    for (int64_t i = 0; status == BP_OK && i < items_of(call->input[0]); i++) {
         *error = fmax(*error, (double)moments_error(&a, &values, i, call));
     }
     wide_free(&a);
@@ -411,7 +411,7 @@ static bp_status spectrum_error(const cli_check *check, const cli_job *job, doub
 
 static bp_status make_values(cli_check *check, const cli_job *job, double epsilon) {
     const bp_linalg_call *call = &job->words.linalg.call;
-    const DLTensor *in = call->operand[0];
+    const DLTensor *in = call->input[0];
     int half = call->hermitian ? (call->upper ? 1 : -1) : 0;
     wide_tensor a;
     bp_status status = wide_make(&a, in, false);
@@ -427,7 +427,7 @@ static bp_status make_values(cli_check *check, const cli_job *job, double epsilo
 
 bp_status check_values(cli_check *check, const cli_job *job) {
     const bp_linalg_call *call = &job->words.linalg.call;
-    const DLTensor *a = call->operand[0];
+    const DLTensor *a = call->input[0];
     double rows = (double)a->shape[a->ndim - 2], count = (double)a->shape[a->ndim - 1];
     double epsilon = 2 * reference_unit(bp_dtype_from_dlpack(a->dtype)), bound = 30 * fmax(rows, count) * epsilon;
     *check = (cli_check){.bound = bound};

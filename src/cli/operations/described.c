@@ -198,8 +198,8 @@ static int operand_of(const bp_call_pass *pass, const char *name, size_t length)
     return -1;
 }
 
-/* Finds the type and shape of a first result that do not follow from the arrays: those of --to and --size, or of the
- * first array. */
+/* Finds the type and shape of a first result that do not follow from the arrays: --to and --size have them, or the
+ * first array has. */
 static int find_given_shape(cli_job *job, bp_dtype *dtype, int *ndim, int64_t *shape) {
     const DLTensor *like = job->input_count > 0 ? &job->inputs[0].tensor : NULL;
     const char *type = cli_value(job->args, "to");

@@ -62,7 +62,7 @@ int job_activation(const cli_job *job, bp_unary_kind *activation) {
     return code;
 }
 
-/* The type of the result of a copy; other functions keep that of the input. */
+/* The type of the result of a copy; other functions keep the input's type. */
 static int read_type(cli_job *job, bp_dtype *dtype) {
     const char *word = cli_value(job->args, "to");
     *dtype = word ? bp_dtype_from_name(word) : bp_dtype_from_dlpack(job->inputs[0].tensor.dtype);

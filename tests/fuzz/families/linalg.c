@@ -1,4 +1,5 @@
 /* linalg.c - random calls of linear algebra, and of products of vectors, chains and powers. */
+#include "ops/linalg/linalg.h" /* before trial.h, whose type `operand` is a name of arguments there */
 #include "trial.h"
 
 #include "reference/linalg.h"
@@ -93,7 +94,7 @@ static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) 
     for (int i = 0; i < inputs; i++) {
         x[i] = t->operand[i].tensor;
         x[i].shape = t->operand[i].shape;
-        c.operand[i] = &x[i];
+        c.input[i] = &x[i];
     }
     for (int i = 0; i < outputs; i++) {
         int64_t shape[BP_MAX_NDIM];
@@ -101,7 +102,7 @@ static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) 
         int ndim;
         if (is_absent(&t->source, &c, i)) {
             add_absent(t);
-        } else if (bp_linalg_shape(&c, inputs + i, &type, &ndim, shape) != BP_OK) {
+        } else if (bp_linalg_shape(&c, i, &type, &ndim, shape) != BP_OK) {
             t->invalid = true;
             return;
         } else {
@@ -144,7 +145,9 @@ static void make(trial *t) {
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     bp_linalg_call c = p.call;
-    memcpy(c.operand, t->tensor, (size_t)t->count * sizeof *c.operand);
+    for (int i = 0; i < t->count; i++) {
+        bp__linalg_set(&c, i, t->tensor[i]);
+    }
     /* Plans and explanations are asked for by name (calls.h). */
     if (what == RESIDUAL) {
         double *residual = made;

@@ -13,7 +13,7 @@ INLINE REAL NAME(chain)(REAL a, REAL b, REAL c) {
                              : (REAL)scalar_madd_f64((double)a, (double)b, (double)c);
 }
 
-/* Four elements, which are exchanged with those of three other columns. */
+/* Four elements, which are exchanged with elements of three other columns. */
 typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL))));
 
 INLINE NAME(four) NAME(load_four)(const NAME(element) * from) {
@@ -75,7 +75,7 @@ INLINE IN NAME(result)(REAL sum, REAL bias, bool relu) {
     return NARROW(relu && x < 0 ? 0 : x);
 }
 
-/* Copies of the loop, of which the compiler makes vectors for contiguous results. */
+/* Copies of the loop: the compiler makes vectors of them for contiguous results. */
 INLINE void NAME(finish_runs)(const bp__conv_results *r, const int64_t step, const int64_t bias_step,
                               const NAME(element) * bias, const int64_t bias_run, const bool relu) {
     const int64_t n = r->n, runs = r->runs; /* the results may alias *r */
@@ -413,7 +413,7 @@ INLINE void NAME(widen_some)(int64_t n, NAME(number) *restrict to, const NAME(el
     }
 }
 
-/* Copies of the loop, of which the compiler makes vectors for every other element. */
+/* Copies of the loop: the compiler makes vectors of them for every other element. */
 INLINE void NAME(widen_run)(int64_t n, NAME(number) * to, const NAME(element) * from, int64_t step) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL) };
     int64_t i = 0;

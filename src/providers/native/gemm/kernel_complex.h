@@ -70,7 +70,7 @@ INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const d
     c[1] = im;
 }
 
-/* Writes one vector of sums to C, of which `rows` rows exist: c = alpha * sum + beta * c. `c_p` is in elements. */
+/* Writes one vector of sums to C, where `rows` rows exist: c = alpha * sum + beta * c. `c_p` is in elements. */
 INLINE void NAME(finish_vector)(VECTOR re, VECTOR im, const double *alpha, const double *beta, REAL *to, int64_t c_p,
                                 int rows) {
     const bool keep = beta[0] != 0 || beta[1] != 0;

@@ -39,7 +39,7 @@ INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
     return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, t->bias, t->relu};
 }
 
-/* Returns a vector of results for contiguous rows of C, of which `rows` exist. */
+/* Returns a vector of results for contiguous rows of C; the first `rows` exist. */
 INLINE VECTOR NAME(result_vector)(VECTOR sum, const NAME(target) * t, const REAL *c, int rows) {
     const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
     return t->beta == 0 ? SCALED(alphas, sum)
@@ -62,7 +62,7 @@ INLINE void NAME(store_rows)(REAL *to, VECTOR x, int rows) {
     }
 }
 
-/* Writes one vector of sums to contiguous rows of C, of which `rows` exist. */
+/* Writes one vector of sums to contiguous rows of C; the first `rows` exist. */
 INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, int rows) {
     NAME(store_rows)(to, NAME(result_vector)(sum, t, to, rows), rows);
 }

@@ -66,7 +66,7 @@ INLINE bool NAME(rows_collide)(int64_t v_p) {
     return rest < close || rest > period - close;
 }
 
-/* Computes nr columns of C for `groups` vectors of rows, of which `rows` rows exist. Each group has chains of its own.
+/* Computes nr columns of C for `groups` vectors of rows, where `rows` rows exist. Each group has chains of its own.
  * `edge`: the last group is not full. */
 INLINE void NAME(rows_tile)(int groups, int nr, bool edge, const bp__native_view *whole, const REAL *v, const REAL *s,
                             REAL *c, int rows) {

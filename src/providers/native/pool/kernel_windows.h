@@ -15,7 +15,7 @@ INLINE VECTOR NAME(read)(const char *from, bool wide) {
     return x;
 }
 
-/* Vectors of a block of results: those of one window or of several. Conversions of f16 take too much code to be
+/* Vectors of a block of results: vectors of one window or of several. Conversions of f16 take too much code to be
  * repeated, if the processor has none. */
 #if VECTOR_BYTES > 16
 enum { NAME(block) = 8 };

@@ -1,4 +1,4 @@
-/* kernel_float.h - template: the kernels of reductions and softmax for one floating type. Parameters: those of
+/* kernel_float.h - template: the kernels of reductions and softmax for one floating type. Parameters: as in
  * kernel_each_type.h. */
 #include "providers/native/kernel_lanes.h"
 #define LOWEST ((REAL)-INFINITY)
