@@ -1,5 +1,5 @@
 /* fftw.c - a fake single-precision FFTW with the functions that the probe calls: one-dimensional transforms by the
- * defining sum. Those of real input are wrong for the size FAKE_WRONG_SIZE. */
+ * defining sum. Transforms of real input are wrong for the size FAKE_WRONG_SIZE. */
 #include <complex.h>
 #include <math.h>
 #include <stddef.h>
