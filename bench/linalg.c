@@ -2,7 +2,7 @@
  *
  *     linalg [types] [operations] [sizes] [threads] [rounds]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
  *
- * Sizes are those of square matrices; 1000*16 are 1000 matrices of 16x16, which the direct side computes in a loop. The
+ * Sizes are sizes of square matrices; 1000*16 are 1000 matrices of 16x16, which the direct side computes in a loop. The
  * direct side calls the library that Backplane chose; for batches that our own kernels compute, the library that would
  * run without them. Its workspaces are allocated beforehand. It copies the input first if LAPACK would overwrite it, as
  * every caller must. Both sides use the same column-major memory. Times are from interleaved rounds: median in

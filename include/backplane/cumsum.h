@@ -10,8 +10,8 @@
  * as torch.cumsum, and with the flags CumSum of ONNX. The gradient by x is the same call on the gradient by y, with the
  * other value of `reverse`.
  *
- * The output has the shape of the input. Any rank is allowed; a tensor without dimensions is a row of one element, of
- * which the axis is 0 or -1. Sizes may be 0.
+ * The output has the shape of the input. Any rank is allowed; a tensor without dimensions is a row of one element,
+ * and the axis is 0 or -1. Sizes may be 0.
  *
  * Element types are f16, bf16, f32, f64, i32 and i64. The output has the input's type, or for an input of i32 also i64.
  * Integers wrap around.

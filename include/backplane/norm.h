@@ -55,9 +55,9 @@
  *     inverse_std = 1 / square root of (variance + eps)
  *
  * (Ba, Kiros and Hinton, "Layer Normalization", 2016; Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019;
- * Wu and He, "Group Normalization", 2018). It writes `mean` and `inverse_std`, if they are given: their shape is that
- * of the leading dimensions, N x groups for GROUP. torch.nn.functional takes 1e-5 for eps, and for RMS the machine
- * epsilon of the type of the computation: 2^-52 for f64, otherwise 2^-23. BACKWARD computes the gradients from
+ * Wu and He, "Group Normalization", 2018). It writes `mean` and `inverse_std`, if they are given: they have the
+ * shape of the leading dimensions, N x groups for GROUP. torch.nn.functional takes 1e-5 for eps, and for RMS the
+ * machine epsilon of the type of the computation: 2^-52 for f64, otherwise 2^-23. BACKWARD computes the gradients from
  * `output_gradient`, with the statistics that FORWARD wrote, or without them with the statistics of
  * the input:
  *

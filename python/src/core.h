@@ -335,7 +335,7 @@ unsigned core_call_access(const core_call *of);   /* to operands that are read *
 bool core_call_out(core_call *of, PyObject *out); /* takes the caller's array as result; false with an exception set */
 
 /* Runs an operation without the interpreter's lock. Returns the result, or None if it is in the caller's array. On
- * failure the exception is set: its reasons are those of `explain`, which like `run` gets the call. */
+ * failure the exception is set: its reasons come from `explain`, which like `run` gets the call. */
 PyObject *core_call_run(core_call *of, bp_status (*run)(core_call *call), core_explainer explain);
 void core_call_release(core_call *of);
 

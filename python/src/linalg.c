@@ -217,7 +217,7 @@ static bool library_failed(const calculation *of, bp_status status) {
     return status != BP_OK;
 }
 
-/* The array's type is that of the first input which decides one. The tensor keeps a copy of the shape. */
+/* The first input that decides an array's type decides this one's. The tensor keeps a copy of the shape. */
 static bool make_array(calculation *of, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     const operand *inputs[BP_LINALG_OPERANDS];
     for (int i = 0; i < of->inputs; i++) {

@@ -153,7 +153,7 @@ static void list_candidates(const bp__dropin_api *api, const problem *p, candida
 
 /* ---- The program's own library ---- */
 
-/* Returns whether the code of a library is that of a candidate. A file that passes its calls on is in the list of
+/* Returns whether the code of a library is a candidate's. A file that passes its calls on is in the list of
  * libraries, but is no candidate: Debian's libblas.so.3 of OpenBLAS forwards to libopenblas.so.0. */
 static bool is_same_code(const bp__dropin_api *api, const bp_library_info *library, const candidate *c) {
     bp_library_info other = {.struct_size = sizeof other};

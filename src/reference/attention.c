@@ -188,7 +188,7 @@ static share share_of(const reference_attention *a, int64_t row, const double *v
         }
     }
     s.value = whole ? weighed : s.value;
-    /* The kernel math does not use the output, whose rounding is in the sum, with that of its weights. */
+    /* The kernel math does not use the output, whose rounding is in the sum, with the rounding of its weights. */
     s.error = whole ? 0 : s.error + s.size * (long double)reference_unit(type_of(a));
     return s;
 }

@@ -2,7 +2,7 @@
  *
  * The error of all elements of a fast transform together is at most a multiple of log2(n) units of rounding of all of
  * them (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2), and a rounding of a step is spread
- * evenly over them: so that of one element is bounded by the 2-norm of the terms.
+ * evenly over them: so the error of one element is bounded by the 2-norm of the terms.
  */
 #include "reference/results.h"
 
@@ -131,7 +131,7 @@ static bp_status open_transform(transform *t, const bp_fft_call *call, const DLT
     return status;
 }
 
-/* Splits the index of a result element into that of each axis, and the offset of its item in the input. */
+/* Splits the index of a result element into the index on each axis, and the offset of its item in the input. */
 static int64_t locate(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out, int64_t index) {
     int64_t offset = 0;
     for (int dim = out->ndim - 1; dim >= 0; dim--) {

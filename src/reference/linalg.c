@@ -367,7 +367,7 @@ static bool is_vector(const bp_linalg_call *call, char letter) {
            (b->ndim == a->ndim - 1 && memcmp(b->shape, a->shape, (size_t)b->ndim * sizeof *b->shape) == 0);
 }
 
-/* Returns the offset of an item in a compact tensor whose batch broadcasts to that of `whole`. */
+/* Returns the offset of an item in a compact tensor whose batch broadcasts to the batch of `whole`. */
 static int64_t item_offset(const operand *o, const operand *whole, int64_t item, bool strided) {
     const DLTensor *t = o->tensor, *w = whole->tensor;
     int64_t offset = 0, stride = 1;

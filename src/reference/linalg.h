@@ -14,8 +14,8 @@ const DLTensor *reference_linalg_operand(const bp_linalg_call *call, int index);
 const char *reference_linalg_equations(const bp_linalg_call *call);
 
 /* Computes the largest residual of the equations on random vectors, in long double, relative to the Frobenius norms of
- * the matrices; of a large batch, that of some items. The call must have equations. Errors: BP_E_NO_MEMORY, those of
- * bp_tensor_copy(). */
+ * the matrices; of a large batch, the residual of some items. The call must have equations. Errors: BP_E_NO_MEMORY,
+ * and as for bp_tensor_copy(). */
 bp_status reference_linalg_error(const bp_linalg_call *call, double *error);
 
 /* Returns the bound of this error for a backward stable algorithm. */

@@ -13,7 +13,7 @@ enum { REFERENCE_RESULTS = 8 };
 
 typedef struct reference_result {
     const char *name;       /* of the field of the call */
-    const DLTensor *tensor; /* that of the call */
+    const DLTensor *tensor; /* the tensor in the call */
     reference values;
 } reference_result;
 
@@ -50,7 +50,7 @@ bool reference_can(const bp_call *call);
 bp_status reference_call(reference_results *made, const bp_call *call, const void *arguments);
 
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
- * those of bp_tensor_copy() ---- */
+ * and as for bp_tensor_copy() ---- */
 
 /* Without pages. */
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);

@@ -228,7 +228,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
     return true;
 }
 
-/* Shows the target of a facade: family, version and width are those of the target. */
+/* Shows the target of a facade: family, version and width are the target's. */
 static void copy_from_target(bp_library_info *facade, const bp__facts *target) {
     facade->family = target->family;
     facade->version = target->version;
@@ -253,7 +253,7 @@ static bool show_blas(bp__library_list *list, bp_library_info *info) {
             info->kernels = facts->kernels;
             info->threading = *facts->threading ? facts->threading : "unknown";
             info->thread_scope = *facts->thread_scope ? facts->thread_scope : "unknown";
-            return bp__facts_learn(&info->fact_sources, "threading", "that of its BLAS");
+            return bp__facts_learn(&info->fact_sources, "threading", "as its BLAS");
         }
     }
     if (*info->blas) {

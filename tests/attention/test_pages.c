@@ -327,7 +327,7 @@ static void fails(paged *c, bp_status status, const char *message) {
     end(c);
 }
 
-/* The views of usual() are copied by value, so tensors point to those of the copy. */
+/* The views of usual() are copied by value, so tensors point to the views of the copy. */
 #define REFUSED(status, message, ...)                                                                                  \
     do {                                                                                                               \
         paged c = usual();                                                                                             \

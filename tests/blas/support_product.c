@@ -279,7 +279,7 @@ static void check_trial(const test_product *p, trial *t, const char *algorithm) 
     }
 }
 
-/* Runs every accepted offer, or that of one algorithm. Returns how many were run. */
+/* Runs every accepted offer, or the offer of one algorithm. Returns how many were run. */
 static int run_offers(void *instance, const test_product *p, const char *algorithm, bp_verdict *verdict) {
     trial t;
     test_offers offers;

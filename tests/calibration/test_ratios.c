@@ -28,7 +28,7 @@ static void step_ratios(void) {
         bp_view_matrix(&out, NULL, BP_C128, 1, length);
         expect(bp_fft_explain(&e, NULL, &transform, &in.tensor, &out.tensor) == BP_OK, "a transform is explained");
         expect(is_chosen(e, "native", &source), "the only provider is chosen");
-        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
+        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source belongs to the length");
         bp_explanation_release(e);
     }
     const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .axis_count = 2};

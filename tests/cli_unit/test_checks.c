@@ -165,7 +165,7 @@ static const char *const cases[][WORDS] = {
     {"group_norm_gradients", "2x6x3x2", "2x6x3x2", "6", "--groups", "3"},
 };
 
-/* Operations on integers: the type of the first array is that of the test, "indices" are integers below 3. */
+/* Operations on integers: the first array has the type of the test, "indices" are integers below 3. */
 static const char *const whole_cases[][WORDS] = {
     {"unary", "3x4", "--kind", "negative"},
     {"unary", "3x4", "--kind", "abs"},

@@ -78,7 +78,7 @@ static int class_of(double factor) {
     return factor == 0 ? 0 : factor == 1 ? 1 : 2;
 }
 
-/* Runs the plan, made for two factors, with two others: in the same classes the result is that of the one-shot call,
+/* Runs the plan, made for two factors, with two others: in the same classes the result is as in the one-shot call,
  * and in others nothing is written. */
 static void run_with_factors(const bp_plan *plan, const bp_scalar made[2], const bp_scalar given[2]) {
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
@@ -101,7 +101,7 @@ static void run_with_factors(const bp_plan *plan, const bp_scalar made[2], const
     }
 }
 
-/* A plan holds the kernel for its class of alpha and beta, so that those of another class must not run. */
+/* A plan holds the kernel for its class of alpha and beta, so that factors of another class must not run. */
 static void factors_of_another_class_are_refused(void **state) {
     (void)state;
     static const char *const ways[] = {"blas.preferred=native", "blas.preferred=openblas", ""};

@@ -225,7 +225,7 @@ static void test_each_library_in_a_cgroup(void **state) {
 static void test_each_library(void **state) {
     (void)state;
     for_each_library(check_library);
-    print_message("%d cases, of which %d were refused\n", limited, refused);
+    print_message("%d cases, %d of them refused\n", limited, refused);
 }
 
 /* ---- Plans that the program holds ---- */
@@ -393,7 +393,7 @@ static void test_planned_before(void **state) {
     limited = refused = 0;
     const int checked = for_each_library(check_planned);
     assert_true(limited > 0 || checked == 0);
-    print_message("%d cases, of which %d were refused\n", limited, refused);
+    print_message("%d cases, %d of them refused\n", limited, refused);
 }
 
 /* ---- Explanations ---- */

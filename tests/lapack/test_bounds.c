@@ -32,7 +32,7 @@ static int map_regions(void **state) {
 }
 
 /* An operation, and its inputs: g general, m x n; h Hermitian and positive definite, n x n; b right sides, m x 3 (n x 3
- * next to h); p pivots; 2 those of blocks of 2x2. */
+ * next to h); p pivots; 2 pivots of blocks of 2x2. */
 typedef struct operation {
     bp_op op;
     const char *inputs;

@@ -23,7 +23,7 @@ extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
  * the program's own, since its cache is not safe with several processes. */
 int test_device_setup(void **state);
 /* Whether TESTED_ALL is set. Without it, some cases are left out, because PoCL takes long to compile kernels with local
- * memory: on processors those of the kernels for other devices, and else those that differ from others in the type
+ * memory: on processors cases of the kernels for other devices, and else cases that differ from others in the type
  * only. `make test-opencl` sets it. */
 bool test_device_takes_all(void);
 /* Whether to leave out a case that differs from others in the type only. */

@@ -327,7 +327,7 @@ static void test_copies(void **state) {
     }
 }
 
-/* ---- Sizes around those of groups, tiles and squares ---- */
+/* ---- Sizes around the sizes of groups, tiles and squares ---- */
 
 /* A conversion, and a sum with one operand repeated along the first dimension. */
 static void check_sizes(int ndim, const int64_t *shape, test_layout order) {

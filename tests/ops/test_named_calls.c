@@ -68,7 +68,7 @@ static void check_shapes(const named_call *named) {
     }
 }
 
-/* Checks a call after its function has written `out`. `operands` are those of a plan, with `count` elements. */
+/* Checks a call after its function has written `out`. `operands` are as in a plan, with `count` elements. */
 static void check(const named_call *named, const DLTensor *const *operands, int count) {
     bp_operand addresses[MOST_OPERANDS] = {{0}};
     bp_plan *plan = NULL;
@@ -523,7 +523,7 @@ static void modes_orders_and_flags_are_in_the_key(void **state) {
         assert_true(out[0] == 15);
         assert_int_equal(bp_matrix_norm(x, BP_NORM_P, HUGE_VAL, &norm->tensor), BP_OK);
         assert_true(out[0] == 8);
-        for (int unit = 0; unit < 2; unit++) { /* the last row of X is that of B, divided by the diagonal */
+        for (int unit = 0; unit < 2; unit++) { /* the last row of X is the last row of B, divided by the diagonal */
             assert_int_equal(bp_solve_triangular(x, &ones->tensor, 1, 0, unit, &to->tensor), BP_OK);
             assert_true(fabs(out[1 + 6] - (unit ? 1 : 1.0 / 6)) < 1e-12);
         }

@@ -104,7 +104,7 @@ add_xsmm_fake(xsmm-none FAKE_NONE)
 add_xsmm_fake(xsmm-wrong "FAKE_WRONG=r.flags && i == 16")
 add_xsmm_fake(xsmm-reads FAKE_READS)
 add_xsmm_fake(xsmm-spills FAKE_SPILLS)
-# Libraries in front of the oneDNN of .venv, of which one function is wrong.
+# Libraries in front of the oneDNN of .venv, in which one function is wrong.
 find_file(DNNL_LIBRARY libdnnl.so.3 PATHS ${CMAKE_SOURCE_DIR}/.venv/lib NO_DEFAULT_PATH)
 if(DNNL_LIBRARY)
     foreach(wrong none sum relu average eps rnn lstm gru)

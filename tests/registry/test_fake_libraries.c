@@ -525,7 +525,7 @@ static void test_lapack_reports_its_blas(void **state) {
     assert_int_equal(row.kinds, BP_LIB_LAPACK);
     assert_string_equal(row.blas, "blas");
     assert_string_equal(row.threading, "libgomp");
-    assert_non_null(strstr(row.fact_sources, "threading: that of its BLAS"));
+    assert_non_null(strstr(row.fact_sources, "threading: as its BLAS"));
     restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is not listed */
     row = only_row();
     assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));
@@ -540,7 +540,7 @@ static void test_lapack_keeps_its_blas(void **state) {
     assert_non_null(dlopen(FAKES "/other/libopenmp.so", RTLD_NOW | RTLD_LOCAL));
     assert_int_equal(bp__library_open(bp__library_lookup("libalone.so"), &handle), BP_E_LOAD);
     assert_non_null(strstr(bp_last_error(), "products of " FAKES "/other/libopenmp.so"));
-    assert_non_null(strstr(bp_last_error(), "instead of those of blas"));
+    assert_non_null(strstr(bp_last_error(), "instead of the products of blas"));
 }
 
 static int finish(void **state) {

@@ -50,7 +50,7 @@ static void make(rnn_case *c, bp_rnn_tensor which, double scale) {
     }
 }
 
-/* Sets the tensors of the call, which are in the order of the list, to those of the case. */
+/* Sets the tensors of the call, which are in the order of the list, to the tensors of the case. */
 static void connect(rnn_case *c) {
     for (int i = 0; i < BP_RNN_TENSORS; i++) {
         const DLTensor *tensor = c->tensor[i].memory ? &c->tensor[i].view.tensor : NULL;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* A call of BACKWARD has no biases; the reference needs those of the case. */
+/* A call of BACKWARD has no biases; the reference needs the biases of the case. */
 void rnn_reference(const rnn_case *c, reference_number *output, reference_number *hidden, reference_number *cell) {
     const strided_tensor *ih = &c->tensor[BP_RNN_BIAS_IH], *hh = &c->tensor[BP_RNN_BIAS_HH];
     bp_rnn_call call = c->call;

@@ -17,7 +17,7 @@ static int reduced(int cases) {
     return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
 }
 
-/* Tensors, each of which follows its gradient's place in the list. */
+/* Tensors, each in the place of its gradient in the list. */
 static const bp_rnn_tensor parameters[] = {
     BP_RNN_INPUT,        BP_RNN_INPUT_GRADIENT,        BP_RNN_INITIAL_HIDDEN, BP_RNN_INITIAL_HIDDEN_GRADIENT,
     BP_RNN_INITIAL_CELL, BP_RNN_INITIAL_CELL_GRADIENT, BP_RNN_WEIGHT_IH,      BP_RNN_WEIGHT_IH_GRADIENT,

@@ -152,7 +152,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     if (what == RESIDUAL) {
         double *residual = made;
         residual[1] = reference_linalg_bound(&c);
-        /* Pivots are drawn, and those of ldl_solve need not be such as a factorization gives. */
+        /* Pivots are drawn, and pivots of ldl_solve need not be such as a factorization gives. */
         return reference_linalg_equations(&c) && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual)
                                                                          : BP_E_UNSUPPORTED;
     }

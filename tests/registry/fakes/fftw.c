@@ -1,7 +1,8 @@
 /* fftw.c - a fake single-precision FFTW with the functions that the probe calls: one-dimensional transforms by the
- * defining sum. Those of real input are wrong for the size FAKE_WRONG_SIZE. Those of larger multiples of FAKE_INEXACT
- * have an error of 20 units of rounding times log2(n), in one element. Those of real input read
- * FAKE_BEYOND elements behind it. */
+ * defining sum. Transforms of real input are wrong for the size FAKE_WRONG_SIZE, and read FAKE_BEYOND elements behind
+ * their input. Lengths that are larger multiples of FAKE_INEXACT have an error of 20 units of rounding times log2(n), in
+ * one element.
+ */
 #include <complex.h>
 #include <math.h>
 #include <stddef.h>
