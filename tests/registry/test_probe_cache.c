@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backplane.h"
@@ -355,12 +356,34 @@ static void test_a_sleeping_library_is_not_stored(void **state) {
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }
 
-/* Probes the library until its result is stored: on a very busy machine, a result may be one of the moment. */
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Returns whether this process gets less than a third of a processor, by working for 0.2 s. */
+static bool is_starved(void) {
+    const double since = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    while (seconds_of(CLOCK_PROCESS_CPUTIME_ID) < used + 0.2) {
+    }
+    return seconds_of(CLOCK_MONOTONIC) > since + 0.6;
+}
+
+/* Probes the library until its result is stored. A result is one of the moment if the library got less than a sixth of
+ * a processor; where this remains so, nothing can be tested. */
 static void probe_until_stored(void) {
+    bool starved = false;
     int probes = 0;
     do {
         restart(library, cache);
+        starved = is_starved() || starved;
     } while (only_row().probe_ms > 0 && ++probes < 20);
+    if (only_row().probe_ms > 0 && starved) {
+        unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+        print_message("skipped: the machine is too busy for a result that is stored\n");
+        skip();
+    }
     assert_int_equal(only_row().probe_ms > 0, 0);
 }
 
