@@ -52,7 +52,7 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
  * those of bp_tensor_copy() ---- */
 
-/* Without pages. */
+/* A page or a length that is out of range has no reference: the call fails. */
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
 /* A large result is computed in part, and one that is not affordable not at all; nor is a power below 1. */
 bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
@@ -101,7 +101,8 @@ bp_status reference_of_softmax(reference_results *made, int kind, int axis, cons
 bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,
                                         const DLTensor *output_gradient, const DLTensor *input_gradient);
 
-/* Gradients of recurrent layers have no reference. */
+/* Gradients need the biases of TRAINING, which BACKWARD has not: bias_ih and bias_hh of the call are these. Gradients of
+ * LSTM and GRU have no reference if `output` is not that of the other tensors and these biases. */
 bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);
 
 bp_status reference_of_vector_norm(reference_results *made, const bp_linalg_call *call, const DLTensor *a,
