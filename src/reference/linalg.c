@@ -544,6 +544,9 @@ bp_status reference_linalg_error(const bp_linalg_call *call, double *error) {
     call_check c = {.call = call, .rule = rule_of(call)};
     int64_t items = 1;
     *error = 0;
+    if (reference_linalg_is_spectrum(call)) {
+        return reference_spectrum_error(call, error);
+    }
     bp_status status = read_operands(&c);
     for (int i = 0; status == BP_OK && i < c.whole->tensor->ndim - c.whole->rank; i++) {
         items *= c.whole->tensor->shape[i];
@@ -574,4 +577,9 @@ double reference_linalg_bound(const bp_linalg_call *call) {
 const char *reference_linalg_equations(const bp_linalg_call *call) {
     const rule *r = rule_of(call);
     return r && is_complete(r, call) ? equations_of(r, call) : NULL;
+}
+
+bool reference_linalg_is_spectrum(const bp_linalg_call *call) {
+    const bool values = call->op == BP_OP_EIGH || call->op == BP_OP_EIG || call->op == BP_OP_SVD;
+    return values && !reference_linalg_equations(call) && call->output[call->op == BP_OP_SVD ? 1 : 0];
 }

@@ -251,7 +251,9 @@ static bp_status count_different(const reference *made, const DLTensor *result, 
     const bp_status status = wholes_make(&got, result);
     *error = 0;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
-        *error += got.data[made->values[i].index] != wholes_convert(made->values[i].whole, dtype);
+        const reference_value *value = &made->values[i];
+        const uint64_t above = (uint64_t)got.data[value->index] - (uint64_t)wholes_convert(value->whole, dtype);
+        *error += above > (uint64_t)value->scale;
     }
     wholes_free(&got);
     return status;

@@ -16,7 +16,8 @@ typedef struct reference_value {
     int64_t index; /* of the element in the result, row-major */
     double re, im;
     int64_t whole; /* the element, if the reference is REFERENCE_WHOLE */
-    double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
+    double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it; of
+                    * REFERENCE_WHOLE: how much larger a right element may be, usually 0 */
 } reference_value;
 
 /* A number, and how far rounding may move it. An error below 0: not at all, also not to its type. One that is not

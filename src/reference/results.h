@@ -35,6 +35,11 @@ typedef int64_t reference_whole(void *user, int64_t index);
 bp_status reference_add_wholes(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
                                reference_whole *element, void *user);
 
+/* The same where a function sets the values, with scales in units of rounding. */
+typedef void reference_setter(void *user, reference_value *value);
+bp_status reference_add_values(reference_results *made, const char *name, const DLTensor *tensor, reference_setter *set,
+                               void *user);
+
 /* Adds a result from the numbers of all its elements. */
 bp_status reference_add_numbers(reference_results *made, const char *name, const DLTensor *tensor,
                                 const reference_number *numbers);
@@ -52,7 +57,7 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
  * and as for bp_tensor_copy() ---- */
 
-/* Without pages. */
+/* A page or a length that is out of range has no reference: the call fails. */
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
 /* A large result is computed in part, and one that is not affordable not at all; nor is a power below 1. */
 bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
@@ -82,6 +87,8 @@ bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, con
 bp_status reference_of_linear(reference_results *made, const bp_linear_call *call);
 bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
 bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
+/* det, slogdet, matrix_rank, cond and matrix_norm. */
+bp_status reference_of_matrix_values(reference_results *made, const bp_linalg_call *call);
 bp_status reference_of_pool(reference_results *made, const bp_pool_call *call);
 /* Factors NULL: 1 and 0. */
 bp_status reference_of_gemm(reference_results *made, int transform_a, int transform_b, const bp_scalar *alpha,
@@ -101,7 +108,8 @@ bp_status reference_of_softmax(reference_results *made, int kind, int axis, cons
 bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,
                                         const DLTensor *output_gradient, const DLTensor *input_gradient);
 
-/* Gradients of recurrent layers have no reference. */
+/* Gradients need the biases of TRAINING, which BACKWARD has not: bias_ih and bias_hh of the call are these. Gradients
+ * of LSTM and GRU have no reference if `output` is not that of the other tensors and these biases. */
 bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);
 
 bp_status reference_of_vector_norm(reference_results *made, const bp_linalg_call *call, const DLTensor *a,

@@ -3,6 +3,7 @@
 #define BP_TESTS_OPENCL_OPS_DEVICE_ARRAY_H
 
 #include "support/arrays.h"
+#include "support/results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,6 +44,11 @@ typedef struct device_array {
     DLManagedTensorVersioned *memory;
     DLTensor tensor;
 } device_array;
+
+/* Returns the tensor on the device, or that on the host for the same call to a reference. */
+static inline DLTensor *device_array_side(device_array *t, bool host) {
+    return host ? &t->host.view.tensor : &t->tensor;
+}
 
 /* Makes both, with undefined elements. `broadcast`: bits of dimensions whose strides become 0, for inputs. */
 void device_array_make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout,

@@ -316,7 +316,7 @@ const char *job_preference(const cli_job *job);
 /* The operand of a plan that a tensor is; NULL gives an absent one. */
 bp_operand job_operand(const DLTensor *tensor);
 
-/* Checks of the families (check.c and check_*.c). Each makes a cli_check. */
+/* Checks of the families (check.c). Each makes a cli_check. */
 bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm */
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
@@ -329,7 +329,6 @@ bp_status check_reduction(cli_check *check, const cli_job *job);
 bp_status check_softmax(cli_check *check, const cli_job *job);
 bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
-bp_status check_values(cli_check *check, const cli_job *job);    /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);      /* vector_norm */
 bp_status check_nothing(cli_check *check);                       /* for jobs without a check */
 bp_status check_described(cli_check *check, const cli_job *job); /* calls that reference/results.h has */

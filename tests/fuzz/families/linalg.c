@@ -153,8 +153,8 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
         double *residual = made;
         residual[1] = reference_linalg_bound(&c);
         /* Pivots are drawn, and pivots of ldl_solve need not be such as a factorization gives. */
-        return reference_linalg_equations(&c) && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual)
-                                                                         : BP_E_UNSUPPORTED;
+        const bool known = reference_linalg_equations(&c) || reference_linalg_is_spectrum(&c);
+        return known && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual) : BP_E_UNSUPPORTED;
     }
     return what == RUN ? bp_linalg_run(set, &c) : request_described(t, what, bp_op_name(c.op), &c, set, made);
 }
