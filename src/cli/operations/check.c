@@ -86,57 +86,6 @@ bp_status check_described(cli_check *check, const cli_job *job) {
 
 /* ---- Operations without a struct ---- */
 
-bp_status check_unary(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status =
-        reference_of_unary(&made, job->words.elementwise.kind, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_binary(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_binary(&made, job->words.elementwise.kind, job->tensors[0], job->tensors[1],
-                                                 &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_take(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_take(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
-                                               &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_gather(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_gather(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
-                                                 &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_reduction(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const rows_words *words = &job->words.rows;
-    const bp_status status =
-        reference_of_reduce(&made, (int)words->kind, words->axis_count, words->axis_count > 0 ? words->axes : NULL,
-                            job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_softmax(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_softmax(&made, job->operation->number, job->words.rows.axes[0],
-                                                  job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_softmax_gradient(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_softmax_backward(&made, job->operation->number % 2, job->words.rows.axes[0],
-                                                           job->tensors[0], job->tensors[1], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
 void check_free(cli_check *check) {
     for (int i = 0; i < JOB_RESULTS; i++) {
         reference_free(check_result(check, i));

@@ -1,6 +1,6 @@
 /* described.h - the functions of the operations whose call is a struct that calls.h describes. */
-#ifndef BP_CLI_EVAL_CALLS_H
-#define BP_CLI_EVAL_CALLS_H
+#ifndef BP_CLI_DESCRIBED_H
+#define BP_CLI_DESCRIBED_H
 
 #include "operations.h"
 
@@ -14,6 +14,11 @@ struct cli_described {
     const char *own; /* the options that adjust() reads, with commas; NULL: there are none */
 };
 
+/* Returns the rows of a family, one for each of its calls or more; the last one has no name. (derived.c) */
+const cli_operation *derived_rows(const char *family);
+
+/* Returns the name of the option that sets a field, for free(); NULL if arrays or other options set it. */
+char *described_option(const bp_call_field *field);
 int described_prepare(cli_job *job);
 /* Returns the operation that the call of a prepared job is. */
 bp_op described_op(const cli_job *job);

@@ -15,9 +15,8 @@ static int read_norm(const cli_args *args, bp_fft_norm *norm) {
 /* Copies the given dimensions and sizes into the call. */
 static int read_dims(cli_job *job, int ndim) {
     fft_words *words = &job->words.fft;
-    int64_t dims[BP_MAX_NDIM];
     int dim_count, size_count;
-    int code = operand_numbers(job->args, "dim", dims, &dim_count);
+    int code = operand_dims(job->args, "dim", words->dims, &dim_count);
     code = code == CLI_OK ? operand_numbers(job->args, ndim == 1 ? "n" : "s", words->s, &size_count) : code;
     if (code != CLI_OK) {
         return code;
@@ -28,13 +27,6 @@ static int read_dims(cli_job *job, int ndim) {
     }
     if (dim_count > 0 && size_count > 0 && dim_count != size_count) {
         return cli_fail(CLI_USAGE, "--dim has %d dimensions, but --s has %d sizes", dim_count, size_count);
-    }
-    for (int i = 0; i < dim_count; i++) {
-        if (dims[i] < -BP_MAX_NDIM || dims[i] >= BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--dim is %lld; arrays have at most %d dimensions", (long long)dims[i],
-                            BP_MAX_NDIM);
-        }
-        words->dims[i] = (int)dims[i];
     }
     words->call.axis_count = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
     words->call.axes = dim_count > 0 ? words->dims : NULL;

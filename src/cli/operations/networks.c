@@ -7,16 +7,24 @@
 
 /* ---- What is special ---- */
 
+/* Reads --relu, which is short for --activation relu. */
+static int read_relu(const cli_job *job, bp_unary_kind *activation) {
+    if (cli_has(job->args, "relu") && cli_has(job->args, "activation")) {
+        return cli_fail(CLI_USAGE, "%s: --relu is the same as --activation relu; give one of them",
+                        job->operation->name);
+    }
+    *activation = cli_has(job->args, "relu") ? BP_UNARY_RELU : *activation;
+    return CLI_OK;
+}
+
 /* Reads --padding: numbers, or a word. */
 static int adjust_conv(cli_job *job) {
     described_words *words = &job->words.described;
     bp_conv_call *call = &words->of.conv;
     const char *text = cli_value(job->args, "padding");
-    if (job_takes(job, "activation")) {
-        const int code = job_activation(job, &call->activation);
-        if (code != CLI_OK) {
-            return code;
-        }
+    const int code = read_relu(job, &call->activation);
+    if (code != CLI_OK) {
+        return code;
     }
     if (text && (strcmp(text, "same") == 0 || strcmp(text, "valid") == 0)) {
         call->mode = *text == 's' ? BP_CONV_SAME : BP_CONV_VALID;
@@ -26,7 +34,7 @@ static int adjust_conv(cli_job *job) {
 }
 
 static int adjust_linear(cli_job *job) {
-    return job_activation(job, &job->words.described.of.linear.activation);
+    return read_relu(job, &job->words.described.of.linear.activation);
 }
 
 static int adjust_pool(cli_job *job) {
@@ -134,7 +142,7 @@ static const char *const transposed_options[] = {CONV_OPTIONS, "output-padding",
 static const char *const conv_size_options[] = {CONV_OPTIONS, "size", NULL};
 static const char *const transposed_size_options[] = {CONV_OPTIONS, "output-padding", "size", NULL};
 static const char *const linear_options[] = {"activation", "relu", NULL};
-static const char conv_own[] = "padding,activation,relu";
+static const char conv_own[] = "padding";
 
 #define CONV(fixed, inputs, results) DESCRIBED("conv", fixed, inputs, results, adjust_conv, conv_own)
 static const cli_described conv[] = CONV("pass=forward", "input,weight,bias", "output"),
@@ -147,7 +155,7 @@ static const cli_described conv[] = CONV("pass=forward", "input,weight,bias", "o
                            transposed_weight[] = CONV("transposed=1,pass=weight", "input,output_gradient",
                                                       "weight_gradient,bias_gradient");
 static const cli_described
-    linear_forward = {"linear", "pass=forward", "input,weight,bias", "output", adjust_linear, "activation,relu"},
+    linear_forward = {"linear", "pass=forward", "input,weight,bias", "output", adjust_linear, NULL},
     linear_input = {"linear", "pass=input", "output_gradient,weight", "input_gradient", NULL, NULL},
     linear_weight = {"linear", "pass=weight", "input,output_gradient", "weight_gradient,bias_gradient", NULL, NULL};
 

@@ -6,15 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_operation *const families[] = {
-#define X(name) operations_##name,
-    OPERATIONS_MAP(X)
-#undef X
+/* The rows of a list; NULL until the rows of the family are made. */
+static struct {
+    const cli_operation *rows;
+    const char *family;
+} lists[] = {
+#define LISTED(name) {operations_##name, NULL},
+#define DERIVED(family) {NULL, #family},
+    OPERATIONS_MAP(LISTED, DERIVED)
+#undef LISTED
+#undef DERIVED
 };
 
 const cli_operation *cli_operation_at(int index) {
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        for (const cli_operation *row = families[i]; row->name; row++) {
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        lists[i].rows = lists[i].rows ? lists[i].rows : derived_rows(lists[i].family);
+        for (const cli_operation *row = lists[i].rows; row->name; row++) {
             if (index-- == 0) {
                 return row;
             }

@@ -18,19 +18,6 @@ static int read_order(const cli_args *args, double *order) {
                : cli_fail(CLI_USAGE, "--ord is '%s'; it must be a number, inf or -inf.", text);
 }
 
-static int read_dims(const cli_args *args, int *dims, int *count) {
-    int64_t numbers[BP_MAX_NDIM];
-    int code = operand_numbers(args, "dim", numbers, count);
-    for (int i = 0; i < *count && code == CLI_OK; i++) {
-        if (numbers[i] < -BP_MAX_NDIM || numbers[i] >= BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--dim names dimension %lld; arrays have at most %d.", (long long)numbers[i],
-                            BP_MAX_NDIM);
-        }
-        dims[i] = (int)numbers[i];
-    }
-    return code;
-}
-
 static int prepare_norm(cli_job *job) {
     vector_words *words = &job->words.vector;
     bp_linalg_call *call = &words->call;
@@ -41,7 +28,7 @@ static int prepare_norm(cli_job *job) {
     call->operand[0] = &job->inputs[0].tensor;
     call->keep = cli_has(job->args, "keepdim");
     int code = read_order(job->args, &call->order);
-    code = code == CLI_OK ? read_dims(job->args, words->dims, &count) : code;
+    code = code == CLI_OK ? operand_dims(job->args, "dim", words->dims, &count) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -78,7 +65,7 @@ static int prepare_dot(cli_job *job) {
     int ndim = 0, count;
     int64_t shape[BP_MAX_NDIM];
     words->dims[0] = -1;
-    int code = read_dims(job->args, words->dims, &count);
+    int code = operand_dims(job->args, "dim", words->dims, &count);
     if (code == CLI_OK && count > 1) {
         code = cli_fail(CLI_USAGE, "--dim has %d dimensions; vecdot takes one.", count);
     }
