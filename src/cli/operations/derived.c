@@ -10,47 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What does not follow ---- */
-
-static int need_kind(cli_job *job) {
-    const char *usual = strchr(job->operation->sizing->options, '=');
-    return cli_has(job->args, "kind")
-               ? CLI_OK
-               : cli_fail(CLI_USAGE, "%s: --kind is missing, such as --kind %s", job->operation->name, usual + 1);
-}
-
-typedef struct special {
-    const char *call, *name; /* name NULL: that of the call */
-    const char *fixed;       /* a field that all calls of the row have, so that it is no option; NULL: none */
-    const char *more;        /* an option that is no field; NULL: none */
-    int (*adjust)(cli_job *job);
-    const char *arrays, *usual; /* cli_sizing.arrays and .options; NULL: as make_sizing() says, and none */
-} special;
-
-/* In the order of the help. A call may have several rows; further calls have one each, behind these. */
-static const special specials[] = {
-    {"unary", NULL, NULL, "to", need_kind, NULL, "kind=exp"},
-    {"binary", NULL, NULL, NULL, need_kind, NULL, "kind=add"},
-    {"take", NULL, NULL, NULL, NULL, "n n:below:n", NULL},
-    {"gather", NULL, NULL, NULL, NULL, "n n:below:n", NULL},
-    {"reduce", NULL, NULL, NULL, NULL, NULL, "dim=-1"},
-    {"softmax", "softmax", "kind=softmax", NULL, NULL, NULL, NULL},
-    {"softmax", "log_softmax", "kind=log_softmax", NULL, NULL, NULL, NULL},
-    {"softmax_backward", "softmax_input", "kind=softmax", NULL, NULL, NULL, NULL},
-    {"softmax_backward", "log_softmax_input", "kind=log_softmax", NULL, NULL, NULL, NULL},
-    {"cumsum", NULL, NULL, NULL, NULL, NULL, "dim=-1"},
-};
-enum { SPECIALS = sizeof specials / sizeof specials[0] };
-
-static bool is_special(const char *call) {
-    for (int i = 0; i < SPECIALS; i++) {
-        if (strcmp(specials[i].call, call) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Returns the family of a call: that of the operation which its first pass is. */
 static const char *family_of(const bp_call *call) {
     switch (bp_call_pass_at(call, 0)->op) {
@@ -111,11 +70,11 @@ static names names_of(const bp_call *call, bool output, const char *size) {
     return made;
 }
 
-static bool is_fixed(const special *as, const char *field) {
+static bool is_fixed(const cli_special *as, const char *field) {
     return as->fixed && strcspn(as->fixed, "=") == strlen(field) && strncmp(as->fixed, field, strlen(field)) == 0;
 }
 
-static const char *const *options_of(const bp_call *call, const special *as) {
+static const char *const *options_of(const bp_call *call, const cli_special *as) {
     const char **options = cli_allocate(((size_t)bp_call_get_info(call)->field_count + 2) * sizeof *options);
     const bp_call_field *field;
     int count = 0;
@@ -131,7 +90,7 @@ static const char *const *options_of(const bp_call *call, const special *as) {
 }
 
 /* Arrays are rows if the call has an axis, and otherwise have one dimension. */
-static const cli_sizing *make_sizing(const special *as, const char *arrays) {
+static const cli_sizing *make_sizing(const cli_special *as, const char *arrays) {
     const char *shapes = as->arrays ? as->arrays : arrays;
     const cli_sizing rows = {.sizes = {64, 256, 1024, 4096}}, flat = {.sizes = {64, 4096, 262144, 4194304}};
     cli_sizing *made = cli_allocate(sizeof *made);
@@ -154,8 +113,7 @@ static bool has_axis(const bp_call *call) {
     return false;
 }
 
-static cli_operation make_row(const bp_call *call, const special *as) {
-    static const cli_measured measured = {0, described_plan, check_described};
+static cli_operation make_row(const bp_call *call, const cli_special *as) {
     const bp_call_info *info = bp_call_get_info(call);
     const names read = names_of(call, false, has_axis(call) ? "256xn" : "n"), written = names_of(call, true, "");
     cli_described *described = cli_allocate(sizeof *described);
@@ -169,7 +127,7 @@ static cli_operation make_row(const bp_call *call, const special *as) {
                            .prepare = described_prepare,
                            .run = described_run,
                            .explain = info->unplanned ? NULL : described_explain,
-                           .measured = info->unplanned ? NULL : &measured,
+                           .measured = info->unplanned ? NULL : &described_measured,
                            .described = described,
                            .sizing = info->unplanned ? NULL : make_sizing(as, read.sizes)};
 }
@@ -181,25 +139,31 @@ typedef struct row_list {
     int count;
 } row_list;
 
-static void add_row(row_list *to, const bp_call *call, const special *as) {
+static void add_row(row_list *to, const bp_call *call, const cli_special *as) {
     to->rows = cli_grow(to->rows, (size_t)(to->count + 2) * sizeof *to->rows);
     to->rows[to->count++] = make_row(call, as);
     to->rows[to->count] = (cli_operation){.name = NULL};
 }
 
-const cli_operation *derived_rows(const char *family) {
+static bool is_special(const cli_derived *derived, const char *call) {
+    for (const cli_special *as = derived->specials; as && as->call; as++) {
+        if (strcmp(as->call, call) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const cli_operation *derived_rows(const cli_derived *derived) {
     row_list made = {.count = 0};
     const bp_call *call;
-    for (int i = 0; i < SPECIALS; i++) {
-        call = bp_call_named(specials[i].call);
-        if (strcmp(family_of(call), family) == 0) {
-            add_row(&made, call, &specials[i]);
-        }
+    for (const cli_special *as = derived->specials; as && as->call; as++) {
+        add_row(&made, bp_call_named(as->call), as);
     }
     for (int i = 0; (call = bp_call_at(i)); i++) {
         const char *name = bp_call_get_info(call)->name;
-        if (strcmp(family_of(call), family) == 0 && !is_special(name)) {
-            add_row(&made, call, &(special){.call = name});
+        if (strcmp(family_of(call), derived->family) == 0 && !is_special(derived, name)) {
+            add_row(&made, call, &(cli_special){.call = name});
         }
     }
     return made.rows;

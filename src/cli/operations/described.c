@@ -1,5 +1,5 @@
 /* described.c - operations whose call is described by calls.h: reads options into its fields, makes the results, runs,
- * explains and plans it. networks.c and derived.c list them. */
+ * explains and plans it. rows.h and derived.c make the rows. */
 #include "described.h"
 
 #include <math.h>
@@ -307,8 +307,7 @@ static int read_type(const cli_job *job, bp_dtype *dtype) {
 /* Finds the shape of a first result that does not follow from the arrays: that of --size, or of the first array. */
 static int find_given_shape(cli_job *job, bp_dtype *dtype, int *ndim, int64_t *shape) {
     const DLTensor *like = job->input_count > 0 ? &job->inputs[0].tensor : NULL;
-    const bool bits = !like && job->words.described.of.random.kind == BP_RANDOM_BITS;
-    *dtype = like ? bp_dtype_from_dlpack(like->dtype) : bits ? BP_I64 : BP_F32;
+    *dtype = like ? bp_dtype_from_dlpack(like->dtype) : job->words.described.usual_type;
     if (cli_has(job->args, "size")) {
         return operand_numbers(job->args, "size", shape, ndim);
     }
@@ -362,7 +361,7 @@ int described_prepare(cli_job *job) {
     const cli_described *described = job->operation->described;
     described_words *words = &job->words.described;
     int code = CLI_OK;
-    *words = (described_words){.call = bp_call_named(described->call)};
+    *words = (described_words){.call = bp_call_named(described->call), .usual_type = BP_F32};
     words->of.struct_size = bp_call_get_info(words->call)->size;
     if (words->of.struct_size > sizeof words->of) { /* the tests make a call of each operation */
         return cli_fail(CLI_INTERNAL, "%s: its arguments are too long", job->operation->name);
@@ -389,14 +388,27 @@ bp_status described_explain(const cli_job *job, bp_explanation **explanation) {
     return bp_call_explain(explanation, job->options, job->words.described.call, &job->words.described.of);
 }
 
+/* Adds the first operands of the plan that are numbers of the call, such as the seed of random numbers. */
+static int add_numbers(const described_words *words, bp_op op, bp_operand *operands) {
+    const char *name = bp_op_inputs(op);
+    int count = 0;
+    while (*name) {
+        const size_t whole = strcspn(name, ",");
+        const bp_call_field *field = find_field(words->call, name, whole);
+        if (!field || field->kind != BP_FIELD_NUMBER) {
+            break;
+        }
+        operands[count++] = (bp_operand){(char *)(uintptr_t)&words->of + field->offset, 0};
+        name += whole + (name[whole] == ',');
+    }
+    return count;
+}
+
 bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     const described_words *words = &job->words.described;
     const bp_call_pass *pass = bp_call_get_pass(words->call, &words->of);
     const bp_call_operand *operand;
-    *count = 0;
-    if (pass && pass->op == BP_OP_RANDOM) { /* whose seed is a field of the call, and an operand of the plan */
-        operands[(*count)++] = (bp_operand){(void *)(uintptr_t)&words->of.random.seed, 0};
-    }
+    *count = pass ? add_numbers(words, pass->op, operands) : 0;
     for (int i = 0; (operand = bp_call_operand_at(pass, i)); i++) {
         const DLTensor *tensor;
         memcpy(&tensor, (const char *)&words->of + operand->offset, sizeof tensor);
@@ -404,3 +416,5 @@ bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operand
     }
     return bp_call_plan(made, job->options, words->call, &words->of);
 }
+
+const cli_measured described_measured = {0, described_plan, check_described};

@@ -43,6 +43,6 @@ static const cli_sizing sizing = {
 
 const cli_operation operations_einsum[] = {
     {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL,
-     &sizing},
+     &sizing, NULL},
     {.name = NULL},
 };

@@ -105,7 +105,7 @@ static const cli_sizing
 #define SIZING_IHFFT from_real
 
 #define ENTRY(name, number, options, sizing)                                                                           \
-    { name, "A", 1, 1, 1, number, options, prepare, run, explain, false, &measured, NULL, sizing }
+    { name, "A", 1, 1, 1, number, options, prepare, run, explain, false, &measured, NULL, sizing, NULL }
 #define TRANSFORM(number, NAME, text, many)                                                                            \
     ENTRY(text, (number)*FORMS + ONE, one_options, &SIZING_##NAME[0]),                                                 \
         ENTRY(text "2", (number)*FORMS + TWO, many_options, &SIZING_##NAME[1]),                                        \
@@ -113,7 +113,7 @@ static const cli_sizing
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL, NULL},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL, NULL},
     {.name = NULL},
 };

@@ -193,7 +193,7 @@ static const char *const takes_ord[] = {"ord", NULL};
 
 /* clang-format off */
 #define ROW(name, arrays, count, results, number, options, sizing) \
-    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL, sizing}
+    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL, sizing, NULL}
 /* Sizes of factorizations, of products of orthogonal matrices, and of eigenvalue and singular value problems. */
 #define FACTORED(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 768}, 0, NULL}
 #define ORTHOGONAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 512}, 0, NULL}

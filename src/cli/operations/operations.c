@@ -6,22 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of a list; NULL until the rows of the family are made. */
-static struct {
-    const cli_operation *rows;
-    const char *family;
-} lists[] = {
-#define LISTED(name) {operations_##name, NULL},
-#define DERIVED(family) {NULL, #family},
-    OPERATIONS_MAP(LISTED, DERIVED)
-#undef LISTED
-#undef DERIVED
+static const cli_operation *lists[] = {
+#define X(name) operations_##name,
+    OPERATIONS_MAP(X)
+#undef X
 };
 
 const cli_operation *cli_operation_at(int index) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        lists[i].rows = lists[i].rows ? lists[i].rows : derived_rows(lists[i].family);
-        for (const cli_operation *row = lists[i].rows; row->name; row++) {
+        lists[i] = lists[i]->derived ? derived_rows(lists[i]->derived) : lists[i];
+        for (const cli_operation *row = lists[i]; row->name; row++) {
             if (index-- == 0) {
                 return row;
             }

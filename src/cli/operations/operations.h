@@ -18,6 +18,7 @@
 
 typedef struct cli_operation cli_operation;
 typedef struct cli_described cli_described; /* described.h */
+typedef struct cli_derived cli_derived;     /* described.h */
 typedef struct cli_sizing cli_sizing;       /* sizing.h */
 
 /* Arguments of a product, besides its arrays. */
@@ -47,7 +48,8 @@ typedef struct described_words {
     int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
     int size_count;
     int axes[BP_MAX_NDIM];
-    int64_t seed[2]; /* seed and offset of dropout */
+    bp_dtype usual_type; /* of a first result that follows from no array; adjust() may set it */
+    int64_t seed[2];     /* seed and offset of dropout */
     bp_view seed_view;
 } described_words;
 
@@ -128,20 +130,16 @@ struct cli_operation {
     const cli_measured *measured;                                           /* NULL if no library is used */
     const cli_described *described; /* of a call that calls.h describes; NULL for other operations */
     const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
+    const cli_derived *derived; /* the list is that of a family, made from its calls; NULL: the row is an operation */
 };
 
-/* The lists of operations, in the order of the help: LISTED are operations_<name>, DERIVED those of a family whose rows
- * follow from the descriptions of its calls (derived.c). */
-/* clang-format off */
-#define OPERATIONS_MAP(LISTED, DERIVED) \
-    LISTED(products) LISTED(einsum) LISTED(fft) LISTED(conv) LISTED(pool) LISTED(norm) LISTED(attention) LISTED(rnn) \
-    LISTED(random) DERIVED(elementwise) DERIVED(reduce) DERIVED(cumsum) LISTED(linalg) LISTED(vectors)
-/* clang-format on */
-#define LISTED(name) extern const cli_operation operations_##name[];
-#define DERIVED(family)
-OPERATIONS_MAP(LISTED, DERIVED)
-#undef LISTED
-#undef DERIVED
+/* The lists of operations, in the order of the help: operations_<name>, in <name>.c. */
+#define OPERATIONS_MAP(X)                                                                                              \
+    X(products) X(einsum) X(fft) X(conv) BP_FAMILY_MAP(OPERATIONS_OF_FAMILY, X) X(linalg) X(vectors)
+#define OPERATIONS_OF_FAMILY(X, family, ...) X(family)
+#define X(name) extern const cli_operation operations_##name[];
+OPERATIONS_MAP(X)
+#undef X
 
 /* Options of the families, for the option tables of both commands. */
 #define OPTIONS_PRODUCTS                                                                                               \

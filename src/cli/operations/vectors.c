@@ -161,11 +161,11 @@ static const cli_sizing norm_sizing = VECTORS("n"), dot_sizing = VECTORS("n n"),
 
 const cli_operation operations_vectors[] = {
     {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL,
-     &norm_sizing},
-    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL, &dot_sizing},
+     &norm_sizing, NULL},
+    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL, &dot_sizing, NULL},
     {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain, NULL,
-     &chain_sizing},
+     &chain_sizing, NULL},
     {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power, NULL,
-     &power_sizing},
+     &power_sizing, NULL},
     {.name = NULL},
 };
