@@ -60,7 +60,7 @@ static void take_results(cli_check *check, const cli_job *job, reference_results
 }
 
 /* Ends a check: takes the references of the results, which may be none. */
-static bp_status end(cli_check *check, const cli_job *job, bp_status status, reference_results *made) {
+static bp_status end_check(cli_check *check, const cli_job *job, bp_status status, reference_results *made) {
     bool any = false;
     check_nothing(check);
     take_results(check, job, made);
@@ -81,7 +81,7 @@ bp_status check_described(cli_check *check, const cli_job *job) {
     reference_results made;
     const described_words *words = &job->words.described;
     const bp_status status = reference_call(&made, words->call, &words->of);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 /* ---- Operations without a struct ---- */
@@ -97,13 +97,13 @@ bp_status check_product(cli_check *check, const cli_job *job) {
     const product_words *words = &job->words.product;
     const bp_status status = reference_of_gemm(&made, (int)words->transform_a, (int)words->transform_b, &words->alpha,
                                                job->tensors[0], job->tensors[1], &words->beta, &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_transform(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status = reference_of_fft(&made, &job->words.fft.call, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_contraction(cli_check *check, const cli_job *job) {
@@ -114,7 +114,7 @@ bp_status check_contraction(cli_check *check, const cli_job *job) {
                                  ? reference_of_einsum(&made, job->expression, job->input_count, job->tensors, out)
                              : power ? reference_of_matrix_power(&made, job->tensors[0], job->words.vector.power, out)
                                      : reference_of_multi_dot(&made, job->input_count, job->tensors, out);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 static bp_status linalg_error(const cli_check *check, const cli_job *job, double *error) {
@@ -138,12 +138,12 @@ bp_status check_vecdot(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status = reference_of_vecdot(&made, job->words.vector.dims[0], job->tensors[0], job->tensors[1],
                                                  &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_norm(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status =
         reference_of_vector_norm(&made, &job->words.vector.call, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }

@@ -34,7 +34,7 @@ static int read_dims(cli_job *job, int ndim) {
     return CLI_OK;
 }
 
-static int prepare(cli_job *job) {
+static int prepare_fft(cli_job *job) {
     static const int default_ndim[FORMS] = {1, 2, BP_FFT_ALL};
     bp_fft_call *call = &job->words.fft.call;
     bp_dtype dtype;
@@ -51,21 +51,21 @@ static int prepare(cli_job *job) {
     return status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
 }
 
-static bp_status run(cli_job *job) {
+static bp_status run_fft(cli_job *job) {
     return bp_fft_run(job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
-static bp_status explain(const cli_job *job, bp_explanation **explanation) {
+static bp_status explain_fft(const cli_job *job, bp_explanation **explanation) {
     return bp_fft_explain(explanation, job->options, &job->words.fft.call, &job->inputs[0].tensor,
                           &job->results[0].tensor);
 }
 
-static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+static bp_status plan_fft(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     *count = job_operands(job, operands);
     return bp_fft_plan(made, job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
-static const cli_measured measured = {BP_OP_FFT, plan, check_transform};
+static const cli_measured measured = {BP_OP_FFT, plan_fft, check_transform};
 
 static int prepare_shift(cli_job *job) {
     const bp_view *in = &job->inputs[0];
@@ -105,7 +105,7 @@ static const cli_sizing
 #define SIZING_IHFFT from_real
 
 #define ENTRY(name, number, options, sizing)                                                                           \
-    { name, "A", 1, 1, 1, number, options, prepare, run, explain, false, &measured, NULL, sizing, NULL }
+    { name, "A", 1, 1, 1, number, options, prepare_fft, run_fft, explain_fft, false, &measured, NULL, sizing, NULL }
 #define TRANSFORM(number, NAME, text, many)                                                                            \
     ENTRY(text, (number)*FORMS + ONE, one_options, &SIZING_##NAME[0]),                                                 \
         ENTRY(text "2", (number)*FORMS + TWO, many_options, &SIZING_##NAME[1]),                                        \
