@@ -353,7 +353,7 @@ static bool bring_otherwise(core_state *state, operand *to, PyObject *array, con
     return by_export(state, to, array, name, access) || name_refused(state, array, name);
 }
 
-static bool bring(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
+static bool bring_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     if (is_bytes(state, array, name)) {
         return false;
     }
@@ -426,7 +426,7 @@ static bool is_masked(core_state *state, operand *to, PyObject *array, const cha
 bool core_operand(core_state *state, operand *to, PyObject *array, const char *name, unsigned access) {
     core_operand_clear(to);
     if (!bring_directly(state, to, array, access) &&
-        (is_masked(state, to, array, name) || !bring(state, to, array, name, access))) {
+        (is_masked(state, to, array, name) || !bring_operand(state, to, array, name, access))) {
         core_operand_release(to);
         return false;
     }

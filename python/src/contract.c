@@ -29,7 +29,7 @@ static bool read_operands(contraction *of, PyObject *arrays, Py_ssize_t first) {
     return true;
 }
 
-static bp_status explain(const void *context, bp_explanation **explanation) {
+static bp_status explain_contraction(const void *context, bp_explanation **explanation) {
     const contraction *of = context;
     const core_call *call = &of->call;
     return bp_einsum_explain(explanation, call->options, &of->einsum, call->given_out ? &call->result : NULL);
@@ -54,7 +54,7 @@ static bool place_result(contraction *of, PyObject *out) {
         bp_plan_release(plan);
     }
     if (status != BP_OK) {
-        core_fail_explained(call->state, status, explain, of);
+        core_fail_explained(call->state, status, explain_contraction, of);
         return false;
     }
     call->result = (DLTensor){.device = call->operands.tensors[0]->device,
@@ -65,16 +65,16 @@ static bool place_result(contraction *of, PyObject *out) {
     return true;
 }
 
-static void release(contraction *of) {
+static void release_contraction(contraction *of) {
     core_call_release(&of->call);
     core_asking_free(&of->asking);
 }
 
-static bp_status run(core_call *call) {
+static bp_status run_contraction(core_call *call) {
     return bp_einsum_run(call->options, &((contraction *)call)->einsum, &call->result);
 }
 
-static bool begin(contraction *of, PyObject *module, PyObject *expression, PyObject *words, bool explains) {
+static bool begin_contraction(contraction *of, PyObject *module, PyObject *expression, PyObject *words, bool explains) {
     core_call_begin(&of->call, core_state_of(module), explains);
     return core_asking_read(&of->asking, of->call.state, expression, words);
 }
@@ -89,12 +89,13 @@ PyObject *core_einsum(PyObject *module, PyObject *values) {
                           &explains)) {
         return NULL;
     }
-    if (begin(&of, module, expression, words, explains != 0)) {
+    if (begin_contraction(&of, module, expression, words, explains != 0)) {
         if (core_options(call->state, settings, &call->options, &call->options_owner) &&
             read_operands(&of, arrays, 0) && place_result(&of, out)) {
-            result = explains ? core_explanation(call->state, explain, &of) : core_call_run(call, run, explain);
+            result = explains ? core_explanation(call->state, explain_contraction, &of)
+                              : core_call_run(call, run_contraction, explain_contraction);
         }
-        release(&of);
+        release_contraction(&of);
     }
     return core_finish(of.call.state, result);
 }
@@ -118,11 +119,11 @@ PyObject *core_einsum_plain(PyObject *module, PyObject *values) {
     if (!is_plain(given, type)) {
         Py_RETURN_NONE;
     }
-    if (begin(&of, module, PyTuple_GetItem(given, 0), Py_None, false)) {
+    if (begin_contraction(&of, module, PyTuple_GetItem(given, 0), Py_None, false)) {
         if (read_operands(&of, given, 1) && place_result(&of, Py_None)) {
-            result = core_call_run(&of.call, run, explain);
+            result = core_call_run(&of.call, run_contraction, explain_contraction);
         }
-        release(&of);
+        release_contraction(&of);
     }
     return core_finish(of.call.state, result);
 }

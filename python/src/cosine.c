@@ -41,7 +41,7 @@ static bool is_odd_4(const cosine *of) {
 #include "cosine_lines.h"
 
 /* Sets the Fourier transform and the lengths of its lines. */
-static void choose(cosine *of) {
+static void choose_cosine(cosine *of) {
     static const int last[] = {-1};
     const int64_t n = of->n;
     of->call = (bp_fft_call){.struct_size = sizeof of->call, .axis_count = 1, .axes = last};
@@ -165,7 +165,7 @@ static bp_status copy_lines(const cosine *of, bp_view *view, bool back) {
 
 /* Transforms all lines. The dimension is the last one of both views. Lines are read in place if that is possible and
  * the result is memory of ours: the caller's may overlap the input. */
-static bp_status run(cosine *of, bp_view *in, bp_view *out) {
+static bp_status run_cosine(cosine *of, bp_view *in, bp_view *out) {
     const int last = in->tensor.ndim - 1;
     const bool fills = in->shape[last] >= of->n;
     const bool reads = in->shape[last] == of->n && !of->out && is_compact(in), writes = is_compact(out);
@@ -197,10 +197,10 @@ static bp_status run_views(cosine *of, const DLTensor *to, int dim) {
     }
     move_last(&in, dim);
     move_last(&out, dim);
-    return run(of, &in, &out);
+    return run_cosine(of, &in, &out);
 }
 
-static void release(cosine *of) {
+static void release_cosine(cosine *of) {
     DLManagedTensorVersioned *held[] = {of->lines, of->before, of->after};
     for (int i = 0; i < 3; i++) {
         if (held[i]) {
@@ -269,7 +269,7 @@ static bool check_out(core_state *state, const cosine *of, const DLTensor *wante
 
 /* ---- The call ---- */
 
-static PyObject *compute(core_state *state, cosine *of, DLTensor *to, int dim) {
+static PyObject *compute_cosine(core_state *state, cosine *of, DLTensor *to, int dim) {
     core_result fresh = {0};
     const operand *like = of->input;
     const bool has_factors = of->type > 1 && !is_odd_4(of);
@@ -281,7 +281,7 @@ static PyObject *compute(core_state *state, cosine *of, DLTensor *to, int dim) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
     bp_status status = run_views(of, of->out ? &of->out->tensor : to, dim);
-    release(of);
+    release_cosine(of);
     core_lock(&unlocked);
     core_table_give(of->table);
     if (status != BP_OK) {
@@ -295,7 +295,7 @@ static PyObject *compute(core_state *state, cosine *of, DLTensor *to, int dim) {
 }
 
 /* Explains the Fourier transform of the first chunk. */
-static bp_status explain(const void *context, bp_explanation **explanation) {
+static bp_status explain_cosine(const void *context, bp_explanation **explanation) {
     const cosine *of = context;
     bp_view before, after;
     bp_fft_call call = of->call;
@@ -305,7 +305,7 @@ static bp_status explain(const void *context, bp_explanation **explanation) {
 }
 
 /* Runs or explains a call whose operands are read. */
-static PyObject *call(core_state *state, cosine *of, long long n, long long dim, int norm, long long lines) {
+static PyObject *call_cosine(core_state *state, cosine *of, long long n, long long dim, int norm, long long lines) {
     int64_t shape[BP_MAX_NDIM];
     if (!read_line(state, of, n, &dim)) {
         return NULL;
@@ -321,10 +321,10 @@ static PyObject *call(core_state *state, cosine *of, long long n, long long dim,
         return core_refuse(state, state->error, BP_E_DEVICE,
                            "out: is in memory of a device; cosine transforms run on the host");
     }
-    choose(of);
+    choose_cosine(of);
     scale(of, norm);
     of->batch = lines > 0 ? lines : of->batch;
-    return lines > 0 ? core_explanation(state, explain, of) : compute(state, of, &to, (int)dim);
+    return lines > 0 ? core_explanation(state, explain_cosine, of) : compute_cosine(state, of, &to, (int)dim);
 }
 
 /* Arguments: input, type, whether it is a sine transform, length, dimension, norm, whether the matrix is orthogonal,
@@ -352,7 +352,7 @@ PyObject *core_cosine(PyObject *module, PyObject *arguments) {
         core_refuse(state, state->error, BP_E_DEVICE,
                     "input: is in memory of a device; cosine transforms run on the host, so copy it with .cpu()");
     } else if (of.input && (of.out || given == Py_None) && core_options(state, settings, &of.options, &owner)) {
-        result = call(state, &of, n, dim, norm, lines);
+        result = call_cosine(state, &of, n, dim, norm, lines);
     }
     if (of.input) {
         core_operand_release(of.input);

@@ -9,7 +9,7 @@ enum { MOST_BYTES = 1 << 25 }; /* of all tables that are kept */
 
 static const double PI = 3.14159265358979323846;
 
-static void put(core_table *to, int64_t at, double angle) {
+static void put_table(core_table *to, int64_t at, double angle) {
     if (to->single) {
         ((float *)to->factors)[2 * at] = (float)cos(angle);
         ((float *)to->factors)[2 * at + 1] = (float)sin(angle);
@@ -20,13 +20,13 @@ static void put(core_table *to, int64_t at, double angle) {
 }
 
 /* Fills in cos and sin of pi * (step * i + start) / divisor. */
-static void fill(core_table *to, int64_t first, int64_t count, double step, double start, double divisor) {
+static void fill_table(core_table *to, int64_t first, int64_t count, double step, double start, double divisor) {
     for (int64_t i = 0; i < count; i++) {
-        put(to, first + i, PI * ((step * (double)i + start) / divisor));
+        put_table(to, first + i, PI * ((step * (double)i + start) / divisor));
     }
 }
 
-static core_table *make(int type, int64_t n, bool single) {
+static core_table *make_table(int type, int64_t n, bool single) {
     const int64_t each = type < 4 ? n / 2 + 1 : n / 2, count = type < 4 ? each : 2 * each;
     const size_t bytes = (size_t)count * 2 * (single ? sizeof(float) : sizeof(double));
     const double size = (double)n;
@@ -36,10 +36,10 @@ static core_table *make(int type, int64_t n, bool single) {
     }
     *to = (core_table){.n = n, .type = type, .single = single, .bytes = bytes, .second = 2 * each};
     if (type < 4) {
-        fill(to, 0, each, 1, 0, 2 * size);
+        fill_table(to, 0, each, 1, 0, 2 * size);
     } else {
-        fill(to, 0, each, 4, 1, 4 * size);
-        fill(to, each, each, 1, 0, size);
+        fill_table(to, 0, each, 4, 1, 4 * size);
+        fill_table(to, each, each, 1, 0, size);
     }
     return to;
 }
@@ -51,7 +51,7 @@ void core_table_give(core_table *table) {
 }
 
 /* Returns the kept table with a new reference, as the first of the list, or NULL. */
-static core_table *find(core_tables *tables, int type, int64_t n, bool single) {
+static core_table *find_table(core_tables *tables, int type, int64_t n, bool single) {
     for (int i = 0; i < tables->count; i++) {
         core_table *found = tables->of[i];
         if (found->n == n && found->type == type && found->single == single) {
@@ -73,7 +73,7 @@ static void drop_last(core_tables *tables) {
 }
 
 /* Adds a table as the first of the list, in place of the least recently used ones if the list is full. */
-static void keep(core_tables *tables, core_table *table) {
+static void keep_table(core_tables *tables, core_table *table) {
     while (tables->count == CORE_TABLES || (tables->count > 0 && tables->bytes + table->bytes > MOST_BYTES)) {
         drop_last(tables);
     }
@@ -88,25 +88,25 @@ static void keep(core_tables *tables, core_table *table) {
 core_table *core_table_take(core_state *state, int type, int64_t n, bool single) {
     core_tables *tables = &state->tables;
     type = type == 3 ? 2 : type; /* they have the same factors */
-    core_table *table = find(tables, type, n, single);
+    core_table *table = find_table(tables, type, n, single);
     if (table) {
         return table;
     }
     PyThreadState *thread = PyEval_SaveThread();
-    table = make(type, n, single);
+    table = make_table(type, n, single);
     PyEval_RestoreThread(thread);
     if (!table) {
         PyErr_NoMemory();
         return NULL;
     }
-    core_table *other = find(tables, type, n, single); /* made by another thread meanwhile */
+    core_table *other = find_table(tables, type, n, single); /* made by another thread meanwhile */
     if (other) {
         free(table);
         return other;
     }
     table->references = 1;
     if (table->bytes <= MOST_BYTES) {
-        keep(tables, table);
+        keep_table(tables, table);
     }
     return table;
 }

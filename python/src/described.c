@@ -79,7 +79,7 @@ void core_described_drop(core_state *state) {
 }
 
 /* Returns a new description, without an entry in the state; NULL with an exception set. */
-static core_described *describe(core_state *state, PyObject *name) {
+static core_described *describe_call(core_state *state, PyObject *name) {
     PyObject *bytes = PyUnicode_AsUTF8String(name);
     const bp_call *call = bytes ? bp_call_named(PyBytes_AsString(bytes)) : NULL;
     const bp_call_info *info = bp_call_get_info(call);
@@ -112,7 +112,7 @@ const core_described *core_describe(core_state *state, PyObject *name) {
             return one;
         }
     }
-    core_described *made = describe(state, name);
+    core_described *made = describe_call(state, name);
     if (made) {
         made->next = state->described;
         state->described = made;

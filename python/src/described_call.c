@@ -41,12 +41,12 @@ typedef struct described_call {
 
 /* ---- Parameters ---- */
 
-static void set(described_call *of, const bp_call_field *field, const void *value, size_t size) {
+static void set_described(described_call *of, const bp_call_field *field, const void *value, size_t size) {
     memcpy(of->arguments.bytes + field->offset, value, size);
 }
 
 static void set_tensor(described_call *of, const bp_call_field *field, const DLTensor *tensor) {
-    set(of, field, &tensor, sizeof tensor);
+    set_described(of, field, &tensor, sizeof tensor);
 }
 
 static int ndim_of(const described_call *of) {
@@ -73,7 +73,7 @@ static bool read_int(described_call *of, const described_field *field, PyObject 
         return true;
     }
     const int number = field->words ? core_described_word(of->state, field, value) : (int)PyLong_AsLong(value);
-    set(of, field->info, &number, sizeof number);
+    set_described(of, field->info, &number, sizeof number);
     return number != -1 || !PyErr_Occurred();
 }
 
@@ -84,25 +84,25 @@ static bool read_signed(described_call *of, const described_field *field, PyObje
     const int nearest = overflow > 0 || number > INT_MAX   ? INT_MAX
                         : overflow < 0 || number < INT_MIN ? INT_MIN
                                                            : (int)number;
-    set(of, field->info, &nearest, sizeof nearest);
+    set_described(of, field->info, &nearest, sizeof nearest);
     return !PyErr_Occurred() || refuse_value(of, field, "a whole number", value);
 }
 
 static bool read_number(described_call *of, const described_field *field, PyObject *value) {
     int64_t number = field->is_unsigned ? (int64_t)PyLong_AsUnsignedLongLongMask(value) : PyLong_AsLongLong(value);
-    set(of, field->info, &number, sizeof number);
+    set_described(of, field->info, &number, sizeof number);
     return number != -1 || !PyErr_Occurred() || refuse_value(of, field, "a whole number", value);
 }
 
 static bool read_real(described_call *of, const described_field *field, PyObject *value) {
     const double number = PyFloat_AsDouble(value);
-    set(of, field->info, &number, sizeof number);
+    set_described(of, field->info, &number, sizeof number);
     return number != -1 || !PyErr_Occurred() || refuse_value(of, field, "a number", value);
 }
 
 static bool read_flag(described_call *of, const described_field *field, PyObject *value) {
     const int flag = PyObject_IsTrue(value);
-    set(of, field->info, &flag, sizeof flag);
+    set_described(of, field->info, &flag, sizeof flag);
     return flag >= 0;
 }
 
@@ -115,7 +115,7 @@ static bool read_sizes(described_call *of, const described_field *field, PyObjec
     }
     const bool good =
         core_numbers_each(of->state, value, field->text, ndim_of(of), of->sizes[of->sizes_count++], &sizes);
-    set(of, field->info, &sizes, sizeof sizes);
+    set_described(of, field->info, &sizes, sizeof sizes);
     return good;
 }
 
@@ -329,7 +329,7 @@ static bool place_results(described_call *of, PyObject *wanted, PyObject *size, 
     return true;
 }
 
-static void release(described_call *of) {
+static void release_described(described_call *of) {
     for (int i = 0; i < of->array_count; i++) {
         core_operand_release(&of->arrays[i]);
     }
@@ -341,7 +341,7 @@ static void release(described_call *of) {
 
 /* ---- Running ---- */
 
-static bp_status explain(const void *call, bp_explanation **explanation) {
+static bp_status explain_described(const void *call, bp_explanation **explanation) {
     described_call *of = (described_call *)call;
     DLTensor numbers = of->numbers;
     if (!of->numbers_field) {
@@ -376,16 +376,16 @@ static bp_status run_unlocked(described_call *of) {
     return status;
 }
 
-static PyObject *run(described_call *of) {
+static PyObject *run_described(described_call *of) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
     const bp_status status = run_unlocked(of);
     core_lock(&unlocked);
     return status == BP_OK ? core_results_take(of->state, of->fresh, of->result_count)
-                           : core_fail_explained(of->state, status, explain, of);
+                           : core_fail_explained(of->state, status, explain_described, of);
 }
 
-static bool begin(described_call *of, core_state *state, PyObject *name) {
+static bool begin_described(described_call *of, core_state *state, PyObject *name) {
     of->state = state;
     of->of = core_describe(state, name);
     of->array_count = of->sizes_count = of->result_count = 0;
@@ -409,14 +409,14 @@ PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssiz
     }
     PyObject *const wanted = values[1], *const size = values[2], *const out = values[3];
     const int explains = PyObject_IsTrue(values[5]);
-    if (explains < 0 || !begin(&of, core_state_of(module), values[0])) {
+    if (explains < 0 || !begin_described(&of, core_state_of(module), values[0])) {
         return NULL;
     }
     if (core_options(of.state, values[4], &of.options, &of.options_owner) &&
         read_fields(&of, values + POSITIONS, names, !explains) && place_results(&of, wanted, size, out, !explains)) {
-        result = explains ? core_explanation(of.state, explain, &of) : run(&of);
+        result = explains ? core_explanation(of.state, explain_described, &of) : run_described(&of);
     }
-    release(&of);
+    release_described(&of);
     return core_finish(of.state, result);
 }
 

@@ -89,7 +89,7 @@ PyObject *core_devices(PyObject *module, PyObject *unused) {
 }
 
 /* Finds a device by its id. Returns false with an exception set. */
-static bool find(core_state *state, const char *id, int32_t *place) {
+static bool find_place(core_state *state, const char *id, int32_t *place) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
     const bp_status status = bp_device_find(id, place);
@@ -105,7 +105,7 @@ PyObject *core_device_control(PyObject *module, PyObject *arguments) {
     int32_t place;
     bp_status status;
     core_unlocked unlocked;
-    if (!PyArg_ParseTuple(arguments, "ssK:device_control", &what, &id, &number) || !find(state, id, &place)) {
+    if (!PyArg_ParseTuple(arguments, "ssK:device_control", &what, &id, &number) || !find_place(state, id, &place)) {
         return NULL;
     }
     core_unlock(&unlocked);
@@ -130,7 +130,7 @@ PyObject *core_device_memory(PyObject *module, PyObject *id) {
     PyObject *bytes = core_bytes(state, id, "device");
     int32_t place;
     bp_device_memory_info m = {.struct_size = sizeof m};
-    const bool found = bytes && find(state, PyBytes_AsString(bytes), &place);
+    const bool found = bytes && find_place(state, PyBytes_AsString(bytes), &place);
     Py_XDECREF(bytes);
     if (!found) {
         return NULL;
@@ -149,7 +149,7 @@ PyObject *core_device_plans(PyObject *module, PyObject *id) {
     PyObject *bytes = core_bytes(state, id, "device");
     int32_t place;
     bp_plan_cache_info info = {.struct_size = sizeof info};
-    const bool found = bytes && find(state, PyBytes_AsString(bytes), &place);
+    const bool found = bytes && find_place(state, PyBytes_AsString(bytes), &place);
     Py_XDECREF(bytes);
     if (!found) {
         return NULL;
@@ -161,7 +161,8 @@ PyObject *core_device_plans(PyObject *module, PyObject *id) {
 /* ---- Tensors ---- */
 
 /* Makes a tensor without defined elements. NULL with an exception set. */
-static DLManagedTensorVersioned *make(core_state *state, PyObject *shape, const char *dtype_name, const char *id) {
+static DLManagedTensorVersioned *make_memory(core_state *state, PyObject *shape, const char *dtype_name,
+                                             const char *id) {
     const bp_dtype dtype = bp_dtype_from_name(dtype_name);
     int64_t sizes[BP_MAX_NDIM];
     DLManagedTensorVersioned *memory = NULL;
@@ -173,7 +174,7 @@ static DLManagedTensorVersioned *make(core_state *state, PyObject *shape, const 
                     dtype_name);
         return NULL;
     }
-    if (!core_numbers(state, shape, "size", sizes, &count) || !find(state, id, &place)) {
+    if (!core_numbers(state, shape, "size", sizes, &count) || !find_place(state, id, &place)) {
         return NULL;
     }
     core_unlock(&unlocked);
@@ -190,7 +191,7 @@ PyObject *core_empty(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "O!ss:empty", &PyTuple_Type, &shape, &dtype, &id)) {
         return NULL;
     }
-    DLManagedTensorVersioned *memory = make(state, shape, dtype, id);
+    DLManagedTensorVersioned *memory = make_memory(state, shape, dtype, id);
     return core_finish(state, memory ? core_tensor(state, memory) : NULL);
 }
 
@@ -203,7 +204,7 @@ PyObject *core_transfer(PyObject *module, PyObject *arguments) {
     operand from;
     DLManagedTensorVersioned *memory = NULL;
     core_unlocked unlocked;
-    if (!PyArg_ParseTuple(arguments, "Os:transfer", &array, &id) || !find(state, id, &place) ||
+    if (!PyArg_ParseTuple(arguments, "Os:transfer", &array, &id) || !find_place(state, id, &place) ||
         !core_operand(state, &from, array, "array", CORE_READS)) {
         return NULL;
     }

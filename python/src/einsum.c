@@ -33,7 +33,7 @@ static Py_ssize_t items_in(PyObject *tuples) {
     return all;
 }
 
-static void *allocate(Py_ssize_t count, size_t each) {
+static void *allocate_each(Py_ssize_t count, size_t each) {
     void *block = PyMem_Malloc((size_t)(count > 0 ? count : 1) * each);
     return block ? block : PyErr_NoMemory();
 }
@@ -68,9 +68,9 @@ static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
     if (count < 0 || (output != Py_None && a->output_count < 0)) {
         return false;
     }
-    a->labels = allocate(count + (a->output_count > 0 ? a->output_count : 0), sizeof *a->labels);
-    a->lists = allocate(operands, sizeof *a->lists);
-    a->list_counts = allocate(operands, sizeof *a->list_counts);
+    a->labels = allocate_each(count + (a->output_count > 0 ? a->output_count : 0), sizeof *a->labels);
+    a->lists = allocate_each(operands, sizeof *a->lists);
+    a->list_counts = allocate_each(operands, sizeof *a->list_counts);
     for (Py_ssize_t i = 0; a->labels && a->lists && a->list_counts && i < operands; i++) {
         PyObject *list = PyTuple_GetItem(labels, i);
         a->lists[i] = a->labels + at;
@@ -87,8 +87,8 @@ static bool read_labels(core_asking *a, PyObject *labels, PyObject *output) {
 
 static bool read_path(core_asking *a, PyObject *path) {
     Py_ssize_t count = items_in(path), at = 0, steps = PyTuple_Size(path);
-    a->path = count < 0 || steps > INT_MAX ? NULL : allocate(count, sizeof *a->path);
-    a->path_counts = a->path ? allocate(steps, sizeof *a->path_counts) : NULL;
+    a->path = count < 0 || steps > INT_MAX ? NULL : allocate_each(count, sizeof *a->path);
+    a->path_counts = a->path ? allocate_each(steps, sizeof *a->path_counts) : NULL;
     for (Py_ssize_t i = 0; a->path_counts && i < steps; i++) {
         PyObject *step = PyTuple_GetItem(path, i);
         a->path_counts[i] = (int)PyTuple_Size(step);
@@ -173,8 +173,8 @@ typedef struct path_search {
 static bool read_shapes(path_search *q, PyObject *shapes) {
     Py_ssize_t sizes = items_in(shapes), at = 0;
     q->count = PyTuple_Size(shapes);
-    q->operands = sizes < 0 ? NULL : allocate(q->count, sizeof *q->operands);
-    q->sizes = sizes < 0 ? NULL : allocate(sizes, sizeof *q->sizes);
+    q->operands = sizes < 0 ? NULL : allocate_each(q->count, sizeof *q->operands);
+    q->sizes = sizes < 0 ? NULL : allocate_each(sizes, sizeof *q->sizes);
     for (Py_ssize_t i = 0; q->operands && q->sizes && i < q->count; i++) {
         PyObject *shape = PyTuple_GetItem(shapes, i);
         q->operands[i] = (bp_einsum_operand){.ndim = (int)PyTuple_Size(shape), .shape = q->sizes + at};
@@ -217,11 +217,11 @@ static void search_free(path_search *q) {
     core_asking_free(&q->asking);
 }
 
-static void release(PyObject *capsule) {
+static void release_path(PyObject *capsule) {
     bp_contraction_path_release(PyCapsule_GetPointer(capsule, CAPSULE));
 }
 
-static bp_status find(const path_search *q, bp_contraction_path **path) {
+static bp_status find_path(const path_search *q, bp_contraction_path **path) {
     const core_asking *a = &q->asking;
     core_unlocked unlocked;
     core_unlock(&unlocked);
@@ -250,13 +250,13 @@ PyObject *core_einsum_path(PyObject *module, PyObject *values) {
     PyObject *result = NULL;
     core_leave_dropped();
     if (read_search_arguments(&q, state, values)) {
-        bp_status status = find(&q, &path);
+        bp_status status = find_path(&q, &path);
         if (status != BP_OK) {
             core_fail(state, status, NULL);
         }
     }
     PyObject *list = path ? list_of(path) : NULL;
-    PyObject *capsule = list ? PyCapsule_New(path, CAPSULE, release) : NULL;
+    PyObject *capsule = list ? PyCapsule_New(path, CAPSULE, release_path) : NULL;
     if (capsule) {
         result = PyTuple_Pack(2, list, capsule);
     } else {

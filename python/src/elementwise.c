@@ -123,7 +123,7 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
     return true;
 }
 
-static bp_status run(core_call *call) {
+static bp_status run_elements(core_call *call) {
     const elements *of = (const elements *)call;
     const DLTensor *const *t = call->operands.tensors;
     switch (of->op) {
@@ -141,7 +141,7 @@ static bp_status run(core_call *call) {
 }
 
 /* A concatenation is explained as the copy of its first array. */
-static bp_status explain(const void *context, bp_explanation **explanation) {
+static bp_status explain_elements(const void *context, bp_explanation **explanation) {
     const elements *of = context;
     const core_call *call = &of->call;
     const DLTensor *const *t = call->operands.tensors;
@@ -179,7 +179,8 @@ PyObject *core_elementwise(PyObject *module, PyObject *values) {
         core_options(call->state, settings, &call->options, &call->options_owner) &&
         core_operands_read(call->state, &call->operands, arrays, 0, core_call_access(call)) &&
         place_result(&of, out, dtype)) {
-        result = explains ? core_explanation(call->state, explain, &of) : core_call_run(call, run, explain);
+        result = explains ? core_explanation(call->state, explain_elements, &of)
+                          : core_call_run(call, run_elements, explain_elements);
     }
     core_call_release(call);
     return core_finish(call->state, result);

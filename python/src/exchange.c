@@ -86,7 +86,7 @@ static void forget(core_exchange *entry) {
 
 /* Stores the entry in a free place, or in place of a type without the interface. Returns the stored entry, which stays
  * there if it has an interface; NULL if there is no place. */
-static core_exchange *store(core_exchanges *known, core_exchange *made) {
+static core_exchange *store_exchange(core_exchanges *known, core_exchange *made) {
     int place = 0;
     while (place < known->count && known->of[place].api) {
         place++;
@@ -109,7 +109,7 @@ const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *typ
         }
     }
     core_exchange made = described(type);
-    const core_exchange *stored = store(known, &made);
+    const core_exchange *stored = store_exchange(known, &made);
     return made.api ? stored : NULL;
 }
 

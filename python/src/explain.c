@@ -109,7 +109,7 @@ PyObject *core_explanation(core_state *state, core_explainer explain, const void
     return made;
 }
 
-static PyObject *explain(PyObject *module, bool gemm, bool floats, PyObject *values, PyObject *names) {
+static PyObject *explain_operation(PyObject *module, bool gemm, bool floats, PyObject *values, PyObject *names) {
     product of;
     product_arguments given;
     if (!core_product_parse(&given, gemm, values, names)) {
@@ -125,15 +125,15 @@ static PyObject *explain(PyObject *module, bool gemm, bool floats, PyObject *val
 }
 
 PyObject *core_explain_matmul(PyObject *module, PyObject *values, PyObject *names) {
-    return explain(module, false, false, values, names);
+    return explain_operation(module, false, false, values, names);
 }
 
 PyObject *core_explain_matmul_floats(PyObject *module, PyObject *values, PyObject *names) {
-    return explain(module, false, true, values, names);
+    return explain_operation(module, false, true, values, names);
 }
 
 PyObject *core_explain_gemm(PyObject *module, PyObject *values, PyObject *names) {
-    return explain(module, true, false, values, names);
+    return explain_operation(module, true, false, values, names);
 }
 
 PyObject *core_last_plan(PyObject *module, PyObject *unused) {

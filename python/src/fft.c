@@ -173,7 +173,7 @@ static bool place_result(transformation *of, PyObject *out, bool runs) {
     return !runs || core_result_new(of->state, &of->fresh, &of->out, &input, 1);
 }
 
-static void release(transformation *of) {
+static void release_transform(transformation *of) {
     core_operand_release(&of->input);
     core_operand_release(&of->output);
     if (of->complex) {
@@ -185,7 +185,7 @@ static void release(transformation *of) {
 
 /* ---- The call ---- */
 
-static bp_status explain(const void *call, bp_explanation **explanation) {
+static bp_status explain_transform(const void *call, bp_explanation **explanation) {
     const transformation *of = call;
     return bp_fft_explain(explanation, of->options, &of->call, &of->in, &of->out);
 }
@@ -198,15 +198,16 @@ static PyObject *hand_over(core_state *state, core_result *fresh) {
     Py_RETURN_NONE;
 }
 
-static PyObject *run(transformation *of) {
+static PyObject *run_transform(transformation *of) {
     core_unlocked unlocked;
     core_unlock(&unlocked);
     bp_status status = bp_fft_run(of->options, &of->call, &of->in, &of->out);
     core_lock(&unlocked);
-    return status == BP_OK ? hand_over(of->state, &of->fresh) : core_fail_explained(of->state, status, explain, of);
+    return status == BP_OK ? hand_over(of->state, &of->fresh)
+                           : core_fail_explained(of->state, status, explain_transform, of);
 }
 
-static bool bring(transformation *of, PyObject *input, PyObject *out, bool runs) {
+static bool bring_arrays(transformation *of, PyObject *input, PyObject *out, bool runs) {
     if (!core_operand(of->state, &of->input, input, "input", runs ? CORE_READS : CORE_DESCRIBES)) {
         return false;
     }
@@ -226,10 +227,10 @@ PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names) {
         return NULL;
     }
     if (read_call(&of, name, s, dim, norm) && core_options(of.state, settings, &of.options, &of.options_owner) &&
-        bring(&of, input, out, !explains)) {
-        result = explains ? core_explanation(of.state, explain, &of) : run(&of);
+        bring_arrays(&of, input, out, !explains)) {
+        result = explains ? core_explanation(of.state, explain_transform, &of) : run_transform(&of);
     }
-    release(&of);
+    release_transform(&of);
     return core_finish(of.state, result);
 }
 

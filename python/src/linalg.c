@@ -40,7 +40,7 @@ typedef struct calculation {
 
 /* Allocates a calculation, which is too large for the stack. Clears only the first members, because clearing all takes
  * longer than a small matrix. Returns NULL if memory is exhausted. */
-static calculation *begin(core_state *state) {
+static calculation *begin_linalg(core_state *state) {
     calculation *of = PyMem_Malloc(sizeof *of);
     if (of) {
         memset(of, 0, offsetof(calculation, dims));
@@ -305,7 +305,7 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
 
 /* ---- The call ---- */
 
-static bool parse(calculation *of, PyObject *values, PyObject *names, int *explain) {
+static bool parse_words(calculation *of, PyObject *values, PyObject *names, int *explain) {
     static char *known[] = {"",          "",
                             "",          "",
                             "",          "mode",
@@ -363,7 +363,7 @@ static PyObject *calculate(calculation *of) {
     return status == BP_OK ? results(of) : core_fail_explained(of->state, status, explain_call, of);
 }
 
-static void release(calculation *of) {
+static void release_linalg(calculation *of) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         core_operand_release(&of->arrays[i]);
         core_result_drop(&of->fresh[i]);
@@ -376,14 +376,14 @@ PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
     int explain = 0;
     PyObject *result = NULL;
     core_state *state = core_state_of(module);
-    calculation *of = begin(state);
+    calculation *of = begin_linalg(state);
     if (!of) {
         return PyErr_NoMemory();
     }
     core_leave_dropped();
-    if (parse(of, values, names, &explain)) {
+    if (parse_words(of, values, names, &explain)) {
         result = explain ? core_explanation(state, explain_call, of) : calculate(of);
     }
-    release(of);
+    release_linalg(of);
     return core_finish(state, result);
 }

@@ -154,7 +154,7 @@ void core_product_release(product *of) {
 
 /* ---- The call ---- */
 
-static bp_status run(product *of) {
+static bp_status run_product(product *of) {
     const DLTensor *const tensors[] = {&of->a.tensor, &of->b.tensor, &of->out};
     core_unlocked unlocked;
     core_unlock_for(&unlocked, tensors, 3);
@@ -166,13 +166,13 @@ static bp_status run(product *of) {
 }
 
 /* The product in the type that the operands have, or the caller's array after it was written. */
-static PyObject *compute(product *of, PyObject *c) {
+static PyObject *compute_product(product *of, PyObject *c) {
     const operand *const operands[] = {&of->a, &of->b};
     core_result result = {0};
     if (!of->given_c && !core_result_new(of->state, &result, &of->out, operands, 2)) {
         return NULL;
     }
-    bp_status status = run(of);
+    bp_status status = run_product(of);
     if (status != BP_OK) {
         core_fail_explained(of->state, status, core_product_explain, of);
         core_result_drop(&result);
@@ -199,7 +199,7 @@ static PyObject *multiply(core_state *state, bool gemm, const product_arguments 
     product of;
     PyObject *result = NULL;
     if (core_product(&of, state, gemm, false, given)) {
-        result = compute(&of, given->c);
+        result = compute_product(&of, given->c);
         core_product_release(&of);
     }
     return converted(state, core_finish(state, result), given);

@@ -146,7 +146,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int start(PyObject *module) {
+static int start_module(PyObject *module) {
     core_state *state = core_state_of(module);
     state->word_out = PyUnicode_InternFromString("out");
     state->word_settings = PyUnicode_InternFromString("settings");
@@ -163,7 +163,7 @@ static int start(PyObject *module) {
     return PyModule_AddStringConstant(module, "version", bp_version());
 }
 
-static int traverse(PyObject *module, visitproc visit, void *arg) {
+static int traverse_module(PyObject *module, visitproc visit, void *arg) {
     core_state *state = core_state_of(module);
     Py_VISIT(state->error);
     Py_VISIT(state->bad_value);
@@ -188,7 +188,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     return 0;
 }
 
-static int clear(PyObject *module) {
+static int clear_module(PyObject *module) {
     core_state *state = core_state_of(module);
     Py_CLEAR(state->error);
     Py_CLEAR(state->bad_value);
@@ -220,13 +220,13 @@ static int clear(PyObject *module) {
 }
 
 /* Frees the descriptions last: functions that the collector has not ended yet have their addresses. */
-static void end(void *module) {
-    clear(module);
+static void end_module(void *module) {
+    clear_module(module);
     core_described_drop(core_state_of(module));
 }
 
 static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, (void *)start},
+    {Py_mod_exec, (void *)start_module},
     {0, NULL},
 };
 
@@ -237,9 +237,9 @@ static struct PyModuleDef definition = {
     .m_size = sizeof(core_state),
     .m_methods = functions,
     .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
-    .m_free = end,
+    .m_traverse = traverse_module,
+    .m_clear = clear_module,
+    .m_free = end_module,
 };
 
 PyMODINIT_FUNC PyInit__core(void);

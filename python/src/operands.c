@@ -10,7 +10,7 @@ void core_operands_begin(core_operands *of) {
     of->count = 0;
 }
 
-static bool allocate(core_operands *of, Py_ssize_t count) {
+static bool allocate_operands(core_operands *of, Py_ssize_t count) {
     if (count > CORE_NEAR_OPERANDS) {
         of->list = PyMem_Malloc((size_t)count * sizeof *of->list);
         of->tensors = PyMem_Malloc((size_t)count * sizeof *of->tensors);
@@ -35,7 +35,7 @@ static bool read_one(core_state *state, core_operands *of, PyObject *array, unsi
 
 bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, Py_ssize_t first, unsigned access) {
     const Py_ssize_t count = PyTuple_Size(arrays) - first;
-    if (!allocate(of, count)) {
+    if (!allocate_operands(of, count)) {
         return false;
     }
     for (; of->count < count; of->count++) {

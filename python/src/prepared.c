@@ -121,7 +121,7 @@ static int result_index(const core_prepared *of, const bp_call_pass *pass) {
     return index;
 }
 
-static bp_status run(quick_call *of) {
+static bp_status run_prepared(quick_call *of) {
     return bp_call_run(NULL, of->described, of->arguments);
 }
 
@@ -152,5 +152,5 @@ bool core_prepared_run(quick_call *of, core_state *state, const core_prepared *p
     set_tensor(&given, prepared->result, &of->result);
     of->described = prepared->of->call;
     of->arguments = &given;
-    return core_quick_compute(of, state, run);
+    return core_quick_compute(of, state, run_prepared);
 }

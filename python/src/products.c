@@ -111,12 +111,12 @@ static bool place_result(chain *of, PyObject *out) {
     return true;
 }
 
-static bp_status explain(const void *context, bp_explanation **explanation) {
+static bp_status explain_chain(const void *context, bp_explanation **explanation) {
     const chain *of = context;
     return of->kind->explain(of, explanation);
 }
 
-static bp_status run(core_call *call) {
+static bp_status run_chain(core_call *call) {
     chain *of = (chain *)call;
     return of->kind->run(of);
 }
@@ -137,7 +137,8 @@ PyObject *core_product_chain(PyObject *module, PyObject *values) {
     core_call_begin(call, core_state_of(module), explains != 0);
     if (find_kind(&of, name, arrays) && core_options(call->state, settings, &call->options, &call->options_owner) &&
         core_operands_read(call->state, &call->operands, arrays, 0, core_call_access(call)) && place_result(&of, out)) {
-        result = explains ? core_explanation(call->state, explain, &of) : core_call_run(call, run, explain);
+        result = explains ? core_explanation(call->state, explain_chain, &of)
+                          : core_call_run(call, run_chain, explain_chain);
     }
     core_call_release(call);
     return core_finish(call->state, result);

@@ -155,7 +155,7 @@ bool core_quick_compute(quick_call *of, core_state *state, bp_status (*run)(quic
     return status == BP_OK;
 }
 
-static bool compute(quick_call *of, const quick *self) {
+static bool compute_quick(quick_call *of, const quick *self) {
     of->result = (DLTensor){.device = {kDLCPU, 0}, .dtype = of->tensors[0]->dtype, .shape = of->shape};
     return self->kind->shape(of) == BP_OK && core_quick_compute(of, self->state, self->kind->run);
 }
@@ -175,7 +175,7 @@ static PyObject *run_directly(const quick *self, PyObject *const *values, Py_ssi
     core_leave_dropped();
     if (read_arrays(&of, self->state, values) &&
         (self->prepared ? core_prepared_run(&of, self->state, self->prepared, values + count, names)
-                        : read_names(&of, self->state, values + count, names) && compute(&of, self))) {
+                        : read_names(&of, self->state, values + count, names) && compute_quick(&of, self))) {
         result = core_result_take(self->state, &of.fresh);
     }
     core_result_drop(&of.fresh);
@@ -215,7 +215,7 @@ static PyObject *run_function(const quick *self, PyObject *const *values, Py_ssi
     return result;
 }
 
-static PyObject *call(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+static PyObject *call_quick(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
     const quick *self = PyModule_GetState(module);
     PyObject *result = is_frequent(self, values, count, names) ? run_directly(self, values, count, names) : NULL;
     if (result || PyErr_Occurred()) {
@@ -226,7 +226,7 @@ static PyObject *call(PyObject *module, PyObject *const *values, Py_ssize_t coun
 
 /* ---- Making a function ---- */
 
-static int traverse(PyObject *module, visitproc visit, void *arg) {
+static int traverse_quick(PyObject *module, visitproc visit, void *arg) {
     const quick *self = PyModule_GetState(module);
     if (self) {
         Py_VISIT(self->core);
@@ -236,7 +236,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
     return 0;
 }
 
-static int clear(PyObject *module) {
+static int clear_quick(PyObject *module) {
     quick *self = PyModule_GetState(module);
     if (self) {
         Py_CLEAR(self->function);
@@ -244,10 +244,10 @@ static int clear(PyObject *module) {
     return 0;
 }
 
-static void end(void *module) {
+static void end_quick(void *module) {
     quick *self = PyModule_GetState(module);
     if (self) {
-        clear(module);
+        clear_quick(module);
         core_prepared_free(self->prepared);
         Py_CLEAR(self->name);
         Py_CLEAR(self->text);
@@ -257,8 +257,8 @@ static void end(void *module) {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,   .m_name = "backplane._core.quick",
-    .m_size = sizeof(quick), .m_traverse = traverse,
-    .m_clear = clear,        .m_free = end,
+    .m_size = sizeof(quick), .m_traverse = traverse_quick,
+    .m_clear = clear_quick,  .m_free = end_quick,
 };
 
 static bool find_kind(quick *self, const char *kind, const char *name) {
@@ -282,7 +282,7 @@ static bool keep_texts(quick *self, PyObject *name, PyObject *text) {
     if (!self->name || !self->text) {
         return false;
     }
-    self->method = (PyMethodDef){PyBytes_AsString(self->name), (PyCFunction)(void (*)(void))call,
+    self->method = (PyMethodDef){PyBytes_AsString(self->name), (PyCFunction)(void (*)(void))call_quick,
                                  METH_FASTCALL | METH_KEYWORDS, PyBytes_AsString(self->text)};
     return true;
 }

@@ -63,7 +63,7 @@ static bool place_result(reduction *of, PyObject *out, bool runs) {
     return !runs || core_result_new(of->state, &of->fresh, &of->result, arrays, 1);
 }
 
-static void release(reduction *of) {
+static void release_reduction(reduction *of) {
     for (int i = 0; i < of->count; i++) {
         core_operand_release(&of->arrays[i]);
     }
@@ -72,7 +72,7 @@ static void release(reduction *of) {
     Py_CLEAR(of->options_owner);
 }
 
-static bp_status explain(const void *call, bp_explanation **explanation) {
+static bp_status explain_reduction(const void *call, bp_explanation **explanation) {
     const reduction *of = call;
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
     if (!of->is_softmax) {
@@ -85,7 +85,7 @@ static bp_status explain(const void *call, bp_explanation **explanation) {
                : bp_softmax_explain(explanation, of->options, (bp_softmax_kind)of->kind, x, of->dims[0], of->to);
 }
 
-static bp_status compute(const reduction *of) {
+static bp_status compute_reduction(const reduction *of) {
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
     if (!of->is_softmax) {
         return bp_reduce_run(of->options, (bp_reduce_kind)of->kind, x, of->axis_count, of->axes, of->keep, of->to);
@@ -95,18 +95,18 @@ static bp_status compute(const reduction *of) {
 }
 
 /* Runs or explains the call, and releases what it holds. */
-static PyObject *finish(reduction *of, PyObject *out, PyObject *settings, bool explains) {
+static PyObject *finish_reduction(reduction *of, PyObject *out, PyObject *settings, bool explains) {
     PyObject *result = NULL;
     if (core_options(of->state, settings, &of->options, &of->options_owner) && place_result(of, out, !explains)) {
         if (explains) {
-            result = core_explanation(of->state, explain, of);
+            result = core_explanation(of->state, explain_reduction, of);
         } else {
             core_unlocked unlocked;
             core_unlock(&unlocked);
-            const bp_status status = compute(of);
+            const bp_status status = compute_reduction(of);
             core_lock(&unlocked);
             PyObject *tuple = status == BP_OK ? core_results_take(of->state, &of->fresh, 1)
-                                              : core_fail_explained(of->state, status, explain, of);
+                                              : core_fail_explained(of->state, status, explain_reduction, of);
             if (tuple) {
                 result = PyTuple_GetItem(tuple, 0);
                 Py_INCREF(result);
@@ -114,7 +114,7 @@ static PyObject *finish(reduction *of, PyObject *out, PyObject *settings, bool e
             }
         }
     }
-    release(of);
+    release_reduction(of);
     return core_finish(of->state, result);
 }
 
@@ -130,11 +130,11 @@ PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names) {
     }
     if ((axes != Py_None && !core_dims(of.state, axes, of.dims, &of.axis_count)) ||
         !read_array(&of, array, "x", !explains)) {
-        release(&of);
+        release_reduction(&of);
         return NULL;
     }
     of.axes = axes == Py_None ? NULL : of.dims;
-    return finish(&of, out, settings, explains);
+    return finish_reduction(&of, out, settings, explains);
 }
 
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names) {
@@ -149,8 +149,8 @@ PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names) {
     }
     if (!read_array(&of, array, gradient == Py_None ? "input" : "output", !explains) ||
         (gradient != Py_None && !read_array(&of, gradient, "grad_output", !explains))) {
-        release(&of);
+        release_reduction(&of);
         return NULL;
     }
-    return finish(&of, out, settings, explains);
+    return finish_reduction(&of, out, settings, explains);
 }

@@ -291,7 +291,7 @@ static PyType_Slot scope_slots[] = {
 static PyType_Spec scope_spec = {
     .name = "backplane._core.Scope", .basicsize = sizeof(scope), .flags = Py_TPFLAGS_DEFAULT, .slots = scope_slots};
 
-static int add(PyObject *module, const char *name, PyType_Spec *spec, PyObject **kept) {
+static int add_scope(PyObject *module, const char *name, PyType_Spec *spec, PyObject **kept) {
     *kept = PyType_FromModuleAndSpec(module, spec, NULL);
     if (!*kept) {
         return -1;
@@ -305,8 +305,8 @@ static int add(PyObject *module, const char *name, PyType_Spec *spec, PyObject *
 }
 
 int core_add_scopes(PyObject *module, core_state *state) {
-    return add(module, "Options", &options_spec, &state->options_type) != 0 ||
-                   add(module, "Scope", &scope_spec, &state->scope_type) != 0
+    return add_scope(module, "Options", &options_spec, &state->options_type) != 0 ||
+                   add_scope(module, "Scope", &scope_spec, &state->scope_type) != 0
                ? -1
                : 0;
 }

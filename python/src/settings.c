@@ -33,7 +33,7 @@ static const reader readers[BP_SETTING_COUNT] = {
 static const char *const type_names[] = {
     [BP_SETTING_BOOL] = "bool", [BP_SETTING_INT] = "int", [BP_SETTING_ENUM] = "enum", [BP_SETTING_TEXT] = "text"};
 
-static void remember(setting *self, const char *text, PyObject *value) {
+static void remember_value(setting *self, const char *text, PyObject *value) {
     size_t size = strlen(text) + 1;
     PyMem_Free(self->last_text);
     Py_CLEAR(self->last);
@@ -52,7 +52,7 @@ static PyObject *read_text(setting *self, const char *text) {
     }
     PyObject *value = core_text(text);
     if (value) {
-        remember(self, text, value);
+        remember_value(self, text, value);
     }
     return value;
 }
@@ -368,7 +368,7 @@ static PyGetSetDef fields[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyObject *show(PyObject *object) {
+static PyObject *show_setting(PyObject *object) {
     PyObject *value = read_value((setting *)object);
     PyObject *text =
         value ? PyUnicode_FromFormat("<setting %s = %R>", ((const setting *)object)->row->name, value) : NULL;
@@ -378,13 +378,13 @@ static PyObject *show(PyObject *object) {
 
 /* The table of the module has these objects, and their type has the module: Python frees such a cycle only if it sees
  * it. */
-static int traverse(PyObject *self, visitproc visit, void *arg) {
+static int traverse_setting(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((setting *)self)->last);
     return 0;
 }
 
-static void drop(PyObject *self) {
+static void drop_setting(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     PyMem_Free(((setting *)self)->last_text);
@@ -394,14 +394,14 @@ static void drop(PyObject *self) {
 }
 
 static PyType_Slot type_slots[] = {
-    {Py_tp_traverse, (void *)traverse},
+    {Py_tp_traverse, (void *)traverse_setting},
     {Py_tp_new, (void *)core_no_new},
     {Py_tp_descr_get, (void *)descriptor_get},
     {Py_tp_descr_set, (void *)descriptor_set},
     {Py_tp_methods, methods},
     {Py_tp_getset, fields},
-    {Py_tp_repr, (void *)show},
-    {Py_tp_dealloc, (void *)drop},
+    {Py_tp_repr, (void *)show_setting},
+    {Py_tp_dealloc, (void *)drop_setting},
     {0, NULL},
 };
 
@@ -412,7 +412,7 @@ static PyType_Spec type_spec = {.name = "backplane.Setting",
 
 /* ---- The table ---- */
 
-static PyObject *make(core_state *state, const bp_setting_info *row) {
+static PyObject *make_setting(core_state *state, const bp_setting_info *row) {
     setting *made = PyObject_GC_New(setting, (PyTypeObject *)state->setting_type);
     if (made) {
         made->row = row;
@@ -423,13 +423,13 @@ static PyObject *make(core_state *state, const bp_setting_info *row) {
     return (PyObject *)made;
 }
 
-static int fill(core_state *state, PyObject *table) {
+static int fill_settings(core_state *state, PyObject *table) {
     const bp_setting_info *row;
     for (int i = 0; (row = bp_setting_listed_at(i)) != NULL; i++) {
         if (row->number >= BP_SETTING_COUNT) {
             continue; /* the library is newer than this module, which has no getter for the setting */
         }
-        PyObject *one = make(state, row);
+        PyObject *one = make_setting(state, row);
         int failed = !one || PyDict_SetItemString(table, row->name, one) != 0;
         Py_XDECREF(one);
         if (failed) {
@@ -442,7 +442,7 @@ static int fill(core_state *state, PyObject *table) {
 int core_add_settings(PyObject *module, core_state *state) {
     state->setting_type = PyType_FromModuleAndSpec(module, &type_spec, NULL);
     PyObject *table = state->setting_type ? PyDict_New() : NULL;
-    if (!table || fill(state, table) != 0) {
+    if (!table || fill_settings(state, table) != 0) {
         Py_XDECREF(table);
         return -1;
     }

@@ -71,7 +71,7 @@ tensor *core_tensor_view(core_state *state, const tensor *of) {
     return made;
 }
 
-static void drop(PyObject *object) {
+static void drop_tensor(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     if (((tensor *)object)->weak) {
         PyObject_ClearWeakRefs(object);
@@ -348,7 +348,7 @@ static bool acceptable(core_state *state, const tensor *self, PyObject *stream, 
 }
 
 /* Waits for the work of the calling thread's queue: a consumer in another context or library sees finished memory. */
-static bool finish(core_state *state, const tensor *self) {
+static bool finish_tensor(core_state *state, const tensor *self) {
     bp_queue *queue = NULL;
     core_unlocked unlocked;
     if (core_tensor_on_host(self)) {
@@ -384,7 +384,7 @@ static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) 
     }
     const tensor *given = (const tensor *)source;
     PyObject *capsule = NULL;
-    if (finish(state, given)) {
+    if (finish_tensor(state, given)) {
         capsule = major >= DLPACK_MAJOR_VERSION ? versioned_capsule(given, source != object) : plain_capsule(given);
     }
     if (source != object) {
@@ -461,7 +461,7 @@ static PyObject *call_package(const char *function, PyObject *object, PyObject *
     return result;
 }
 
-static PyObject *show(PyObject *object) {
+static PyObject *show_tensor(PyObject *object) {
     return call_package("text", object, NULL, NULL);
 }
 
@@ -556,8 +556,8 @@ static PyType_Slot slots[] = {
      "it.\n"
      "Convert it without a copy by memoryview(), numpy.asarray() or from_dlpack()."},
     {Py_tp_new, (void *)core_no_new},
-    {Py_tp_dealloc, (void *)drop},
-    {Py_tp_repr, (void *)show},
+    {Py_tp_dealloc, (void *)drop_tensor},
+    {Py_tp_repr, (void *)show_tensor},
     {Py_tp_methods, methods},
     {Py_tp_getset, fields},
     {Py_tp_members, members},

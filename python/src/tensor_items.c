@@ -59,7 +59,7 @@ static bool take_slice(cursor *at, PyObject *slice) {
     return add_dimension(at, size, size > 1 ? step * stride : stride);
 }
 
-static bool take(cursor *at, PyObject *key, int left) {
+static bool take_items(cursor *at, PyObject *key, int left) {
     if (key == Py_None) {
         return add_dimension(at, 1, (Py_ssize_t)bp_dtype_size(at->to->dtype));
     }
@@ -106,7 +106,7 @@ static bool take_all(cursor *at, PyObject *keys) {
     }
     for (Py_ssize_t i = 0; i < PyTuple_Size(keys); i++) {
         PyObject *key = PyTuple_GetItem(keys, i);
-        if (!take(at, key, left)) {
+        if (!take_items(at, key, left)) {
             return false;
         }
         left -= key != Py_Ellipsis && key != Py_None;

@@ -46,7 +46,7 @@ static bp_status leave_unlocked(held *h) {
     Py_END_ALLOW_THREADS return status;
 }
 
-static void drop(held *h) {
+static void drop_verbose(held *h) {
     while (h->first) {
         line *next = h->first->next;
         free(h->first);
@@ -58,7 +58,7 @@ static void drop(held *h) {
 static void throw_away(PyObject *capsule) {
     held *h = PyCapsule_GetPointer(capsule, CAPSULE);
     leave_unlocked(h);
-    drop(h);
+    drop_verbose(h);
 }
 
 static PyObject *enter(core_state *state, const char *backend, int level, bool collects) {
@@ -72,7 +72,7 @@ static PyObject *enter(core_state *state, const char *backend, int level, bool c
     PyObject *capsule = status == BP_OK ? PyCapsule_New(h, CAPSULE, throw_away) : core_fail(state, status, NULL);
     if (!capsule) {
         leave_unlocked(h);
-        drop(h);
+        drop_verbose(h);
     }
     return core_finish(state, capsule);
 }

@@ -16,7 +16,7 @@ typedef struct note {
 
 static _Atomic(note *) newest;
 
-static void take(void *unused, const char *text) {
+static void take_warning(void *unused, const char *text) {
     size_t size = strlen(text) + 1;
     note *made = malloc(sizeof *made + size);
     (void)unused;
@@ -31,7 +31,7 @@ static void take(void *unused, const char *text) {
 }
 
 void core_collect_warnings(void) {
-    bp_set_warning_handler(take, NULL);
+    bp_set_warning_handler(take_warning, NULL);
 }
 
 static note *oldest_first(note *list) {

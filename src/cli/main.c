@@ -9,7 +9,7 @@ static const char *command_name_at(void *unused, int index) {
     return command ? command->name : NULL;
 }
 
-static int run(const cli_command *command, int count, char **words) {
+static int run_command(const cli_command *command, int count, char **words) {
     cli_args args;
     int code = cli_args_parse(&args, command, count, words);
     if (code == CLI_OK && args.help) {
@@ -44,5 +44,5 @@ int main(int count, char **words) {
         return cli_fail(CLI_USAGE, "no such command%s", near[0] ? near : "; `backplane help` lists them");
     }
     cli_out_begin(command->name);
-    return run(command, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));
+    return run_command(command, count > 2 ? count - 2 : 0, words + (count > 2 ? 2 : count));
 }

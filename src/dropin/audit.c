@@ -97,7 +97,7 @@ static const Elf64_Sym *find_gnu(const symbols *s, const char *name) {
     return 0;
 }
 
-static const Elf64_Sym *find(const symbols *s, const char *name) {
+static const Elf64_Sym *find_symbol(const symbols *s, const char *name) {
     if (!s->table || !s->strings) {
         return 0;
     }
@@ -175,7 +175,7 @@ static int ends(const char *text, unsigned length, const char *tail) {
 
 /* Finds the routine of a name: dgemm_, dgemm_64_, scipy_dgemm_64_, dgemm_64, cblas_dgemm, cblas_dgemm64_,
  * cblas_dgemm_64, fftw_execute. Sets *wide to 1 or 0, or to -1 if the name does not tell. */
-static int parse(const char *name, int *wide) {
+static int parse_routine(const char *name, int *wide) {
     const char *rest = bp__dropin_after(name, "scipy_");
     name = rest ? rest : name;
     unsigned length = length_of(name);
@@ -227,7 +227,7 @@ static const char *const typical[] = {"dgemm_",       "sgemm_",        "cblas_dg
 
 static int defines_math(const symbols *s) {
     for (unsigned i = 0; i < sizeof typical / sizeof typical[0]; i++) {
-        if (find(s, typical[i])) {
+        if (find_symbol(s, typical[i])) {
             return 1;
         }
     }
@@ -235,7 +235,7 @@ static int defines_math(const symbols *s) {
 }
 
 static void *address(const symbols *s, const char *name) {
-    const Elf64_Sym *symbol = find(s, name);
+    const Elf64_Sym *symbol = find_symbol(s, name);
     return symbol ? (void *)(s->base + symbol->st_value) : 0;
 }
 
@@ -320,7 +320,7 @@ static bool is_address_of_routine(const Elf64_Rela *relocation, const symbols *s
     int wide;
     return (kind == R_X86_64_64 || kind == R_X86_64_GLOB_DAT) && relocation->r_addend == 0 &&
            symbol->st_shndx == SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT &&
-           parse(s->strings + symbol->st_name, &wide) >= 0;
+           parse_routine(s->strings + symbol->st_name, &wide) >= 0;
 }
 
 /* Makes calls of the addresses of routines, so that the loader asks about them. */
@@ -385,7 +385,7 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *co
 /* ---- Bindings ---- */
 
 /* Gives a word its first value. */
-static void begin(void **word, void *value) {
+static void fill_stub(void **word, void *value) {
     void *none = 0;
     __atomic_compare_exchange_n(word, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -396,9 +396,9 @@ static long entry_of(int routine, int wide, uintptr_t definition) {
     long first = ((long)routine * 2 + wide) * BP__DROPIN_SLOTS;
     for (long i = first; i < first + BP__DROPIN_SLOTS; i++) {
         bp__dropin_slot *entry = &hooks.entries[i];
-        begin(&entry->small, hooks.enter);
-        begin(&entry->large, hooks.enter);
-        begin(&entry->original, (void *)definition);
+        fill_stub(&entry->small, hooks.enter);
+        fill_stub(&entry->large, hooks.enter);
+        fill_stub(&entry->original, (void *)definition);
         if ((uintptr_t)__atomic_load_n(&entry->original, __ATOMIC_RELAXED) == definition) {
             return i;
         }
@@ -414,7 +414,7 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *
     if (!hooks.entries || *caller & EXEMPT || (*definer & WIDTH) == PLAIN) {
         return symbol->st_value;
     }
-    int routine = parse(name, &wide);
+    int routine = parse_routine(name, &wide);
     if (routine < 0) {
         return symbol->st_value;
     }

@@ -21,7 +21,7 @@ typedef struct opening {
 
 static opening *opened;
 
-static bool fill(void *handle, opening *made) {
+static bool fill_opening(void *handle, opening *made) {
 #define X(name)                                                                                                        \
     *(void **)&made->api.name = dlsym(handle, #name);                                                                  \
     if (!made->api.name) {                                                                                             \
@@ -60,11 +60,11 @@ static void open_backplane(opening *made) {
         snprintf(made->failure, sizeof made->failure, "%s", text ? text : "libbackplane.so.0 was not found");
         return;
     }
-    made->good = fill(handle, made);
+    made->good = fill_opening(handle, made);
 }
 
 /* Keeps the first result of all threads. */
-static const opening *keep(opening *made) {
+static const opening *keep_opening(opening *made) {
     opening *before = NULL;
     if (__atomic_compare_exchange_n(&opened, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return made;
@@ -84,7 +84,7 @@ const bp__dropin_api *bp__dropin_backplane(const char **why) {
             return NULL;
         }
         open_backplane(made);
-        now = keep(made);
+        now = keep_opening(made);
     }
     if (why) {
         *why = now->failure;

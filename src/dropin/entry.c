@@ -13,7 +13,7 @@ static bool known[BP__DROPIN_ENTRIES];
 
 /* Chooses the routine of an entry, and writes what the stub reads. With records, every call comes to C code; calls
  * whose result is converted do, too. */
-static void learn(bp__dropin_slot *slot) {
+static void learn_slot(bp__dropin_slot *slot) {
     int routine = bp__dropin_routine(slot);
     bp__dropin_target chosen, *target = &targets[bp__dropin_index(slot)];
     const bool record = bp__dropin_policy_get()->record;
@@ -52,7 +52,7 @@ void *bp__dropin_entry(bp__dropin_slot *slot, bp__dropin_frame *frame) {
             bp__dropin_target original = {.routine = slot->original, .library = own, .own = own};
             return bp__dropin_run(slot, frame, &original, bp__dropin_inside());
         }
-        learn(slot);
+        learn_slot(slot);
     }
     return bp__dropin_run(slot, frame, &targets[index], bp__dropin_inside());
 }

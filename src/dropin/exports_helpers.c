@@ -11,7 +11,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define WEAK __attribute__((visibility("default"), weak))
 
-static void report(const char *name, size_t length, long long parameter) {
+static void report_error(const char *name, size_t length, long long parameter) {
     while (length > 0 && name[length - 1] == ' ') {
         length--;
     }
@@ -28,12 +28,12 @@ static size_t length_of(const char *name, size_t given) {
 
 WEAK void xerbla_(const char *name, const int32_t *parameter, size_t length);
 WEAK void xerbla_(const char *name, const int32_t *parameter, size_t length) {
-    report(name, length_of(name, length), *parameter);
+    report_error(name, length_of(name, length), *parameter);
 }
 
 WEAK void xerbla_64_(const char *name, const int64_t *parameter, size_t length);
 WEAK void xerbla_64_(const char *name, const int64_t *parameter, size_t length) {
-    report(name, length_of(name, length), *parameter);
+    report_error(name, length_of(name, length), *parameter);
 }
 
 WEAK void xerbla_array_(const char *name, const int32_t *length, const int32_t *parameter, size_t unused);

@@ -57,14 +57,14 @@ typedef struct problem {
     bp_linalg_call call;
 } problem;
 
-static DLTensor *add(problem *p, int index, DLDataType type, int ndim, int64_t rows, int64_t columns) {
+static DLTensor *add_operand(problem *p, int index, DLDataType type, int ndim, int64_t rows, int64_t columns) {
     p->shapes[index][0] = rows;
     p->shapes[index][1] = columns;
     p->tensors[index] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = p->shapes[index]};
     return &p->tensors[index];
 }
 
-static void describe(problem *p, int kind, int type, int64_t m, int64_t n, int64_t columns) {
+static void describe_problem(problem *p, int kind, int type, int64_t m, int64_t n, int64_t columns) {
     static const DLDataType types[TYPES] = {
         {kDLFloat, 32, 1}, {kDLFloat, 64, 1}, {kDLComplex, 64, 1}, {kDLComplex, 128, 1}};
     static const DLDataType integer = {kDLInt, 32, 1};
@@ -74,29 +74,29 @@ static void describe(problem *p, int kind, int type, int64_t m, int64_t n, int64
     call->op = operations[kind];
     switch (kind) {
     case GETRF:
-        call->input[0] = add(p, 0, types[type], 2, m, n);
-        call->output[0] = add(p, 1, types[type], 2, m, n);
-        call->output[1] = add(p, 2, integer, 1, m < n ? m : n, 1);
+        call->input[0] = add_operand(p, 0, types[type], 2, m, n);
+        call->output[0] = add_operand(p, 1, types[type], 2, m, n);
+        call->output[1] = add_operand(p, 2, integer, 1, m < n ? m : n, 1);
         break;
     case GESV:
-        call->input[0] = add(p, 0, types[type], 2, n, n);
-        call->input[1] = add(p, 1, types[type], 2, n, columns);
-        call->output[0] = add(p, 2, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->input[1] = add_operand(p, 1, types[type], 2, n, columns);
+        call->output[0] = add_operand(p, 2, types[type], 2, n, columns);
         break;
     case GETRS:
-        call->input[0] = add(p, 0, types[type], 2, n, n);
-        call->input[1] = add(p, 1, integer, 1, n, 1);
-        call->input[2] = add(p, 2, types[type], 2, n, columns);
-        call->output[0] = add(p, 3, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->input[1] = add_operand(p, 1, integer, 1, n, 1);
+        call->input[2] = add_operand(p, 2, types[type], 2, n, columns);
+        call->output[0] = add_operand(p, 3, types[type], 2, n, columns);
         break;
     case POTRS:
-        call->input[0] = add(p, 0, types[type], 2, n, columns);
-        call->input[1] = add(p, 1, types[type], 2, n, n);
-        call->output[0] = add(p, 2, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, columns);
+        call->input[1] = add_operand(p, 1, types[type], 2, n, n);
+        call->output[0] = add_operand(p, 2, types[type], 2, n, columns);
         break;
     default:
-        call->input[0] = add(p, 0, types[type], 2, n, n);
-        call->output[0] = add(p, 1, types[type], 2, n, n);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->output[0] = add_operand(p, 1, types[type], 2, n, n);
         break;
     }
 }
@@ -120,7 +120,7 @@ static bool precedes(const candidate *a, const candidate *b) {
     return a->chosen != b->chosen ? a->chosen : a->accepted != b->accepted ? a->accepted : a->cost_ns < b->cost_ns;
 }
 
-static void insert(candidates *list, const bp_candidate_info *info) {
+static void insert_candidate(candidates *list, const bp_candidate_info *info) {
     if (info->reason == BP_REASON_OP || strcmp(info->library, "native") == 0 || list->count == MOST ||
         strlen(info->library) >= sizeof list->at[0].id) {
         return;
@@ -146,7 +146,7 @@ static void list_candidates(const bp__dropin_api *api, const problem *p, candida
     }
     bp_candidate_info c = {.struct_size = sizeof c};
     for (int i = 0; api->bp_explanation_at(explanation, i, &c); i++) {
-        insert(list, &c);
+        insert_candidate(list, &c);
     }
     api->bp_explanation_release(explanation);
 }
@@ -232,15 +232,15 @@ static void find_target(const bp__dropin_slot *slot, const problem *p, const cha
 }
 
 /* Chooses, and keeps the result of the first thread that has one: the measured times of two sizes may differ. */
-static const bp__dropin_target *choose(const bp__dropin_slot *slot, int number, int64_t m, int64_t n, int64_t columns,
-                                       choice *kept) {
+static const bp__dropin_target *choose_target(const bp__dropin_slot *slot, int number, int64_t m, int64_t n,
+                                              int64_t columns, choice *kept) {
     const bp__dropin_target *before = NULL;
     bp__dropin_target *made = calloc(1, sizeof *made);
     problem p;
     if (!made) {
         return NULL;
     }
-    describe(&p, number / TYPES, number % TYPES, m, n, columns);
+    describe_problem(&p, number / TYPES, number % TYPES, m, n, columns);
     find_target(slot, &p, kept->own, made);
     made->own = "";
     if (__atomic_compare_exchange_n(&kept->target, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -279,7 +279,7 @@ const bp__dropin_target *bp__dropin_factor(const bp__dropin_slot *slot, const bp
         bp__dropin_visit_begin(&visit);
         fenv_t state; /* choosing computes, and the program must see no exception of that */
         feholdexcept(&state);
-        target = choose(slot, number, m, n, columns, kept);
+        target = choose_target(slot, number, m, n, columns, kept);
         fesetenv(&state);
         bp__dropin_visit_end(&visit);
     }

@@ -47,7 +47,7 @@ static void *serial_form(int routine) {
 
 /* ---- Libraries ---- */
 
-static bool take(bp__dropin_target *target, const bp__dropin_library *library, int routine) {
+static bool take_fftw(bp__dropin_target *target, const bp__dropin_library *library, int routine) {
     void *found = library ? bp__dropin_library_routine(library, routine, false) : NULL;
     if (found) {
         *target = (bp__dropin_target){.routine = found, .library = library->id, .own = ""};
@@ -92,7 +92,7 @@ static bool take_from_threads(bp__dropin_target *target, const bp__dropin_librar
     }
     bp__dropin_library threads = *library;
     threads.handle = open_threads(where.dli_fname, single);
-    if (!threads.handle || !take(target, &threads, routine)) {
+    if (!threads.handle || !take_fftw(target, &threads, routine)) {
         return false;
     }
     target->library = library->id;
@@ -112,7 +112,7 @@ bool bp__dropin_fftw(int routine, const char *asked, bp__dropin_target *target) 
         bool has_plans = library && bp__dropin_library_routine(library, probe, false);
         library = has_plans ? library : bp__dropin_library_named(&mkl);
     }
-    if (take(target, library, routine)) {
+    if (take_fftw(target, library, routine)) {
         return true;
     }
     void *serial = library ? serial_form(routine) : NULL;

@@ -122,7 +122,7 @@ typedef struct ranking {
 
 static ranking *ranked;
 
-static void insert(ranking *made, const char *id, double cost) {
+static void insert_ranked(ranking *made, const char *id, double cost) {
     int at = made->count;
     for (int i = 0; i < at; i++) {
         if (strcmp(made->ranks[i].id, id) == 0) {
@@ -153,7 +153,7 @@ static void rank_by_product(const bp__dropin_api *api, ranking *made) {
     bp_candidate_info candidate = {.struct_size = sizeof candidate};
     for (int i = 0; api->bp_explanation_at(explanation, i, &candidate); i++) {
         if (candidate.accepted) {
-            insert(made, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
+            insert_ranked(made, candidate.library, candidate.chosen ? -1 : candidate.cost_ns);
         }
     }
     api->bp_explanation_release(explanation);
@@ -212,7 +212,7 @@ static bool is_own(void *address) {
            there.dli_fbase == here.dli_fbase;
 }
 
-static void *find(const bp__dropin_library *library, const char *stem, const char *suffix) {
+static void *find_routine(const bp__dropin_library *library, const char *stem, const char *suffix) {
     char name[128];
     int length = snprintf(name, sizeof name, "%s%s%s", library->prefix, stem, suffix);
     void *found = length > 0 && (size_t)length < sizeof name ? dlsym(library->handle, name) : NULL;
@@ -225,15 +225,15 @@ void *bp__dropin_library_routine(const bp__dropin_library *library, int routine,
     const char *stem = bp__dropin_names[routine];
     bp__dropin_family family = bp__dropin_family_of(routine);
     if (family == BP__DROPIN_FAMILY_FFTW) {
-        return find(library, stem, bp__dropin_is_fftw_fortran(routine) ? "_" : "");
+        return find_routine(library, stem, bp__dropin_is_fftw_fortran(routine) ? "_" : "");
     }
     bool c = family == BP__DROPIN_FAMILY_CBLAS || family == BP__DROPIN_FAMILY_LAPACKE;
     if (library->int_bits == (wide ? 64 : 32)) {
-        return find(library, stem, c ? library->c_suffix : library->suffix);
+        return find_routine(library, stem, c ? library->c_suffix : library->suffix);
     }
     void *found = NULL;
     for (const char *const *suffix = c ? wide_c : wide_fortran; wide && *suffix && !found; suffix++) {
-        found = find(library, stem, *suffix);
+        found = find_routine(library, stem, *suffix);
     }
     return found;
 }
@@ -251,7 +251,7 @@ const char *bp__dropin_library_failure(void) {
  * threads then. */
 static void warm_up(const bp__dropin_library *library) {
     enum { SIDE = 128 };
-    void *found = find(library, "dgemm", library->suffix);
+    void *found = find_routine(library, "dgemm", library->suffix);
     void (*product)(const char *, const char *, const void *, const void *, const void *, const double *,
                     const double *, const void *, const double *, const void *, const double *, double *, const void *,
                     size_t, size_t);
@@ -266,7 +266,7 @@ static void warm_up(const bp__dropin_library *library) {
     free(memory);
 }
 
-static bool start(const bp__dropin_api *api, const char *name, bp__dropin_library *to) {
+static bool start_library(const bp__dropin_api *api, const char *name, bp__dropin_library *to) {
     const bool good = open_library(api, name, to);
     if (good) {
         warm_up(to);
@@ -281,7 +281,7 @@ static void start_best(const bp__dropin_api *api, bp__dropin_library *to) {
     const bool measures = bp__dropin_setting_is(api, "calibration", "auto");
     if (made && (!measures || api->bp_scope_enter(&scope, "calibration=read") == BP_OK)) {
         make_ranks(made);
-        for (int i = 0; i < made->count && !start(api, made->libraries[i].name, to); i++) {
+        for (int i = 0; i < made->count && !start_library(api, made->libraries[i].name, to); i++) {
         }
         api->bp_scope_leave(&scope);
     }
@@ -291,7 +291,7 @@ static void start_best(const bp__dropin_api *api, bp__dropin_library *to) {
 void bp__dropin_library_start(const char *asked) {
     const bp__dropin_api *api = bp__dropin_backplane(NULL);
     bp__dropin_library *opened = api ? calloc(1, sizeof *opened) : NULL;
-    if (opened && (!asked || !start(api, asked, opened))) {
+    if (opened && (!asked || !start_library(api, asked, opened))) {
         start_best(api, opened);
     }
     free(opened);

@@ -57,12 +57,12 @@ __attribute__((used)) static void (*find_mutex(void))(void) { /* clang does not 
 #define NAME "bp_dropin_find_loader_mutex"
 __attribute__((visibility("default"), ifunc("find_mutex"))) void bp_dropin_find_loader_mutex(void);
 
-static void search(void) {
+static void search_objects(void) {
     const ElfW(Sym) *symbol = NULL;
     Dl_info there, here;
     void *start = dlsym(RTLD_DEFAULT, "_rtld_global");
     if (!start || !dladdr1(start, &there, (void **)&symbol, RTLD_DL_SYMENT) || !symbol || there.dli_saddr != start ||
-        !dladdr((const void *)(uintptr_t)&search, &here)) {
+        !dladdr((const void *)(uintptr_t)&search_objects, &here)) {
         return;
     }
     data.start = start;
@@ -76,7 +76,7 @@ static void search(void) {
 
 bool bp__dropin_in_loader(void) {
     if (!__atomic_load_n(&searched, __ATOMIC_ACQUIRE)) {
-        search(); /* threads that do so at once find the same */
+        search_objects(); /* threads that do so at once find the same */
         __atomic_store_n(&searched, true, __ATOMIC_RELEASE);
     }
     const pthread_mutex_t *lock = __atomic_load_n(&mutex, __ATOMIC_ACQUIRE);

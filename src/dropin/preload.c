@@ -188,7 +188,7 @@ static void bind(const bp__dropin_slot *slot, const caller *from, bool in_loader
     }
 }
 
-static void learn(bp__dropin_slot *slot, uintptr_t address, binding *made) {
+static void learn_binding(bp__dropin_slot *slot, uintptr_t address, binding *made) {
     int index = bp__dropin_index(slot);
     bp__dropin_visit visit;
     bp__dropin_visit_begin(&visit);
@@ -219,7 +219,7 @@ void *bp__dropin_entry(bp__dropin_slot *slot, bp__dropin_frame *frame) {
     const binding *known = from ? binding_of(bp__dropin_index(slot), from) : NULL;
     binding made;
     if (!known) {
-        learn(slot, address, &made);
+        learn_binding(slot, address, &made);
         known = &made;
     }
     return bp__dropin_run(slot, frame, &known->target, inside || known->plain);

@@ -181,8 +181,8 @@ typedef struct matrix {
     int64_t shape[2], strides[2];
 } matrix;
 
-static void fill(matrix *to, const product *p, const void *data, int64_t rows, int64_t columns, int64_t row,
-                 int64_t column) {
+static void describe_matrix(matrix *to, const product *p, const void *data, int64_t rows, int64_t columns, int64_t row,
+                            int64_t column) {
     to->shape[0] = rows;
     to->shape[1] = columns;
     to->strides[0] = row;
@@ -201,7 +201,7 @@ static bool fill_matrix(matrix *to, const product *p, const void *data, int64_t 
     if (ld < (least > 1 ? least : 1)) {
         return false;
     }
-    fill(to, p, data, rows, columns, p->row_major ? ld : 1, p->row_major ? 1 : ld);
+    describe_matrix(to, p, data, rows, columns, p->row_major ? ld : 1, p->row_major ? 1 : ld);
     return true;
 }
 
@@ -212,7 +212,7 @@ static bool fill_vector(matrix *to, const product *p, const void *data, int64_t 
         (step < 0 && __builtin_mul_overflow((1 - length) * types[p->type].size, step, &skip))) {
         return false;
     }
-    fill(to, p, (const char *)data + skip, length, 1, step, 1);
+    describe_matrix(to, p, (const char *)data + skip, length, 1, step, 1);
     return true;
 }
 

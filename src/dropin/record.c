@@ -97,7 +97,7 @@ static bool is_ready(const bp__record_row *row) {
     return false;
 }
 
-static bool take(bp__record_row *row, const bp__record_key *key, uint32_t hash, const bp__dropin_call *call) {
+static bool take_row(bp__record_row *row, const bp__record_key *key, uint32_t hash, const bp__dropin_call *call) {
     uint32_t state = BP__RECORD_FREE;
     if (!__atomic_compare_exchange_n(&row->state, &state, BP__RECORD_TAKEN, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED)) {
@@ -112,11 +112,11 @@ static bool take(bp__record_row *row, const bp__record_key *key, uint32_t hash, 
     return true;
 }
 
-static bp__record_row *find(bp__record_file *file, const bp__record_key *key, const bp__dropin_call *call) {
+static bp__record_row *find_row(bp__record_file *file, const bp__record_key *key, const bp__dropin_call *call) {
     const uint32_t hash = hash_of(key);
     for (uint32_t i = 0; i < BP__RECORD_PROBES; i++) {
         bp__record_row *row = &file->row[(hash + i) % BP__RECORD_ROWS];
-        if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == BP__RECORD_FREE && take(row, key, hash, call)) {
+        if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == BP__RECORD_FREE && take_row(row, key, hash, call)) {
             return row;
         }
         if (is_ready(row) && row->hash == hash && memcmp(&row->key, key, sizeof *key) == 0) {
@@ -161,12 +161,12 @@ void bp__dropin_record(const bp__dropin_call *call) {
         return;
     }
     make_key(&key, call);
-    bp__record_row *row = find(file, &key, call);
+    bp__record_row *row = find_row(file, &key, call);
     if (!row && key.sizes > 0) { /* the calls of all other sizes of the routine share a row */
         memset(key.options, 0, sizeof key.options);
         memset(key.size, 0, sizeof key.size);
         key.sizes = 0;
-        row = find(file, &key, call);
+        row = find_row(file, &key, call);
     }
     if (row) {
         count(row, (uint64_t)(call->time_ns > 0 ? call->time_ns : 0));

@@ -41,8 +41,8 @@ static bool reports(const bp__dropin_library *library, int routine) {
 
 /* Takes a library's routine if the probe found nothing wrong with it. A product is taken all the same, because it runs
  * through Backplane then, and the routine is called with wrong arguments only, which it reports. */
-static bool take(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
-                 bp__dropin_target *target) {
+static bool take_target(const bp__dropin_slot *slot, const bp__dropin_library *library, bool hidden, const char *own,
+                        bp__dropin_target *target) {
     int routine = bp__dropin_routine(slot);
     bool faulty = library && !bp__dropin_is_sound(&library->findings, routine);
     if (!library || (faulty && !bp__dropin_is_product(routine)) || !reports(library, routine) ||
@@ -66,7 +66,7 @@ static bool suits(const bp__dropin_library *library, int routine) {
 static bool take_sound(const bp__dropin_slot *slot, bool hidden, const char *own, bp__dropin_target *target) {
     for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
         const bp__dropin_library *library = bp__dropin_library_at(rank);
-        if (library && !library->stays && take(slot, library, hidden, own, target)) {
+        if (library && !library->stays && take_target(slot, library, hidden, own, target)) {
             return true;
         }
     }
@@ -92,9 +92,9 @@ void bp__dropin_choose_launched(const bp__dropin_slot *slot, void *original, con
     target->faulty = faulty && bp__dropin_is_product(routine);
     if (policy->library) {
         const bp__dropin_library *library = bp__dropin_library_asked(policy->library);
-        taken = suits(library, routine) && take(slot, library, hidden, own, target);
+        taken = suits(library, routine) && take_target(slot, library, hidden, own, target);
     } else if (bp__dropin_is_replaceable(routine) && bp__dropin_is_reference(own, bp__dropin_wide(slot)) &&
-               take(slot, bp__dropin_replacement(bp__dropin_wide(slot)), hidden, own, target)) {
+               take_target(slot, bp__dropin_replacement(bp__dropin_wide(slot)), hidden, own, target)) {
         target->why = BP__DROPIN_WHY_REFERENCE;
         taken = true;
     }
@@ -179,13 +179,14 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
 
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     const bp__dropin_policy *policy = bp__dropin_policy_get();
-    if (policy->library && take(slot, bp__dropin_library_asked(policy->library), policy->hidden_result, "", target)) {
+    if (policy->library &&
+        take_target(slot, bp__dropin_library_asked(policy->library), policy->hidden_result, "", target)) {
         return;
     }
     /* A routine with a fault is better than none, because the process would end. */
     for (int any = 0; any < 2; any++) {
         for (int rank = 0; bp__dropin_library_exists(rank); rank++) {
-            if ((any ? take_any : take)(slot, bp__dropin_library_at(rank), policy->hidden_result, "", target)) {
+            if ((any ? take_any : take_target)(slot, bp__dropin_library_at(rank), policy->hidden_result, "", target)) {
                 return;
             }
         }

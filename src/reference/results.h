@@ -57,18 +57,20 @@ bp_status reference_call(reference_results *made, const bp_call *call, const voi
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
  * and as for bp_tensor_copy() ---- */
 
-/* A page or a length that is out of range has no reference: the call fails. */
-bp_status reference_of_attention(reference_results *made, const bp_attention_call *call);
+/* Of calls that have a struct. A page or a length of attention that is out of range has no reference: the call fails.
+ * Gradients of recurrent layers need the biases of TRAINING, which BACKWARD has not: bias_ih and bias_hh of the call
+ * are these. Gradients of LSTM and GRU have no reference if `output` is not the one of the other tensors and these
+ * biases. */
+#define X(name) bp_status reference_of_##name(reference_results *made, const bp_##name##_call *call);
+BP_CALL_MAP(X)
+#undef X
+
 /* A large result is computed in part, and one that is not affordable not at all; nor is a power below 1. */
 bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
                               const DLTensor *const *operands, const DLTensor *out);
 bp_status reference_of_multi_dot(reference_results *made, int count, const DLTensor *const *tensors,
                                  const DLTensor *out);
 bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out);
-
-bp_status reference_of_conv(reference_results *made, const bp_conv_call *call);
-
-bp_status reference_of_cumsum(reference_results *made, const bp_cumsum_call *call);
 
 /* An index that is out of range has no reference: the operation reports it. */
 bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output);
@@ -84,12 +86,9 @@ bp_status reference_of_concat(reference_results *made, int axis, int count, cons
 bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
                            const DLTensor *output);
 
-bp_status reference_of_linear(reference_results *made, const bp_linear_call *call);
-bp_status reference_of_batch_norm(reference_results *made, const bp_batch_norm_call *call);
-bp_status reference_of_layer_norm(reference_results *made, const bp_layer_norm_call *call);
 /* det, slogdet, matrix_rank, cond and matrix_norm. */
 bp_status reference_of_matrix_values(reference_results *made, const bp_linalg_call *call);
-bp_status reference_of_pool(reference_results *made, const bp_pool_call *call);
+
 /* Factors NULL: 1 and 0. */
 bp_status reference_of_gemm(reference_results *made, int transform_a, int transform_b, const bp_scalar *alpha,
                             const DLTensor *a, const DLTensor *b, const bp_scalar *beta, const DLTensor *c);
@@ -98,8 +97,6 @@ bp_status reference_of_matmul(reference_results *made, const DLTensor *a, const 
 bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *a, const DLTensor *b,
                               const DLTensor *out);
 
-bp_status reference_of_random(reference_results *made, const bp_random_call *call);
-
 /* Axes NULL: all. */
 bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
                               const DLTensor *input, const DLTensor *output);
@@ -107,10 +104,6 @@ bp_status reference_of_softmax(reference_results *made, int kind, int axis, cons
                                const DLTensor *output);
 bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,
                                         const DLTensor *output_gradient, const DLTensor *input_gradient);
-
-/* Gradients need the biases of TRAINING, which BACKWARD has not: bias_ih and bias_hh of the call are these. Gradients
- * of LSTM and GRU have no reference if `output` is not that of the other tensors and these biases. */
-bp_status reference_of_rnn(reference_results *made, const bp_rnn_call *call);
 
 bp_status reference_of_vector_norm(reference_results *made, const bp_linalg_call *call, const DLTensor *a,
                                    const DLTensor *out);

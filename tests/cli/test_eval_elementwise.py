@@ -91,11 +91,15 @@ def test_concat(evaluate):
         ("unary", 1, ["--kind", "exp", "--to", "f16"], "output is f16"),
         ("unary", 1, ["--kind", "copy", "--to", "f17"], "no such element type: 'f17'"),
         ("binary", 2, ["--kind", "exp"], "no kind 'exp'"),
+        ("reduce", 1, ["--kind", "men"], "no kind 'men'; did you mean 'mean'"),
+        ("reduce", 1, ["--kind", "variance"], "no kind 'variance'; it can be sum,prod,mean,"),
+        ("reduce", 1, ["--dim", "99999999999"], "--dim is 99999999999; arrays have at most 64 dimensions"),
+        ("softmax", 1, ["--dim", "0,1"], "softmax takes one --dim, not 2"),
         ("binary", 2, ["--kind", "add", "--to", "f16"], "binary takes no option --to"),
         ("take", 2, [], "indices is f64"),
         ("concat", 2, ["--dim", "2"], "axis is 2"),
         ("concat", 2, ["--dim", "0,1"], "one --dim"),
-        ("concat", 2, ["--dim", "99999999999"], "axis is"),
+        ("concat", 2, ["--dim", "99999999999"], "--dim is 99999999999; arrays have at most 64 dimensions"),
     ],
 )
 def test_wrong_words(evaluate, operation, count, words, text):

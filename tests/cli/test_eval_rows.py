@@ -88,7 +88,7 @@ def test_refused(backplane, tmp_path):
         assert done.code != 0 and not (tmp_path / "out.npy").exists()
         return done.err
 
-    assert "--kind is 'median'" in refused("reduce", "x.npy", "--kind", "median")
+    assert "there is no kind 'median'; did you mean 'mean'" in refused("reduce", "x.npy", "--kind", "median")
     assert "axis 2" in refused("reduce", "x.npy", "--dim", "2")
     assert "takes one" in refused("softmax", "x.npy", "--dim", "0,1")
     assert "4 to 15 dimensions" in refused("layer_norm", "x.npy", "--row-dims", "4")
@@ -109,7 +109,7 @@ def test_functions_of_linear_layers(backplane, compute, tmp_path):
     done = backplane("explain", "linear", "f32", "3x7", "5x7", "--activation", "gelu")
     assert done.code == 0 and ", gelu" in done.out
     for words, message in [
-        (["--activation", "gelo"], "there is no kind 'gelo'; did you mean 'gelu'"),
+        (["--activation", "gelo"], "there is no activation 'gelo'; did you mean 'gelu'"),
         (["--activation", "relu", "--relu"], "--relu is the same as --activation relu"),
     ]:
         done = backplane("explain", "linear", "f32", "3x7", "5x7", *words)

@@ -59,7 +59,7 @@ static void skip_space(cursor *text) {
 }
 
 /* Skips one character if it is next. Returns whether it was. */
-static bool take(cursor *text, char wanted) {
+static bool take_header(cursor *text, char wanted) {
     skip_space(text);
     if (text->at < text->end && *text->at == wanted) {
         text->at++;
@@ -124,12 +124,12 @@ static bp_status take_size(cursor *text, int64_t *value) {
 }
 
 static bp_status take_shape(cursor *text, npy_header *header) {
-    if (!take(text, '(')) {
+    if (!take_header(text, '(')) {
         return npy_fail(text->error, BP_E_FORMAT, "'shape' must be a tuple of whole numbers");
     }
     header->ndim = 0;
     bool comma = true;
-    while (!take(text, ')')) {
+    while (!take_header(text, ')')) {
         if (!comma) {
             return npy_fail(text->error, BP_E_FORMAT, "'shape' must be a tuple of whole numbers, with commas between");
         }
@@ -141,7 +141,7 @@ static bp_status take_shape(cursor *text, npy_header *header) {
             return status;
         }
         header->ndim++;
-        comma = take(text, ',');
+        comma = take_header(text, ',');
     }
     if (header->ndim == 1 && !comma) {
         return npy_fail(text->error, BP_E_FORMAT, "'shape' must be a tuple; (n) without a comma is a number");
@@ -225,7 +225,7 @@ static bp_status take_order(cursor *text, npy_header *header) {
 
 /* Computes the number of elements and bytes with overflow checks. A size of zero makes the array empty, whatever the
  * others are. */
-static bp_status measure(npy_header *header, npy_error *error) {
+static bp_status measure_header(npy_header *header, npy_error *error) {
     int64_t count = 1, size;
     bool empty = false;
     for (int i = 0; i < header->ndim; i++) {
@@ -282,7 +282,7 @@ static bp_status take_entry(cursor *text, unsigned flags, bool seen[KEY_COUNT], 
         return npy_fail(text->error, BP_E_FORMAT, "the header has the key '%s' twice", name);
     }
     seen[key] = true;
-    if (!take(text, ':')) {
+    if (!take_header(text, ':')) {
         return npy_fail(text->error, BP_E_FORMAT, "the header has no colon after '%s'", name);
     }
     return take_value(text, key, flags, header);
@@ -292,19 +292,19 @@ bp_status npy_parse_header(const char *bytes, size_t length, unsigned flags, npy
     cursor text = {bytes, bytes + length, error};
     bool seen[KEY_COUNT] = {false};
     memset(header, 0, sizeof *header);
-    if (!take(&text, '{')) {
+    if (!take_header(&text, '{')) {
         return npy_fail(error, BP_E_FORMAT,
                         "the header must be a dictionary with the keys descr, fortran_order, shape");
     }
     bool comma = true;
-    while (!take(&text, '}')) {
+    while (!take_header(&text, '}')) {
         bp_status status = comma
                                ? take_entry(&text, flags, seen, header)
                                : npy_fail(error, BP_E_FORMAT, "the header has no comma between its entries, or no end");
         if (status != BP_OK) {
             return status;
         }
-        comma = take(&text, ',');
+        comma = take_header(&text, ',');
     }
     skip_space(&text);
     if (text.at != text.end) {
@@ -315,5 +315,5 @@ bp_status npy_parse_header(const char *bytes, size_t length, unsigned flags, npy
             return npy_fail(error, BP_E_FORMAT, "the header has no key '%s'", key_names[i]);
         }
     }
-    return measure(header, error);
+    return measure_header(header, error);
 }

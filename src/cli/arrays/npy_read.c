@@ -62,7 +62,7 @@ static bp_status truncated(const npy_header *header, size_t consumed, uint64_t p
                     (unsigned long long)present, (unsigned long long)consumed + header->size);
 }
 
-static void *allocate(size_t size) {
+static void *allocate_array(size_t size) {
     void *block = NULL;
     return posix_memalign(&block, 64, size ? size : 1) == 0 ? block : NULL;
 }
@@ -73,7 +73,7 @@ static bp_status no_memory(const npy_header *header, npy_error *error) {
 
 /* Reads from a regular file. Its size is compared with the header before memory is allocated. */
 static bp_status read_regular(int file, size_t consumed, npy_array *array, npy_error *error) {
-    array->data = allocate(array->header.size);
+    array->data = allocate_array(array->header.size);
     if (!array->data) {
         return no_memory(&array->header, error);
     }
@@ -91,7 +91,7 @@ static bp_status read_stream(int file, size_t consumed, npy_array *array, npy_er
     do {
         size_t next = capacity ? capacity * 2 : (size_t)1 << 20;
         next = next < wanted ? next : wanted;
-        void *block = allocate(next);
+        void *block = allocate_array(next);
         if (!block) {
             return no_memory(&array->header, error);
         }
@@ -195,7 +195,7 @@ bp_status npy_allocate(npy_array *array) {
     if (__builtin_mul_overflow((size_t)header->count, bp_dtype_size(header->dtype), &header->size)) {
         return BP_E_OVERFLOW;
     }
-    array->data = allocate(header->size);
+    array->data = allocate_array(header->size);
     if (!array->data) {
         return BP_E_NO_MEMORY;
     }

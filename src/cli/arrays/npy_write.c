@@ -193,7 +193,7 @@ static mode_t wanted_mode(const target *found) {
 }
 
 /* Writes and syncs the temporary file. Closes it in any case. */
-static bool fill(int file, const target *found, const content *bytes) {
+static bool write_whole(int file, const target *found, const content *bytes) {
     bool good = write_content(file, bytes) && fchmod(file, wanted_mode(found)) == 0 && fsync(file) == 0;
     int reason = errno;
     good = close(file) == 0 && good;
@@ -201,7 +201,7 @@ static bool fill(int file, const target *found, const content *bytes) {
     return good;
 }
 
-static bp_status replace(const char *path, const target *found, const content *bytes, npy_error *error) {
+static bp_status replace_file(const char *path, const target *found, const content *bytes, npy_error *error) {
     int length = snprintf(temporary, sizeof temporary, "%s/.backplane-XXXXXX", found->folder);
     if (length < 0 || (size_t)length >= sizeof temporary) {
         return npy_fail(error, BP_E_IO, "%s: the path is too long", path);
@@ -213,7 +213,7 @@ static bp_status replace(const char *path, const target *found, const content *b
     temporary_exists = file >= 0;
     if (file < 0) {
         status = cannot_write(path, error);
-    } else if (!fill(file, found, bytes) || rename(temporary, found->path) != 0) {
+    } else if (!write_whole(file, found, bytes) || rename(temporary, found->path) != 0) {
         status = cannot_write(path, error);
         unlink(temporary);
     }
@@ -247,7 +247,7 @@ static bp_status write_target(const char *path, const content *bytes, npy_error 
     if (found.exists && !S_ISREG(found.mode)) {
         return write_directly(open(found.path, O_WRONLY | O_CLOEXEC), path, bytes, error);
     }
-    return replace(path, &found, bytes, error);
+    return replace_file(path, &found, bytes, error);
 }
 
 bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {

@@ -21,7 +21,7 @@ typedef struct triad {
     double seconds; /* the least of all repetitions, from the first thread's view */
 } triad;
 
-static void fill(const triad *t) {
+static void fill_triad(const triad *t) {
     for (size_t i = 0; i < t->count; i++) {
         t->a[i] = 0;
         t->b[i] = 1;
@@ -29,14 +29,14 @@ static void fill(const triad *t) {
     }
 }
 
-static void add(double *restrict a, const double *restrict b, const double *restrict c, size_t count, double x) {
+static void add_triad(double *restrict a, const double *restrict b, const double *restrict c, size_t count, double x) {
     for (size_t i = 0; i < count; i++) {
         a[i] = b[i] + x * c[i];
     }
 }
 
 /* Touches its part first, so that the memory is near its thread. */
-static void *run(void *context) {
+static void *run_triad(void *context) {
     triad *t = context;
     while (atomic_load(t->gate) == WAIT) {
         cli_rest_ns(1e5);
@@ -44,7 +44,7 @@ static void *run(void *context) {
     if (atomic_load(t->gate) == QUIT) {
         return NULL;
     }
-    fill(t);
+    fill_triad(t);
     for (int i = 0; i < MOST_REPEATS; i++) {
         /* One of the threads decides for all of them, between two barriers. */
         if (pthread_barrier_wait(t->barrier) == PTHREAD_BARRIER_SERIAL_THREAD && cli_now_ns() > *t->limit) {
@@ -55,7 +55,7 @@ static void *run(void *context) {
             break;
         }
         double start = cli_now_ns();
-        add(t->a, t->b, t->c, t->count, 1.0 + i);
+        add_triad(t->a, t->b, t->c, t->count, 1.0 + i);
         pthread_barrier_wait(t->barrier);
         double seconds = (cli_now_ns() - start) / 1e9;
         t->seconds = i == 0 || seconds < t->seconds ? seconds : t->seconds;
@@ -78,13 +78,13 @@ static size_t array_count(void) {
 /* Runs the parts, the first one in the calling thread. False if a thread cannot be started. */
 static bool run_parts(triad *parts, int threads, pthread_t *handles) {
     int started = 0;
-    while (started + 1 < threads && pthread_create(&handles[started], NULL, run, &parts[started + 1]) == 0) {
+    while (started + 1 < threads && pthread_create(&handles[started], NULL, run_triad, &parts[started + 1]) == 0) {
         started++;
     }
     bool complete = started + 1 == threads;
     atomic_store(parts[0].gate, complete ? GO : QUIT);
     if (complete) {
-        run(&parts[0]);
+        run_triad(&parts[0]);
     }
     for (int i = 0; i < started; i++) {
         pthread_join(handles[i], NULL);

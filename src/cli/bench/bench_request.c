@@ -102,7 +102,7 @@ static int read_whole(const char *option, const char *text, int64_t high, int64_
 }
 
 /* Keeps lists in rising order, as charts need them. Returns CLI_USAGE after a message if a number is there already. */
-static int insert(const char *option, int64_t *list, int *count, int64_t value) {
+static int insert_option(const char *option, int64_t *list, int *count, int64_t value) {
     int at = *count;
     for (int i = 0; i < *count; i++) {
         if (list[i] == value) {
@@ -120,13 +120,13 @@ static int insert(const char *option, int64_t *list, int *count, int64_t value) 
 static int take_size(bench_request *request, const char *text) {
     int64_t value = 0;
     int code = read_whole("sizes", text, BENCH_MOST_SIZE, &value);
-    return code == CLI_OK ? insert("sizes", request->sizes, &request->size_count, value) : code;
+    return code == CLI_OK ? insert_option("sizes", request->sizes, &request->size_count, value) : code;
 }
 
 static int take_threads(bench_request *request, const char *text) {
     int64_t value = 0;
     int code = read_whole("threads", text, 1024, &value);
-    return code == CLI_OK ? insert("threads", request->threads, &request->thread_count, value) : code;
+    return code == CLI_OK ? insert_option("threads", request->threads, &request->thread_count, value) : code;
 }
 
 static const char *dtype_name_at(void *unused, int index) {

@@ -83,16 +83,16 @@ static int best_of_library(const cli_candidates *all, int index) {
     return best;
 }
 
-static char *copy(const char *text) {
+static char *copy_text(const char *text) {
     return cli_format("%s", text);
 }
 
 static void add_runner(bench_case *c, runner *r, const cli_candidate *one) {
     bench_result *result = &c->results[c->count];
-    *result = (bench_result){.library = copy(one->library),
-                             .provider = copy(one->provider),
-                             .algorithm = copy(one->algorithm),
-                             .version = copy(one->version),
+    *result = (bench_result){.library = copy_text(one->library),
+                             .provider = copy_text(one->provider),
+                             .algorithm = copy_text(one->algorithm),
+                             .version = copy_text(one->version),
                              .threads = one->threads,
                              .error = -1,
                              .chosen = one->chosen};
@@ -135,7 +135,7 @@ static bp_status warm_up(runner *r, cli_job *job, const cli_check *check, bench_
     bp_plan_info info = {.struct_size = sizeof info};
     if (status == BP_OK && r->plan && bp_plan_describe(r->plan, &info) == BP_OK) {
         r->result->threads = info.threads;
-        candidate_text(&r->result->algorithm, copy(info.algorithm));
+        candidate_text(&r->result->algorithm, copy_text(info.algorithm));
     }
     status = status == BP_OK ? time_calls(r, 1, &r->estimate) : status;
     if (status == BP_OK) {
@@ -161,9 +161,9 @@ static void warm_up_all(bench_case *c, runner *runners, cli_job *job, const cli_
         double fastest = fastest_estimate(runners, c->count);
         bool late = cli_now_ns() > deadline && !runners[i].result->chosen;
         if (!runners[i].result->chosen && runners[i].estimate > TOO_SLOW * fastest && 3 * runners[i].estimate > share) {
-            candidate_text(&runners[i].result->failure, copy("left out: it would take too long"));
+            candidate_text(&runners[i].result->failure, copy_text("left out: it would take too long"));
         } else if (late && 2 * runners[i].estimate > share) {
-            candidate_text(&runners[i].result->failure, copy("left out: the time is over"));
+            candidate_text(&runners[i].result->failure, copy_text("left out: the time is over"));
         } else {
             bp_status status = warm_up(&runners[i], job, check, c);
             if (status != BP_OK) {
@@ -220,7 +220,7 @@ static void summarise(bench_case *c) {
         bench_result *r = &c->results[i];
         samples_summarise(&r->times);
         if (r->times.count == 0) {
-            r->failure = r->failure ? r->failure : copy("interrupted");
+            r->failure = r->failure ? r->failure : copy_text("interrupted");
             continue;
         }
         r->speed = (c->operation->sizing->moves ? c->bytes : c->flops) / r->times.median;
@@ -231,7 +231,7 @@ static void summarise(bench_case *c) {
     c->ratio = both ? c->results[c->chosen].times.median / c->results[c->best].times.median : 0;
 }
 
-static int measure(bench_case *c, cli_job *job, const bench_request *request, double deadline, bool checked) {
+static int measure_case(bench_case *c, cli_job *job, const bench_request *request, double deadline, bool checked) {
     char settings[32];
     cli_candidates all;
     cli_check check = {.bound = HUGE_VAL};
@@ -239,14 +239,14 @@ static int measure(bench_case *c, cli_job *job, const bench_request *request, do
     int code = candidates_make(&all, job, settings);
     runner *runners = cli_allocate((size_t)(all.count + 1) * sizeof *runners);
     if (code == CLI_OK) {
-        c->problem = copy(bp_explanation_problem(all.explanation));
+        c->problem = copy_text(bp_explanation_problem(all.explanation));
         add_runners(c, runners, &all, request);
         bp_status status = checked ? job->operation->measured->check(&check, job) : BP_OK;
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
     if (code == CLI_OK) {
         bool is_checked = checked && isfinite(check.bound);
-        c->error_text = is_checked ? copy(check.text) : NULL;
+        c->error_text = is_checked ? copy_text(check.text) : NULL;
         warm_up_all(c, runners, job, is_checked ? &check : NULL, deadline);
         take_turns(c, runners, deadline);
         summarise(c);
@@ -266,7 +266,7 @@ int bench_case_run(bench_case *c, const bench_request *request, double deadline,
     int code = bench_job_make(&made, request, c->operation, c->size, c->dtype, false);
     if (code == CLI_OK) {
         c->bytes = bench_job_bytes(&made.job);
-        code = measure(c, &made.job, request, deadline, check);
+        code = measure_case(c, &made.job, request, deadline, check);
     }
     bench_job_free(&made);
     return code;
@@ -319,7 +319,7 @@ int bench_overhead_run(bench_overhead *o, const bench_request *request, const cl
         status = status == BP_OK ? bp_plan_describe(r.plan, &info) : status;
         status = status == BP_OK ? time_overhead(&made.job, &r, &one_shot, &plan) : status;
         *measured = status == BP_OK && plan.count > 0;
-        o->library = *measured ? copy(info.library) : NULL;
+        o->library = *measured ? copy_text(info.library) : NULL;
         o->one_shot_ns = one_shot.median;
         o->plan_ns = plan.median;
     }

@@ -28,7 +28,7 @@ static void end_by_interrupt(void) {
     raise(SIGINT);
 }
 
-static int show(const bench_report *report, const cli_args *args) {
+static int show_bench(const bench_report *report, const cli_args *args) {
     const char *path = cli_value(args, "html");
     int code = path ? bench_write_html(report, path) : CLI_OK;
     if (cli_has(args, "json")) {
@@ -67,7 +67,7 @@ static int bench(const cli_args *args) {
     code = code == CLI_OK ? check_target(args) : code;
     code = code == CLI_OK ? enter_settings(args, &scope) : code;
     code = code == CLI_OK ? bench_measure(&report, &request) : code;
-    code = code == CLI_OK ? show(&report, args) : code;
+    code = code == CLI_OK ? show_bench(&report, args) : code;
     bool interrupted = report.interrupted;
     bench_report_free(&report);
     bp_scope_leave(&scope);

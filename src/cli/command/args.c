@@ -35,7 +35,7 @@ static const cli_option *find_letter(const cli_command *command, char letter) {
     return letter == 'h' ? &cli_help_option : NULL;
 }
 
-static void keep(cli_args *args, const cli_option *option, const char *value) {
+static void keep_argument(cli_args *args, const cli_option *option, const char *value) {
     args->help |= option == &cli_help_option;
     args->given = cli_grow(args->given, (size_t)(args->given_count + 1) * sizeof *args->given);
     args->given[args->given_count++] = (cli_given){option, value};
@@ -65,7 +65,7 @@ static int take_long(cli_args *args, int count, char **words, int *next) {
         }
         value = words[(*next)++];
     }
-    keep(args, option, value);
+    keep_argument(args, option, value);
     return CLI_OK;
 }
 
@@ -77,17 +77,17 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
             return cli_fail(CLI_USAGE, "unknown option -%c; see `backplane %s --help`", *letter, args->command->name);
         }
         if (!option->value) {
-            keep(args, option, NULL);
+            keep_argument(args, option, NULL);
             continue;
         }
         if (letter[1]) {
-            keep(args, option, letter + 1);
+            keep_argument(args, option, letter + 1);
             return CLI_OK;
         }
         if (*next >= count) {
             return cli_fail(CLI_USAGE, "option -%c needs a value: -%c %s", *letter, *letter, option->value);
         }
-        keep(args, option, words[(*next)++]);
+        keep_argument(args, option, words[(*next)++]);
         return CLI_OK;
     }
     return CLI_OK;

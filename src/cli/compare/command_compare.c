@@ -121,7 +121,7 @@ static int enter_settings(comparison *c, const cli_args *args) {
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static int run(comparison *c, const cli_args *args) {
+static int run_comparison(comparison *c, const cli_args *args) {
     int64_t repeat;
     int code = cli_number(args, "repeat", 1, 10000, 11, &repeat);
     code = code == CLI_OK ? job_check_pipe(&c->job) : code;
@@ -149,7 +149,7 @@ static int compare(const cli_args *args) {
     if (code == CLI_OK && !c.job.operation->measured) {
         code = cli_fail(CLI_USAGE, "%s uses no library, so there is nothing to compare", c.job.operation->name);
     }
-    code = code == CLI_OK ? run(&c, args) : code;
+    code = code == CLI_OK ? run_comparison(&c, args) : code;
     comparison_free(&c);
     return code;
 }

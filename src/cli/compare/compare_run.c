@@ -35,7 +35,7 @@ static int keep_old_c(comparison *c) {
     return CLI_OK;
 }
 
-static bp_status call(comparison *c, const timed_candidate *one, int times, double *elapsed) {
+static bp_status call_operation(comparison *c, const timed_candidate *one, int times, double *elapsed) {
     bp_status status = BP_OK;
     c->job.options = one->candidate->options;
     double start = cli_now_ns();
@@ -60,7 +60,7 @@ static int warm_up(comparison *c, timed_candidate *one) {
     double elapsed;
     job_fill_nan(&c->job);
     restore_old_c(c);
-    bp_status status = call(c, one, 1, &elapsed);
+    bp_status status = call_operation(c, one, 1, &elapsed);
     if (status != BP_OK) {
         drop_out(c, one, status);
         return CLI_OK;
@@ -73,7 +73,7 @@ static int warm_up(comparison *c, timed_candidate *one) {
     }
     status = c->check.error(&c->check, &c->job, &one->error);
     one->wrong = one->error > c->check.bound;
-    if (status != BP_OK || call(c, one, 1, &elapsed) != BP_OK) {
+    if (status != BP_OK || call_operation(c, one, 1, &elapsed) != BP_OK) {
         return cli_fail_status(bp_last_status());
     }
     one->calls = elapsed > 0 && elapsed < SAMPLE_NS ? (int)(SAMPLE_NS / elapsed) + 1 : 1;
@@ -86,7 +86,7 @@ static void take_sample(comparison *c, timed_candidate *one) {
         return;
     }
     restore_old_c(c);
-    bp_status status = call(c, one, one->calls, &elapsed);
+    bp_status status = call_operation(c, one, one->calls, &elapsed);
     if (status != BP_OK) {
         drop_out(c, one, status);
         return;
@@ -102,7 +102,7 @@ static void take_turn(comparison *c, timed_candidate *one, int until) {
     if (c->threaded) {
         cli_rest_ns(PAUSE_NS);
     }
-    bp_status status = call(c, one, 1, &elapsed);
+    bp_status status = call_operation(c, one, 1, &elapsed);
     if (status != BP_OK) {
         drop_out(c, one, status);
     }

@@ -86,7 +86,7 @@ static void take_warning(void *user, const char *text) {
     }
 }
 
-static int gather(doctor *d) {
+static int gather_checks(doctor *d) {
     int count = 0;
     d->machine.struct_size = sizeof d->machine;
     bp_status status = bp_machine(&d->machine);
@@ -107,7 +107,7 @@ static int gather(doctor *d) {
     return CLI_OK;
 }
 
-static void examine(doctor *d) {
+static void examine_machine(doctor *d) {
     for (int i = 0; i < CHECK_COUNT; i++) {
         int before = d->count;
         d->check = checks[i].name;
@@ -150,10 +150,10 @@ static void print_json(const doctor *d) {
 int doctor_run(doctor *d) {
     *d = (doctor){.count = 0};
     bp_set_warning_handler(take_warning, d);
-    int code = gather(d);
+    int code = gather_checks(d);
     bp_set_warning_handler(cli_warn, NULL);
     if (code == CLI_OK) {
-        examine(d);
+        examine_machine(d);
     } else {
         doctor_free(d);
     }
@@ -174,7 +174,7 @@ const char *doctor_severity_name(severity level) {
     return levels[level].name;
 }
 
-static int run(const cli_args *args) {
+static int run_checks(const cli_args *args) {
     doctor d;
     int code = doctor_run(&d);
     if (code != CLI_OK) {
@@ -202,5 +202,5 @@ const cli_command command_doctor = {
                "above a note; 1: a warning or an error.",
     .quiet = true,
     .options = options,
-    .run = run,
+    .run = run_checks,
 };

@@ -33,7 +33,7 @@ static bool fits(const char *path) {
     return elf_kind("/proc/self/exe", ours) && elf_kind(path, theirs) && memcmp(ours, theirs, sizeof ours) == 0;
 }
 
-static bool take(const char *path, char *real, size_t size) {
+static bool take_path(const char *path, char *real, size_t size) {
     char resolved[PATH_MAX];
     if (!fits(path) || !realpath(path, resolved) || strlen(resolved) >= size) {
         return false;
@@ -46,7 +46,7 @@ static bool in_folders(const char *folders, const char *soname, char *real, size
     while (*folders) {
         size_t length = strcspn(folders, ":;");
         char *path = cli_format("%.*s/%s", (int)length, folders, soname);
-        bool found = length > 0 && take(path, real, size);
+        bool found = length > 0 && take_path(path, real, size);
         free(path);
         if (found) {
             return true;
@@ -75,7 +75,7 @@ static bool search_cache(const unsigned char *bytes, size_t size, const char *so
         uint32_t offsets[2]; /* name and path */
         memcpy(offsets, bytes + HEADER_SIZE + (size_t)i * ENTRY_SIZE + 4, sizeof offsets);
         const char *name = string_at(bytes, size, offsets[0]), *path = string_at(bytes, size, offsets[1]);
-        if (name && path && strcmp(name, soname) == 0 && take(path, real, real_size)) {
+        if (name && path && strcmp(name, soname) == 0 && take_path(path, real, real_size)) {
             return true;
         }
     }

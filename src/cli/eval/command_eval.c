@@ -105,7 +105,7 @@ static char *append(char *text, const char *separator, char *more) {
     return joined;
 }
 
-static void report(const cli_job *job, const targets *to, double elapsed) {
+static void report_results(const cli_job *job, const targets *to, double elapsed) {
     bp_plan_info plan = {.struct_size = sizeof plan};
     char shape[256], time[32];
     if (is_pipe(to->path[0])) {
@@ -134,7 +134,7 @@ static void report(const cli_job *job, const targets *to, double elapsed) {
 }
 
 /* Runs the operation where it is to run. The time is the operation's, without copies of arrays. */
-static int run(cli_job *job, const targets *to, double *elapsed) {
+static int run_job(cli_job *job, const targets *to, double *elapsed) {
     const int32_t place = bp_device_place(job->device);
     job_moved *moved;
     bp_status status = job_move(job, &moved);
@@ -157,10 +157,10 @@ static int run(cli_job *job, const targets *to, double *elapsed) {
     return code == CLI_OK && status != BP_OK ? cli_fail_status(status) : code;
 }
 
-static int compute(cli_job *job, const targets *to) {
+static int compute_job(cli_job *job, const targets *to) {
     double elapsed = 0;
     bp_status status;
-    const int code = run(job, to, &elapsed);
+    const int code = run_job(job, to, &elapsed);
     if (code != CLI_OK) {
         return code;
     }
@@ -171,7 +171,7 @@ static int compute(cli_job *job, const targets *to) {
             return cli_fail(cli_exit_of(status), "%s", error.text);
         }
     }
-    report(job, to, elapsed);
+    report_results(job, to, elapsed);
     return CLI_OK;
 }
 
@@ -188,7 +188,7 @@ static int eval(const cli_args *args) {
     code = code == CLI_OK ? job_read(&job) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
     code = code == CLI_OK ? check_results(&job, &to) : code;
-    code = code == CLI_OK ? compute(&job, &to) : code;
+    code = code == CLI_OK ? compute_job(&job, &to) : code;
     job_free(&job);
     free(to.texts);
     return code;

@@ -35,7 +35,7 @@ static int print_explanation(const cli_job *job) {
     return chosen ? CLI_OK : CLI_LIBRARY;
 }
 
-static int explain(const cli_args *args) {
+static int explain_job(const cli_args *args) {
     cli_job job = {.args = args};
     int code = device_option(args, &job.device);
     code = code == CLI_OK ? job_shapes(&job) : code;
@@ -69,6 +69,6 @@ const cli_command command_explain = {
     .least = 1,
     .most = JOB_MANY,
     .options = options,
-    .run = explain,
+    .run = explain_job,
     .help = job_help,
 };

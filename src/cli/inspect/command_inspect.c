@@ -136,7 +136,7 @@ static void print_json(const inspect_process *p) {
     json_close();
 }
 
-static void print(inspect_process *p, const cli_args *args) {
+static void print_process(inspect_process *p, const cli_args *args) {
     inspect_complete(p);
     if (cli_has(args, "json")) {
         print_json(p);
@@ -151,7 +151,7 @@ static int inspect_pid(const cli_args *args, int64_t pid) {
     inspect_process process;
     const int code = inspect_read(&process, (pid_t)pid);
     if (code == CLI_OK) {
-        print(&process, args);
+        print_process(&process, args);
     }
     inspect_free(&process);
     return code;
@@ -179,7 +179,7 @@ typedef struct watched {
 } watched;
 
 /* Reads the process again if its files have changed, and keeps what has the most libraries. */
-static void look(pid_t pid, void *context) {
+static void look_process(pid_t pid, void *context) {
     watched *seen = context;
     inspect_process now = {.pid = pid};
     const uint64_t files = files_of(pid);
@@ -214,7 +214,7 @@ static int print_to(inspect_process *p, const cli_args *args, const char *file) 
     if (code != CLI_OK) {
         return code;
     }
-    print(p, args);
+    print_process(p, args);
     return launch_output_end(file);
 }
 
@@ -237,7 +237,7 @@ static int inspect_program(const cli_args *args) {
     }
     words[args->count] = NULL;
     cli_signals_watch_children();
-    code = launch_wait(program.path, words, look, &seen);
+    code = launch_wait(program.path, words, look_process, &seen);
     int written = CLI_OK;
     if (seen.best.pid) {
         written = print_to(&seen.best, args, file);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void find(inspect_process *p, char *advice, const char *format, ...) BP_PRINTF(3, 4);
+static void add_finding(inspect_process *p, char *advice, const char *format, ...) BP_PRINTF(3, 4);
 
-static void find(inspect_process *p, char *advice, const char *format, ...) {
+static void add_finding(inspect_process *p, char *advice, const char *format, ...) {
     va_list args;
     va_start(args, format);
     char *text = cli_format_v(format, args);
@@ -41,19 +41,21 @@ static void judge_pools(inspect_process *p) {
             threads += library->threads;
         }
         if (p->processors > 0 && library->threads > p->processors) {
-            find(p,
-                 cli_format("limit its threads to %d, with OPENBLAS_NUM_THREADS or OMP_NUM_THREADS before the start.",
-                            p->processors),
-                 "%s has %d threads, but the process may use %d processors", name_of(library), library->threads,
-                 p->processors);
+            add_finding(
+                p,
+                cli_format("limit its threads to %d, with OPENBLAS_NUM_THREADS or OMP_NUM_THREADS before the start.",
+                           p->processors),
+                "%s has %d threads, but the process may use %d processors", name_of(library), library->threads,
+                p->processors);
         }
     }
     if (count > 1) {
-        find(p,
-             cli_format(
-                 "if calls of both run at the same time, limit each with OPENBLAS_NUM_THREADS, or run the program "
-                 "with `backplane launch`, whose products use one pool."),
-             "the process has %d thread pools of OpenBLAS, %d threads in all: %s", count, threads, pools);
+        add_finding(
+            p,
+            cli_format(
+                "if calls of both run at the same time, limit each with OPENBLAS_NUM_THREADS, or run the program "
+                "with `backplane launch`, whose products use one pool."),
+            "the process has %d thread pools of OpenBLAS, %d threads in all: %s", count, threads, pools);
     }
     free(pools);
 }
@@ -71,17 +73,19 @@ static void judge_runtimes(inspect_process *p) {
     const inspect_library *gomp = library_of(p, "libgomp"), *omp = library_of(p, "libomp"),
                           *iomp = library_of(p, "libiomp5");
     if (omp && iomp) {
-        find(p,
-             cli_format("use packages that are built with one of them: two builds of one runtime may abort, or give "
-                        "wrong results under KMP_DUPLICATE_LIB_OK."),
-             "two builds of LLVM's OpenMP runtime are loaded: %s and %s", omp->file->path, iomp->file->path);
+        add_finding(
+            p,
+            cli_format("use packages that are built with one of them: two builds of one runtime may abort, or give "
+                       "wrong results under KMP_DUPLICATE_LIB_OK."),
+            "two builds of LLVM's OpenMP runtime are loaded: %s and %s", omp->file->path, iomp->file->path);
     }
     if (gomp && (omp || iomp)) {
-        find(p,
-             cli_format("if both run parallel regions in turn, set OMP_WAIT_POLICY=passive, so that idle threads do "
-                        "not take processors from the other runtime."),
-             "two OpenMP runtimes are loaded, each with threads of its own: %s and %s", gomp->file->path,
-             (omp ? omp : iomp)->file->path);
+        add_finding(
+            p,
+            cli_format("if both run parallel regions in turn, set OMP_WAIT_POLICY=passive, so that idle threads do "
+                       "not take processors from the other runtime."),
+            "two OpenMP runtimes are loaded, each with threads of its own: %s and %s", gomp->file->path,
+            (omp ? omp : iomp)->file->path);
     }
 }
 
@@ -99,11 +103,12 @@ static void judge_widths(inspect_process *p) {
         }
     }
     if (narrow && wide) {
-        find(p,
-             cli_format(
-                 "use one width in a process, or libraries whose 64-bit names have a suffix, such as `dgemm_64_`."),
-             "two libraries have the same names with different widths of integers: %s (32 bits) and %s (64 bits)",
-             narrow->file->path, wide->file->path);
+        add_finding(
+            p,
+            cli_format(
+                "use one width in a process, or libraries whose 64-bit names have a suffix, such as `dgemm_64_`."),
+            "two libraries have the same names with different widths of integers: %s (32 bits) and %s (64 bits)",
+            narrow->file->path, wide->file->path);
     }
 }
 
@@ -118,26 +123,27 @@ static void judge_vendors(inspect_process *p) {
         lapack = library->interfaces == INSPECT_LAPACK ? library : lapack;
     }
     if (blas && lapack && (blas->interfaces & INSPECT_LAPACK)) {
-        find(p,
-             cli_format("choose the LAPACK of the same library, on Debian with `update-alternatives --config "
-                        "liblapack.so.3-x86_64-linux-gnu`: its own is faster."),
-             "LAPACK comes from %s, although %s has one", lapack->file->path, blas->file->path);
+        add_finding(p,
+                    cli_format("choose the LAPACK of the same library, on Debian with `update-alternatives --config "
+                               "liblapack.so.3-x86_64-linux-gnu`: its own is faster."),
+                    "LAPACK comes from %s, although %s has one", lapack->file->path, blas->file->path);
     }
 }
 
 static void judge_files(inspect_process *p) {
     for (int i = 0; i < p->library_count; i++) {
         if (p->libraries[i].file->deleted) {
-            find(p, cli_format("restart the process to use the new file."),
-                 "%s was replaced or removed after the process had loaded it", p->libraries[i].file->path);
+            add_finding(p, cli_format("restart the process to use the new file."),
+                        "%s was replaced or removed after the process had loaded it", p->libraries[i].file->path);
         }
     }
     const inspect_library *mkl = library_of(p, "mkl"), *fftw = library_of(p, "fftw");
     if (mkl && fftw && (mkl->facts.id ? mkl->facts.kinds & BP_LIB_FFT : 0)) {
-        find(p,
-             cli_format("which of them runs a transform depends on the order of loading; preload the one that is "
-                        "wanted, or use `backplane launch`."),
-             "FFTW's functions are in %s and in %s", mkl->file->path, fftw->file->path);
+        add_finding(
+            p,
+            cli_format("which of them runs a transform depends on the order of loading; preload the one that is "
+                       "wanted, or use `backplane launch`."),
+            "FFTW's functions are in %s and in %s", mkl->file->path, fftw->file->path);
     }
 }
 
@@ -172,8 +178,8 @@ static void judge_kernels(inspect_process *p) {
         if (rank < 0 || rank >= doctor_kernel_rank(hardware) || !(library->interfaces & INSPECT_BLAS)) {
             continue;
         }
-        find(p, kernel_advice(p, library), "%s runs its kernels %s, although the processor has %s", library->file->path,
-             inspect_kernels(library), hardware);
+        add_finding(p, kernel_advice(p, library), "%s runs its kernels %s, although the processor has %s",
+                    library->file->path, inspect_kernels(library), hardware);
     }
 }
 

@@ -187,7 +187,7 @@ static void add_library(inspect_process *p, const inspect_file *file, const char
     read_kernels(p, made, m);
 }
 
-static void examine(inspect_process *p, inspect_file *file, bool *told) {
+static void examine_libraries(inspect_process *p, inspect_file *file, bool *told) {
     const int opened = inspect_open(p, file);
     inspect_elf *elf = opened >= 0 ? inspect_elf_open(opened) : NULL;
     marks m = {.counter = 0};
@@ -296,7 +296,7 @@ void inspect_facts(inspect_process *p) {
 void inspect_libraries(inspect_process *p) {
     bool told = false;
     for (int i = 0; i < p->file_count; i++) {
-        examine(p, &p->files[i], &told);
+        examine_libraries(p, &p->files[i], &told);
     }
     for (int i = 0; i < p->library_count; i++) {
         find_users(p, &p->libraries[i]);

@@ -77,7 +77,7 @@ static void print_tables(const cli_args *args, const launch_calls *calls) {
     }
 }
 
-static int report(const cli_args *args, launch_calls *calls) {
+static int report_calls(const cli_args *args, launch_calls *calls) {
     const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
     const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
     int code = launch_calls_read(calls);
@@ -93,8 +93,8 @@ static int report(const cli_args *args, launch_calls *calls) {
 
 /* ---- The command ---- */
 
-static int start(const cli_args *args, const launch_program *program, launch_calls *calls, const char *path,
-                 char *const *words) {
+static int start_path(const cli_args *args, const launch_program *program, launch_calls *calls, const char *path,
+                      char *const *words) {
     const bool reported = has_report(args);
     int code = reported ? launch_calls_begin(calls) : CLI_OK;
     code = code == CLI_OK ? launch_environment(args, program, calls->path) : code;
@@ -111,7 +111,7 @@ static int start(const cli_args *args, const launch_program *program, launch_cal
         return launch_replace(path, words);
     }
     const int status = launch_wait(path, words, NULL, NULL);
-    code = report(args, calls);
+    code = report_calls(args, calls);
     return status != 0 ? status : code;
 }
 
@@ -127,7 +127,7 @@ static int start_instances(const cli_args *args, const launch_program *program, 
     if (code == CLI_OK) {
         char *options = cli_format("%s", given ? given : "");
         char **words = instance_words(args, count, options, program);
-        code = start(args, program, calls, python.path, words);
+        code = start_path(args, program, calls, python.path, words);
         free(words);
         free(options);
     }
@@ -141,7 +141,7 @@ static int start_program(const cli_args *args, const launch_program *program, la
         words[i] = (char *)(uintptr_t)args->operands[i];
     }
     words[args->count] = NULL;
-    const int code = start(args, program, calls, program->path, words);
+    const int code = start_path(args, program, calls, program->path, words);
     free(words);
     return code;
 }

@@ -15,7 +15,7 @@ static int fail(const launch_calls *calls, int error) {
 
 /* Writes the beginning of an empty file. The rest is zeros: a file with holes would end a program that counts while the
  * disk is full. Returns 0, or an errno. */
-static int fill(int file) {
+static int fill_file(int file) {
     bp__record_file *made = cli_allocate(sizeof *made);
     const size_t head = offsetof(bp__record_file, row);
     made->rows = BP__RECORD_ROWS;
@@ -41,7 +41,7 @@ int launch_calls_begin(launch_calls *calls) {
     }
     calls->path = cli_format("%s/calls", calls->folder);
     calls->descriptor = open(calls->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    const int error = calls->descriptor < 0 ? errno : fill(calls->descriptor);
+    const int error = calls->descriptor < 0 ? errno : fill_file(calls->descriptor);
     return error ? fail(calls, error) : CLI_OK;
 }
 

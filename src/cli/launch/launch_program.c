@@ -134,7 +134,7 @@ static char *interpreter_of(const char *line) {
 }
 
 /* Reads the first bytes of a file. Sets *next to a script's interpreter. */
-static void judge(launch_program *program, const char *path, char **next) {
+static void judge_program(launch_program *program, const char *path, char **next) {
     union {
         char text[512];
         Elf64_Ehdr head;
@@ -165,13 +165,13 @@ int launch_find(launch_program *program, const char *name) {
     const int code = find_file(name, &program->path);
     char *next = NULL;
     if (code == CLI_OK) {
-        judge(program, program->path, &next);
+        judge_program(program, program->path, &next);
     }
     for (int i = 0; next && i < MOST_INTERPRETERS; i++) {
         free(program->interpreter);
         program->interpreter = next;
         next = NULL;
-        judge(program, program->interpreter, &next);
+        judge_program(program, program->interpreter, &next);
     }
     free(next);
     return code;

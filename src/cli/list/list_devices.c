@@ -74,7 +74,7 @@ void list_devices_json(void) {
 }
 
 /* Finds the device of --device; without it, the first one that is not the host. */
-static int find(const char *id, int32_t *place) {
+static int find_device(const char *id, int32_t *place) {
     bp_device_info device = {.struct_size = sizeof device};
     if (id) {
         bp_status status = bp_device_find(id, place);
@@ -93,7 +93,7 @@ int list_devices_record(const char *id, const char *path) {
     npy_error error;
     int32_t place = 0;
     size_t length = 0;
-    int code = find(id, &place);
+    int code = find_device(id, &place);
     if (code != CLI_OK) {
         return code;
     }

@@ -9,16 +9,16 @@ void candidate_text(char **text, char *replacement) {
     *text = replacement;
 }
 
-static char *copy(const char *text) {
+static char *copy_text(const char *text) {
     return cli_format("%s", text ? text : "");
 }
 
-static cli_candidate *add(cli_candidates *made, const char *library, const char *provider) {
+static cli_candidate *add_candidate_of(cli_candidates *made, const char *library, const char *provider) {
     made->list = cli_grow(made->list, (size_t)(made->count + 1) * sizeof *made->list);
     cli_candidate *one = &made->list[made->count++];
-    *one = (cli_candidate){.library = copy(library), .provider = copy(provider), .version = copy("")};
-    one->algorithm = copy("");
-    one->why = copy("");
+    *one = (cli_candidate){.library = copy_text(library), .provider = copy_text(provider), .version = copy_text("")};
+    one->algorithm = copy_text("");
+    one->why = copy_text("");
     return one;
 }
 
@@ -32,7 +32,7 @@ static char *pin_of(const cli_job *job, const char *name) {
 
 /* Makes the options that pin `name`; NULL pins nothing. */
 static int make_options(cli_candidate *one, const cli_job *job, const char *name, const char *settings) {
-    char *text = copy(settings);
+    char *text = copy_text(settings);
     if (name) {
         char *pin = pin_of(job, name);
         text = cli_join(text, ", ", pin);
@@ -46,8 +46,8 @@ static int make_options(cli_candidate *one, const cli_job *job, const char *name
 static int add_candidate(cli_candidates *made, const cli_job *job, const bp_candidate_info *info,
                          const char *settings) {
     char text[32];
-    cli_candidate *one = add(made, info->library, info->provider);
-    candidate_text(&one->version, copy(info->version));
+    cli_candidate *one = add_candidate_of(made, info->library, info->provider);
+    candidate_text(&one->version, copy_text(info->version));
     one->accepted = info->accepted;
     one->chosen = info->chosen;
     one->threads = info->threads;
@@ -56,8 +56,8 @@ static int add_candidate(cli_candidates *made, const cli_job *job, const bp_cand
         candidate_text(&one->why, cli_format("refused: %s", info->text));
         return CLI_OK;
     }
-    candidate_text(&one->algorithm, copy(info->algorithm));
-    candidate_text(&one->why, one->chosen ? copy(bp_explanation_decision(made->explanation))
+    candidate_text(&one->algorithm, copy_text(info->algorithm));
+    candidate_text(&one->why, one->chosen ? copy_text(bp_explanation_decision(made->explanation))
                                           : cli_format("%s at %s", bp_time_source_name(info->time_source),
                                                        bp__duration(one->cost_ns, text, sizeof text)));
     char *name = cli_format("%s:%s:%s", one->library, one->provider, one->algorithm);
@@ -88,10 +88,10 @@ static int add_part(cli_candidates *made, const cli_job *job, const bp_explanati
     int code = CLI_OK;
     for (int i = 0; code == CLI_OK && bp_explanation_at(part, i, &info); i++) {
         if (info.accepted && !is_listed(made, &info)) {
-            cli_candidate *one = add(made, info.library, info.provider);
+            cli_candidate *one = add_candidate_of(made, info.library, info.provider);
             char *name = cli_format("%s:%s", info.library, info.provider);
-            candidate_text(&one->version, copy(info.version));
-            candidate_text(&one->why, copy("preferred for all products"));
+            candidate_text(&one->version, copy_text(info.version));
+            candidate_text(&one->why, copy_text("preferred for all products"));
             one->accepted = true;
             one->threads = info.threads;
             code = make_options(one, job, name, settings);
@@ -116,9 +116,9 @@ int candidates_make(cli_candidates *made, const cli_job *job, const char *settin
     int code = CLI_OK;
     const bp_explanation *part = bp_explanation_part(made->explanation, 0);
     if (part) {
-        cli_candidate *mixed = add(made, CANDIDATE_MIXED, "-");
+        cli_candidate *mixed = add_candidate_of(made, CANDIDATE_MIXED, "-");
         mixed->accepted = mixed->chosen = true;
-        candidate_text(&mixed->why, copy(bp_explanation_decision(made->explanation)));
+        candidate_text(&mixed->why, copy_text(bp_explanation_decision(made->explanation)));
         code = make_options(mixed, job, NULL, settings);
     }
     for (int i = 0; code == CLI_OK && (part = bp_explanation_part(made->explanation, i)); i++) {

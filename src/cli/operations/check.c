@@ -60,7 +60,7 @@ static void take_results(cli_check *check, const cli_job *job, reference_results
 }
 
 /* Ends a check: takes the references of the results, which may be none. */
-static bp_status end(cli_check *check, const cli_job *job, bp_status status, reference_results *made) {
+static bp_status end_check(cli_check *check, const cli_job *job, bp_status status, reference_results *made) {
     bool any = false;
     check_nothing(check);
     take_results(check, job, made);
@@ -81,61 +81,10 @@ bp_status check_described(cli_check *check, const cli_job *job) {
     reference_results made;
     const described_words *words = &job->words.described;
     const bp_status status = reference_call(&made, words->call, &words->of);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 /* ---- Operations without a struct ---- */
-
-bp_status check_unary(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status =
-        reference_of_unary(&made, job->words.elementwise.kind, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_binary(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_binary(&made, job->words.elementwise.kind, job->tensors[0], job->tensors[1],
-                                                 &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_take(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_take(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
-                                               &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_gather(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_gather(&made, job->words.elementwise.axis, job->tensors[0], job->tensors[1],
-                                                 &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_reduction(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const rows_words *words = &job->words.rows;
-    const bp_status status =
-        reference_of_reduce(&made, (int)words->kind, words->axis_count, words->axis_count > 0 ? words->axes : NULL,
-                            job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_softmax(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_softmax(&made, job->operation->number, job->words.rows.axes[0],
-                                                  job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
-
-bp_status check_softmax_gradient(cli_check *check, const cli_job *job) {
-    reference_results made;
-    const bp_status status = reference_of_softmax_backward(&made, job->operation->number % 2, job->words.rows.axes[0],
-                                                           job->tensors[0], job->tensors[1], &job->results[0].tensor);
-    return end(check, job, status, &made);
-}
 
 void check_free(cli_check *check) {
     for (int i = 0; i < JOB_RESULTS; i++) {
@@ -148,13 +97,13 @@ bp_status check_product(cli_check *check, const cli_job *job) {
     const product_words *words = &job->words.product;
     const bp_status status = reference_of_gemm(&made, (int)words->transform_a, (int)words->transform_b, &words->alpha,
                                                job->tensors[0], job->tensors[1], &words->beta, &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_transform(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status = reference_of_fft(&made, &job->words.fft.call, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_contraction(cli_check *check, const cli_job *job) {
@@ -165,7 +114,7 @@ bp_status check_contraction(cli_check *check, const cli_job *job) {
                                  ? reference_of_einsum(&made, job->expression, job->input_count, job->tensors, out)
                              : power ? reference_of_matrix_power(&made, job->tensors[0], job->words.vector.power, out)
                                      : reference_of_multi_dot(&made, job->input_count, job->tensors, out);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 static bp_status linalg_error(const cli_check *check, const cli_job *job, double *error) {
@@ -179,7 +128,7 @@ bp_status check_linalg(cli_check *check, const cli_job *job) {
     reference_results made = {.count = 0};
     if (!equations && !reference_linalg_is_spectrum(call)) {
         const bp_call *described = bp_call_named(bp_op_name(call->op));
-        return end(check, job, reference_can(described) ? reference_call(&made, described, call) : BP_OK, &made);
+        return end_check(check, job, reference_can(described) ? reference_call(&made, described, call) : BP_OK, &made);
     }
     *check = (cli_check){.error = linalg_error, .bound = reference_linalg_bound(call)};
     snprintf(check->text, sizeof check->text,
@@ -194,12 +143,12 @@ bp_status check_vecdot(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status = reference_of_vecdot(&made, job->words.vector.dims[0], job->tensors[0], job->tensors[1],
                                                  &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }
 
 bp_status check_norm(cli_check *check, const cli_job *job) {
     reference_results made;
     const bp_status status =
         reference_of_vector_norm(&made, &job->words.vector.call, job->tensors[0], &job->results[0].tensor);
-    return end(check, job, status, &made);
+    return end_check(check, job, status, &made);
 }

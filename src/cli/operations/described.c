@@ -1,8 +1,9 @@
-/* described.c - operations whose call is a struct that calls.h describes: reads options into its fields, makes the
- * results, runs, explains and plans it. networks.c lists them. */
+/* described.c - operations whose call is described by calls.h: reads options into its fields, makes the results, runs,
+ * explains and plans it. rows.h and derived.c make the rows. */
 #include "described.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Fields ---- */
@@ -11,9 +12,10 @@
 static const struct {
     const char *option, *field;
 } renamed[] = {
-    {"ceil", "ceil_mode"},    {"causal", "is_causal"}, {"gqa", "enable_gqa"},
-    {"row-dims", "row_ndim"}, {"dim", "axis"},         {"size", ""}, /* the shape of a result, which no field has */
+    {"ceil", "ceil_mode"}, {"causal", "is_causal"}, {"gqa", "enable_gqa"}, {"row-dims", "row_ndim"},
+    {"dim", "axis"},       {"dim", "axes"},         {"keepdim", "keep"},
 };
+enum { RENAMED = sizeof renamed / sizeof renamed[0] };
 
 /* Whether a name of a field is the first `length` characters of a text, with '-' for '_'. */
 static bool is_name(const char *name, const char *text, size_t length) {
@@ -35,13 +37,38 @@ static const bp_call_field *find_field(const bp_call *call, const char *name, si
     return field;
 }
 
+/* Returns the field that an option sets; NULL if there is none, as for --size: the shape of a result is no field. */
 static const bp_call_field *field_of_option(const bp_call *call, const char *option) {
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
-        if (strcmp(option, renamed[i].option) == 0) {
-            option = renamed[i].field;
+    for (int i = 0; i < RENAMED; i++) {
+        const bp_call_field *field = strcmp(option, renamed[i].option) == 0
+                                         ? find_field(call, renamed[i].field, strlen(renamed[i].field))
+                                         : NULL;
+        if (field) {
+            return field;
         }
     }
-    return find_field(call, option, strlen(option));
+    return strcmp(option, "size") == 0 ? NULL : find_field(call, option, strlen(option));
+}
+
+char *described_option(const bp_call_field *field) {
+    static const char *const counts[] = {"ndim", "axis_count",
+                                         "count"}; /* of the fields that point to several things */
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (strcmp(field->name, counts[i]) == 0) {
+            return NULL;
+        }
+    }
+    for (int i = 0; i < RENAMED; i++) {
+        if (strcmp(field->name, renamed[i].field) == 0) {
+            return cli_format("%s", renamed[i].option);
+        }
+    }
+    char *option =
+        field->kind == BP_FIELD_TENSOR || field->kind == BP_FIELD_TENSORS ? NULL : cli_format("%s", field->name);
+    for (char *c = option; c && *c; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    return option;
 }
 
 static void *place_of(described_words *words, const bp_call_field *field) {
@@ -61,6 +88,13 @@ static void set_tensor(described_words *words, const char *name, size_t length, 
     const bp_call_field *field = find_field(words->call, name, length);
     if (field) { /* the tests make a call of each operation, so a name that is not there fails there */
         memcpy(place_of(words, field), &tensor, sizeof tensor);
+    }
+}
+
+static void set_int(described_words *words, const char *name, int value) {
+    const bp_call_field *field = find_field(words->call, name, strlen(name));
+    if (field) {
+        memcpy(place_of(words, field), &value, sizeof value);
     }
 }
 
@@ -92,20 +126,45 @@ static void set_fixed(described_words *words, const char *fixed) {
 
 /* ---- Options ---- */
 
+/* A list of words that has been split, for cli_suggest(): each ends with 0, and the list with an empty one. */
+static const char *word_at(void *list, int index) {
+    const char *word = list;
+    for (int i = 0; *word && i < index; i++) {
+        word += strlen(word) + 1;
+    }
+    return *word ? word : NULL;
+}
+
+static int fail_word(const cli_job *job, const char *option, const bp_call_field *field, const char *word) {
+    char *list = cli_allocate(strlen(field->words) + 2), *to = list;
+    for (const char *c = field->words; *c; c++) {
+        if (*c != ',') {
+            *to++ = *c;
+        } else if (to > list && to[-1]) { /* values that no word stands for are left out */
+            *to++ = 0;
+        }
+    }
+    to[0] = to[1] = 0;
+    const char *near = cli_suggest(word, "", word_at, list);
+    const int code = cli_fail(CLI_USAGE, "%s: there is no %s '%s'%s%s", job->operation->name, option, word,
+                              near[0] ? near : "; it can be ", near[0] ? "" : field->words);
+    free(list);
+    return code;
+}
+
 static int read_word(cli_job *job, const char *option, const bp_call_field *field) {
     const char *word = cli_value(job->args, option);
     const int number = word ? number_of(field->words, word, strlen(word)) : (int)field->usual;
     if (number < 0) {
-        return cli_fail(CLI_USAGE, "--%s: no such value: '%s'; the values are %s", option, word, field->words);
+        return fail_word(job, option, field, word);
     }
     memcpy(place_of(&job->words.described, field), &number, sizeof number);
     return CLI_OK;
 }
 
 static int read_whole(cli_job *job, const char *option, const bp_call_field *field) {
-    const bool is_int = field->kind == BP_FIELD_INT || field->kind == BP_FIELD_SIGNED;
-    const int64_t least = field->kind == BP_FIELD_INT ? 0 : is_int ? INT_MIN : INT64_MIN;
-    const int64_t most = field->kind == BP_FIELD_INT ? field->most : is_int ? INT_MAX : INT64_MAX;
+    const bool is_int = field->kind == BP_FIELD_INT;
+    const int64_t least = is_int ? 0 : INT64_MIN, most = is_int ? field->most : INT64_MAX;
     int64_t number;
     const int code = cli_number(job->args, option, least, most, (int64_t)field->usual, &number);
     const int small = (int)number;
@@ -136,6 +195,27 @@ static int read_sizes(cli_job *job, const char *option, const bp_call_field *fie
     return code;
 }
 
+/* The signed numbers of all operations are axes. */
+static int read_axis(cli_job *job, const char *option, const bp_call_field *field) {
+    int dims[BP_MAX_NDIM], count;
+    const int code = operand_dims(job->args, option, dims, &count);
+    const int axis = count > 0 ? dims[0] : (int)field->usual;
+    memcpy(place_of(&job->words.described, field), &axis, sizeof axis);
+    return code != CLI_OK || count <= 1
+               ? code
+               : cli_fail(CLI_USAGE, "%s takes one --%s, not %d", job->operation->name, option, count);
+}
+
+static int read_axes(cli_job *job, const char *option, const bp_call_field *field) {
+    described_words *words = &job->words.described;
+    int count;
+    const int code = operand_dims(job->args, option, words->axes, &count);
+    const int *axes = count > 0 ? words->axes : NULL;
+    memcpy(place_of(words, field), &axes, sizeof axes);
+    set_int(words, "axis_count", count);
+    return code;
+}
+
 static int read_option(cli_job *job, const char *option) {
     const bp_call_field *field = field_of_option(job->words.described.call, option);
     const int flag = cli_has(job->args, option);
@@ -150,6 +230,10 @@ static int read_option(cli_job *job, const char *option) {
         return read_sizes(job, option, field);
     case BP_FIELD_REAL:
         return read_real(job, option, field);
+    case BP_FIELD_AXES:
+        return read_axes(job, option, field);
+    case BP_FIELD_SIGNED:
+        return read_axis(job, option, field);
     default:
         return field->words ? read_word(job, option, field) : read_whole(job, option, field);
     }
@@ -174,6 +258,21 @@ int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_N
 
 /* ---- Arrays and results ---- */
 
+/* Sets a tensor of the call to the next array, or a list of tensors to all arrays that are left. Returns how many it
+ * has taken. */
+static int set_array(cli_job *job, const char *name, size_t length, int next) {
+    described_words *words = &job->words.described;
+    const bp_call_field *field = find_field(words->call, name, length);
+    if (!field || field->kind != BP_FIELD_TENSORS) {
+        set_tensor(words, name, length, &job->inputs[next].tensor);
+        return 1;
+    }
+    const DLTensor **tensors = job->tensors + next;
+    memcpy(place_of(words, field), &tensors, sizeof tensors);
+    set_int(words, "count", job->input_count - next);
+    return job->input_count - next;
+}
+
 /* Sets the tensors of the call to the arrays, in their order. A name with '?' has an array with --projection only. */
 static void set_arrays(cli_job *job) {
     const char *name = job->operation->described->inputs;
@@ -181,7 +280,7 @@ static void set_arrays(cli_job *job) {
         const size_t whole = strcspn(name, ",");
         const bool optional = name[whole - 1] == '?';
         if (!optional || cli_has(job->args, "projection")) {
-            set_tensor(&job->words.described, name, whole - optional, &job->inputs[i++].tensor);
+            i += set_array(job, name, whole - optional, i);
         }
         name += whole + (name[whole] == ',');
     }
@@ -198,16 +297,17 @@ static int operand_of(const bp_call_pass *pass, const char *name, size_t length)
     return -1;
 }
 
-/* Finds the type and shape of a first result that do not follow from the arrays: --to and --size have them, or the
- * first array has. */
+/* Reads --to, the type of the first result; leaves the usual one if it is not given. */
+static int read_type(const cli_job *job, bp_dtype *dtype) {
+    const char *type = cli_value(job->args, "to");
+    *dtype = type ? bp_dtype_from_name(type) : *dtype;
+    return *dtype == BP_DTYPE_NONE ? cli_fail(CLI_USAGE, "no such element type: '%s'", type ? type : "?") : CLI_OK;
+}
+
+/* Finds the shape of a first result that does not follow from the arrays: --size has it, or the first array. */
 static int find_given_shape(cli_job *job, bp_dtype *dtype, int *ndim, int64_t *shape) {
     const DLTensor *like = job->input_count > 0 ? &job->inputs[0].tensor : NULL;
-    const char *type = cli_value(job->args, "to");
-    const bool bits = !like && job->words.described.of.random.kind == BP_RANDOM_BITS;
-    *dtype = type ? bp_dtype_from_name(type) : like ? bp_dtype_from_dlpack(like->dtype) : bits ? BP_I64 : BP_F32;
-    if (*dtype == BP_DTYPE_NONE) {
-        return cli_fail(CLI_USAGE, "no such element type: '%s'", type ? type : "?");
-    }
+    *dtype = like ? bp_dtype_from_dlpack(like->dtype) : job->words.described.usual_type;
     if (cli_has(job->args, "size")) {
         return operand_numbers(job->args, "size", shape, ndim);
     }
@@ -222,11 +322,14 @@ static int find_given_shape(cli_job *job, bp_dtype *dtype, int *ndim, int64_t *s
 
 static int find_shape(cli_job *job, int operand, int index, bp_dtype *dtype, int *ndim, int64_t *shape) {
     const described_words *words = &job->words.described;
+    int code = CLI_OK;
     if (index == 0 && job_takes(job, "size")) {
-        return find_given_shape(job, dtype, ndim, shape);
+        code = find_given_shape(job, dtype, ndim, shape);
+    } else {
+        const bp_status status = bp_call_shape(words->call, &words->of, operand, dtype, ndim, shape);
+        code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
-    const bp_status status = bp_call_shape(words->call, &words->of, operand, dtype, ndim, shape);
-    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+    return code == CLI_OK && index == 0 ? read_type(job, dtype) : code;
 }
 
 /* Makes the results that have files, and at least the first one. */
@@ -258,8 +361,11 @@ int described_prepare(cli_job *job) {
     const cli_described *described = job->operation->described;
     described_words *words = &job->words.described;
     int code = CLI_OK;
-    *words = (described_words){.call = bp_call_named(described->call)};
+    *words = (described_words){.call = bp_call_named(described->call), .usual_type = BP_F32};
     words->of.struct_size = bp_call_get_info(words->call)->size;
+    if (words->of.struct_size > sizeof words->of) { /* the tests make a call of each operation */
+        return cli_fail(CLI_INTERNAL, "%s: its arguments are too long", job->operation->name);
+    }
     set_fixed(words, described->fixed);
     for (const char *const *option = job->operation->options; option && *option && code == CLI_OK; option++) {
         code = read_option(job, *option);
@@ -282,14 +388,27 @@ bp_status described_explain(const cli_job *job, bp_explanation **explanation) {
     return bp_call_explain(explanation, job->options, job->words.described.call, &job->words.described.of);
 }
 
+/* Adds the first operands of the plan that are numbers of the call, such as the seed of random numbers. */
+static int add_numbers(const described_words *words, bp_op op, bp_operand *operands) {
+    const char *name = bp_op_inputs(op);
+    int count = 0;
+    while (*name) {
+        const size_t whole = strcspn(name, ",");
+        const bp_call_field *field = find_field(words->call, name, whole);
+        if (!field || field->kind != BP_FIELD_NUMBER) {
+            break;
+        }
+        operands[count++] = (bp_operand){(char *)(uintptr_t)&words->of + field->offset, 0};
+        name += whole + (name[whole] == ',');
+    }
+    return count;
+}
+
 bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     const described_words *words = &job->words.described;
     const bp_call_pass *pass = bp_call_get_pass(words->call, &words->of);
     const bp_call_operand *operand;
-    *count = 0;
-    if (pass && pass->op == BP_OP_RANDOM) { /* whose seed is a field of the call, and an operand of the plan */
-        operands[(*count)++] = (bp_operand){(void *)(uintptr_t)&words->of.random.seed, 0};
-    }
+    *count = pass ? add_numbers(words, pass->op, operands) : 0;
     for (int i = 0; (operand = bp_call_operand_at(pass, i)); i++) {
         const DLTensor *tensor;
         memcpy(&tensor, (const char *)&words->of + operand->offset, sizeof tensor);
@@ -297,3 +416,5 @@ bp_status described_plan(const cli_job *job, bp_plan **made, bp_operand *operand
     }
     return bp_call_plan(made, job->options, words->call, &words->of);
 }
+
+const cli_measured described_measured = {0, described_plan, check_described};

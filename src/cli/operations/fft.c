@@ -15,9 +15,8 @@ static int read_norm(const cli_args *args, bp_fft_norm *norm) {
 /* Copies the given dimensions and sizes into the call. */
 static int read_dims(cli_job *job, int ndim) {
     fft_words *words = &job->words.fft;
-    int64_t dims[BP_MAX_NDIM];
     int dim_count, size_count;
-    int code = operand_numbers(job->args, "dim", dims, &dim_count);
+    int code = operand_dims(job->args, "dim", words->dims, &dim_count);
     code = code == CLI_OK ? operand_numbers(job->args, ndim == 1 ? "n" : "s", words->s, &size_count) : code;
     if (code != CLI_OK) {
         return code;
@@ -29,20 +28,13 @@ static int read_dims(cli_job *job, int ndim) {
     if (dim_count > 0 && size_count > 0 && dim_count != size_count) {
         return cli_fail(CLI_USAGE, "--dim has %d dimensions, but --s has %d sizes", dim_count, size_count);
     }
-    for (int i = 0; i < dim_count; i++) {
-        if (dims[i] < -BP_MAX_NDIM || dims[i] >= BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--dim is %lld; arrays have at most %d dimensions", (long long)dims[i],
-                            BP_MAX_NDIM);
-        }
-        words->dims[i] = (int)dims[i];
-    }
     words->call.axis_count = dim_count > 0 ? dim_count : size_count > 0 ? size_count : ndim;
     words->call.axes = dim_count > 0 ? words->dims : NULL;
     words->call.s = size_count > 0 ? words->s : NULL;
     return CLI_OK;
 }
 
-static int prepare(cli_job *job) {
+static int prepare_fft(cli_job *job) {
     static const int default_ndim[FORMS] = {1, 2, BP_FFT_ALL};
     bp_fft_call *call = &job->words.fft.call;
     bp_dtype dtype;
@@ -59,21 +51,21 @@ static int prepare(cli_job *job) {
     return status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
 }
 
-static bp_status run(cli_job *job) {
+static bp_status run_fft(cli_job *job) {
     return bp_fft_run(job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
-static bp_status explain(const cli_job *job, bp_explanation **explanation) {
+static bp_status explain_fft(const cli_job *job, bp_explanation **explanation) {
     return bp_fft_explain(explanation, job->options, &job->words.fft.call, &job->inputs[0].tensor,
                           &job->results[0].tensor);
 }
 
-static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+static bp_status plan_fft(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     *count = job_operands(job, operands);
     return bp_fft_plan(made, job->options, &job->words.fft.call, &job->inputs[0].tensor, &job->results[0].tensor);
 }
 
-static const cli_measured measured = {BP_OP_FFT, plan, check_transform};
+static const cli_measured measured = {BP_OP_FFT, plan_fft, check_transform};
 
 static int prepare_shift(cli_job *job) {
     const bp_view *in = &job->inputs[0];
@@ -113,7 +105,7 @@ static const cli_sizing
 #define SIZING_IHFFT from_real
 
 #define ENTRY(name, number, options, sizing)                                                                           \
-    { name, "A", 1, 1, 1, number, options, prepare, run, explain, false, &measured, NULL, sizing }
+    { name, "A", 1, 1, 1, number, options, prepare_fft, run_fft, explain_fft, false, &measured, NULL, sizing, NULL }
 #define TRANSFORM(number, NAME, text, many)                                                                            \
     ENTRY(text, (number)*FORMS + ONE, one_options, &SIZING_##NAME[0]),                                                 \
         ENTRY(text "2", (number)*FORMS + TWO, many_options, &SIZING_##NAME[1]),                                        \
@@ -121,7 +113,7 @@ static const cli_sizing
 
 const cli_operation operations_fft[] = {
     BP_FFT_MAP(TRANSFORM) /* fft, fft2, fftn, ifft, ... */
-    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
-    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL},
+    {"fftshift", "A", 1, 1, 1, SHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL, NULL},
+    {"ifftshift", "A", 1, 1, 1, UNSHIFT, shift_options, prepare_shift, run_shift, NULL, false, NULL, NULL, NULL, NULL},
     {.name = NULL},
 };

@@ -145,7 +145,7 @@ static int check_call(const cli_job *job) {
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static int prepare(cli_job *job) {
+static int prepare_linalg(cli_job *job) {
     int code = read_options(job);
     bool pivoted = op_of(job) == BP_OP_LU_SOLVE || op_of(job) == BP_OP_LDL_SOLVE;
     if (code == CLI_OK && job->dry && pivoted) { /* pivots are always integers */
@@ -159,15 +159,15 @@ static int prepare(cli_job *job) {
     return code == CLI_OK ? make_results(job) : code;
 }
 
-static bp_status run(cli_job *job) {
+static bp_status run_linalg(cli_job *job) {
     return bp_linalg_run(job->options, &job->words.linalg.call);
 }
 
-static bp_status explain(const cli_job *job, bp_explanation **explanation) {
+static bp_status explain_linalg(const cli_job *job, bp_explanation **explanation) {
     return bp_linalg_explain(explanation, job->options, &job->words.linalg.call);
 }
 
-static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+static bp_status plan_linalg(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     const bp_linalg_call *call = &job->words.linalg.call;
     *count = count_names(bp_op_inputs(call->op)) + count_names(bp_op_outputs(call->op));
     for (int i = 0; i < *count; i++) {
@@ -178,7 +178,7 @@ static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, 
 
 /* ---- Entries ---- */
 
-static const cli_measured measured = {BP_OP_INV, plan, check_linalg};
+static const cli_measured measured = {BP_OP_INV, plan_linalg, check_linalg};
 
 static const char *const takes_upper[] = {"upper", NULL};
 static const char *const takes_right[] = {"right", NULL};
@@ -193,7 +193,7 @@ static const char *const takes_ord[] = {"ord", NULL};
 
 /* clang-format off */
 #define ROW(name, arrays, count, results, number, options, sizing) \
-    {name, arrays, count, count, results, number, options, prepare, run, explain, false, &measured, NULL, sizing}
+    {name, arrays, count, count, results, number, options, prepare_linalg, run_linalg, explain_linalg, false, &measured, NULL, sizing, NULL}
 /* Sizes of factorizations, of products of orthogonal matrices, and of eigenvalue and singular value problems. */
 #define FACTORED(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 768}, 0, NULL}
 #define ORTHOGONAL(arrays, count) &(const cli_sizing){arrays, NULL, NULL, work_linalg, count, false, {16, 64, 256, 512}, 0, NULL}

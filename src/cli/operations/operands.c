@@ -187,3 +187,16 @@ int operand_numbers(const cli_args *args, const char *option, int64_t *values, i
     }
     return CLI_OK;
 }
+
+int operand_dims(const cli_args *args, const char *option, int *dims, int *count) {
+    int64_t numbers[BP_MAX_NDIM];
+    const int code = operand_numbers(args, option, numbers, count);
+    for (int i = 0; i < *count && code == CLI_OK; i++) {
+        if (numbers[i] < -BP_MAX_NDIM || numbers[i] >= BP_MAX_NDIM) {
+            return cli_fail(CLI_USAGE, "--%s is %lld; arrays have at most %d dimensions", option, (long long)numbers[i],
+                            BP_MAX_NDIM);
+        }
+        dims[i] = (int)numbers[i];
+    }
+    return code;
+}

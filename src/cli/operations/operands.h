@@ -38,4 +38,7 @@ int operand_scalar(const cli_args *args, const char *option, bp_scalar *scalar, 
 /* Reads at most BP_MAX_NDIM whole numbers, such as "2" or "0,-1". *count is 0 if the option is not there. */
 int operand_numbers(const cli_args *args, const char *option, int64_t *values, int *count);
 
+/* Reads dimensions, such as "0,-1", that some array can have. Whether the input has them, the library checks. */
+int operand_dims(const cli_args *args, const char *option, int *dims, int *count);
+
 #endif

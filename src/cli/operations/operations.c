@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cli_operation *const families[] = {
+static const cli_operation *lists[] = {
 #define X(name) operations_##name,
     OPERATIONS_MAP(X)
 #undef X
 };
 
 const cli_operation *cli_operation_at(int index) {
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        for (const cli_operation *row = families[i]; row->name; row++) {
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        lists[i] = lists[i]->derived ? derived_rows(lists[i]->derived) : lists[i];
+        for (const cli_operation *row = lists[i]; row->name; row++) {
             if (index-- == 0) {
                 return row;
             }

@@ -18,6 +18,7 @@
 
 typedef struct cli_operation cli_operation;
 typedef struct cli_described cli_described; /* described.h */
+typedef struct cli_derived cli_derived;     /* described.h */
 typedef struct cli_sizing cli_sizing;       /* sizing.h */
 
 /* Arguments of a product, besides its arrays. */
@@ -34,7 +35,8 @@ typedef struct fft_words {
     int64_t s[BP_MAX_NDIM];
 } fft_words;
 
-/* Arguments of a call that calls.h describes. */
+/* Arguments of a call that calls.h describes. Those of functions that take arguments need less memory than the largest
+ * struct, which described_prepare() checks. */
 typedef struct described_words {
     const bp_call *call;
     union {
@@ -45,21 +47,11 @@ typedef struct described_words {
     } of;
     int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
     int size_count;
-    int64_t seed[2]; /* seed and offset of dropout */
+    int axes[BP_MAX_NDIM];
+    bp_dtype usual_type; /* of a first result that follows from no array; adjust() may set it */
+    int64_t seed[2];     /* seed and offset of dropout */
     bp_view seed_view;
 } described_words;
-
-/* Arguments of operations on single elements. */
-typedef struct elementwise_words {
-    int kind, axis;
-} elementwise_words;
-
-/* Arguments of reductions and softmax. */
-typedef struct rows_words {
-    bp_reduce_kind kind;
-    int axes[BP_MAX_NDIM], axis_count; /* 0: all */
-    bool keep;
-} rows_words;
 
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
 typedef struct linalg_words {
@@ -96,8 +88,6 @@ typedef struct cli_job {
         described_words described;
         linalg_words linalg;
         vector_words vector;
-        elementwise_words elementwise;
-        rows_words rows;
         bp_einsum_call einsum;
     } words;
 } cli_job;
@@ -140,14 +130,12 @@ struct cli_operation {
     const cli_measured *measured;                                           /* NULL if no library is used */
     const cli_described *described; /* of a call that calls.h describes; NULL for other operations */
     const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
+    const cli_derived *derived; /* the list is that of a family, made from its calls; NULL: the row is an operation */
 };
 
-/* The lists of operations: operations_<name>, in the order of the help. */
-/* clang-format off */
-#define OPERATIONS_MAP(X) \
-    X(products) X(einsum) X(fft) X(conv) X(pool) X(norm) X(attention) X(rnn) X(random) X(elementwise) X(rows) \
-    X(cumsum) X(linalg) X(vectors)
-/* clang-format on */
+/* The lists of operations, in the order of the help: operations_<name>, in <name>.c. */
+#define OPERATIONS_MAP(X) BP_FAMILY_MAP(OPERATIONS_OF_FAMILY, X) X(vectors)
+#define OPERATIONS_OF_FAMILY(X, family, ...) X(family)
 #define X(name) extern const cli_operation operations_##name[];
 OPERATIONS_MAP(X)
 #undef X
@@ -289,10 +277,6 @@ int job_result(cli_job *job, int index, bp_dtype dtype, int ndim, const int64_t 
  */
 int job_each(cli_job *job, const char *option, int ndim, int64_t values[BP_MAX_NDIM], const int64_t **to);
 
-/* Reads --activation or --relu: the function of each element of the output; BP_UNARY_COPY if there is none.
- * (elementwise.c) */
-int job_activation(const cli_job *job, bp_unary_kind *activation);
-
 /* Calls prepare(). The inputs must be there. */
 int job_prepare(cli_job *job);
 
@@ -321,13 +305,6 @@ bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm *
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
-bp_status check_unary(cli_check *check, const cli_job *job);
-bp_status check_binary(cli_check *check, const cli_job *job);
-bp_status check_take(cli_check *check, const cli_job *job);
-bp_status check_gather(cli_check *check, const cli_job *job);
-bp_status check_reduction(cli_check *check, const cli_job *job);
-bp_status check_softmax(cli_check *check, const cli_job *job);
-bp_status check_softmax_gradient(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
 bp_status check_norm(cli_check *check, const cli_job *job);      /* vector_norm */
 bp_status check_nothing(cli_check *check);                       /* for jobs without a check */

@@ -174,7 +174,7 @@ void sizing_options_free(cli_given *given, int count) {
 
 /* ---- Values ---- */
 
-static uint64_t next(uint64_t *seed) {
+static uint64_t next_random(uint64_t *seed) {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
     *seed ^= *seed << 17;
@@ -191,9 +191,9 @@ static int64_t whole_at(const sized_array *as, int64_t index, uint64_t *seed) {
     case SIZING_PIVOTS:
         return index % as->shape[as->ndim - 1] + 1;
     case SIZING_BELOW:
-        return as->below > 0 ? (int64_t)(next(seed) >> 2) % as->below : 0;
+        return as->below > 0 ? (int64_t)(next_random(seed) >> 2) % as->below : 0;
     default:
-        return (int64_t)(next(seed) % 201) - 100;
+        return (int64_t)(next_random(seed) % 201) - 100;
     }
 }
 
@@ -233,7 +233,7 @@ static void fill_numbers(double *data, const sized_array *as, int parts) {
     const bool positive = as->values == SIZING_POSITIVE || as->values == SIZING_STATISTIC;
     uint64_t seed = 88172645463325252u;
     for (int64_t i = 0; i < (int64_t)as->elements * parts; i++) {
-        const double x = (double)(int64_t)next(&seed) / 9.3e18;
+        const double x = (double)(int64_t)next_random(&seed) / 9.3e18;
         data[i] = positive ? 1 + x / 2 : x;
     }
     if (as->values == SIZING_DEFINITE || as->values == SIZING_LOWER) {

@@ -62,15 +62,17 @@ void sizing_options_free(cli_given *given, int count);
 /* Fills an array of that kind, with the same numbers in every run. */
 bp_status sizing_fill(npy_array *array, const sized_array *as);
 
-/* Work of the families. */
+/* Numbers of elements for them: of a tensor; a size counted from the end, 1 if there is no such dimension; the elements
+ * for each of `size`. */
+double sizing_elements(const DLTensor *tensor);
+double sizing_from_end(const DLTensor *tensor, int index);
+double sizing_elements_per(const DLTensor *tensor, double size);
+
+/* Work of operations. Those of one family are in its file. */
 double work_elements(const cli_job *job); /* as many as the largest array or result has */
 double work_product(const cli_job *job);
 double work_tucker(const cli_job *job);
 double work_transform(const cli_job *job);
-double work_convolution(const cli_job *job);
-double work_linear(const cli_job *job);
-double work_attention(const cli_job *job);
-double work_recurrent(const cli_job *job);
 double work_linalg(const cli_job *job);
 double work_sum(const cli_job *job); /* two operations for each element of the first array */
 double work_chain(const cli_job *job);

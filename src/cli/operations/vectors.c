@@ -18,19 +18,6 @@ static int read_order(const cli_args *args, double *order) {
                : cli_fail(CLI_USAGE, "--ord is '%s'; it must be a number, inf or -inf.", text);
 }
 
-static int read_dims(const cli_args *args, int *dims, int *count) {
-    int64_t numbers[BP_MAX_NDIM];
-    int code = operand_numbers(args, "dim", numbers, count);
-    for (int i = 0; i < *count && code == CLI_OK; i++) {
-        if (numbers[i] < -BP_MAX_NDIM || numbers[i] >= BP_MAX_NDIM) {
-            return cli_fail(CLI_USAGE, "--dim names dimension %lld; arrays have at most %d.", (long long)numbers[i],
-                            BP_MAX_NDIM);
-        }
-        dims[i] = (int)numbers[i];
-    }
-    return code;
-}
-
 static int prepare_norm(cli_job *job) {
     vector_words *words = &job->words.vector;
     bp_linalg_call *call = &words->call;
@@ -41,7 +28,7 @@ static int prepare_norm(cli_job *job) {
     call->input[0] = &job->inputs[0].tensor;
     call->keep = cli_has(job->args, "keepdim");
     int code = read_order(job->args, &call->order);
-    code = code == CLI_OK ? read_dims(job->args, words->dims, &count) : code;
+    code = code == CLI_OK ? operand_dims(job->args, "dim", words->dims, &count) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -78,7 +65,7 @@ static int prepare_dot(cli_job *job) {
     int ndim = 0, count;
     int64_t shape[BP_MAX_NDIM];
     words->dims[0] = -1;
-    int code = read_dims(job->args, words->dims, &count);
+    int code = operand_dims(job->args, "dim", words->dims, &count);
     if (code == CLI_OK && count > 1) {
         code = cli_fail(CLI_USAGE, "--dim has %d dimensions; vecdot takes one.", count);
     }
@@ -174,11 +161,11 @@ static const cli_sizing norm_sizing = VECTORS("n"), dot_sizing = VECTORS("n n"),
 
 const cli_operation operations_vectors[] = {
     {"vector_norm", "A", 1, 1, 1, 0, norm_options, prepare_norm, run_norm, explain_norm, false, &norm, NULL,
-     &norm_sizing},
-    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL, &dot_sizing},
+     &norm_sizing, NULL},
+    {"vecdot", "A B", 2, 2, 1, 0, dot_options, prepare_dot, run_dot, explain_dot, false, &dot, NULL, &dot_sizing, NULL},
     {"multi_dot", "A B [C ...]", 2, JOB_MANY, 1, 0, NULL, prepare_chain, run_chain, explain_chain, false, &chain, NULL,
-     &chain_sizing},
+     &chain_sizing, NULL},
     {"matrix_power", "A", 1, 1, 1, 0, power_options, prepare_power, run_power, explain_power, false, &power, NULL,
-     &power_sizing},
+     &power_sizing, NULL},
     {.name = NULL},
 };

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static double elements_of(const DLTensor *tensor) {
+double sizing_elements(const DLTensor *tensor) {
     double elements = 1;
     for (int i = 0; i < tensor->ndim; i++) {
         elements *= (double)tensor->shape[i];
@@ -12,28 +12,27 @@ static double elements_of(const DLTensor *tensor) {
     return elements;
 }
 
-/* A size counted from the end; 1 if there is no such dimension. */
-static double from_end(const DLTensor *tensor, int index) {
+double sizing_from_end(const DLTensor *tensor, int index) {
     return tensor->ndim >= index ? (double)tensor->shape[tensor->ndim - index] : 1;
 }
 
-static double elements_per(const DLTensor *tensor, double size) {
-    return size > 0 ? elements_of(tensor) / size : 0;
+double sizing_elements_per(const DLTensor *tensor, double size) {
+    return size > 0 ? sizing_elements(tensor) / size : 0;
 }
 
 double work_elements(const cli_job *job) {
     double most = 0;
     for (int i = 0; i < job->input_count; i++) {
-        most = fmax(most, elements_of(&job->inputs[i].tensor));
+        most = fmax(most, sizing_elements(&job->inputs[i].tensor));
     }
     for (int i = 0; i < job->result_count; i++) {
-        most = fmax(most, elements_of(&job->results[i].tensor));
+        most = fmax(most, sizing_elements(&job->results[i].tensor));
     }
     return most;
 }
 
 double work_sum(const cli_job *job) {
-    return 2 * elements_of(&job->inputs[0].tensor);
+    return 2 * sizing_elements(&job->inputs[0].tensor);
 }
 
 /* ---- Products ---- */
@@ -43,22 +42,23 @@ double work_product(const cli_job *job) {
         job_takes(job, "trans-a") &&
         (job->words.product.transform_a == BP_TRANSPOSE || job->words.product.transform_a == BP_CONJUGATE_TRANSPOSE) &&
         job->inputs[0].tensor.ndim > 1;
-    return 2 * elements_of(&job->results[0].tensor) * from_end(&job->inputs[0].tensor, transposed ? 2 : 1);
+    return 2 * sizing_elements(&job->results[0].tensor) * sizing_from_end(&job->inputs[0].tensor, transposed ? 2 : 1);
 }
 
 /* abc,cd,be->ade in its best order for equal sizes: over c, then over b. */
 double work_tucker(const cli_job *job) {
     const DLTensor *core = &job->inputs[0].tensor, *second = &job->inputs[1].tensor, *third = &job->inputs[2].tensor;
-    const double first = 2 * elements_of(core) * from_end(second, 1);
-    return first + 2 * elements_per(core, from_end(core, 1)) * from_end(second, 1) * from_end(third, 1);
+    const double first = 2 * sizing_elements(core) * sizing_from_end(second, 1);
+    return first + 2 * sizing_elements_per(core, sizing_from_end(core, 1)) * sizing_from_end(second, 1) *
+                       sizing_from_end(third, 1);
 }
 
 /* The chain from its right end, which is the best order if that is a vector. */
 double work_chain(const cli_job *job) {
-    const double columns = from_end(&job->inputs[job->input_count - 1].tensor, 1);
+    const double columns = sizing_from_end(&job->inputs[job->input_count - 1].tensor, 1);
     double work = 0;
     for (int i = 0; i + 1 < job->input_count; i++) {
-        work += 2 * elements_of(&job->inputs[i].tensor) * columns;
+        work += 2 * sizing_elements(&job->inputs[i].tensor) * columns;
     }
     return work;
 }
@@ -66,7 +66,7 @@ double work_chain(const cli_job *job) {
 /* Squarings and products of binary powers, and an inverse for a negative power. */
 double work_power(const cli_job *job) {
     const int64_t power = job->words.vector.power;
-    const double product = 2 * elements_of(&job->inputs[0].tensor) * from_end(&job->inputs[0].tensor, 1);
+    const double product = 2 * sizing_elements(&job->inputs[0].tensor) * sizing_from_end(&job->inputs[0].tensor, 1);
     double products = power < 0;
     for (uint64_t left = (uint64_t)(power < 0 ? -power : power); left > 1; left /= 2) {
         products += 1 + (double)(left & 1);
@@ -87,46 +87,7 @@ double work_transform(const cli_job *job) {
             call->axes ? (call->axes[i] < 0 ? call->axes[i] + in->ndim : call->axes[i]) : in->ndim - all + i;
         points *= fmax((double)in->shape[dim], (double)out->shape[dim]);
     }
-    return (real ? 2.5 : 5) * fmax(elements_of(in), elements_of(out)) * log2(points > 1 ? points : 2);
-}
-
-/* ---- Layers ---- */
-
-static const DLTensor *or_gradient(const DLTensor *tensor, const DLTensor *gradient) {
-    return tensor ? tensor : gradient;
-}
-
-/* Each pass has as many products as the forward one. */
-double work_convolution(const cli_job *job) {
-    const bp_conv_call *call = &job->words.described.of.conv;
-    const DLTensor *input = or_gradient(call->input, call->input_gradient);
-    const DLTensor *weight = or_gradient(call->weight, call->weight_gradient);
-    const DLTensor *many = call->transposed ? input : or_gradient(call->output, call->output_gradient);
-    return 2 * elements_of(many) * elements_per(weight, (double)weight->shape[0]);
-}
-
-double work_linear(const cli_job *job) {
-    const bp_linear_call *call = &job->words.described.of.linear;
-    return 2 * elements_of(or_gradient(call->output, call->output_gradient)) *
-           from_end(or_gradient(call->input, call->input_gradient), 1);
-}
-
-/* Two products, and five in the gradients. */
-double work_attention(const cli_job *job) {
-    const bp_attention_call *call = &job->words.described.of.attention;
-    const double columns = from_end(call->query, 1);
-    const double scores = elements_per(call->query, columns) * from_end(call->key, 2);
-    const bool gradients = call->pass == BP_ATTENTION_BACKWARD;
-    return 2 * scores * (gradients ? 3 * columns + 2 * from_end(call->value, 1) : columns + from_end(call->value, 1));
-}
-
-/* Each step multiplies all weights once, and in the gradients twice. */
-double work_recurrent(const cli_job *job) {
-    const bp_rnn_call *call = &job->words.described.of.rnn;
-    const double rows = elements_per(call->input, from_end(call->input, 1));
-    const double weights = elements_of(call->weight_ih) + elements_of(call->weight_hh) +
-                           (call->weight_hr ? elements_of(call->weight_hr) : 0);
-    return 2 * rows * weights * (call->pass == BP_RNN_BACKWARD ? 2 : 1);
+    return (real ? 2.5 : 5) * fmax(sizing_elements(in), sizing_elements(out)) * log2(points > 1 ? points : 2);
 }
 
 /* ---- Linear algebra ---- */
@@ -177,8 +138,8 @@ double work_linalg(const cli_job *job) {
     const DLTensor *first = &job->inputs[0].tensor, *last = &job->inputs[job->input_count - 1].tensor;
     const bool reversed = op == BP_OP_CHOLESKY_SOLVE; /* whose right-hand sides are the first array */
     const DLTensor *a = reversed ? last : first, *b = reversed ? first : last;
-    const double m = from_end(a, 2), n = from_end(a, 1), items = elements_per(a, m * n);
-    const double columns = job->input_count > 1 ? elements_per(b, op == BP_OP_LSTSQ ? m : n) : 0;
+    const double m = sizing_from_end(a, 2), n = sizing_from_end(a, 1), items = sizing_elements_per(a, m * n);
+    const double columns = job->input_count > 1 ? sizing_elements_per(b, op == BP_OP_LSTSQ ? m : n) : 0;
     const bool values_only = job->result_count == 1 && (op == BP_OP_EIGH || op == BP_OP_EIG || op == BP_OP_SVD);
     return items * work_of(op, values_only, m, n, items > 0 ? columns / items : 0);
 }

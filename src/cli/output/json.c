@@ -11,7 +11,7 @@ static bp__json writer = {.out = &document, .pretty = true};
 static char closing[BP__JSON_DEPTH];
 
 /* Prints the document if it is complete. */
-static void finish(void) {
+static void finish_json(void) {
     if (writer.depth == 0) {
         puts(bp__text_get(&document));
         bp__text_free(&document);
@@ -26,32 +26,32 @@ void json_open(const char *key, char bracket) {
 
 void json_close(void) {
     bp__json_close(&writer, closing[writer.depth - 1]);
-    finish();
+    finish_json();
 }
 
 void json_text(const char *key, const char *value) {
     bp__json_text(&writer, key, value);
-    finish();
+    finish_json();
 }
 
 void json_int(const char *key, int64_t value) {
     bp__json_int(&writer, key, value);
-    finish();
+    finish_json();
 }
 
 void json_number(const char *key, double value) {
     bp__json_number(&writer, key, value);
-    finish();
+    finish_json();
 }
 
 void json_bool(const char *key, bool value) {
     bp__json_bool(&writer, key, value);
-    finish();
+    finish_json();
 }
 
 void json_raw(const char *key, const char *json) {
     bp__json_raw(&writer, key, json);
-    finish();
+    finish_json();
 }
 
 void json_list(const char *key, const char *text, char separator) {

@@ -159,7 +159,7 @@ static void x_tick(bp__text *out, const axis *a, double value) {
     text_at(out, last ? "end" : "middle", last ? WIDTH - 2 : x, a->bottom + 15, text);
 }
 
-static void begin(bp__text *out, const char *title, const char *description, double height) {
+static void begin_svg(bp__text *out, const char *title, const char *description, double height) {
     size_t id = out->length; /* is different for each chart of a page */
     bp__text_addf(out,
                   "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-labelledby=\"t%zu d%zu\" "
@@ -250,7 +250,7 @@ void svg_draw_chart(bp__text *out, const svg_chart *c) {
         longest = width > longest ? width : longest;
     }
     find_ranges(c, &x, &y);
-    begin(out, c->title, c->description, TOP + PLOT + BOTTOM + legend_height(c->count, longest));
+    begin_svg(out, c->title, c->description, TOP + PLOT + BOTTOM + legend_height(c->count, longest));
     each_tick(&y, y_tick, out);
     for (int i = 0; i < c->x_tick_count; i++) {
         x_tick(out, &x, c->x_ticks[i]);
@@ -302,7 +302,7 @@ void svg_draw_rows(bp__text *out, const svg_rows *rows) {
     }
     double bottom = TOP + ROW * rows->count;
     axis x = make_axis(least, most, 0.04, ROW_LEFT, WIDTH - ROW_LEFT - RIGHT, bottom);
-    begin(out, rows->title, rows->description, bottom + BOTTOM + legend_height(entries, longest));
+    begin_svg(out, rows->title, rows->description, bottom + BOTTOM + legend_height(entries, longest));
     each_tick(&x, x_tick, out);
     for (int r = 0; r < rows->count; r++) {
         draw_row(out, &rows->rows[r], &x, TOP + ROW * (r + 0.5));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int gather(report *r) {
+static int gather_report(report *r) {
     int code = report_machine(r);
     code = code == CLI_OK ? report_libraries(r) : code;
     code = code == CLI_OK ? report_findings(r) : code;
@@ -21,7 +21,7 @@ static int gather(report *r) {
     return code;
 }
 
-static void print(const report *r, const cli_args *args) {
+static void print_report(const report *r, const cli_args *args) {
     if (cli_has(args, "json")) {
         report_json(r);
     } else if (cli_has(args, "html")) {
@@ -40,7 +40,7 @@ static int write_to(const report *r, const cli_args *args, const char *path) {
     if (code != CLI_OK) {
         return code;
     }
-    print(r, args);
+    print_report(r, args);
     char *text = cli_out_captured(&length);
     if (!text) {
         return CLI_MEMORY;
@@ -54,17 +54,17 @@ static int write_to(const report *r, const cli_args *args, const char *path) {
     return CLI_OK;
 }
 
-static int run(const cli_args *args) {
+static int run_report(const cli_args *args) {
     const char *path = cli_value(args, "output");
     report r = {.count = 0};
     if (cli_has(args, "json") && cli_has(args, "html")) {
         return cli_fail(CLI_USAGE, "--json and --html are different forms; give one of them");
     }
-    int code = gather(&r);
+    int code = gather_report(&r);
     if (code == CLI_OK && path && strcmp(path, "-") != 0) {
         code = write_to(&r, args, path);
     } else if (code == CLI_OK) {
-        print(&r, args);
+        print_report(&r, args);
     }
     report_free(&r);
     return code;
@@ -87,5 +87,5 @@ const cli_command command_report = {
         "shortened, and the host's name is left out. Nothing is measured, and no program is started.",
     .quiet = true,
     .options = options,
-    .run = run,
+    .run = run_report,
 };

@@ -39,7 +39,7 @@ static void add_candidates(report *r, const char *problem, const bp_explanation 
     }
 }
 
-static int explain(report *r, const char *problem) {
+static int explain_choice(report *r, const char *problem) {
     char *text = cli_format("--set\ncalibration=read\n%s", problem), *words[16];
     int count = 0;
     for (char *at = text; *at;) {
@@ -70,7 +70,7 @@ int report_choices(report *r) {
     report_begin(r, "choices", "Candidates of typical problems, with expected times",
                  "PROBLEM|LIBRARY|PROVIDER|ALGORITHM|VERDICT|>THREADS|>TIME|SOURCE|REMARK", "none");
     for (size_t i = 0; i < sizeof problems / sizeof problems[0] && code == CLI_OK; i++) {
-        code = explain(r, problems[i]);
+        code = explain_choice(r, problems[i]);
     }
     return code;
 }

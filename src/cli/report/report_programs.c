@@ -35,7 +35,7 @@ static char *prefix_of(const char *program, bool resolve) {
     return NULL;
 }
 
-static void add(report *r, const char *name, const char *version, const char *folder) {
+static void add_program(report *r, const char *name, const char *version, const char *folder) {
     report_cell(r, "%s", name);
     report_cell(r, "%s", version);
     report_cell(r, "%s", folder);
@@ -51,7 +51,7 @@ static void add_package(report *r, const char *folder, const char *entry) {
             size_t length = strcspn(dash + 1, "-");
             length = length < (size_t)(end - dash - 1) ? length : (size_t)(end - dash - 1);
             char *version = cli_format("%.*s", (int)length, dash + 1);
-            add(r, packages[i], version, folder);
+            add_program(r, packages[i], version, folder);
             free(version);
         }
     }
@@ -136,7 +136,7 @@ static void add_r(report *r, const char *path) {
             const char *from = line + strlen(key) + strspn(line + strlen(key), " ");
             char *version = cli_format("%.*s", (int)strcspn(from, " \n"), from);
             char *folder = cli_format("%.*s", (int)(strstr(path, "/library/base/") - path), path);
-            add(r, "R", version, folder);
+            add_program(r, "R", version, folder);
             free(version);
             free(folder);
         }
@@ -147,11 +147,11 @@ static void add_r(report *r, const char *path) {
 }
 
 static void add_octave(report *r, const char *path) {
-    add(r, "Octave", strrchr(path, '/') + 1, path);
+    add_program(r, "Octave", strrchr(path, '/') + 1, path);
 }
 
 static void add_julia(report *r, const char *path) {
-    add(r, "Julia", strstr(path, ".so.") + strlen(".so."), path);
+    add_program(r, "Julia", strstr(path, ".so.") + strlen(".so."), path);
 }
 
 void report_programs(report *r) {

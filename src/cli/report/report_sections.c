@@ -8,7 +8,7 @@ void report_begin(report *r, const char *id, const char *title, const char *colu
     r->sections[r->count++] = (report_section){.id = id, .title = title, .columns = columns, .none = none};
 }
 
-static void add(report *r, char *text) {
+static void add_section(report *r, char *text) {
     report_section *section = &r->sections[r->count - 1];
     section->cells = cli_grow(section->cells, (size_t)(section->count + 1) * sizeof *section->cells);
     section->cells[section->count++] = report_private(text);
@@ -17,7 +17,7 @@ static void add(report *r, char *text) {
 void report_cell(report *r, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    add(r, cli_format_v(format, args));
+    add_section(r, cli_format_v(format, args));
     va_end(args);
 }
 
@@ -27,8 +27,8 @@ void report_value(report *r, const char *name, const char *format, ...) {
     char *value = cli_format_v(format, args);
     va_end(args);
     if (value[0]) {
-        add(r, cli_format("%s", name));
-        add(r, value);
+        add_section(r, cli_format("%s", name));
+        add_section(r, value);
     } else {
         free(value);
     }

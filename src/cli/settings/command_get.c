@@ -1,7 +1,7 @@
 /* command_get.c - `backplane get NAME`: prints the value of one setting. */
 #include "settings_table.h"
 
-static int get(const cli_args *args) {
+static int get_setting(const cli_args *args) {
     setting_row row;
     int code = setting_row_read(args->operands[0], &row);
     if (code != CLI_OK) {
@@ -25,5 +25,5 @@ const cli_command command_get = {
     .least = 1,
     .most = 1,
     .options = options,
-    .run = get,
+    .run = get_setting,
 };

@@ -60,11 +60,11 @@ static void tell_unusable(const char *name, const char *value) {
     }
 }
 
-static bp_status save(const target *to, const char *name, const char *value) {
+static bp_status save_setting(const target *to, const char *name, const char *value) {
     return to->layer == BP_LAYER_USER_FILE ? bp_save_setting(name, value) : bp_save_setting_to(to->path, name, value);
 }
 
-static int set(const cli_args *args) {
+static int set_setting(const cli_args *args) {
     bool unset = cli_has(args, "unset");
     if (args->count != (unset ? 1 : 2)) {
         return cli_fail(CLI_USAGE,
@@ -77,7 +77,7 @@ static int set(const cli_args *args) {
     if (code != CLI_OK) {
         return code;
     }
-    bp_status status = save(&to, args->operands[0], unset ? NULL : args->operands[1]);
+    bp_status status = save_setting(&to, args->operands[0], unset ? NULL : args->operands[1]);
     if (status != BP_OK) {
         /* Here BP_E_NOT_FOUND and BP_E_UNTRUSTED are about a folder of the file's path, not a library. */
         return cli_exit_of(status) == CLI_LIBRARY ? cli_fail(CLI_IO, "%s", bp_last_error()) : cli_fail_status(status);
@@ -111,5 +111,5 @@ const cli_command command_set = {
     .least = 1,
     .most = 2,
     .options = options,
-    .run = set,
+    .run = set_setting,
 };

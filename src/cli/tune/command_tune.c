@@ -91,7 +91,7 @@ static int show_json(void *user, const bp_tuning_record *record) {
     return 1;
 }
 
-static int show(const cli_args *args) {
+static int show_tuning(const cli_args *args) {
     char path[4096];
     bp_status status;
     if (cli_has(args, "json")) {
@@ -183,10 +183,10 @@ static void report_row(const session *s, const bp_explanation *e) {
     }
 }
 
-static void report(const session *s, const bp_explanation *e) {
+static void report_tuning(const session *s, const bp_explanation *e) {
     const bp_explanation *part = bp_explanation_part(e, 0);
     for (int i = 0; (part = bp_explanation_part(e, i)); i++) {
-        report(s, part);
+        report_tuning(s, part);
     }
     if (bp_explanation_part(e, 0)) {
         return;
@@ -215,14 +215,14 @@ static bool is_measured(const bp_explanation *e) {
     return false;
 }
 
-static int judge(const bp_explanation *e) {
+static int judge_tuning(const bp_explanation *e) {
     const bp_explanation *part = bp_explanation_part(e, 0);
     return is_measured(e) ? CLI_OK
                           : cli_fail(CLI_LIBRARY, "nothing is measured: %s", bp_explanation_decision(part ? part : e));
 }
 
 /* Measures one problem: under these settings, an explanation measures as the call would. */
-static int measure(session *s, const cli_args *words) {
+static int measure_problem(session *s, const cli_args *words) {
     cli_job job = {.args = words};
     bp_explanation *explanation = NULL;
     char *settings = cli_options_text(s->args, MEASURE_NOW);
@@ -236,8 +236,8 @@ static int measure(session *s, const cli_args *words) {
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
     if (code == CLI_OK) {
-        report(s, explanation);
-        code = judge(explanation);
+        report_tuning(s, explanation);
+        code = judge_tuning(explanation);
     }
     bp_explanation_release(explanation);
     job_free(&job);
@@ -246,7 +246,7 @@ static int measure(session *s, const cli_args *words) {
     return code;
 }
 
-static void begin(session *s, int total) {
+static void begin_tuning(session *s, int total) {
     s->total = total;
     s->table = cli_has(s->args, "json") ? NULL : cli_table_new("~PROBLEM|LIBRARY|~ALGORITHM|>TIME|>MEASURED|GAIN");
     if (!s->table) {
@@ -274,7 +274,7 @@ static int check_kept(const session *s) {
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
 
-static void end(session *s, int unread) {
+static void end_tuning(session *s, int unread) {
     char path[4096];
     s->unkept = check_kept(s);
     if (!s->table) {
@@ -307,7 +307,7 @@ static int measure_file(session *s, const char *path) {
     int code = tune_read(&list, path), worst = list.lines > 0 ? CLI_USAGE : CLI_OK;
     if (code == CLI_OK) {
         s->failed = list.lines;
-        begin(s, list.count);
+        begin_tuning(s, list.count);
         for (int i = 0; i < list.count; i++) {
             cli_args words;
             if (now() >= s->until) {
@@ -316,12 +316,12 @@ static int measure_file(session *s, const char *path) {
             }
             code = cli_args_parse(&words, s->args->command, list.problems[i].count, list.problems[i].words);
             code = code == CLI_OK && words.count == 0 ? cli_fail(CLI_USAGE, "a line has no operation") : code;
-            code = code == CLI_OK ? measure(s, &words) : code;
+            code = code == CLI_OK ? measure_problem(s, &words) : code;
             cli_args_free(&words);
             s->failed += code != CLI_OK;
             worst = code != CLI_OK ? code : worst;
         }
-        end(s, list.unread);
+        end_tuning(s, list.unread);
     }
     tune_list_free(&list);
     code = code != CLI_OK ? code : worst;
@@ -337,10 +337,10 @@ static int measure_words(session *s) {
             words.given[words.given_count++] = s->args->given[i];
         }
     }
-    begin(s, 1);
-    int code = measure(s, &words);
+    begin_tuning(s, 1);
+    int code = measure_problem(s, &words);
     s->failed = code != CLI_OK;
-    end(s, 0);
+    end_tuning(s, 0);
     free(words.given);
     return code != CLI_OK ? code : s->unkept;
 }
@@ -376,7 +376,7 @@ static int tune(const cli_args *args) {
         return tune_machine(args, seconds);
     }
     if (cli_has(args, "show")) {
-        return show(args);
+        return show_tuning(args);
     }
     if (cli_has(args, "clear")) {
         return changed(bp_tuning_clear(), "Removed the records of", bp_tuning_path(path, sizeof path));

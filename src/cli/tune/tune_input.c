@@ -31,7 +31,7 @@ static bool same(const tune_problem *p, char *const *words, int count) {
 }
 
 /* Takes ownership of the words. */
-static void add(tune_list *list, char **words, int count, double us) {
+static void add_input(tune_list *list, char **words, int count, double us) {
     for (int i = 0; i < list->count; i++) {
         if (same(&list->problems[i], words, count)) {
             list->problems[i].total_us += us;
@@ -47,7 +47,7 @@ static void add_text(tune_list *list, const char *operation, const char *text, d
     int count;
     char **words = tune_words(operation, text, &count);
     if (words) {
-        add(list, words, count, us);
+        add_input(list, words, count, us);
     } else if (strcmp(operation, "einsum") != 0) { /* its parts have lines of their own */
         list->unread++;
     }
@@ -135,7 +135,7 @@ static void read_words(tune_list *list, char *line, int number) {
         note_line(list, words[0], number);
         free_words(words, count);
     } else if (words) {
-        add(list, words, count, 0);
+        add_input(list, words, count, 0);
     }
 }
 

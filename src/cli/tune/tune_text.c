@@ -13,7 +13,7 @@ typedef struct words {
     int count;
 } words;
 
-static void add(words *w, char *text) {
+static void add_text(words *w, char *text) {
     if (!w->list) {
         w->list = cli_allocate(MOST_WORDS * sizeof *w->list);
     }
@@ -21,7 +21,7 @@ static void add(words *w, char *text) {
 }
 
 /* Takes `word` if the text begins with it. */
-static bool take(const char **text, const char *word) {
+static bool take_text(const char **text, const char *word) {
     size_t length = strlen(word);
     if (strncmp(*text, word, length) != 0) {
         return false;
@@ -57,7 +57,7 @@ static void take_batch(const char **text, char *batch, size_t size) {
     const char *at = *text;
     int64_t count;
     batch[0] = '\0';
-    if (take_number(&at, &count) && take(&at, " x ")) {
+    if (take_number(&at, &count) && take_text(&at, " x ")) {
         snprintf(batch, size, "%" PRId64 "x", count);
         *text = at;
     }
@@ -72,25 +72,25 @@ typedef struct matrix {
 } matrix;
 
 static bool take_matrix(const char **text, matrix *m) {
-    if (!take_number(text, &m->rows) || !take(text, "x") || !take_number(text, &m->columns)) {
+    if (!take_number(text, &m->rows) || !take_text(text, "x") || !take_number(text, &m->columns)) {
         return false;
     }
-    m->transposed = take(text, "^T");
+    m->transposed = take_text(text, "^T");
     m->leading = 0;
-    if (take(text, " ld ") && !take_number(text, &m->leading)) {
+    if (take_text(text, " ld ") && !take_number(text, &m->leading)) {
         return false;
     }
     return **text != '*' && strncmp(*text, " strided", 8) != 0; /* conjugated, or of unknown strides */
 }
 
 static void add_matrix(words *w, const char *batch, const matrix *m, bool reversed) {
-    add(w,
-        cli_format("%s%" PRId64 "x%" PRId64, batch, reversed ? m->columns : m->rows, reversed ? m->rows : m->columns));
+    add_text(w, cli_format("%s%" PRId64 "x%" PRId64, batch, reversed ? m->columns : m->rows,
+                           reversed ? m->rows : m->columns));
 }
 
 static void add_leading(words *w, const char *option, const matrix *m) {
     if (m->leading > 0) {
-        add(w, cli_format("--%s=%" PRId64, option, m->leading));
+        add_text(w, cli_format("--%s=%" PRId64, option, m->leading));
     }
 }
 
@@ -101,31 +101,31 @@ static bool product_words(words *w, const char *text) {
         return false;
     }
     take_batch(&text, batch, sizeof batch);
-    bool alpha = take(&text, "alpha ");
-    if (!take_matrix(&text, &a) || !take(&text, " @ ") || !take_matrix(&text, &b) || !take(&text, " -> ") ||
+    bool alpha = take_text(&text, "alpha ");
+    if (!take_matrix(&text, &a) || !take_text(&text, " @ ") || !take_matrix(&text, &b) || !take_text(&text, " -> ") ||
         !take_matrix(&text, &c) || c.transposed) {
         return false;
     }
-    bool any = take(&text, " + beta C"), one = !any && take(&text, " + C"), gemm = alpha || any || one;
+    bool any = take_text(&text, " + beta C"), one = !any && take_text(&text, " + C"), gemm = alpha || any || one;
     if (*text || (gemm && *batch)) {
         return false;
     }
-    add(w, cli_format("%s", gemm ? "gemm" : "matmul"));
-    add(w, cli_format("%s", dtype));
+    add_text(w, cli_format("%s", gemm ? "gemm" : "matmul"));
+    add_text(w, cli_format("%s", dtype));
     add_matrix(w, batch, &a, gemm && a.transposed); /* for gemm the option means the operation, else the layout */
     add_matrix(w, batch, &b, gemm && b.transposed);
     if (any || one) {
         add_matrix(w, batch, &c, false);
     }
     if (gemm) {
-        add(w, cli_format("--alpha=%s", alpha ? "2" : "1"));
-        add(w, cli_format("--beta=%s", any ? "0.5" : one ? "1" : "0"));
+        add_text(w, cli_format("--alpha=%s", alpha ? "2" : "1"));
+        add_text(w, cli_format("--beta=%s", any ? "0.5" : one ? "1" : "0"));
     }
     if (a.transposed) {
-        add(w, cli_format("--trans-a"));
+        add_text(w, cli_format("--trans-a"));
     }
     if (b.transposed) {
-        add(w, cli_format("--trans-b"));
+        add_text(w, cli_format("--trans-b"));
     }
     add_leading(w, "lda", &a);
     add_leading(w, "ldb", &b);
@@ -149,9 +149,9 @@ static bool transform_words(words *w, const char *text) {
         if (ndim == MOST_DIMENSIONS || !take_number(&text, &n[ndim++])) {
             return false;
         }
-    } while (take(&text, "x"));
-    bool inverse = take(&text, " inverse"), forward = !inverse && take(&text, " forward");
-    bool to_real = take(&text, " complex to real"), from_real = !to_real && take(&text, " real to complex");
+    } while (take_text(&text, "x"));
+    bool inverse = take_text(&text, " inverse"), forward = !inverse && take_text(&text, " forward");
+    bool to_real = take_text(&text, " complex to real"), from_real = !to_real && take_text(&text, " real to complex");
     if (*text || !(inverse || forward) || to_real != (inverse && (to_real || from_real))) {
         return false;
     }
@@ -165,11 +165,11 @@ static bool transform_words(words *w, const char *text) {
         snprintf(item, sizeof item, "%d", i - ndim);
         dims = cli_join(dims, i ? "," : "", item);
     }
-    add(w, cli_format("%s%sfftn", inverse ? "i" : "", to_real || from_real ? "r" : ""));
-    add(w, cli_format("%s", !from_real ? dtype : strcmp(dtype, "c64") == 0 ? "f32" : "f64"));
-    add(w, shape);
-    add(w, cli_format("--s=%s", sizes));
-    add(w, cli_format("--dim=%s", dims));
+    add_text(w, cli_format("%s%sfftn", inverse ? "i" : "", to_real || from_real ? "r" : ""));
+    add_text(w, cli_format("%s", !from_real ? dtype : strcmp(dtype, "c64") == 0 ? "f32" : "f64"));
+    add_text(w, shape);
+    add_text(w, cli_format("--s=%s", sizes));
+    add_text(w, cli_format("--dim=%s", dims));
     free(sizes);
     free(dims);
     return true;
@@ -194,11 +194,11 @@ static bool listed(const char *name, const char *const *list, size_t count) {
 
 static void add_mode(words *w, const char *operation, const char *mode) {
     if (strcmp(operation, "qr") == 0) {
-        add(w, cli_format("--mode=%s", mode));
+        add_text(w, cli_format("--mode=%s", mode));
     } else if (strcmp(operation, "lstsq") == 0) {
-        add(w, cli_format("--driver=%s", mode));
+        add_text(w, cli_format("--driver=%s", mode));
     } else if (strcmp(mode, "full") == 0) {
-        add(w, cli_format("--full-matrices"));
+        add_text(w, cli_format("--full-matrices"));
     }
 }
 
@@ -213,17 +213,17 @@ static bool matrix_words(words *w, const char *operation, const char *text) {
     }
     take_batch(&text, batch, sizeof batch);
     if (!take_matrix(&text, &a) ||
-        (two && !(take(&text, ", ") && take_number(&text, &sides) && take(&text, " right sides")))) {
+        (two && !(take_text(&text, ", ") && take_number(&text, &sides) && take_text(&text, " right sides")))) {
         return false;
     }
     bool values = strcmp(operation, "svd") == 0 && !*text;
-    add(w, cli_format("%s%s", operation, values ? "vals" : ""));
-    add(w, cli_format("%s", dtype));
+    add_text(w, cli_format("%s%s", operation, values ? "vals" : ""));
+    add_text(w, cli_format("%s", dtype));
     add_matrix(w, batch, &a, false);
     if (two) {
         add_matrix(w, batch, &(matrix){.rows = a.rows, .columns = sides}, false);
     }
-    if (take(&text, " ")) {
+    if (take_text(&text, " ")) {
         add_mode(w, operation, text);
     }
     return true;

@@ -107,7 +107,7 @@ static bp_status check_empty(const bp__reduction *r, uint64_t reduced) {
                             : BP_OK;
 }
 
-/* A sum or product of i32 has the type of its output, which is i32 where none is given. */
+/* A sum or product of i32 has the type of its output, which is i64 where none is given, as that of cumsum. */
 bp_status bp__reduce_result(const bp__reduction *r, bp__call_result *result) {
     uint64_t reduced;
     BP__TRY(check_kind(r));
@@ -117,8 +117,8 @@ bp_status bp__reduce_result(const bp__reduction *r, bp__call_result *result) {
     BP__TRY(find_axes(r->operand[0]->ndim, r->axes, r->axis_count, &reduced));
     const bp_dtype input = bp_dtype_from_dlpack(r->operand[0]->dtype);
     const DLTensor *output = r->operand[r->inputs];
-    const bool wide = r->op == BP_OP_REDUCE && r->kind <= BP_REDUCE_PROD && input == BP_I32 && output &&
-                      bp_dtype_from_dlpack(output->dtype) == BP_I64;
+    const bool wide = r->op == BP_OP_REDUCE && r->kind <= BP_REDUCE_PROD && input == BP_I32 &&
+                      (!output || bp_dtype_from_dlpack(output->dtype) == BP_I64);
     result->dtype = is_position(r) || wide ? BP_I64 : input;
     result->ndim = bp__reduce_output_shape(r, reduced, result->shape);
     for (int i = 1; i < r->inputs; i++) {

@@ -1,9 +1,8 @@
 /* onednn.h - declarations that the files of the onednn provider share: convolutions, matrix products, averages of
  * windows, batch normalization and recurrent layers on oneDNN 3.
  *
- * A file for each family (conv.c, product.c, pool.c, normalization.c, recurrent.c) describes the operands as oneDNN
- * sees them, and refuses what it computes with reference loops, or not as our headers say. accept.c chooses threads and
- * makes the offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of
+ * A file for each family describes the operands as oneDNN sees them, and refuses what it computes with reference loops,
+ * or not as our headers say. accept.c chooses threads and makes the offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of
  * the library's choice. run.c runs them; a packed operand skips the conversion. stage.c prepares what a recurrent layer
  * reads and no tensor of the caller has. The provider's instance is the library's driver.
  */

@@ -1,8 +1,8 @@
-/* einsum.c - einsum for the commands that take an operation: an expression, and one array for each of its
+/* contract.c - einsum for the commands that take an operation: an expression, and one array for each of its
  * operands. */
 #include "sizing.h"
 
-static int prepare(cli_job *job) {
+static int prepare_einsum(cli_job *job) {
     bp_einsum_call *call = &job->words.einsum;
     bp_dtype dtype = BP_DTYPE_NONE;
     int ndim = 0;
@@ -20,20 +20,20 @@ static int prepare(cli_job *job) {
     return status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
 }
 
-static bp_status run(cli_job *job) {
+static bp_status run_einsum(cli_job *job) {
     return bp_einsum_run(job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
-static bp_status explain(const cli_job *job, bp_explanation **explanation) {
+static bp_status explain_einsum(const cli_job *job, bp_explanation **explanation) {
     return bp_einsum_explain(explanation, job->options, &job->words.einsum, &job->results[0].tensor);
 }
 
-static bp_status plan(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
+static bp_status plan_einsum(const cli_job *job, bp_plan **made, bp_operand *operands, int *count) {
     *count = job->input_count < JOB_OPERANDS ? job_operands(job, operands) : 0;
     return *count ? bp_einsum_plan(made, job->options, &job->words.einsum, &job->results[0].tensor) : BP_E_UNSUPPORTED;
 }
 
-static const cli_measured measured = {BP_OP_EINSUM, plan, check_contraction};
+static const cli_measured measured = {BP_OP_EINSUM, plan_einsum, check_contraction};
 
 static const char *const own_options[] = {"strategy", "minimize", "memory-limit",     "trials", "seconds",
                                           "work",     "seed",     "contraction-path", NULL};
@@ -41,8 +41,8 @@ static const char *const own_options[] = {"strategy", "minimize", "memory-limit"
 static const cli_sizing sizing = {
     "nxnxn nxn nxn", NULL, "abc,cd,be->ade", work_tucker, "4 n^4", false, {8, 16, 32, 64}, 0, NULL};
 
-const cli_operation operations_einsum[] = {
-    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare, run, explain, true, &measured, NULL,
-     &sizing},
+const cli_operation operations_contract[] = {
+    {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare_einsum, run_einsum, explain_einsum, true,
+     &measured, NULL, &sizing, NULL},
     {.name = NULL},
 };

@@ -1,4 +1,4 @@
-/* products.c - matmul and gemm, for the commands that take an operation. */
+/* gemm.c - matmul and gemm, for the commands that take an operation. */
 #include "sizing.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static int make_result(cli_job *job) {
     return code == CLI_OK ? job_result(job, 0, bp_matmul_dtype(&a->tensor, &b->tensor), ndim, shape) : code;
 }
 
-static int prepare(cli_job *job) {
+static int prepare_product(cli_job *job) {
     int code = read_words(job);
     if (code == CLI_OK) {
         code = job->words.product.old_c ? take_old_c(job) : make_result(job);
@@ -105,8 +105,10 @@ static const cli_measured gemm = {BP_OP_GEMM, plan_gemm, check_product};
 
 static const cli_sizing sizing = {"nxn nxn", NULL, NULL, work_product, "2 n^3", false, {16, 64, 256, 1024}, 0, NULL};
 
-const cli_operation operations_products[] = {
-    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare, run_matmul, explain_matmul, false, &matmul, NULL, &sizing},
-    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare, run_gemm, explain_gemm, false, &gemm, NULL, &sizing},
+const cli_operation operations_gemm[] = {
+    {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare_product, run_matmul, explain_matmul, false, &matmul, NULL, &sizing,
+     NULL},
+    {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare_product, run_gemm, explain_gemm, false, &gemm, NULL,
+     &sizing, NULL},
     {.name = NULL},
 };
