@@ -5,8 +5,9 @@ import re
 
 import common
 
-# Between two words of a sentence: a space, or the end of a line with the beginning of the next line of a comment or a list.
-GAP = r"\s+(?:(?:\*|#|//) +)?"
+# Between two words of a sentence: a space, the end of a string and the next one, or the end of a line with the beginning of the next
+# line of a comment or a list.
+GAP = r"\s+(?:\"\s*\n\s*\"|(?:\*|#|//) +)?"
 NAMES_NO_NOUN = re.compile(rf"\b(?:(?:that|those){GAP}of|of{GAP}which|(?:that|those){GAP}which|the{GAP}(?:former|latter))\b", re.I)
 # Measured output, licences and texts of others.
 OTHERS = ("docs/benchmarks/data/", "LICENSE", "tests/fuzz/corpus/")
