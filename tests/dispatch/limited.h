@@ -1,5 +1,5 @@
 /* limited.h - operations of each family, with checks of their results, for processes under limits. SIDE and IMAGE are
- * defined by the test: the sizes of matrices and of the images of a convolution. */
+ * defined by the test: the sizes of matrices and of the images of a convolution. The test includes cmocka before. */
 #ifndef TESTS_DISPATCH_LIMITED_H
 #define TESTS_DISPATCH_LIMITED_H
 
@@ -235,6 +235,20 @@ __attribute__((unused)) static bool give_up_threads(void) {
         return false;
     }
     return true;
+}
+
+/* Fails the test unless a child has ended with the right result, or a limit or the library is the reason that it has
+ * none.
+ */
+static inline void expect_good_end(int end, const char *text) {
+    if (end != COMPUTED && end != NO_MEMORY && end != NOT_OFFERED) {
+        fail_msg("%s: %s (%d)", text,
+                 end == WRONG     ? "a wrong result"
+                 : end == TOUCHED ? "a failed call has written its output"
+                 : end == FAILED  ? "another error"
+                                  : "the library has ended the process",
+                 end);
+    }
 }
 
 #endif

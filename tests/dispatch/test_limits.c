@@ -13,6 +13,7 @@
 
 #include "backplane.h"
 #include "dispatch/needs.h"
+#include "support/child.h"
 #include "support/modes.h"
 
 #include <malloc.h>
@@ -75,36 +76,30 @@ static int run(const operation *what) {
     return worst;
 }
 
+enum { TEXT = 128 };
+
+static const char *describe(char text[TEXT], const operation *what, const char *library, int64_t mebibytes) {
+    snprintf(text, TEXT, "%s on %s with %lld MiB left", what->name, library ? library : "any library",
+             (long long)mebibytes);
+    return text;
+}
+
 /* Returns how a child ends. */
 static int end_of(const operation *what, const char *library, int64_t mebibytes) {
-    int status = 0;
+    char text[TEXT];
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         fill();
         prefer(library);
         limit_space(mebibytes);
         _exit(run(what));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        fail_msg("%s on %s with %lld MiB left: signal %d", what->name, library ? library : "any library",
-                 (long long)mebibytes, WTERMSIG(status));
-    }
-    return WEXITSTATUS(status);
+    return test_end_of_child(child, "%s", describe(text, what, library, mebibytes));
 }
 
 static void check(const operation *what, const char *library, int64_t mebibytes) {
-    const int end = end_of(what, library, mebibytes);
-    if (end != COMPUTED && end != NO_MEMORY && end != NOT_OFFERED) {
-        fail_msg("%s on %s with %lld MiB left: %s (%d)", what->name, library ? library : "any library",
-                 (long long)mebibytes,
-                 end == WRONG     ? "a wrong result"
-                 : end == TOUCHED ? "a failed call has written its output"
-                 : end == FAILED  ? "another error"
-                                  : "the library has ended the process",
-                 end);
-    }
+    char text[TEXT];
+    expect_good_end(end_of(what, library, mebibytes), describe(text, what, library, mebibytes));
 }
 
 /* ---- A fake library that maps a buffer of 64 MiB in its first call, or ends the process ---- */
@@ -169,19 +164,15 @@ static int run_after_the_limit(void) {
 }
 
 static void test_the_library_runs_when_the_limit_is_lifted(void **state) {
-    int status = 0;
     (void)state;
     use_fake();
     assert_int_equal(bp_set("blas.preferred", "blas"), BP_OK);
     assert_int_equal(bp_set("dispatch.fallback", "allow"), BP_OK);
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         _exit(run_after_the_limit());
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), COMPUTED);
+    assert_int_equal(test_end_of_child(child, "the child"), COMPUTED);
     assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
 }
 
@@ -226,18 +217,14 @@ static int begin_in_child(int64_t mebibytes) {
 
 static void test_a_child_of_fork_keeps_nothing_for_other_threads(void **state) {
     bp_library_info info = {.struct_size = sizeof info};
-    int status = 0;
     (void)state;
     use_fake();
     assert_int_equal(bp_library_at(0, &info), 1);
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         _exit(begin_in_child(info.space.call / MIB * 3 / 2));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), COMPUTED);
+    assert_int_equal(test_end_of_child(child, "the child"), COMPUTED);
 }
 
 /* Returns NO_REASON unless the explanation has the reason. */
@@ -259,18 +246,14 @@ static int explain(void) {
 }
 
 static void test_explain_tells_the_reason(void **state) {
-    int status = 0;
     (void)state;
     use_fake();
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         limit_space(40);
         _exit(explain());
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), COMPUTED);
+    assert_int_equal(test_end_of_child(child, "the child"), COMPUTED);
 }
 
 /* ---- The libraries of this machine ---- */
@@ -348,7 +331,7 @@ static int explain_on_many(void) {
 }
 
 static void test_threads_are_no_reason_to_refuse_a_library(void **state) {
-    int status = 0, alone = 0, threaded = 0, count;
+    int alone = 0, threaded = 0, count;
     bp_library_info info = {.struct_size = sizeof info};
     (void)state;
     use_machine();
@@ -359,15 +342,13 @@ static void test_threads_are_no_reason_to_refuse_a_library(void **state) {
     }
     for (int64_t mebibytes = 20; mebibytes < 1000; mebibytes += 35) {
         const pid_t child = fork();
-        assert_true(child >= 0);
         if (child == 0) {
             limit_space(mebibytes);
             _exit(explain_on_many());
         }
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_in_set((LargestIntegralType)WEXITSTATUS(status), ((const LargestIntegralType[]){COMPUTED, TOUCHED}), 2);
-        alone += WEXITSTATUS(status) == TOUCHED;
+        const int end = test_end_of_child(child, "%lld MiB left", (long long)mebibytes);
+        assert_true(end == COMPUTED || end == TOUCHED);
+        alone += end == TOUCHED;
     }
     assert_true(alone > 0 || threaded == 0);
 }
@@ -375,9 +356,7 @@ static void test_threads_are_no_reason_to_refuse_a_library(void **state) {
 /* ---- No threads: OpenMP runtimes end the process when they cannot start them. ---- */
 
 static int end_without_threads(const operation *what, const char *library) {
-    int status = 0;
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         fill();
         prefer(library);
@@ -387,11 +366,7 @@ static int end_without_threads(const operation *what, const char *library) {
         const bp_status got = what->run();
         _exit(got == BP_E_LOAD ? NOT_OPENED : judge(what, got));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        fail_msg("%s on %s without threads: signal %d", what->name, library, WTERMSIG(status));
-    }
-    return WEXITSTATUS(status);
+    return test_end_of_child(child, "%s on %s without threads", what->name, library);
 }
 
 static void test_each_library_without_threads(void **state) {

@@ -11,12 +11,13 @@
 #include <cmocka.h>
 
 #include "backplane.h"
+#include "support/child.h"
 #include "support/modes.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define FAKES BP_TEST_BUILD_DIR "/tests/registry-fakes"
@@ -150,20 +151,16 @@ static void *run_twice(void *user) {
 }
 
 static void check(const operation *what, const char *library, size_t stack) {
-    int status = 0;
+    char text[128];
+    snprintf(text, sizeof text, "%s on %s with a stack of %zu KiB", what->name, library ? library : "any library",
+             stack / KIB);
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         fill();
         prefer(library);
         _exit((int)(intptr_t)in_thread(stack, run_twice, (void *)(uintptr_t)what));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status) ||
-        (WEXITSTATUS(status) != COMPUTED && WEXITSTATUS(status) != NO_MEMORY && WEXITSTATUS(status) != NOT_OFFERED)) {
-        fail_msg("%s on %s with a stack of %zu KiB: status %#x", what->name, library ? library : "any library",
-                 stack / KIB, (unsigned)status);
-    }
+    expect_good_end(test_end_of_child(child, "%s", text), text);
 }
 
 static const size_t stacks[] = {48, 64, 80, 100, 130, 200, 260, 400};

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "backplane.h"
+#include "support/child.h"
 #include "support/modes.h"
 
 #include <errno.h>
@@ -142,20 +143,14 @@ static int run_limited(const operation *what, past so_far) {
 /* Returns how a child ends. */
 static int end_of(int (*run)(const operation *, past), const char *library, const operation *what, past so_far) {
     enum { MOST_SECONDS = 100 };
-    int status = 0;
     const pid_t child = fork();
-    assert_true(child >= 0);
     if (child == 0) {
         /* a thread that waits for one that does not exist may use the processor */
         setrlimit(RLIMIT_CPU, &(struct rlimit){MOST_SECONDS, MOST_SECONDS});
         prefer(library);
         _exit(run(what, so_far));
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        fail_msg("%s on %s, %s: signal %d", what->name, library, past_names[so_far], WTERMSIG(status));
-    }
-    return WEXITSTATUS(status);
+    return test_end_of_child(child, "%s on %s, %s", what->name, library ? library : "any library", past_names[so_far]);
 }
 
 /* ---- The libraries of this machine ---- */
