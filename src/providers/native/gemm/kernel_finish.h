@@ -41,7 +41,7 @@ INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
     return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, t->bias, t->relu};
 }
 
-/* Returns a vector of results for contiguous rows of C, of which `rows` exist. A beta of 0 does not read C. */
+/* Returns a vector of results for contiguous rows of C; the first `rows` exist. */
 INLINE VECTOR NAME(result_vector)(VECTOR sum, const NAME(target) * t, const REAL *c, int rows) {
     const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
     return t->beta == 0 ? SCALED(alphas, sum)
