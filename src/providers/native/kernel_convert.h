@@ -13,7 +13,7 @@ INLINE void store_vector_f64(void *to, vector_f64 x) {
 
 INLINE void store_vector_f16(void *to, vector_f32 x) {
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
-    _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_storeu_si256(to, _mm512_maskz_cvtps_ph((__mmask16)0xffff, x, _MM_FROUND_TO_NEAREST_INT));
 #elif VECTOR_BYTES == 32 && defined(__F16C__)
     _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 #elif defined(F16_STORE_V)
