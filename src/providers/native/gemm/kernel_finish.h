@@ -71,11 +71,13 @@ INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, in
 
 /* Writes the sums of a tile, [nr][mv][VL] in memory, to C in every case. It is one function for all tiles: copies for
  * each size would be most of the code of a set. */
-static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REAL *sums, const NAME(target) * t,
-                                                       REAL *c) {
+static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REAL *sums, const bp__native_view *view,
+                                                       REAL beta, int rows, REAL *c) {
+    NAME(target) target = NAME(target_of)(view, rows), *t = &target;
+    target.beta = beta;
     const int64_t c_p = t->c_p, c_q = t->c_q;
-    const int rows = t->rows, column = mv * VL;
-    const REAL alpha = t->alpha, beta = t->beta;
+    const int column = mv * VL;
+    const REAL alpha = t->alpha;
     for (int j = 0; c_p == 1 && j < nr; j++, sums += column, c += c_q) {
         for (int i = 0; i < rows; i += VL) {
             const VECTOR x = NAME(result_vector)(NAME(load)(sums + i), t, c + i, rows - i);
@@ -101,7 +103,8 @@ static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REA
 
 /* Writes the sums of a tile to C: directly if rows of C are contiguous and nothing is added, unless the last vectors
  * are not full and take a loop. `part`: they are not full. */
-INLINE void NAME(finish)(int mv, int nr, bool part, VECTOR (*sum)[MV], const NAME(target) * t, REAL *c) {
+INLINE void NAME(finish)(int mv, int nr, bool part, VECTOR (*sum)[MV], const bp__native_view *view,
+                         const NAME(target) * t, REAL *c) {
     const bool cut = part ? PARTS_OF_VECTORS : PARTS_OR_WHOLE;
     if (t->c_p == 1 && !t->bias && (cut || t->rows == mv * VL)) {
         const int last = t->rows - (mv - 1) * VL;
@@ -137,7 +140,7 @@ INLINE void NAME(finish)(int mv, int nr, bool part, VECTOR (*sum)[MV], const NAM
     for (int l = 0; l < mv * nr; l++) {
         NAME(store)(lanes + l * VL, sum[l / mv][l % mv]);
     }
-    NAME(finish_any)(mv, nr, lanes, t, c);
+    NAME(finish_any)(mv, nr, lanes, view, t->beta, t->rows, c);
 }
 
 /* C = beta * C. A beta of 0 writes zeros without reading C. */

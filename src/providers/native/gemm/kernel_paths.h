@@ -112,8 +112,7 @@ INLINE void NAME(gemv_tile)(int vectors, bool part, const bp__native_view *w, in
         } else {
             REAL lanes[VL];
             NAME(store)(lanes, sum[i]);
-            target.rows = left;
-            NAME(finish_any)(1, 1, lanes, &target, to);
+            NAME(finish_any)(1, 1, lanes, w, target.beta, left, to);
         }
     }
 }

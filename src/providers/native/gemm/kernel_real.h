@@ -46,7 +46,7 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
                 }
             }
         }
-        NAME(finish)(mv, nr, part, sum, &target, c);
+        NAME(finish)(mv, nr, part, sum, t, &target, c);
     }
 }
 

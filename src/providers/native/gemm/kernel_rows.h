@@ -110,7 +110,7 @@ INLINE void NAME(rows_tile)(int groups, int nr, bool edge, const bp__native_view
         for (int j = 0; j < nr; j++) {
             columns[j][0] = sum[i][j];
         }
-        NAME(finish)(1, nr, part, columns, &target, c + i * VL * target.c_p);
+        NAME(finish)(1, nr, part, columns, whole, &target, c + i * VL * target.c_p);
     }
 }
 
